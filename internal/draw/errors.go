@@ -1,0 +1,77 @@
+package draw
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names what went wrong, in the words of the HTTP error table. Errors
+// are told apart by code alone, never by their text.
+type Code string
+
+// The codes. Each is one row of the table in package http.
+const (
+	CodeInvalidRequest   Code = "invalid-request"
+	CodePoolNotFound     Code = "pool-not-found"
+	CodePrizeNotFound    Code = "prize-not-found"
+	CodeDrawNotFound     Code = "draw-not-found"
+	CodeSoldOut          Code = "sold-out"
+	CodePoolNotOpen      Code = "pool-not-open"
+	CodePoolExists       Code = "pool-exists"
+	CodePrizeExists      Code = "prize-exists"
+	CodeStockBelowIssued Code = "stock-below-issued"
+	CodeKeyReused        Code = "idempotency-key-reused"
+	CodeContended        Code = "contended"
+	CodeOverloaded       Code = "overloaded"
+	CodeStoreUnavailable Code = "store-unavailable"
+	CodeLockUnavailable  Code = "lock-unavailable"
+	CodeDraining         Code = "draining"
+	CodeOutcomeUnknown   Code = "outcome-unknown"
+	CodeInternal         Code = "internal"
+)
+
+// Error is an answer that is not a prize. Detail is one sentence for the
+// caller and carries nothing that an outsider may not read; Err, when set, is
+// the cause for the log.
+type Error struct {
+	Code   Code
+	Detail string
+	Err    error
+}
+
+// Error returns code and detail, and the cause where there is one.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error without a cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes an Error around a cause. A cause that is an *Error already is
+// returned as it is, so that errors are wrapped once.
+func Wrap(code Code, err error, format string, args ...any) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), Err: err}
+}
+
+// CodeOf returns the code of err: "" for nil, CodeInternal for an error that
+// nobody named.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}

@@ -1,0 +1,118 @@
+package draw
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// State says whether a pool may be drawn from.
+type State string
+
+// The states of a pool. Paused and closed pools refuse new draws and answer
+// known ones; the two differ only in what the operator means by them.
+const (
+	StateOpen   State = "open"
+	StatePaused State = "paused"
+	StateClosed State = "closed"
+)
+
+// Pool is an urn of units, as its operator sees it.
+type Pool struct {
+	ID    string
+	Name  string
+	State State
+	// Mode names the pool's own lock mode; "" means the service's.
+	Mode string
+	// Version counts the changes that the pool has seen: one for each award
+	// and one for each stock move.
+	Version int64
+	// Prizes are in the order in which they were added.
+	Prizes []Prize
+}
+
+// Prize is one kind of unit in a pool.
+type Prize struct {
+	ID   string
+	Name string
+	// Value is an amount of money, 0 to [ValueMax], exact to the cent.
+	Value decimal.Decimal
+	// Stocked is the number of units ever put in, less those withdrawn, 0 to
+	// [StockMax].
+	Stocked int64
+	// Issued is the number of units drawn, 0 to Stocked.
+	Issued int64
+}
+
+// Remaining is the number of units that can still be drawn.
+func (p *Prize) Remaining() int64 { return p.Stocked - p.Issued }
+
+// PoolChange is what an operator wants changed in a pool; nil members stay.
+type PoolChange struct {
+	Name  *string
+	State *State
+	// Mode "" gives the pool the service's own mode again.
+	Mode *string
+}
+
+// Stocking is a wanted change of one prize's stock.
+type Stocking struct {
+	PoolID  string
+	PrizeID string
+	// Delta is added to the prize's stock; it may be negative, never 0.
+	Delta  int64
+	Reason string
+	// Key, when not empty, makes the move happen once: the same key again is
+	// answered with the first move.
+	Key string
+}
+
+// Move is the durable record of one change of stock.
+type Move struct {
+	// Version is the pool's version that this move made.
+	Version int64
+	PoolID  string
+	PrizeID string
+	Delta   int64
+	Reason  string
+	// Key is the Idempotency-Key of the move, "" when it had none.
+	Key string
+	At  time.Time
+	// Stocked and Issued are the prize's counts just after the move.
+	Stocked int64
+	Issued  int64
+	// Replayed says that the move had happened already under the same key.
+	Replayed bool
+}
+
+// Audit is what the rows of one pool say, read in one snapshot and without
+// trust in any counter but the rows themselves.
+type Audit struct {
+	PoolID     string
+	Version    int64
+	Prizes     []PrizeAudit
+	Violations []Violation
+}
+
+// OK says that no rule is broken.
+func (a *Audit) OK() bool { return len(a.Violations) == 0 }
+
+// PrizeAudit holds one prize's counters beside the count of its award rows.
+type PrizeAudit struct {
+	PrizeID string
+	Stocked int64
+	Issued  int64
+	// Awards is the number of award rows of the prize.
+	Awards    int64
+	Remaining int64
+	// OverIssued is the number of awards beyond stock, 0 when all is well.
+	OverIssued int64
+}
+
+// Violation is one rule that the rows break.
+type Violation struct {
+	// Rule names the broken rule, such as "over-issued" or "version-gap".
+	Rule string
+	// Detail says where and by how much.
+	Detail string
+}

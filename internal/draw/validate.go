@@ -1,0 +1,214 @@
+package draw
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+)
+
+// Limits of what comes in. They keep every sum of units far from overflow and
+// inside the integers that JSON readers hold exactly.
+const (
+	// IDMax is the longest id of a pool or prize, in bytes.
+	IDMax = 64
+	// KeyMax is the longest Idempotency-Key, in bytes.
+	KeyMax = 128
+	// UserMax is the longest user, in characters.
+	UserMax = 128
+	// NameMax is the longest name of a pool or prize, in characters.
+	NameMax = 200
+	// ReasonMax is the longest reason of a stock move, in characters.
+	ReasonMax = 200
+	// StockMax is the most units that one prize may hold.
+	StockMax = 1_000_000_000_000
+	// PrizesMax is the most prizes that one pool may hold; StockMax of each
+	// still adds up below 2^63.
+	PrizesMax = 1_000_000
+)
+
+// ValueMax is the highest value of a prize; values carry at most two decimals.
+func ValueMax() decimal.Decimal { return decimal.New(999_999_999_999_99, -2) }
+
+// CheckID reports whether s may be the id of a pool or a prize; what says
+// which, for the message.
+func CheckID(what, s string) error {
+	if s == "" {
+		return Errorf(CodeInvalidRequest, "%s is missing", what)
+	}
+	if len(s) > IDMax {
+		return Errorf(CodeInvalidRequest, "%s is longer than %d characters", what, IDMax)
+	}
+	for i := range len(s) {
+		c := s[i]
+		alnum := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		if !alnum && (i == 0 || !strings.ContainsRune("._-", rune(c))) {
+			return Errorf(CodeInvalidRequest, "%s must match [a-z0-9][a-z0-9._-]{0,63}", what)
+		}
+	}
+	return nil
+}
+
+// CheckUser reports whether s may be a user: 1 to UserMax printable characters.
+func CheckUser(s string) error { return checkText("user", s, 1, UserMax) }
+
+// CheckName reports whether s may be the name of a pool or prize: 1 to
+// NameMax printable characters.
+func CheckName(what, s string) error { return checkText(what, s, 1, NameMax) }
+
+// CheckReason reports whether s may be the reason of a stock move: 1 to
+// ReasonMax printable characters.
+func CheckReason(s string) error { return checkText("reason", s, 1, ReasonMax) }
+
+func checkText(what, s string, lengthMin, lengthMax int) error {
+	if !utf8.ValidString(s) {
+		return Errorf(CodeInvalidRequest, "%s is not valid UTF-8", what)
+	}
+	n := utf8.RuneCountInString(s)
+	if n < lengthMin {
+		return Errorf(CodeInvalidRequest, "%s is missing or empty", what)
+	}
+	if n > lengthMax {
+		return Errorf(CodeInvalidRequest, "%s is longer than %d characters", what, lengthMax)
+	}
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+		return Errorf(CodeInvalidRequest, "%s holds a character that is not printable", what)
+	}
+	return nil
+}
+
+// CheckKey reports whether s may name a draw or a stock move: 1 to KeyMax
+// printable ASCII characters.
+func CheckKey(s string) error {
+	if s == "" || len(s) > KeyMax {
+		return Errorf(CodeInvalidRequest, "Idempotency-Key must have 1 to %d characters", KeyMax)
+	}
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return Errorf(CodeInvalidRequest, "Idempotency-Key must be printable ASCII")
+		}
+	}
+	return nil
+}
+
+// CheckCount reports whether n units may be drawn at once.
+func CheckCount(n int) error {
+	if n < 1 || n > CountMax {
+		return Errorf(CodeInvalidRequest, "count must be 1 to %d", CountMax)
+	}
+	return nil
+}
+
+// CheckState reports whether s is a state.
+func CheckState(s State) error {
+	switch s {
+	case StateOpen, StatePaused, StateClosed:
+		return nil
+	}
+	return Errorf(CodeInvalidRequest, "state must be open, paused or closed")
+}
+
+// ParseValue reads an amount of money: digits with at most two decimals, 0 to
+// ValueMax. The empty string is 0.
+func ParseValue(s string) (decimal.Decimal, error) {
+	if s == "" {
+		return decimal.Decimal{}, nil
+	}
+	whole, cents, dot := strings.Cut(s, ".")
+	plain := whole != "" && len(whole) <= 12 && isDigits(whole) && (!dot || cents != "" && len(cents) <= 2 && isDigits(cents))
+	if !plain {
+		return decimal.Decimal{}, Errorf(CodeInvalidRequest, "value must be an amount such as \"19.90\", 0 to %s", ValueMax())
+	}
+	value, err := decimal.NewFromString(s)
+	if err != nil {
+		return decimal.Decimal{}, Wrap(CodeInvalidRequest, err, "value is not a number")
+	}
+	return value, nil
+}
+
+func isDigits(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
+}
+
+// Check reports whether the prize may be put into a pool.
+func (p *Prize) Check() error {
+	if err := CheckID("prize id", p.ID); err != nil {
+		return err
+	}
+	if err := CheckName("prize name", p.Name); err != nil {
+		return err
+	}
+	if p.Stocked < 0 || p.Stocked > StockMax {
+		return Errorf(CodeInvalidRequest, "stock of prize %q must be 0 to %d", p.ID, StockMax)
+	}
+	if p.Value.IsNegative() || p.Value.GreaterThan(ValueMax()) || !p.Value.Equal(p.Value.Truncate(2)) {
+		return Errorf(CodeInvalidRequest, "value of prize %q must be 0 to %s with at most two decimals", p.ID, ValueMax())
+	}
+	return nil
+}
+
+// Check reports whether the pool may be created.
+func (p *Pool) Check() error {
+	if err := CheckID("pool id", p.ID); err != nil {
+		return err
+	}
+	if err := CheckName("pool name", p.Name); err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(p.Prizes))
+	for i := range p.Prizes {
+		if err := p.Prizes[i].Check(); err != nil {
+			return err
+		}
+		if seen[p.Prizes[i].ID] {
+			return Errorf(CodeInvalidRequest, "prize id %q is there twice", p.Prizes[i].ID)
+		}
+		seen[p.Prizes[i].ID] = true
+	}
+	return nil
+}
+
+// Check reports whether the change may be asked for.
+func (c *PoolChange) Check() error {
+	if c.Name == nil && c.State == nil && c.Mode == nil {
+		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode or name")
+	}
+	if c.Name != nil {
+		if err := CheckName("name", *c.Name); err != nil {
+			return err
+		}
+	}
+	if c.State != nil {
+		return CheckState(*c.State)
+	}
+	return nil
+}
+
+// Check reports whether the stocking may be asked for.
+func (s *Stocking) Check() error {
+	if s.Delta == 0 || s.Delta < -StockMax || s.Delta > StockMax {
+		return Errorf(CodeInvalidRequest, "delta must be a whole number from -%d to %d, and not 0", StockMax, StockMax)
+	}
+	if err := CheckReason(s.Reason); err != nil {
+		return err
+	}
+	if s.Key == "" {
+		return nil
+	}
+	return CheckKey(s.Key)
+}
+
+// Check reports whether the request may be decided.
+func (r *Request) Check() error {
+	if err := CheckID("pool", r.PoolID); err != nil {
+		return err
+	}
+	if err := CheckUser(r.UserID); err != nil {
+		return err
+	}
+	if err := CheckCount(r.Count); err != nil {
+		return err
+	}
+	return CheckKey(r.DrawID)
+}
