@@ -1,0 +1,82 @@
+-- +goose Up
+-- Ids compare byte by byte. A draw's name is binary because text collations
+-- ignore trailing blanks.
+CREATE TABLE pools (
+    id         VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    name       VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    state      VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    mode       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin,
+    version    BIGINT NOT NULL,
+    -- the highest token that a lock of external mode wrote with, and which lock
+    fence      BIGINT NOT NULL DEFAULT 0,
+    fenced_by  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+    created_at DATETIME(6) NOT NULL,
+    CONSTRAINT pool_state CHECK (state IN ('open', 'paused', 'closed')),
+    CONSTRAINT pool_version CHECK (version >= 0)
+) ENGINE = InnoDB;
+
+CREATE TABLE prizes (
+    pool_id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    id      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    name    VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    value   DECIMAL(14, 2) NOT NULL,
+    stocked BIGINT NOT NULL,
+    issued  BIGINT NOT NULL DEFAULT 0,
+    -- the pool versions that added the prize and that changed it last
+    added   BIGINT NOT NULL,
+    changed BIGINT NOT NULL,
+    PRIMARY KEY (pool_id, id),
+    UNIQUE KEY prize_added (pool_id, added),
+    CONSTRAINT prize_pool FOREIGN KEY (pool_id) REFERENCES pools (id),
+    CONSTRAINT prize_value CHECK (value >= 0),
+    CONSTRAINT issued_within_stock CHECK (issued BETWEEN 0 AND stocked)
+) ENGINE = InnoDB;
+
+CREATE TABLE awards (
+    pool_id  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    version  BIGINT NOT NULL,
+    draw_id  VARBINARY(128) NOT NULL,
+    ordinal  SMALLINT NOT NULL,
+    user_id  VARCHAR(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    prize_id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    unit     BIGINT NOT NULL,
+    at       DATETIME(6) NOT NULL,
+    PRIMARY KEY (pool_id, version),
+    UNIQUE KEY one_draw_per_name (pool_id, draw_id, ordinal)
+) ENGINE = InnoDB;
+
+CREATE TABLE moves (
+    pool_id  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    version  BIGINT NOT NULL,
+    prize_id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    delta    BIGINT NOT NULL,
+    reason   VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+    key_id   VARBINARY(128),
+    stocked  BIGINT NOT NULL,
+    issued   BIGINT NOT NULL,
+    at       DATETIME(6) NOT NULL,
+    PRIMARY KEY (pool_id, version),
+    UNIQUE KEY one_move_per_key (pool_id, key_id)
+) ENGINE = InnoDB;
+
+-- Lease rows of the lock table:, rows held by the lock row:, and the tokens of
+-- locks that have no counter of their own.
+CREATE TABLE locks (
+    key_id     VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    owner      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    token      BIGINT NOT NULL,
+    expires_at BIGINT NOT NULL
+) ENGINE = InnoDB;
+
+CREATE TABLE lock_rows (
+    key_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    token  BIGINT NOT NULL
+) ENGINE = InnoDB;
+
+CREATE TABLE lock_tokens (
+    key_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
+    token  BIGINT NOT NULL
+) ENGINE = InnoDB;
+
+-- +goose Down
+DROP TABLE lock_tokens, lock_rows, locks, moves, awards, prizes, pools;

@@ -1,0 +1,187 @@
+package draw
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Issuer decides batches: a lock mode. Issue plans b, applies and settles it,
+// and may go on with b.Next while it holds what it holds. An error means that
+// the batch it was at is not settled.
+type Issuer interface {
+	Issue(ctx context.Context, b *Batch) error
+}
+
+// Observer is told of the queue's doings, for metrics.
+type Observer interface {
+	// Gathered is called when a batch starts: its draws, and how long the
+	// first of them has waited.
+	Gathered(draws int, waited time.Duration)
+	// Answered is called with the number of draws of one mode that ended in
+	// one outcome: OutcomeWon, OutcomeReplayed or the code of a refusal.
+	Answered(mode, outcome string, draws int)
+}
+
+// The outcomes of a draw that are not a refusal.
+const (
+	OutcomeWon      = "won"
+	OutcomeReplayed = "replayed"
+)
+
+// Limits bound a Batcher.
+type Limits struct {
+	// BatchMax is the most draws in one transaction, at least 1.
+	BatchMax int
+	// QueueMax is the most draws that wait on one pool, at least 1.
+	QueueMax int
+	// Timeout is the longest that a caller waits for its answer.
+	Timeout time.Duration
+}
+
+const (
+	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch
+	// that asks for this many units already.
+	batchUnitsMax = 8192
+	// queuesMax and urnPrizesMax bound what is kept of pools that nobody draws
+	// from just now, so that the next draw need not read them whole.
+	queuesMax    = 4096
+	urnPrizesMax = 2_000_000
+)
+
+// Batcher gathers the draws that wait on a pool while its last batch commits,
+// and has them decided together. There is one queue for each active pool and
+// no timer: an idle pool decides a draw at once, a busy one as many as came.
+type Batcher struct {
+	issuer   Issuer
+	observer Observer
+	limits   Limits
+
+	mu       sync.RWMutex // guards queues and draining; taken before a queue's
+	queues   map[string]*queue
+	draining bool
+	working  sync.WaitGroup
+}
+
+// NewBatcher returns a Batcher whose batches issuer decides.
+func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
+	return &Batcher{issuer: issuer, observer: observer, limits: limits, queues: map[string]*queue{}}
+}
+
+// Draw decides r and returns its answer once that is durable. Its errors are
+// all *Error: CodeInvalidRequest; those of the pool's state (CodePoolNotFound,
+// CodePoolNotOpen, CodeSoldOut); CodeKeyReused; the busy ones, after which
+// nothing happened (CodeContended, CodeOverloaded, CodeDraining,
+// CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
+func (b *Batcher) Draw(ctx context.Context, r Request) (Draw, error) {
+	if err := r.Check(); err != nil {
+		return Draw{}, err
+	}
+	w := &waiter{Request: r, since: time.Now(), done: make(chan struct{})}
+	if err := b.enqueue(w); err != nil {
+		return Draw{}, err
+	}
+	timeout := time.NewTimer(b.limits.Timeout)
+	defer timeout.Stop()
+	select {
+	case <-w.done:
+		return w.draw, w.err
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+	if w.state.CompareAndSwap(waiting, withdrawn) {
+		return Draw{}, Errorf(CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
+	}
+	select {
+	case <-w.done: // answered while we looked
+		return w.draw, w.err
+	default:
+		return Draw{}, Errorf(CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", r.DrawID)
+	}
+}
+
+func (b *Batcher) enqueue(w *waiter) error {
+	b.mu.RLock()
+	if q := b.queues[w.PoolID]; q != nil && !b.draining {
+		defer b.mu.RUnlock()
+		return q.push(w)
+	}
+	b.mu.RUnlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.draining {
+		return Errorf(CodeDraining, "the service is shutting down; nothing happened")
+	}
+	q := b.queues[w.PoolID]
+	if q == nil {
+		b.evict()
+		q = newQueue(b, w.PoolID)
+		b.queues[w.PoolID] = q
+	}
+	return q.push(w)
+}
+
+// evict forgets the idle half of the pools, those used longest ago first,
+// when more is kept than the bounds allow.
+func (b *Batcher) evict() {
+	prizes := 0
+	idle := make([]*queue, 0, len(b.queues))
+	for _, q := range b.queues {
+		q.mu.Lock()
+		if !q.working {
+			idle = append(idle, q)
+			prizes += q.batch.Urn.Prizes()
+		}
+		q.mu.Unlock()
+	}
+	if len(b.queues) < queuesMax && prizes < urnPrizesMax {
+		return
+	}
+	// b.mu is held for writing, so none of these can start to work meanwhile.
+	slices.SortFunc(idle, func(x, y *queue) int { return x.lastUsed.Compare(y.lastUsed) })
+	for _, q := range idle[:(len(idle)+1)/2] {
+		delete(b.queues, q.batch.Urn.PoolID)
+	}
+}
+
+// dropUnread forgets a queue whose pool was never read, so that draws on pools
+// that do not exist leave nothing behind.
+func (b *Batcher) dropUnread(q *queue) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.working && q.batch.Urn.State == "" {
+		delete(b.queues, q.batch.Urn.PoolID)
+	}
+}
+
+// Forget drops what is remembered of a pool's stock, because it was changed
+// by this process: the next draw sees the change.
+func (b *Batcher) Forget(poolID string) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if q := b.queues[poolID]; q != nil {
+		q.forget()
+	}
+}
+
+// Drain refuses new draws and waits for those under way, as long as ctx lasts;
+// then it returns ctx's error.
+func (b *Batcher) Drain(ctx context.Context) error {
+	b.mu.Lock()
+	b.draining = true
+	b.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		b.working.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,158 @@
+package draw
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// soldOutFor is how long "sold out" is answered from memory.
+const soldOutFor = time.Second
+
+// queue is what waits on one pool.
+type queue struct {
+	batcher *Batcher
+
+	mu      sync.Mutex
+	waiting []*waiter
+	// working says that a goroutine decides the queue's batches. It alone
+	// touches batch, held and lastUsed.
+	working  bool
+	lastUsed time.Time
+
+	batch *Batch
+	// held are draws of a batch that failed as a whole, to be tried one by one.
+	held []*waiter
+
+	soldOut atomic.Pointer[soldOut]
+	// stockings counts the stock moves that this process made, so that what
+	// was read before one is not remembered after it.
+	stockings atomic.Int64
+}
+
+// soldOut remembers that a pool was seen to hold only this many units.
+type soldOut struct {
+	remaining int64
+	seen      time.Time
+}
+
+func newQueue(b *Batcher, poolID string) *queue {
+	q := &queue{batcher: b}
+	q.batch = &Batch{Urn: NewUrn(poolID), queue: q, settled: true}
+	return q
+}
+
+// push lets w wait, unless it can be refused at once.
+func (q *queue) push(w *waiter) error {
+	if seen := q.soldOut.Load(); seen.refuses(w) {
+		q.batcher.observer.Answered(q.batch.Mode(), string(CodeSoldOut), 1)
+		return errSoldOut(w.PoolID)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= q.batcher.limits.QueueMax {
+		return Errorf(CodeOverloaded, "%d draws wait on pool %q already; nothing happened", len(q.waiting), w.PoolID)
+	}
+	q.waiting = append(q.waiting, w)
+	if !q.working {
+		q.working = true
+		q.batcher.working.Add(1)
+		go q.work()
+	}
+	return nil
+}
+
+// refuses answers a draw from the memory of having sold out. A key that its
+// caller chose may be known to the log, which only the log can tell.
+func (s *soldOut) refuses(w *waiter) bool {
+	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Sub(s.seen) < soldOutFor
+}
+
+// work decides batches until nobody waits.
+func (q *queue) work() {
+	defer q.batcher.working.Done()
+	defer q.batcher.dropUnread(q)
+	for q.batch.Next() {
+		for !q.batch.settled {
+			if err := q.issue(); err != nil {
+				q.giveUp(err)
+			}
+		}
+	}
+}
+
+// issue runs the issuer and turns a panic into an error, so that a defect met
+// by one draw does not end the pool's service.
+func (q *queue) issue() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			q.batch.Urn.Reset()
+			err = &Error{Code: CodeInternal, Detail: "the draw failed", Err: fmt.Errorf("panic: %v", v)}
+		}
+	}()
+	return q.batcher.issuer.Issue(context.Background(), q.batch)
+}
+
+// giveUp answers a batch that could not be decided. Where the reason may lie
+// in one of its draws, they are tried again one by one; each is looked up
+// first, because how far the batch came is not known.
+func (q *queue) giveUp(err error) {
+	b := q.batch
+	if CodeOf(err) == CodeInternal && len(b.waiters) > 1 {
+		q.held = append(q.held, b.waiters...)
+		b.settled = true
+		return
+	}
+	b.fail(err)
+}
+
+// take fills b with those who wait; false when nobody does, and then the
+// worker is done.
+func (q *queue) take(b *Batch) bool {
+	if len(q.held) > 0 {
+		b.fill(q.held[:1])
+		b.unsure, b.lookUpFirst = true, true
+		q.held = q.held[1:]
+		return true
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, units := 0, 0
+	for n < len(q.waiting) && n < q.batcher.limits.BatchMax && units < batchUnitsMax {
+		units += q.waiting[n].Count
+		n++
+	}
+	b.fill(q.waiting[:n])
+	if n == 0 {
+		q.waiting, q.working, q.lastUsed = nil, false, time.Now()
+		b.settled = true
+		return false
+	}
+	rest := copy(q.waiting, q.waiting[n:])
+	clear(q.waiting[rest:])
+	q.waiting = q.waiting[:rest]
+	b.stockings = q.stockings.Load()
+	q.batcher.observer.Gathered(n, time.Since(b.waiters[0].since))
+	return true
+}
+
+// remember keeps that the pool was seen sold out, or forgets it.
+func (q *queue) remember(b *Batch, sold bool) {
+	switch {
+	case !sold:
+		q.soldOut.Store(nil)
+	case b.stockings == q.stockings.Load():
+		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), seen: b.planned})
+	}
+}
+
+func (q *queue) forget() {
+	q.stockings.Add(1)
+	q.soldOut.Store(nil)
+}
+
+func errSoldOut(poolID string) error {
+	return Errorf(CodeSoldOut, "pool %q holds fewer units than asked for", poolID)
+}
