@@ -1,0 +1,56 @@
+package servertest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// command prepares a program that works in the server's folder and writes to
+// its log. The environment is bare, so that nobody's settings change a server.
+func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(), error) {
+	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = s.dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + s.dir, "TMPDIR=" + s.dir}
+	if s.kind.environ != nil {
+		cmd.Env = append(cmd.Env, s.kind.environ(s)...)
+	}
+	return cmd, func() { _ = log.Close() }, nil
+}
+
+// run runs a program to its end.
+func (s *Server) run(ctx context.Context, argv ...string) error {
+	cmd, closeLog, err := s.command(ctx, argv)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	p, err := spawn(cmd, syscall.SIGKILL)
+	if err != nil {
+		return err
+	}
+	<-p.exited
+	if !cmd.ProcessState.Success() {
+		return fmt.Errorf("%s: %v", argv[0], cmd.ProcessState)
+	}
+	return nil
+}
+
+// write makes a file in the server's folder, for the server alone to read.
+func (s *Server) write(name, content string) error {
+	if err := os.WriteFile(s.path(name), []byte(content), 0o600); err != nil {
+		return err
+	}
+	return giveAway(s.path(name))
+}
+
+// secret returns random letters: a password, or a name that is nobody else's.
+func secret() string { return rand.Text() }

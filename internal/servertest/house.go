@@ -1,0 +1,100 @@
+package servertest
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// reaper is the script that cleans up after the test process.
+//
+//go:embed reaper.sh
+var reaper string
+
+// house is what the servers of one test process have in common.
+type house struct {
+	// root is the folder that holds every server's folder.
+	root string
+	// lifeline is the writing end of the reaper's input. It is never written
+	// to; the kernel closes it when this process ends, in whatever way.
+	lifeline *os.File
+	// shared starts the process's one server of a kind at its first call.
+	shared map[string]func() (*Server, error)
+	// redisTurn counts the tests that asked for a database of Redis.
+	redisTurn atomic.Int64
+}
+
+// home is this package's one variable: tests of one process can share a server
+// only through the process, and there is no common TestMain to hold it.
+var home = sync.OnceValues(openHouse)
+
+func openHouse() (*house, error) {
+	temp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.MkdirTemp(temp, "drawsvc-servertest-")
+	if err != nil {
+		return nil, err
+	}
+	if err := giveAway(root); err != nil {
+		return nil, err
+	}
+	h := &house{root: root, shared: make(map[string]func() (*Server, error))}
+	if err := h.hireReaper(); err != nil {
+		return nil, fmt.Errorf("start the reaper: %w", err)
+	}
+	for name := range kinds() {
+		h.shared[name] = sync.OnceValues(func() (*Server, error) {
+			return h.launch(name, options{})
+		})
+	}
+	return h, nil
+}
+
+// hireReaper starts a shell that outlives this process by a moment. The
+// parent-death signal alone would end the servers' first processes but not
+// remove their folders, and would miss the stopped backends of a paused
+// PostgreSQL; nothing inside this process can act after its SIGKILL. The shell
+// runs under the servers' account, because only that account (or a root with
+// all its capabilities, which a container's root has not) may see where they
+// work. Its output goes nowhere: go test waits for whoever holds its own.
+func (h *house) hireReaper() error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", h.root)
+	cmd.Dir = "/"
+	cmd.Stdin = read
+	if err := detach(cmd); err != nil {
+		_ = write.Close()
+		return err
+	}
+	h.lifeline = write
+	return nil
+}
+
+// sharedURL is the URL of the process's server of a kind, or of the one that
+// the environment names.
+func sharedURL(tb testing.TB, name string) string {
+	tb.Helper()
+	if named := os.Getenv(kinds()[name].variable); named != "" {
+		return named
+	}
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	s, err := h.shared[name]()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	return s.URL()
+}

@@ -1,0 +1,92 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// kind says how one sort of server is found, set up, started and asked. It is
+// a value in a file of its own.
+type kind struct {
+	// variable is the environment variable that names a running server.
+	variable string
+	// packages says what to install where a program is missing.
+	packages string
+	// programs maps a short name to the files that it may be, as globs; the
+	// last match of the first glob that matches is taken, then PATH is asked.
+	programs map[string][]string
+	// ports is how many ports the server needs; the first is its address.
+	ports int
+	// setUp makes the data folder once; nil where the server does it itself.
+	setUp func(ctx context.Context, s *Server) error
+	// command is the server's command line, environ what it needs beside the
+	// usual in its environment.
+	command func(s *Server) []string
+	environ func(s *Server) []string
+	// ready asks the server something real; nil says that it serves.
+	ready func(ctx context.Context, s *Server) error
+	// url is the server's address in the form that drawsvc reads.
+	url func(s *Server) string
+	// stop asks the server to finish in good order. discard ends it at once,
+	// when its data are worth nothing any more: after the test, and when the
+	// test process has died.
+	stop, discard syscall.Signal
+	// killed removes what the server leaves outside its folder when it is
+	// killed; nil where that is nothing.
+	killed func(s *Server)
+}
+
+// kinds is the registry: a further server costs one file and one line.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"postgres": postgresKind(),
+		"mysql":    mysqlKind(),
+		"redis":    redisKind(),
+	}
+}
+
+// Kinds returns the names that [Start] knows, in order.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
+
+// missingError says that a server is not installed here.
+type missingError struct{ program, packages string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("%s is not installed: apt-get install %s (.ci/packages does)", e.program, e.packages)
+}
+
+// find returns the path of every program of k, or a *missingError.
+func (k kind) find() (map[string]string, error) {
+	paths := make(map[string]string, len(k.programs))
+	for _, name := range slices.Sorted(maps.Keys(k.programs)) {
+		path := findProgram(name, k.programs[name])
+		if path == "" {
+			return nil, &missingError{program: name, packages: k.packages}
+		}
+		paths[name] = path
+	}
+	return paths, nil
+}
+
+// findProgram returns "" when there is none. A file that a glob names beats
+// PATH, so that programs of one package are taken from one version of it.
+func findProgram(name string, globs []string) string {
+	for _, glob := range globs {
+		if paths, err := filepath.Glob(glob); err == nil && len(paths) > 0 {
+			return paths[len(paths)-1]
+		}
+	}
+	if strings.Contains(name, ".") {
+		return "" // a library, not a command
+	}
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	return ""
+}

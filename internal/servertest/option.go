@@ -1,0 +1,23 @@
+package servertest
+
+// Option changes how [Start] starts a server.
+type Option func(*options)
+
+type options struct {
+	durable bool
+	args    []string
+}
+
+// Durable makes the server write through to the disk before it acknowledges,
+// as in production. Without it a server keeps what it acknowledged when it is
+// killed, but not when the machine loses power; Redis keeps nothing.
+func Durable() Option {
+	return func(o *options) { o.durable = true }
+}
+
+// Args adds arguments to the server's command line, where they beat those of
+// this package. For ZooKeeper they are lines of its configuration, or options
+// of the JVM where they begin with a dash.
+func Args(args ...string) Option {
+	return func(o *options) { o.args = append(o.args, args...) }
+}

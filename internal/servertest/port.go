@@ -1,0 +1,49 @@
+package servertest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"strconv"
+)
+
+// Ports are taken below the range from which the kernel serves outgoing
+// connections, so that a server that was killed finds its own port free again.
+const (
+	portMin = 20_000
+	portMax = 29_999
+)
+
+// port is a TCP port of 127.0.0.1 that is ours whether a server listens on it
+// or not. The mark is a UDP socket of the same number: other test processes
+// see it, it keeps no TCP server from binding, and it dies with the process.
+type port struct {
+	number int
+	mark   net.PacketConn
+}
+
+func claimPort() (*port, error) {
+	for range 200 {
+		number := portMin + rand.IntN(portMax-portMin+1)
+		mark, err := net.ListenPacket("udp4", loopback(number))
+		if err != nil {
+			continue
+		}
+		listener, err := net.Listen("tcp4", loopback(number))
+		if err != nil {
+			_ = mark.Close()
+			continue
+		}
+		_ = listener.Close()
+		return &port{number: number, mark: mark}, nil
+	}
+	return nil, errors.New("no free port on 127.0.0.1")
+}
+
+func (p *port) addr() string { return loopback(p.number) }
+
+func (p *port) release() { _ = p.mark.Close() }
+
+func loopback(number int) string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+}

@@ -1,0 +1,103 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Postgres returns the URL of a new, empty database on the PostgreSQL server
+// that the test process shares. It is dropped when the test ends.
+func Postgres(tb testing.TB) string {
+	tb.Helper()
+	return newDatabase(tb, sharedURL(tb, "postgres"), " WITH (FORCE)", executePostgres)
+}
+
+func postgresKind() kind {
+	return kind{
+		variable: "DRAWSVC_TEST_POSTGRES",
+		packages: "postgresql",
+		programs: map[string][]string{
+			"initdb":   {"/usr/lib/postgresql/*/bin/initdb"},
+			"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
+		},
+		ports:   1,
+		setUp:   setUpPostgres,
+		command: postgresCommand,
+		ready:   postgresReady,
+		url:     postgresURL,
+		stop:    syscall.SIGINT, // SIGTERM would wait for the clients to leave
+		// SIGQUIT ends it at once too, but the System V segment goes with it,
+		// of which a machine has few.
+		discard: syscall.SIGQUIT,
+		killed:  removeSegment,
+	}
+}
+
+// setUpPostgres makes a cluster. That takes about 0.6 s; copying one made
+// before would take half of it, which is not worth a cache.
+func setUpPostgres(ctx context.Context, s *Server) error {
+	if err := s.write("password", secret()); err != nil {
+		return err
+	}
+	// The password is sent in clear: it keeps other accounts of the machine
+	// out, and costs no time at each connection.
+	return s.run(ctx, s.programs["initdb"], "--pgdata", s.path("data"), "--username", "drawsvc",
+		"--pwfile", s.path("password"), "--auth", "password", "--encoding", "UTF8", "--no-locale", "--no-sync")
+}
+
+func postgresCommand(s *Server) []string {
+	argv := []string{s.programs["postgres"], "-D", s.path("data"), "-h", "127.0.0.1",
+		"-p", fmt.Sprint(s.ports[0].number), "-k", "", // no Unix socket
+		"-c", "max_connections=300",
+		"-c", "shared_buffers=64MB",
+		"-c", "dynamic_shared_memory_type=mmap", // files in its folder
+	}
+	if !s.options.durable {
+		argv = append(argv, "-c", "fsync=off", "-c", "full_page_writes=off")
+	}
+	return append(argv, s.options.args...)
+}
+
+func postgresURL(s *Server) string {
+	location := url.URL{
+		Scheme: "postgres", User: url.UserPassword("drawsvc", s.password()),
+		Host: s.Addr(), Path: "/postgres", RawQuery: "sslmode=disable",
+	}
+	return location.String()
+}
+
+func postgresReady(ctx context.Context, s *Server) error {
+	return executePostgres(ctx, s.URL(), "SELECT 1")
+}
+
+func executePostgres(ctx context.Context, base, statement string) error {
+	conn, err := pgx.Connect(ctx, base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// removeSegment removes the System V shared memory of a killed server, which
+// is empty and only marks the data folder as in use. The seventh line of
+// postmaster.pid ends with its number.
+func removeSegment(s *Server) {
+	content, err := os.ReadFile(s.path("data/postmaster.pid"))
+	lines := strings.Split(string(content), "\n")
+	if err != nil || len(lines) < 7 {
+		return
+	}
+	if fields := strings.Fields(lines[6]); len(fields) == 2 {
+		_ = exec.Command("ipcrm", "-m", fields[1]).Run() // a few bytes left are no harm
+	}
+}

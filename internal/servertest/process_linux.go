@@ -1,0 +1,194 @@
+package servertest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// settleMax is the longest that processes may take to follow a signal that
+// they cannot refuse.
+const settleMax = 5 * time.Second
+
+// process is a server's first process and, through it, all its others.
+type process struct {
+	pid int
+	// exited is closed when the first process is gone and waited for.
+	exited chan struct{}
+}
+
+// spawn starts cmd in a group of its own, so that Ctrl-C in a terminal reaches
+// the test and not its servers, and under the signal death, which the kernel
+// sends when the test process is no more.
+func spawn(cmd *exec.Cmd, death syscall.Signal) (*process, error) {
+	credential, err := credential()
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death, Credential: credential}
+	p := &process{exited: make(chan struct{})}
+	started := make(chan error)
+	go p.keep(cmd, started)
+	return p, <-started
+}
+
+// detach starts cmd, which is to outlive this process, in a group of its own.
+func detach(cmd *exec.Cmd) error {
+	credential, err := credential()
+	if err != nil {
+		return err
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: credential}
+	return cmd.Start()
+}
+
+// keep starts cmd and waits for it, on a thread that is locked meanwhile: the
+// kernel sends the death signal when the thread that forked ends, and the Go
+// runtime ends threads as it likes.
+func (p *process) keep(cmd *exec.Cmd, started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.exited)
+	err := cmd.Start()
+	if err == nil {
+		p.pid = cmd.Process.Pid
+	}
+	started <- err
+	if err == nil {
+		_ = cmd.Wait() // how a throwaway server ended tells nothing
+	}
+}
+
+// credential is the account of the servers: nobody's for root, since
+// PostgreSQL and MariaDB refuse to run as root, else (nil) one's own.
+func credential() (*syscall.Credential, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, fmt.Errorf("servers cannot run as root: %w", err)
+	}
+	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(nobody.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// giveAway makes a file the servers'.
+func giveAway(path string) error {
+	credential, err := credential()
+	if credential == nil {
+		return err
+	}
+	return os.Chown(path, int(credential.Uid), int(credential.Gid))
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// ask sends a signal to the first process alone.
+func (p *process) ask(signal syscall.Signal) {
+	if p.running() {
+		_ = syscall.Kill(p.pid, signal)
+	}
+}
+
+// pause stops the first process before it looks for the others, so that none
+// is born meanwhile, and returns when nothing of the server runs any more.
+func (p *process) pause() {
+	p.ask(syscall.SIGSTOP)
+	settle([]int{p.pid}, "TtZX")
+	others := p.others()
+	signalAll(others, syscall.SIGSTOP)
+	settle(others, "TtZX")
+}
+
+func (p *process) resume() {
+	signalAll(p.others(), syscall.SIGCONT)
+	p.ask(syscall.SIGCONT)
+}
+
+// kill returns when nothing of the server is left.
+func (p *process) kill() {
+	p.pause()
+	others := p.others()
+	p.ask(syscall.SIGKILL)
+	signalAll(others, syscall.SIGKILL)
+	<-p.exited
+	settle(others, "ZX")
+}
+
+// others are the processes that descend from the first. Groups would not do:
+// every backend of PostgreSQL is the leader of a session of its own.
+func (p *process) others() []int {
+	if !p.running() {
+		return nil
+	}
+	children := make(map[int][]int)
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			_, parent := status(pid)
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	found := children[p.pid]
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i]]...)
+	}
+	return found
+}
+
+// status returns the state letter and the parent of a process; 'X' when there
+// is no such process.
+func status(pid int) (state byte, parent int) {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 'X', 0
+	}
+	// The name, in parentheses, may itself hold parentheses and spaces.
+	fields := bytes.Fields(line[bytes.LastIndexByte(line, ')')+1:])
+	if len(fields) < 2 {
+		return 'X', 0
+	}
+	parent, _ = strconv.Atoi(string(fields[1]))
+	return fields[0][0], parent
+}
+
+func signalAll(pids []int, signal syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, signal)
+	}
+}
+
+// settle waits until every process is in one of the states.
+func settle(pids []int, states string) {
+	for end := time.Now().Add(settleMax); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		unsettled := false
+		for _, pid := range pids {
+			state, _ := status(pid)
+			unsettled = unsettled || bytes.IndexByte([]byte(states), state) < 0
+		}
+		if !unsettled {
+			return
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisDatabases is how many tests of one process can have a database at the
+// same time; a number is emptied when its test ends and comes round again.
+const redisDatabases = 1024
+
+// Redis returns the URL of an empty database on the Redis server that the test
+// process shares; no other test has it. Of a server that the environment names
+// it is the URL as it stands, so tests take keys of their own.
+func Redis(tb testing.TB) string {
+	tb.Helper()
+	base := sharedURL(tb, "redis")
+	if os.Getenv(redisKind().variable) != "" {
+		return base
+	}
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	number := h.redisTurn.Add(1) % redisDatabases
+	location := base[:len(base)-len("0")] + strconv.FormatInt(number, 10)
+	tb.Cleanup(func() {
+		if err := askRedis(context.Background(), location, "FLUSHDB"); err != nil {
+			tb.Errorf("empty the test's Redis database: %v", err)
+		}
+	})
+	return location
+}
+
+func redisKind() kind {
+	return kind{
+		variable: "DRAWSVC_TEST_REDIS",
+		packages: "redis-server",
+		programs: map[string][]string{"redis-server": {"/usr/bin/redis-server"}},
+		ports:    1,
+		command:  redisCommand,
+		ready:    redisReady,
+		url:      func(s *Server) string { return "redis://" + s.Addr() + "/0" },
+		stop:     syscall.SIGTERM,
+		discard:  syscall.SIGKILL,
+	}
+}
+
+func redisCommand(s *Server) []string {
+	argv := []string{s.programs["redis-server"], "--bind", "127.0.0.1", "--port", strconv.Itoa(s.ports[0].number),
+		"--dir", s.dir, "--databases", strconv.Itoa(redisDatabases), "--save", ""}
+	if s.options.durable {
+		argv = append(argv, "--appendonly", "yes", "--appendfsync", "always")
+	}
+	return append(argv, s.options.args...)
+}
+
+func redisReady(ctx context.Context, s *Server) error {
+	return askRedis(ctx, s.URL(), "PING")
+}
+
+func askRedis(ctx context.Context, base, command string) error {
+	options, err := redis.ParseURL(base)
+	if err != nil {
+		return fmt.Errorf("the Redis URL: %w", err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	return client.Do(ctx, command).Err()
+}

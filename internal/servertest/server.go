@@ -1,0 +1,217 @@
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// readyMax is the longest that a server may take until it serves.
+	readyMax = 20 * time.Second
+	// stopMax is the longest that a server may take to stop in good order.
+	stopMax = 10 * time.Second
+	// logTail is how much of its log is shown when a server does not start.
+	logTail = 4 << 10
+)
+
+// Server is one private server. Its methods may be called from any goroutine,
+// one at a time.
+type Server struct {
+	name     string
+	kind     kind
+	options  options
+	programs map[string]string
+	dir      string
+	ports    []*port
+
+	mu      sync.Mutex
+	process *process // nil before the first start
+}
+
+// Start starts a private server of the kind, one of [Kinds], and returns when
+// it serves. It is killed and its folder removed when the test ends.
+func Start(tb testing.TB, kind string, opts ...Option) *Server {
+	tb.Helper()
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	s, err := h.launch(kind, o)
+	if err != nil {
+		giveUp(tb, err)
+	}
+	tb.Cleanup(s.discard)
+	return s
+}
+
+// launch makes a server and starts it; on an error nothing of it is left.
+func (h *house) launch(name string, o options) (*Server, error) {
+	k, ok := kinds()[name]
+	if !ok {
+		return nil, fmt.Errorf("unknown kind of server %q: one of %s", name, strings.Join(Kinds(), ", "))
+	}
+	programs, err := k.find()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{name: name, kind: k, options: o, programs: programs}
+	if err := s.begin(h.root); err != nil {
+		err = fmt.Errorf("start %s: %w\n%s", name, err, s.tail())
+		s.discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin makes the folder, claims the ports, sets the data up and starts.
+func (s *Server) begin(root string) error {
+	dir, err := os.MkdirTemp(root, s.name+"-")
+	if err != nil {
+		return err
+	}
+	s.dir = dir
+	if err := giveAway(dir); err != nil {
+		return err
+	}
+	for range s.kind.ports {
+		port, err := claimPort()
+		if err != nil {
+			return err
+		}
+		s.ports = append(s.ports, port)
+	}
+	if s.kind.setUp != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), readyMax)
+		defer cancel()
+		if err := s.kind.setUp(ctx, s); err != nil {
+			return fmt.Errorf("set its data up: %w", err)
+		}
+	}
+	return s.Start()
+}
+
+// Addr returns the server's address, host:port.
+func (s *Server) Addr() string { return s.ports[0].addr() }
+
+// URL returns the server's URL in the form that drawsvc reads; for a database,
+// that of an empty one.
+func (s *Server) URL() string { return s.kind.url(s) }
+
+// Dir returns the server's folder, which holds its data and the file "log".
+func (s *Server) Dir() string { return s.dir }
+
+// Start starts a server again that was killed or stopped, on the same port and
+// data, and returns when it serves. Its error holds the end of the log.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil && s.process.running() {
+		return fmt.Errorf("%s runs already", s.name)
+	}
+	cmd, closeLog, err := s.command(context.Background(), s.kind.command(s))
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	if s.process, err = spawn(cmd, s.kind.discard); err != nil {
+		return err
+	}
+	return s.awaitReady()
+}
+
+func (s *Server) awaitReady() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyMax)
+	defer cancel()
+	for {
+		err := s.kind.ready(ctx, s)
+		if err == nil && s.process.running() {
+			return nil
+		}
+		select {
+		case <-s.process.exited:
+			return fmt.Errorf("%s ended at once\n%s", s.name, s.tail())
+		case <-ctx.Done():
+			s.process.kill()
+			return fmt.Errorf("%s is not ready after %v: %w\n%s", s.name, readyMax, err, s.tail())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// Kill ends all the server's processes at once, as a crash would, and keeps
+// its data.
+func (s *Server) Kill() {
+	s.act(func(p *process) {
+		p.kill()
+		if s.kind.killed != nil {
+			s.kind.killed(s)
+		}
+	})
+}
+
+// Stop ends the server in good order and keeps its data; one that does not
+// obey in 10 s is killed.
+func (s *Server) Stop() { s.end(s.kind.stop) }
+
+// Pause stops all the server's processes where they are: connections stay open
+// and new ones are taken by the kernel, but nothing answers.
+func (s *Server) Pause() { s.act((*process).pause) }
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() { s.act((*process).resume) }
+
+// act does something to a server that runs; to another it does nothing.
+func (s *Server) act(do func(*process)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process != nil && s.process.running() {
+		do(s.process)
+	}
+}
+
+// end sends a signal after which the server ends, and kills it if it does not.
+func (s *Server) end(signal syscall.Signal) {
+	s.act(func(p *process) {
+		p.resume() // a paused server obeys only SIGKILL
+		p.ask(signal)
+		select {
+		case <-p.exited:
+		case <-time.After(stopMax):
+			p.kill()
+		}
+	})
+}
+
+// discard ends the server for good and removes what it had.
+func (s *Server) discard() {
+	s.end(s.kind.discard)
+	for _, port := range s.ports {
+		port.release()
+	}
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir) // the reaper tries again
+	}
+}
+
+// path names a file in the server's folder.
+func (s *Server) path(name string) string { return filepath.Join(s.dir, name) }
+
+// tail returns the end of the server's log.
+func (s *Server) tail() string {
+	log, err := os.ReadFile(s.path("log"))
+	if err != nil {
+		return ""
+	}
+	return string(log[max(0, len(log)-logTail):])
+}
