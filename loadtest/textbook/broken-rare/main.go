@@ -1,0 +1,105 @@
+// Command broken-rare guards each prize with a version of its own and, when
+// another draw was faster, picks again.
+//
+// WRONG: the totals are right, no unit is ever issued twice, but the odds are
+// not. A common prize changes all the time, so a draw that picked it is refused
+// and picks again; a draw that picked a rare prize is hardly ever refused. Rare
+// prizes therefore win too often as long as draws meet. A key sent twice at
+// the same moment may draw twice.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/loadtest/textbook/wire"
+)
+
+// triesMax bounds the picks of one draw.
+const triesMax = 50
+
+var errConflict = errors.New("another draw was faster")
+
+func main() {
+	flags := wire.ParseFlags()
+	db, err := wire.OpenPostgres(context.Background(), flags.Database)
+	wire.Exit(err)
+	wire.Exit(wire.Serve(flags.Listen, shop{db}.draw, db))
+}
+
+type shop struct{ db *wire.Postgres }
+
+func (s shop) draw(ctx context.Context, r wire.Request) (wire.Answer, error) {
+	for range triesMax {
+		answer, err := s.try(ctx, r)
+		if !errors.Is(err, errConflict) {
+			return answer, err
+		}
+	}
+	return wire.Answer{}, wire.ErrContended
+}
+
+// versions reads the version of each prize together with its counts.
+func versions(ctx context.Context, tx pgx.Tx, pool string) ([]wire.Prize, map[string]int64, error) {
+	rows, _ := tx.Query(ctx, `SELECT id, stocked, issued, version FROM prizes WHERE pool_id = $1 ORDER BY id`, pool)
+	var prizes []wire.Prize
+	seen := make(map[string]int64)
+	var p wire.Prize
+	var version int64
+	_, err := pgx.ForEachRow(rows, []any{&p.ID, &p.Stocked, &p.Issued, &version}, func() error {
+		prizes = append(prizes, p)
+		seen[p.ID] = version
+		return nil
+	})
+	if err == nil && len(prizes) == 0 {
+		err = wire.ErrNotFound
+	}
+	return prizes, seen, err
+}
+
+func (s shop) try(ctx context.Context, r wire.Request) (answer wire.Answer, err error) {
+	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+		if known, err := wire.Known(ctx, tx, r); err != nil || len(known) > 0 {
+			answer = wire.Answer{Awards: known, Replayed: true}
+			return err
+		}
+		prizes, seen, err := versions(ctx, tx, r.Pool)
+		if err != nil {
+			return err
+		}
+		picks := make([]string, r.Count)
+		for i := range picks {
+			chosen, err := wire.Pick(prizes)
+			if err != nil {
+				return err
+			}
+			prizes[chosen].Issued++
+			picks[i] = prizes[chosen].ID
+		}
+		slices.SortFunc(picks, cmp.Compare) // one order for all, or two draws of ten deadlock
+		for i, prize := range picks {
+			var unit int64
+			// The version is the prize's own, and that is what is wrong.
+			err := tx.QueryRow(ctx, `UPDATE prizes SET issued = issued + 1, version = version + 1
+				WHERE pool_id = $1 AND id = $2 AND version = $3 RETURNING issued`, r.Pool, prize, seen[prize]).Scan(&unit)
+			if errors.Is(err, pgx.ErrNoRows) {
+				return errConflict
+			}
+			if err != nil {
+				return wire.Busy(err)
+			}
+			seen[prize]++
+			award, err := wire.Record(ctx, tx, r, i+1, prize, unit)
+			if err != nil {
+				return err
+			}
+			answer.Awards = append(answer.Awards, award)
+		}
+		return nil
+	})
+	return answer, err
+}

@@ -1,0 +1,147 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// The tables carry the names of the service's own, so that one SQL check
+// reads both. They have no CHECK and no unique key of a draw: the usual
+// article has neither. One sequence numbers awards and moves.
+const schema = `
+CREATE SEQUENCE IF NOT EXISTS log_version;
+CREATE TABLE IF NOT EXISTS pools (id text PRIMARY KEY, version bigint NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS prizes (pool_id text, id text, stocked bigint NOT NULL, issued bigint NOT NULL DEFAULT 0,
+	version bigint NOT NULL DEFAULT 0, PRIMARY KEY (pool_id, id));
+CREATE TABLE IF NOT EXISTS awards (pool_id text, version bigint PRIMARY KEY DEFAULT nextval('log_version'), draw_id text,
+	ordinal int, user_id text, prize_id text, unit bigint, at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE INDEX IF NOT EXISTS awards_draw ON awards (pool_id, draw_id);
+CREATE TABLE IF NOT EXISTS moves (pool_id text, version bigint PRIMARY KEY DEFAULT nextval('log_version'), prize_id text,
+	delta bigint, reason text, at timestamptz NOT NULL DEFAULT clock_timestamp());`
+
+// connectionsMax lets draws meet; a pool of the default four hardly would.
+const connectionsMax = 32
+
+// Postgres is a Ledger in a PostgreSQL database.
+type Postgres struct {
+	*pgxpool.Pool
+}
+
+// OpenPostgres connects to the database and makes the tables where they are
+// absent.
+func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("read the database address: %w", err)
+	}
+	config.MaxConns = connectionsMax
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if _, err := pool.Exec(ctx, schema); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("make the tables: %w", err)
+	}
+	return &Postgres{pool}, nil
+}
+
+// Create makes a pool with its stock.
+func (p *Postgres) Create(ctx context.Context, pool string, prizes []Prize) error {
+	return pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `INSERT INTO pools (id) VALUES ($1) ON CONFLICT DO NOTHING`, pool)
+		if err != nil {
+			return fmt.Errorf("add the pool: %w", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return ErrPoolExists
+		}
+		for _, prize := range prizes {
+			_, err := tx.Exec(ctx, `INSERT INTO prizes (pool_id, id, stocked) VALUES ($1, $2, $3)`, pool, prize.ID, prize.Stocked)
+			if err != nil {
+				return fmt.Errorf("add a prize: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// Stock adds units to a prize in one statement, which is right in every program.
+func (p *Postgres) Stock(ctx context.Context, pool string, m Move) error {
+	return pgx.BeginFunc(ctx, p.Pool, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE prizes SET stocked = stocked + $3, version = version + 1 WHERE pool_id = $1 AND id = $2`,
+			pool, m.Prize, m.Delta)
+		if err != nil {
+			return fmt.Errorf("add stock: %w", err)
+		}
+		if tag.RowsAffected() == 0 {
+			return ErrNotFound
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO moves (pool_id, prize_id, delta, reason) VALUES ($1, $2, $3, $4)`,
+			pool, m.Prize, m.Delta, m.Reason)
+		return err
+	})
+}
+
+// Read returns the pool's book from one snapshot.
+func (p *Postgres) Read(ctx context.Context, pool string) (Book, error) {
+	var book Book
+	err := pgx.BeginTxFunc(ctx, p.Pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		var err error
+		if book.Prizes, err = Prizes(ctx, tx, pool); err != nil {
+			return err
+		}
+		rows, _ := tx.Query(ctx, `SELECT version, at, draw_id, ordinal, user_id, prize_id, unit FROM awards
+			WHERE pool_id = $1 ORDER BY version`, pool)
+		if book.Awards, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Award]); err != nil {
+			return fmt.Errorf("read the awards: %w", err)
+		}
+		rows, _ = tx.Query(ctx, `SELECT version, at, prize_id, delta, reason FROM moves WHERE pool_id = $1 ORDER BY version`, pool)
+		book.Moves, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Move])
+		return err
+	})
+	return book, err
+}
+
+// Prizes reads the pool's prizes without any lock, or ErrNotFound.
+func Prizes(ctx context.Context, tx pgx.Tx, pool string) ([]Prize, error) {
+	rows, _ := tx.Query(ctx, `SELECT id, stocked, issued FROM prizes WHERE pool_id = $1 ORDER BY id`, pool)
+	prizes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Prize])
+	if err != nil {
+		return nil, fmt.Errorf("read the prizes: %w", err)
+	}
+	if len(prizes) == 0 {
+		return nil, ErrNotFound
+	}
+	return prizes, nil
+}
+
+// Known returns the awards of a draw that has happened already, if any.
+func Known(ctx context.Context, tx pgx.Tx, r Request) ([]Award, error) {
+	rows, _ := tx.Query(ctx, `SELECT version, at, draw_id, ordinal, user_id, prize_id, unit FROM awards
+		WHERE pool_id = $1 AND draw_id = $2 ORDER BY ordinal`, r.Pool, r.Key)
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[Award])
+}
+
+// Record writes one award to the log.
+func Record(ctx context.Context, tx pgx.Tx, r Request, ordinal int, prize string, unit int64) (Award, error) {
+	a := Award{At: time.Now(), Draw: r.Key, Ordinal: ordinal, User: r.User, Prize: prize, Unit: unit}
+	err := tx.QueryRow(ctx, `INSERT INTO awards (pool_id, draw_id, ordinal, user_id, prize_id, unit)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING version, at`, r.Pool, r.Key, ordinal, r.User, prize, unit).Scan(&a.Version, &a.At)
+	return a, err
+}
+
+// Busy turns a deadlock, in which PostgreSQL undid one of two transactions,
+// into ErrContended.
+func Busy(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40P01" {
+		return ErrContended
+	}
+	return err
+}
