@@ -1,0 +1,169 @@
+package http
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	nethttp "net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// bodyMax is the largest body that is read, in bytes.
+	bodyMax = 64 << 10
+	// bufferSize is how much a new buffer holds; it grows as needed.
+	bufferSize = 2 << 10
+)
+
+// buffer returns an empty buffer; it goes back with s.buffers.Put.
+func (s *Server) buffer() *[]byte { return s.buffers.Get().(*[]byte) }
+
+// decode reads the body, one JSON object, into the struct that into points to.
+// Members that the struct does not have, members given twice, names in another
+// case, invalid UTF-8 and anything after the object are refused. A null stands
+// for the member's zero value.
+func (s *Server) decode(r *nethttp.Request, into any) error {
+	if err := checkContentType(r.Header); err != nil {
+		return err
+	}
+	buf := s.buffer()
+	defer s.buffers.Put(buf)
+	var err error
+	if *buf, err = readBody(r, (*buf)[:0]); err != nil {
+		return err
+	}
+	switch body := bytes.TrimLeft(*buf, " \t\r\n"); {
+	case len(body) == 0:
+		return draw.Errorf(draw.CodeInvalidRequest, "the body is empty")
+	case body[0] != '{':
+		return draw.Errorf(draw.CodeInvalidRequest, "the body must be a JSON object")
+	}
+	if err := json.Unmarshal(*buf, into, s.strict); err != nil {
+		return draw.Errorf(draw.CodeInvalidRequest, "%s", decodeDetail(err))
+	}
+	return nil
+}
+
+func checkContentType(h nethttp.Header) error {
+	if h["Content-Encoding"] != nil {
+		return draw.Errorf(codeUnsupportedMediaType, "the body must not be encoded")
+	}
+	lines := h["Content-Type"]
+	if len(lines) == 1 && (lines[0] == "application/json" || isPlainJSON(lines[0])) {
+		return nil
+	}
+	return draw.Errorf(codeUnsupportedMediaType, "Content-Type must be application/json, in UTF-8")
+}
+
+func isPlainJSON(contentType string) bool {
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != "application/json" {
+		return false
+	}
+	for name, value := range params {
+		if name != "charset" || !strings.EqualFold(value, "utf-8") {
+			return false
+		}
+	}
+	return true
+}
+
+// readBody reads the body into buf, growing it as needed, and returns it also
+// when it fails.
+func readBody(r *nethttp.Request, buf []byte) ([]byte, error) {
+	if r.ContentLength > bodyMax {
+		return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", bodyMax)
+	}
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > bodyMax:
+			return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", bodyMax)
+		case err == io.EOF:
+			return buf, nil
+		case isTimeout(err):
+			return buf, draw.Errorf(codeRequestTimeout, "the body did not arrive in time")
+		case err != nil:
+			return buf, draw.Errorf(draw.CodeInvalidRequest, "the body could not be read to its end")
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
+}
+
+// decodeDetail says in one sentence which member is wrong and why.
+func decodeDetail(err error) string {
+	semantic, _ := errors.AsType[*json.SemanticError](err)
+	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case semantic != nil && errors.Is(err, json.ErrUnknownName):
+		return "unknown member " + member(semantic.JSONPointer)
+	case semantic != nil:
+		return member(semantic.JSONPointer) + " must be " + wanted(semantic)
+	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
+		return "member " + member(syntax.JSONPointer) + " is there twice"
+	case syntax != nil && errors.Is(err, io.ErrUnexpectedEOF):
+		return "the body ends within its JSON"
+	case syntax != nil:
+		return "the body is not valid JSON at byte " + strconv.FormatInt(syntax.ByteOffset, 10)
+	}
+	return "the body is not valid JSON"
+}
+
+// memberMax bounds how much of a member's name a detail repeats, in bytes.
+const memberMax = 100
+
+// member writes a JSON pointer as people write members: prizes[2].stock.
+func member(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch _, err := strconv.ParseUint(token, 10, 32); {
+		case err == nil:
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	if b.Len() > memberMax {
+		return strconv.Quote(strings.ToValidUTF8(b.String()[:memberMax], "") + "…")
+	}
+	return strconv.Quote(b.String())
+}
+
+// wanted says what should have stood in place of a value.
+func wanted(e *json.SemanticError) string {
+	if e.GoType == nil {
+		return "something else"
+	}
+	kind := e.GoType.Kind()
+	if kind == reflect.Pointer {
+		kind = e.GoType.Elem().Kind()
+	}
+	switch kind {
+	case reflect.Int, reflect.Int64:
+		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
+}

@@ -1,0 +1,15 @@
+// Package http is the wire: it parses, authenticates and names a draw, hands
+// it to the draw service and writes down the answer, and it offers the
+// operator's calls on pools, stock and history. It imports the domain and
+// nothing else of ours; what it needs of the store it declares itself.
+//
+// It keeps three laws. One request gets one clear answer: every error is a
+// problem document out of the one table in problem.go, and a draw's problem
+// says whether anything happened. Nothing secret leaves: causes go to the log
+// with the request's id, never to the caller, and neither tokens nor keys go
+// to the log. Everything that comes in has a limit: bytes, time, members,
+// characters.
+//
+// Some answers are not ours: net/http itself refuses, in plain text, a request
+// whose request line or headers cannot be read.
+package http

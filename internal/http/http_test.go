@@ -1,0 +1,185 @@
+package http
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	adminToken = "admin-token-of-the-tests"
+	drawToken  = "draw-token-of-the-tests"
+)
+
+// at is the moment at which everything in these tests happened.
+var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
+
+// fake stands in for the service and the store where only their answer to the
+// wire matters: it answers with err when set, and remembers what it was asked.
+type fake struct {
+	mu     sync.Mutex
+	err    error
+	asked  []any
+	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards []draw.Award
+}
+
+func (f *fake) note(v any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, v)
+	return f.err
+}
+
+func (f *fake) last() any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.asked) == 0 {
+		return nil
+	}
+	return f.asked[len(f.asked)-1]
+}
+
+func award(drawID, user string) draw.Award {
+	return draw.Award{
+		Version: 1234, DrawID: drawID, Ordinal: 1, UserID: user, PrizeID: "gold", PrizeName: "Gold coin",
+		Value: decimal.RequireFromString("19.9"), Unit: 17, At: at,
+	}
+}
+
+func (f *fake) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
+	if err := f.note(r); err != nil {
+		return draw.Draw{}, err
+	}
+	if f.drawn != nil {
+		return f.drawn(ctx, r)
+	}
+	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
+}
+
+// fakeStore is the store's side of a fake; it has a Draw of its own.
+type fakeStore struct{ *fake }
+
+func (f fakeStore) Draw(_ context.Context, poolID, drawID string) (draw.Draw, error) {
+	return draw.Draw{ID: drawID, PoolID: poolID, UserID: "u1", Awards: []draw.Award{award(drawID, "u1")}}, f.note([2]string{poolID, drawID})
+}
+
+func somePool(id string) draw.Pool {
+	return draw.Pool{ID: id, Name: "Spring", State: draw.StateOpen, Version: 7, Prizes: []draw.Prize{
+		{ID: "gold", Name: "Gold coin", Value: decimal.RequireFromString("19.9"), Stocked: 10, Issued: 3},
+		{ID: "pin", Name: "Pin", Stocked: 5},
+	}}
+}
+
+func (f fakeStore) Pool(_ context.Context, id string) (draw.Pool, error) {
+	return somePool(id), f.note(id)
+}
+
+func (f fakeStore) Pools(context.Context) ([]draw.Pool, error) {
+	other := somePool("other")
+	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
+	return []draw.Pool{somePool("spring"), other}, f.note("pools")
+}
+
+func (f fakeStore) CreatePool(_ context.Context, p draw.Pool) (draw.Pool, error) { return p, f.note(p) }
+
+func (f fakeStore) ChangePool(_ context.Context, id string, change draw.PoolChange) (draw.Pool, error) {
+	return somePool(id), f.note(change)
+}
+
+func (f fakeStore) AddPrize(_ context.Context, _ string, p draw.Prize) (draw.Prize, error) {
+	return p, f.note(p)
+}
+
+func (f fakeStore) Stock(_ context.Context, s draw.Stocking) (draw.Move, error) {
+	return draw.Move{
+		Version: 8, PoolID: s.PoolID, PrizeID: s.PrizeID, Delta: s.Delta, Reason: s.Reason, Key: s.Key, At: at,
+		Stocked: 110, Issued: 3, Replayed: s.Key == "again",
+	}, f.note(s)
+}
+
+func (f fakeStore) Awards(_ context.Context, _ string, after int64, limit int) ([]draw.Award, error) {
+	var found []draw.Award
+	for _, a := range f.awards {
+		if a.Version > after && len(found) < limit {
+			found = append(found, a)
+		}
+	}
+	return found, f.note([2]int64{after, int64(limit)})
+}
+
+func (f fakeStore) Moves(_ context.Context, _ string, after int64, limit int) ([]draw.Move, error) {
+	moves := []draw.Move{{Version: 1, PrizeID: "gold", Delta: 10, Reason: "start", At: at, Stocked: 10}}
+	return moves, f.note([2]int64{after, int64(limit)})
+}
+
+func (f fakeStore) Audit(_ context.Context, id string) (draw.Audit, error) {
+	return draw.Audit{PoolID: id, Version: 7, Prizes: []draw.PrizeAudit{
+		{PrizeID: "gold", Stocked: 10, Issued: 3, Awards: 3, Remaining: 7},
+	}}, f.note(id)
+}
+
+// setup changes a Config before a server is made of it.
+type setup func(*Config)
+
+func withDrawToken(c *Config) { c.DrawToken = drawToken }
+
+func newServer(t testing.TB, f *fake, changes ...setup) *Server {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	config := Config{
+		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f},
+		Modes: []string{"for-update", "optimistic", "external"}, AdminToken: adminToken,
+		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
+		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	s, err := New(config)
+	require.NoError(t, err)
+	return s
+}
+
+// request makes a request; headers are given as name, value, name, value.
+func request(method, target, body string, headers ...string) *nethttp.Request {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Del(headers[i])
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	return r
+}
+
+func asAdmin(method, target, body string, headers ...string) *nethttp.Request {
+	return request(method, target, body, append(headers, "Authorization", "Bearer "+adminToken)...)
+}
+
+func do(s *Server, r *nethttp.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+func bodyOf(t testing.TB, r *nethttp.Response) string {
+	t.Helper()
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(b)
+}

@@ -1,0 +1,60 @@
+package http
+
+import (
+	"log/slog"
+	nethttp "net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are labelled by route, method and status alone: their number is
+// bounded by this package, whatever callers send.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+}
+
+func newMetrics(to prometheus.Registerer) (metrics, error) {
+	m := metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "drawsvc_http_requests_total",
+			Help: "HTTP requests answered, by route, method and status.",
+		}, []string{"route", "method", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "drawsvc_http_request_duration_seconds",
+			Help:    "Time from a request's headers to its answer, by route and method.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "method"}),
+	}
+	if err := to.Register(m.requests); err != nil {
+		return metrics{}, err
+	}
+	return m, to.Register(m.duration)
+}
+
+// showMetrics answers GET /metrics. A metric that cannot be collected is
+// logged and left out.
+func (s *Server) showMetrics() gin.HandlerFunc {
+	show := promhttp.HandlerFor(s.Gatherer, promhttp.HandlerOpts{
+		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
+		ErrorHandling:       promhttp.ContinueOnError,
+		MaxRequestsInFlight: scrapesMax,
+		Timeout:             s.RequestTimeout,
+	})
+	return func(c *gin.Context) { show.ServeHTTP(c.Writer, c.Request) }
+}
+
+// scrapesMax is the most scrapes that are answered at once.
+const scrapesMax = 4
+
+// boundedMethod is the method as a label: callers may send any word.
+func boundedMethod(method string) string {
+	switch method {
+	case nethttp.MethodGet, nethttp.MethodHead, nethttp.MethodPost, nethttp.MethodPut,
+		nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodOptions:
+		return method
+	}
+	return "other"
+}

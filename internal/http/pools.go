@@ -1,0 +1,241 @@
+package http
+
+import (
+	nethttp "net/http"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// poolBody is the body of POST /admin/pools.
+type poolBody struct {
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	Mode   *string      `json:"mode"`
+	Prizes *[]prizeBody `json:"prizes"`
+}
+
+// prizeBody is one prize of a new pool, and the body of POST …/prizes.
+type prizeBody struct {
+	ID    string  `json:"id"`
+	Name  string  `json:"name"`
+	Value *string `json:"value"`
+	Stock *int64  `json:"stock"`
+}
+
+func (b *prizeBody) prize() (draw.Prize, error) {
+	p := draw.Prize{ID: b.ID, Name: b.Name}
+	if b.Stock == nil {
+		return p, draw.Errorf(draw.CodeInvalidRequest, "stock of prize %q is missing", b.ID)
+	}
+	p.Stocked = *b.Stock
+	if b.Value != nil {
+		if *b.Value == "" {
+			return p, draw.Errorf(draw.CodeInvalidRequest, "value of prize %q is empty", b.ID)
+		}
+		value, err := draw.ParseValue(*b.Value)
+		if err != nil {
+			return p, err
+		}
+		p.Value = value
+	}
+	return p, p.Check()
+}
+
+func (s *Server) newPool(b *poolBody) (draw.Pool, error) {
+	p := draw.Pool{ID: b.ID, Name: b.Name, State: draw.StateOpen}
+	if b.Mode != nil {
+		if err := s.checkMode(*b.Mode); err != nil {
+			return p, err
+		}
+		p.Mode = *b.Mode
+	}
+	if b.Prizes == nil {
+		return p, draw.Errorf(draw.CodeInvalidRequest, "prizes is missing")
+	}
+	p.Prizes = make([]draw.Prize, len(*b.Prizes))
+	for i := range *b.Prizes {
+		var err error
+		if p.Prizes[i], err = (*b.Prizes)[i].prize(); err != nil {
+			return p, err
+		}
+	}
+	return p, p.Check()
+}
+
+func (s *Server) checkMode(mode string) error {
+	if slices.Contains(s.Modes, mode) {
+		return nil
+	}
+	return draw.Errorf(draw.CodeInvalidRequest, "mode must be one of %s, or null for the service's own", strings.Join(s.Modes, ", "))
+}
+
+// createPool answers POST /admin/pools.
+func (s *Server) createPool(c *gin.Context) {
+	var body poolBody
+	err := s.decode(c.Request, &body)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	wanted, err := s.newPool(&body)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	ctx, cancel := s.within(c)
+	defer cancel()
+	made, err := s.Pools.CreatePool(ctx, wanted)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	c.Writer.Header().Set("Location", "/admin/pools/"+made.ID)
+	s.writeJSON(c, nethttp.StatusCreated, newAdminPool(&made))
+}
+
+type adminPoolsAnswer struct {
+	Pools []adminPoolAnswer `json:"pools"`
+}
+
+type adminPoolAnswer struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name"`
+	State draw.State `json:"state"`
+	// Mode is null when the pool uses the service's own.
+	Mode    *string            `json:"mode"`
+	Version int64              `json:"version"`
+	Prizes  []adminPrizeAnswer `json:"prizes"`
+}
+
+type adminPrizeAnswer struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	Stocked   int64  `json:"stocked"`
+	Issued    int64  `json:"issued"`
+	Remaining int64  `json:"remaining"`
+}
+
+func newAdminPool(p *draw.Pool) adminPoolAnswer {
+	answer := adminPoolAnswer{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version}
+	if p.Mode != "" {
+		answer.Mode = &p.Mode
+	}
+	answer.Prizes = make([]adminPrizeAnswer, len(p.Prizes))
+	for i := range p.Prizes {
+		answer.Prizes[i] = newAdminPrize(&p.Prizes[i])
+	}
+	return answer
+}
+
+func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
+	return adminPrizeAnswer{p.ID, p.Name, p.Value.StringFixed(2), p.Stocked, p.Issued, p.Remaining()}
+}
+
+// adminPools answers GET /admin/pools.
+func (s *Server) adminPools(c *gin.Context) {
+	ctx, cancel := s.within(c)
+	defer cancel()
+	pools, err := s.Pools.Pools(ctx)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	answer := adminPoolsAnswer{make([]adminPoolAnswer, len(pools))}
+	for i := range pools {
+		answer.Pools[i] = newAdminPool(&pools[i])
+	}
+	s.writeJSON(c, nethttp.StatusOK, answer)
+}
+
+// adminPool answers GET /admin/pools/{pool}.
+func (s *Server) adminPool(c *gin.Context) {
+	pool, err := s.readPool(c)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.writeJSON(c, nethttp.StatusOK, newAdminPool(&pool))
+}
+
+// changeBody is the body of PATCH /admin/pools/{pool}. Its members are kept
+// as they were sent: null and absent differ.
+type changeBody struct {
+	Name  jsontext.Value `json:"name"`
+	State jsontext.Value `json:"state"`
+	Mode  jsontext.Value `json:"mode"`
+}
+
+func (s *Server) change(b *changeBody) (draw.PoolChange, error) {
+	var change draw.PoolChange
+	var err error
+	if change.Name, err = text("name", b.Name); err != nil {
+		return change, err
+	}
+	state, err := text("state", b.State)
+	if err != nil {
+		return change, err
+	}
+	change.State = (*draw.State)(state)
+	if b.Mode.Kind() == 'n' {
+		change.Mode = new(string)
+		return change, change.Check()
+	}
+	if change.Mode, err = text("mode", b.Mode); err != nil {
+		return change, err
+	}
+	if change.Mode != nil {
+		if err := s.checkMode(*change.Mode); err != nil {
+			return change, err
+		}
+	}
+	return change, change.Check()
+}
+
+// text returns the string that raw holds, nil when the member was not sent.
+func text(member string, raw jsontext.Value) (*string, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if raw.Kind() != '"' {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q must be a string", member)
+	}
+	var value string
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q must be a string", member)
+	}
+	return &value, nil
+}
+
+// changePool answers PATCH /admin/pools/{pool}.
+func (s *Server) changePool(c *gin.Context) {
+	poolID, err := poolParam(c)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	var body changeBody
+	if err := s.decode(c.Request, &body); err != nil {
+		s.fail(c, err)
+		return
+	}
+	change, err := s.change(&body)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	ctx, cancel := s.within(c)
+	defer cancel()
+	pool, err := s.Pools.ChangePool(ctx, poolID, change)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.writeJSON(c, nethttp.StatusOK, newAdminPool(&pool))
+}

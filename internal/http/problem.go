@@ -1,0 +1,142 @@
+package http
+
+import (
+	"context"
+	"errors"
+	nethttp "net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// The codes that only the wire knows.
+const (
+	codeUnauthorized         draw.Code = "unauthorized"
+	codeForbidden            draw.Code = "forbidden"
+	codeNotFound             draw.Code = "not-found"
+	codeMethodNotAllowed     draw.Code = "method-not-allowed"
+	codeRequestTimeout       draw.Code = "request-timeout"
+	codeBodyTooLarge         draw.Code = "body-too-large"
+	codeUnsupportedMediaType draw.Code = "unsupported-media-type"
+)
+
+// problem is how one code looks on the wire.
+type problem struct {
+	status int
+	title  string
+	// retryAfter is the Retry-After header in seconds, "" for none.
+	retryAfter string
+	// unknown says that a draw answered so may have happened.
+	unknown bool
+}
+
+// problems is the one table from codes to answers. A code that is not in it
+// is answered as internal.
+func problems() map[draw.Code]problem {
+	return map[draw.Code]problem{
+		draw.CodeInvalidRequest:   {status: 400, title: "The request is not valid"},
+		codeUnauthorized:          {status: 401, title: "A valid token is needed"},
+		codeForbidden:             {status: 403, title: "The token does not allow this"},
+		draw.CodePoolNotFound:     {status: 404, title: "There is no such pool"},
+		draw.CodePrizeNotFound:    {status: 404, title: "There is no such prize"},
+		draw.CodeDrawNotFound:     {status: 404, title: "There is no such draw"},
+		codeNotFound:              {status: 404, title: "There is nothing at this address"},
+		codeMethodNotAllowed:      {status: 405, title: "The address does not take this method"},
+		codeRequestTimeout:        {status: 408, title: "The request took too long to arrive"},
+		draw.CodeSoldOut:          {status: 409, title: "The pool holds fewer units than asked"},
+		draw.CodePoolNotOpen:      {status: 409, title: "The pool is not open"},
+		draw.CodePoolExists:       {status: 409, title: "The pool exists already"},
+		draw.CodePrizeExists:      {status: 409, title: "The prize exists already"},
+		draw.CodeStockBelowIssued: {status: 409, title: "The stock would fall below what is issued"},
+		codeBodyTooLarge:          {status: 413, title: "The body is too large"},
+		codeUnsupportedMediaType:  {status: 415, title: "The body is not JSON"},
+		draw.CodeKeyReused:        {status: 422, title: "The Idempotency-Key names another request"},
+		draw.CodeInternal:         {status: 500, title: "The service failed", unknown: true},
+		draw.CodeContended:        {status: 503, title: "The pool is too busy", retryAfter: "1"},
+		draw.CodeOverloaded:       {status: 503, title: "Too many draws wait", retryAfter: "1"},
+		draw.CodeStoreUnavailable: {status: 503, title: "The store does not answer", retryAfter: "2"},
+		draw.CodeLockUnavailable:  {status: 503, title: "The lock service does not answer", retryAfter: "2"},
+		draw.CodeDraining:         {status: 503, title: "The service is ending", retryAfter: "2"},
+		draw.CodeOutcomeUnknown:   {status: 504, title: "The outcome is unknown", unknown: true},
+	}
+}
+
+// named gives an error that nobody named a code and a detail fit for the
+// caller. Time that ran out is unknown for a call that writes.
+func named(method string, err error) *draw.Error {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return e
+	}
+	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	switch {
+	case late && method == nethttp.MethodGet:
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the answer did not come in time")
+	case late:
+		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer did not come in time; the same Idempotency-Key settles it")
+	}
+	return draw.Wrap(draw.CodeInternal, err, "the service failed; its log says why")
+}
+
+// fail answers with the problem that err stands for and ends the request. The
+// cause is kept for the log.
+func (s *Server) fail(c *gin.Context, err error) {
+	e := named(c.Request.Method, err)
+	p, known := s.problems[e.Code]
+	if !known {
+		e = &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why", Err: err}
+		p = s.problems[draw.CodeInternal]
+	}
+	_ = c.Error(e) // for the request log
+	c.Abort()
+	h := c.Writer.Header()
+	h["Content-Type"] = []string{"application/problem+json"}
+	h.Set(requestIDHeader, requestID(c))
+	if p.retryAfter != "" {
+		h["Retry-After"] = []string{p.retryAfter}
+	}
+	// What is left of a body that was not read whole may be endless.
+	if p.status == 408 || p.status == 413 || e.Code == draw.CodeDraining {
+		h.Set("Connection", "close")
+	}
+	out := s.buffer()
+	defer s.buffers.Put(out)
+	*out = appendProblem((*out)[:0], p, e, isDraw(c))
+	write(c, p.status, *out)
+}
+
+// isDraw says whether the call is a draw, so that its problem must say what
+// happened to it.
+func isDraw(c *gin.Context) bool {
+	return c.FullPath() == drawPath && c.Request.Method == nethttp.MethodPost
+}
+
+func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
+	b = append(b, `{"type":"/problems/`...)
+	b = append(b, e.Code...)
+	b = append(b, `","title":"`...)
+	b = append(b, p.title...)
+	b = append(b, `","status":`...)
+	b = strconv.AppendInt(b, int64(p.status), 10)
+	b = append(b, `,"detail":`...)
+	b, _ = jsontext.AppendQuote(b, e.Detail) // invalid UTF-8 becomes U+FFFD
+	b = append(b, `,"code":"`...)
+	b = append(b, e.Code...)
+	switch {
+	case draws && p.unknown:
+		b = append(b, `","outcome":"unknown`...)
+	case draws:
+		b = append(b, `","outcome":"none`...)
+	}
+	return append(b, "\"}\n"...)
+}
+
+func (s *Server) noRoute(c *gin.Context) {
+	s.fail(c, draw.Errorf(codeNotFound, "there is nothing at this address"))
+}
+
+func (s *Server) noMethod(c *gin.Context) {
+	s.fail(c, draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods that this address takes"))
+}

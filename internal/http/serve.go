@@ -1,0 +1,135 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"sync"
+	"time"
+)
+
+// limits bound the time and size of every connection.
+type limits struct {
+	header, read, write, idle time.Duration
+	// draws is the longest wait for draws under way when the service ends,
+	// rest the longest for everything else after them. Together they stay
+	// below the 15 s that an operator is promised.
+	draws, rest time.Duration
+	// audit bounds an audit, page the sending of one page of an export.
+	audit, page time.Duration
+}
+
+// headerBytesMax bounds the request line and headers; net/http adds 4 KiB.
+const headerBytesMax = 16 << 10
+
+func defaultLimits(request time.Duration) limits {
+	return limits{
+		header: 5 * time.Second,
+		// net/http ends a request's context when the read time-out passes,
+		// body read or not: it must outlast the work. The write time-out
+		// runs from the same moment and must leave time for the answer.
+		read:  request + 10*time.Second,
+		write: request + 20*time.Second,
+		idle:  2 * time.Minute,
+		draws: 10 * time.Second,
+		rest:  4 * time.Second,
+		audit: max(request, time.Minute),
+		page:  30 * time.Second,
+	}
+}
+
+// gate counts the draws under way and, once closed, lets no more in.
+type gate struct {
+	mu     sync.Mutex
+	inside int
+	empty  chan struct{} // not nil once closed
+}
+
+// enter says whether a draw may begin; if so, leave must follow.
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.empty != nil {
+		return false
+	}
+	g.inside++
+	return true
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.inside--
+	if g.empty != nil && g.inside == 0 {
+		close(g.empty)
+	}
+}
+
+// close shuts the gate and returns a channel that closes when the last draw
+// has left. It is called once.
+func (g *gate) close() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.empty = make(chan struct{})
+	if g.inside == 0 {
+		close(g.empty)
+	}
+	return g.empty
+}
+
+func (g *gate) closed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.empty != nil
+}
+
+// Serve answers on l until ctx ends, and then drains: /readyz turns 503, new
+// draws are refused, requests under way finish. It returns nil within 15 s of
+// ctx's end, having cut off and logged what had not finished by then. It closes l and is called once.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	// Requests do not end with ctx: they get their time to finish.
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	server := &nethttp.Server{
+		Handler:           s.engine,
+		ReadHeaderTimeout: s.limits.header,
+		ReadTimeout:       s.limits.read,
+		WriteTimeout:      s.limits.write,
+		IdleTimeout:       s.limits.idle,
+		MaxHeaderBytes:    headerBytesMax,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve http: %w", err)
+	case <-ctx.Done():
+	}
+	s.drain(server, cut)
+	<-served
+	return nil
+}
+
+// drain keeps the listener open until the last draw has its answer, so that
+// new callers and load balancers are told why they are refused.
+func (s *Server) drain(server *nethttp.Server, cut context.CancelFunc) {
+	s.Log.Info("draining: draws under way finish, new ones are refused")
+	limit := time.NewTimer(s.limits.draws)
+	defer limit.Stop()
+	select {
+	case <-s.gate.close():
+	case <-limit.C:
+		s.Log.Warn("draws were still under way when their time to finish ended")
+	}
+	rest, cancel := context.WithTimeout(context.Background(), s.limits.rest)
+	defer cancel()
+	if err := server.Shutdown(rest); err != nil {
+		s.Log.Warn("requests were cut off at the end of the drain", "error", err)
+		cut()
+		_ = server.Close() // the connections end; there is nothing left to save
+	}
+}
