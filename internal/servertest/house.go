@@ -18,8 +18,9 @@ var reaper string
 
 // house is what the servers of one test process have in common.
 type house struct {
-	// root is the folder that holds every server's folder.
-	root string
+	// disk and memory are the folders that hold the servers' folders: those
+	// of durable servers, and those of the others.
+	disk, memory string
 	// lifeline is the writing end of the reaper's input. It is never written
 	// to; the kernel closes it when this process ends, in whatever way.
 	lifeline *os.File
@@ -34,18 +35,17 @@ type house struct {
 var home = sync.OnceValues(openHouse)
 
 func openHouse() (*house, error) {
-	temp, err := filepath.EvalSymlinks(os.TempDir())
-	if err != nil {
+	h := &house{shared: make(map[string]func() (*Server, error))}
+	var err error
+	if h.disk, err = openFolder(os.TempDir()); err != nil {
 		return nil, err
 	}
-	root, err := os.MkdirTemp(temp, "drawsvc-servertest-")
-	if err != nil {
-		return nil, err
+	h.memory = h.disk
+	if memory := memoryFolder(); memory != "" {
+		if folder, err := openFolder(memory); err == nil {
+			h.memory = folder
+		}
 	}
-	if err := giveAway(root); err != nil {
-		return nil, err
-	}
-	h := &house{root: root, shared: make(map[string]func() (*Server, error))}
 	if err := h.hireReaper(); err != nil {
 		return nil, fmt.Errorf("start the reaper: %w", err)
 	}
@@ -55,6 +55,20 @@ func openHouse() (*house, error) {
 		})
 	}
 	return h, nil
+}
+
+// openFolder makes a folder for the servers under parent and returns its path
+// as the kernel sees it, by which the reaper knows who works there.
+func openFolder(parent string) (string, error) {
+	parent, err := filepath.EvalSymlinks(parent)
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp(parent, "drawsvc-servertest-")
+	if err != nil {
+		return "", err
+	}
+	return folder, giveAway(folder)
 }
 
 // hireReaper starts a shell that outlives this process by a moment. The
@@ -70,7 +84,7 @@ func (h *house) hireReaper() error {
 		return err
 	}
 	defer read.Close()
-	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", h.root)
+	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", h.disk, h.memory)
 	cmd.Dir = "/"
 	cmd.Stdin = read
 	if err := detach(cmd); err != nil {

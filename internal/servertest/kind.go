@@ -45,9 +45,11 @@ type kind struct {
 // kinds is the registry: a further server costs one file and one line.
 func kinds() map[string]kind {
 	return map[string]kind{
-		"postgres": postgresKind(),
-		"mysql":    mysqlKind(),
-		"redis":    redisKind(),
+		"postgres":  postgresKind(),
+		"mysql":     mysqlKind(),
+		"redis":     redisKind(),
+		"zookeeper": zookeeperKind(),
+		"etcd":      etcdKind(),
 	}
 }
 

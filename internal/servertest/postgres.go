@@ -61,7 +61,7 @@ func postgresCommand(s *Server) []string {
 		"-c", "dynamic_shared_memory_type=mmap", // files in its folder
 	}
 	if !s.options.durable {
-		argv = append(argv, "-c", "fsync=off", "-c", "full_page_writes=off")
+		argv = append(argv, "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_wal_size=128MB")
 	}
 	return append(argv, s.options.args...)
 }

@@ -20,6 +20,8 @@ func spawn(*exec.Cmd, syscall.Signal) (*process, error) { return nil, unsupporte
 
 func detach(*exec.Cmd) error { return unsupported() }
 
+func memoryFolder() string { return "" }
+
 func giveAway(string) error { return nil }
 
 func (*process) running() bool      { return false }

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // redisDatabases is how many tests of one process can have a database at the
@@ -29,13 +28,14 @@ func Redis(tb testing.TB) string {
 		giveUp(tb, err)
 	}
 	number := h.redisTurn.Add(1) % redisDatabases
-	location := base[:len(base)-len("0")] + strconv.FormatInt(number, 10)
+	addr := strings.TrimSuffix(strings.TrimPrefix(base, "redis://"), "/0")
 	tb.Cleanup(func() {
-		if err := askRedis(context.Background(), location, "FLUSHDB"); err != nil {
+		words := fmt.Sprintf("SELECT %d\r\nFLUSHDB\r\nQUIT\r\n", number)
+		if err := ask(context.Background(), addr, words, "+OK\r\n+OK\r\n+OK"); err != nil {
 			tb.Errorf("empty the test's Redis database: %v", err)
 		}
 	})
-	return location
+	return fmt.Sprintf("redis://%s/%d", addr, number)
 }
 
 func redisKind() kind {
@@ -62,15 +62,5 @@ func redisCommand(s *Server) []string {
 }
 
 func redisReady(ctx context.Context, s *Server) error {
-	return askRedis(ctx, s.URL(), "PING")
-}
-
-func askRedis(ctx context.Context, base, command string) error {
-	options, err := redis.ParseURL(base)
-	if err != nil {
-		return fmt.Errorf("the Redis URL: %w", err)
-	}
-	client := redis.NewClient(options)
-	defer client.Close()
-	return client.Do(ctx, command).Err()
+	return ask(ctx, s.Addr(), "PING\r\nQUIT\r\n", "+PONG")
 }

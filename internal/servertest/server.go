@@ -66,7 +66,11 @@ func (h *house) launch(name string, o options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{name: name, kind: k, options: o, programs: programs}
-	if err := s.begin(h.root); err != nil {
+	folder := h.memory
+	if o.durable {
+		folder = h.disk
+	}
+	if err := s.begin(folder); err != nil {
 		err = fmt.Errorf("start %s: %w\n%s", name, err, s.tail())
 		s.discard()
 		return nil, err
@@ -75,8 +79,8 @@ func (h *house) launch(name string, o options) (*Server, error) {
 }
 
 // begin makes the folder, claims the ports, sets the data up and starts.
-func (s *Server) begin(root string) error {
-	dir, err := os.MkdirTemp(root, s.name+"-")
+func (s *Server) begin(folder string) error {
+	dir, err := os.MkdirTemp(folder, s.name+"-")
 	if err != nil {
 		return err
 	}
