@@ -1,0 +1,108 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// guard is what all locks have in common: the queue in front, re-entrance by
+// context, the watch over the lease, and the release.
+type guard struct {
+	backend backend
+	options Options
+	queue   *queue
+}
+
+// holdKey finds the hold of one key of one lock in a context.
+type holdKey struct {
+	guard *guard
+	key   string
+}
+
+// WithLock implements [Lock].
+func (g *guard) WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error {
+	if key == "" || len(key) > KeyMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "a lock's key must have 1 to %d bytes", KeyMax)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if outer, nested := ctx.Value(holdKey{g, key}).(*hold); nested && outer.enter() {
+		defer outer.leave()
+		return fn(ctx, outer.lease.token)
+	}
+	until := time.Now().Add(g.options.Wait)
+	if err := g.queue.enter(ctx, key, until); err != nil {
+		return refused(ctx, err)
+	}
+	defer g.queue.leave(key)
+	l, err := g.take(ctx, key, until)
+	if err != nil {
+		return refused(ctx, err)
+	}
+	h := &hold{lease: l, options: &g.options, key: key}
+	defer h.release(ctx)
+	return fn(h.watch(ctx, g), l.token)
+}
+
+// take acquires a lease that has most of its term ahead.
+func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := g.backend.acquire(ctx, key, until)
+	if err != nil {
+		return nil, err
+	}
+	if err = ctx.Err(); err == nil && time.Since(l.since) > g.options.TTL/4 {
+		// The lock service counts the term from some moment of a long wait.
+		err = renew(ctx, l)
+	}
+	if err != nil {
+		(&hold{lease: l, options: &g.options, key: key}).release(ctx)
+		return nil, err
+	}
+	return l, nil
+}
+
+// refused gives an error its code. A context error counts as the caller's only
+// when the caller's context has ended: the questions have deadlines of their
+// own.
+func refused(ctx context.Context, err error) error {
+	if errors.Is(err, errBusy) {
+		return draw.Wrap(draw.CodeContended, err, "the lock stayed taken for the whole wait")
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return draw.Wrap(draw.CodeLockUnavailable, err, "the lock service does not answer")
+}
+
+// Ping implements [Lock].
+func (g *guard) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	if err := g.backend.ping(ctx); err != nil {
+		return draw.Wrap(draw.CodeLockUnavailable, err, "the lock service does not answer")
+	}
+	return nil
+}
+
+// Close implements [Lock].
+func (g *guard) Close() error { return g.backend.close() }
+
+// renew asks the lock service to start l's term again. The term counts from
+// before the question.
+func renew(ctx context.Context, l *lease) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	asked := time.Now()
+	if err := l.renew(ctx); err != nil {
+		return err
+	}
+	l.since = asked
+	return nil
+}

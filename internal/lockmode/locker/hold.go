@@ -1,0 +1,115 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// hold is a lease in use, with those that are nested in it.
+type hold struct {
+	lease   *lease
+	options *Options
+	key     string
+
+	// cancel ends the context of the holder's work, stop the watch. The watch
+	// goes on when the caller's context has ended, because the work may: a
+	// commit is not the caller's to cancel.
+	cancel  context.CancelCauseFunc
+	stop    context.CancelFunc
+	watched chan struct{}
+
+	mu     sync.Mutex
+	over   bool
+	nested sync.WaitGroup
+}
+
+// enter joins a nested caller, unless the hold is over: a context may live
+// longer than the lock that was held in it.
+func (h *hold) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return false
+	}
+	h.nested.Add(1)
+	return true
+}
+
+func (h *hold) leave() { h.nested.Done() }
+
+// end lets no more nested callers in and waits for those that are.
+func (h *hold) end() {
+	h.mu.Lock()
+	h.over = true
+	h.mu.Unlock()
+	h.nested.Wait()
+}
+
+// release ends the hold: first its context, then what is nested in it, then
+// the watch, so that no renewal can follow the release.
+func (h *hold) release(ctx context.Context) {
+	if h.watched != nil {
+		h.cancel(nil)
+		h.end()
+		h.stop()
+		<-h.watched
+	}
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	if err := h.lease.release(ctx); err != nil {
+		h.options.Log.Warn("a lock was not released and ends with its term", "key", h.key, "token", h.lease.token, "error", err)
+	}
+}
+
+// watch keeps the lease until it is released, and returns the context for the
+// holder's work, which ends when the lease is lost or its term has passed
+// unrenewed.
+func (h *hold) watch(ctx context.Context, g *guard) context.Context {
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	within, cancel := context.WithCancelCause(context.WithValue(ctx, holdKey{g, h.key}, h))
+	h.cancel, h.stop, h.watched = cancel, stop, make(chan struct{})
+	go func() {
+		defer close(h.watched)
+		h.keep(life)
+	}()
+	return within
+}
+
+func (h *hold) keep(life context.Context) {
+	ttl := h.options.TTL
+	term := ttl - driftOf(ttl)
+	// The end of the term has a timer of its own: a renewal may hang.
+	expiry := time.AfterFunc(time.Until(h.lease.since.Add(term)), func() { h.lose("its term passed unrenewed", nil) })
+	defer expiry.Stop()
+	next := time.NewTimer(time.Until(h.lease.since.Add(ttl / 3)))
+	defer next.Stop()
+	for {
+		select {
+		case <-life.Done():
+			return
+		case <-next.C:
+		}
+		switch err := renew(life, h.lease); {
+		case err == nil:
+			expiry.Reset(time.Until(h.lease.since.Add(term)))
+			next.Reset(time.Until(h.lease.since.Add(ttl / 3)))
+		case errors.Is(err, errLost):
+			h.lose("the lock service says so", err)
+		default:
+			h.options.Log.Warn("a lease was not renewed", "key", h.key, "token", h.lease.token, "error", err)
+			next.Reset(ttl / 10)
+		}
+	}
+}
+
+// lose ends the holder's context and the watch, so that a lease is not kept
+// for work that was told to end.
+func (h *hold) lose(why string, err error) {
+	h.options.Log.Warn("a lease is lost", "key", h.key, "token", h.lease.token, "why", why, "error", err)
+	h.cancel(draw.Wrap(draw.CodeLockUnavailable, err, "the lock was lost: %s", why))
+	h.stop()
+}

@@ -1,0 +1,215 @@
+package locker
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// slotsMax is the most pinned connections where the pool itself has no limit.
+const slotsMax = 16
+
+// pinboard hands out connections that stay with one holder for as long as it
+// holds. It leaves the last connection of the pool alone: a holder needs that
+// one, for a moment, to count its token and to interrupt a wait, and would
+// otherwise wait for holders that wait for it.
+type pinboard struct {
+	db    *sql.DB
+	slots chan struct{}
+	sql   pinnedSQL
+	ttl   time.Duration
+}
+
+// pinnedSQL is what one dialect says on a pinned connection.
+type pinnedSQL struct {
+	// prepare makes the server end a connection that is silent for ttl, and a
+	// question that waits for a lock longer than wait as well as the server
+	// can, and returns the server's number for the connection.
+	prepare func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error)
+	// undo ends what prepare and a question began, restore gives the
+	// connection its own settings back; either may be empty.
+	undo, restore string
+	// interrupt ends the question that waits on connection %d; its answer
+	// then has the code interrupted.
+	interrupt, interrupted string
+	// count raises and returns the token of a key, run by counts.
+	count  string
+	counts func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
+}
+
+// newPinboard needs a pool of two connections at least.
+func newPinboard(scheme string, o Options, dialects map[string]pinnedSQL) (*pinboard, error) {
+	if o.Database == nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
+	}
+	statements, known := dialects[o.Database.Dialect()]
+	if !known {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
+	}
+	db := o.Database.LockDB()
+	slots := slotsMax
+	if n := db.Stats().MaxOpenConnections; n > 0 {
+		slots = n - 1
+	}
+	if slots < 1 {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs a pool of at least two connections", scheme)
+	}
+	return &pinboard{db: db, slots: make(chan struct{}, slots), sql: statements, ttl: o.TTL}, nil
+}
+
+// pinned is a connection with one user. Whoever has it must give it back or
+// discard it.
+type pinned struct {
+	*sql.Conn
+	board *pinboard
+	id    int64
+}
+
+// pin takes a connection for a holder that waits until then for its lock, and
+// fails with errBusy when too many locks are held.
+func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
+	limit := time.NewTimer(time.Until(until))
+	defer limit.Stop()
+	select {
+	case b.slots <- struct{}{}:
+	default:
+		select {
+		case b.slots <- struct{}{}:
+		case <-limit.C:
+			return nil, errBusy
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	p, err := b.connect(ctx, until)
+	if err != nil {
+		<-b.slots
+	}
+	return p, err
+}
+
+// connect passes over connections of the pool that died unseen: nothing has
+// been asked on them yet.
+func (b *pinboard) connect(ctx context.Context, until time.Time) (*pinned, error) {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	for idle := b.db.Stats().Idle; ; idle-- {
+		conn, err := b.db.Conn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		p := &pinned{Conn: conn, board: b}
+		p.id, err = b.sql.prepare(ctx, conn, b.ttl, max(time.Until(until), 0))
+		if err == nil {
+			return p, nil
+		}
+		p.drop()
+		if idle <= 0 || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// back ends what was begun and returns the connection to the pool as it came.
+// Where that fails the connection is closed, and the server frees what it
+// held; the error says that the server has yet to notice.
+func (p *pinned) back(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	for _, statement := range []string{p.board.sql.undo, p.board.sql.restore} {
+		if statement == "" {
+			continue
+		}
+		if _, err := p.ExecContext(ctx, statement); err != nil {
+			p.discard()
+			return err
+		}
+	}
+	_ = p.Close()
+	<-p.board.slots
+	return nil
+}
+
+// discard closes the connection; the server then frees what it held.
+func (p *pinned) discard() {
+	p.drop()
+	<-p.board.slots
+}
+
+func (p *pinned) drop() {
+	_ = p.Raw(func(any) error { return driver.ErrBadConn })
+	_ = p.Close()
+}
+
+// wait asks a question that the server may answer late, and gives up when
+// until has passed or ctx ends. It then tells the server to stop: one that
+// merely sees its client go waits on, and holds if it is served. errBusy says
+// that the lock is another's. After an error the connection is not the
+// caller's any more.
+func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
+	limit := opTimeout / 2
+	if left := time.Until(until); left > 0 {
+		limit = left + 10*time.Millisecond // the server's own limit comes first
+	}
+	waiting, over := context.WithTimeout(ctx, limit)
+	defer over()
+	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	told := make(chan error, 1)
+	stop := context.AfterFunc(waiting, func() {
+		told <- p.interrupt(asking)
+		time.AfterFunc(opTimeout/2, cancel) // for the answer to arrive
+	})
+	err := ask(asking)
+	if stop() {
+		return p.settle(ctx, err)
+	}
+	stopped := <-told
+	if stopped == nil && serverSays(err, p.board.sql.interrupted) {
+		_ = p.back(ctx)
+	} else {
+		p.discard()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case stopped != nil:
+		return stopped
+	}
+	return errBusy
+}
+
+// settle takes the connection back after a question that failed by itself.
+func (p *pinned) settle(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+	case clashed(err) || errors.Is(err, errBusy):
+		_ = p.back(ctx)
+		return errBusy
+	case errors.Is(err, sql.ErrNoRows):
+		_ = p.back(ctx)
+	default:
+		p.discard()
+	}
+	return err
+}
+
+func (p *pinned) interrupt(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(p.board.sql.interrupt, p.id))
+	return err
+}
+
+// token counts key's holders, on another connection and committed at once, so
+// that a token is spent even when its holder dies.
+func (b *pinboard) token(ctx context.Context, key string) (int64, error) {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	return b.sql.counts(ctx, b.db, b.sql.count, key)
+}

@@ -1,0 +1,64 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// attempt asks a lock service once. With errBusy it also says how long the
+// present holder's term still runs, 0 for unknown.
+type attempt func(ctx context.Context) (l *lease, left time.Duration, err error)
+
+// pace is how often a lock service is asked again: after delays that double
+// from the shortest to the longest.
+type pace struct{ shortest, longest time.Duration }
+
+// delay is a random time around the n-th step, from 0.
+func (p pace) delay(n int) time.Duration {
+	d := p.longest
+	if n < 16 {
+		d = min(p.shortest<<n, p.longest)
+	}
+	return d/2 + rand.N(d) //nolint:gosec // spreads load, guards nothing
+}
+
+// poll asks until the lock is granted, the service fails, or until has passed:
+// at once, then whenever woken, when the holder's term ends, or p says so.
+// wake may be nil.
+func poll(ctx context.Context, until time.Time, p pace, wake <-chan struct{}, ask attempt) (*lease, error) {
+	for n := 0; ; n++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		l, left, err := ask(ctx)
+		if !errors.Is(err, errBusy) {
+			return l, err
+		}
+		remaining := time.Until(until)
+		if remaining <= 0 {
+			return nil, errBusy
+		}
+		wait := min(p.delay(n), remaining)
+		if left > 0 {
+			wait = min(wait, left+time.Millisecond)
+		}
+		if err := pause(ctx, wait, wake); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause waits for d, a wake-up or the end of ctx, whichever is first.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}

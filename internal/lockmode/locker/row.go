@@ -1,0 +1,110 @@
+package locker
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// row holds a lock row FOR UPDATE, in a transaction of its own on a pinned
+// connection. The server queues the waiters and frees the row when the
+// holder's connection ends; it ends one that was silent for a lease itself, so
+// that a holder that stands still cannot keep the row. The token is counted
+// outside that transaction, which a dying holder would roll back.
+//
+// On a Galera cluster the row is locked on one node only.
+type row struct {
+	board *pinboard
+	sql   rowSQL
+}
+
+// rowSQL are the statements of one dialect; each takes the key.
+type rowSQL struct {
+	wait, try string // take the row, waiting or not
+	seed      string // makes the row unless it is there
+}
+
+func openRow(rest string, o Options) (backend, error) {
+	if rest != "" {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"row:\" takes nothing after the colon")
+	}
+	board, err := newPinboard("row", o, map[string]pinnedSQL{
+		"postgres": pinnedPostgres(`BEGIN`, "idle_in_transaction_session_timeout"),
+		"mysql":    pinnedMySQL(`START TRANSACTION`),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := rowSQL{
+		wait: `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`,
+		try:  `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE NOWAIT`,
+		seed: `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON DUPLICATE KEY UPDATE key_id = key_id`,
+	}
+	if o.Database.Dialect() == "postgres" {
+		s = rowSQL{
+			wait: numbered(s.wait),
+			try:  numbered(s.try),
+			seed: `INSERT INTO lock_rows (key_id, token) VALUES ($1, 0) ON CONFLICT (key_id) DO NOTHING`,
+		}
+	}
+	return &row{board: board, sql: s}, nil
+}
+
+func (r *row) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
+	l, err := r.lock(ctx, key, until)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return l, err
+	}
+	if err := r.seed(ctx, key); err != nil {
+		return nil, err
+	}
+	return r.lock(ctx, key, until)
+}
+
+// lock fails with sql.ErrNoRows when the row is not there yet.
+func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, error) {
+	p, err := r.board.pin(ctx, until)
+	if err != nil {
+		return nil, err
+	}
+	query := r.sql.wait
+	if time.Until(until) <= 0 {
+		query = r.sql.try
+	}
+	since := time.Now()
+	err = p.wait(ctx, until, func(ctx context.Context) error { return p.QueryRowContext(ctx, query, key).Scan(new(int)) })
+	if err != nil {
+		return nil, err
+	}
+	token, err := r.board.token(ctx, key)
+	if err != nil {
+		_ = p.back(ctx)
+		return nil, err
+	}
+	return &lease{
+		token: token,
+		since: since,
+		renew: func(ctx context.Context) error {
+			// The transaction lives exactly as long as its connection.
+			if err := p.QueryRowContext(ctx, `SELECT 1`).Scan(new(int)); err != nil {
+				return errors.Join(errLost, err)
+			}
+			return nil
+		},
+		release: p.back,
+	}, nil
+}
+
+func (r *row) seed(ctx context.Context, key string) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	_, err := r.board.db.ExecContext(ctx, r.sql.seed, key)
+	return err
+}
+
+func (r *row) ping(ctx context.Context) error { return r.board.db.PingContext(ctx) }
+
+func (r *row) close() error { return nil }

@@ -1,0 +1,175 @@
+package locker
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// table is a lease row in the service's own database, told by that database's
+// clock. Every statement commits by itself and proves in its own WHERE clause
+// what it relies on: a lease is taken only where its row has expired, renewed
+// only by its owner within its term, and released only by its owner. The row
+// stays when it is free, so that its token never repeats.
+//
+// Waiters in other processes find it free by asking again.
+type table struct {
+	db  *sql.DB
+	sql tableSQL
+	ttl time.Duration
+}
+
+// tableSQL are the statements of one dialect. Times are microseconds since
+// 1970 by the database's clock.
+type tableSQL struct {
+	take    string // owner, ttl, key: raises and returns the token of a free row
+	look    string // key: the rest of the term, negative when free
+	seed    string // key: makes the row, free, unless it is there
+	renew   string // ttl, key, owner
+	release string // key, owner
+	// takes runs the take statement.
+	takes func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
+}
+
+func openTable(rest string, o Options) (backend, error) {
+	if rest != "" || o.Database == nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" takes nothing after the colon and needs the service's database")
+	}
+	statements, known := map[string]tableSQL{
+		"sqlite":   tableStatements("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)", "?"),
+		"postgres": tableStatements("CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)", "$"),
+		"mysql":    tableMySQL(),
+	}[o.Database.Dialect()]
+	if !known {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" does not know this database")
+	}
+	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL}, nil
+}
+
+// tableStatements is for dialects with RETURNING; mark "$" numbers the places.
+func tableStatements(now, mark string) tableSQL {
+	s := tableSQL{
+		take: `UPDATE locks SET owner = ?, token = token + 1, expires_at = ` + now + ` + ?
+			WHERE key_id = ? AND expires_at <= ` + now + ` RETURNING token`,
+		look:    `SELECT expires_at - ` + now + ` FROM locks WHERE key_id = ?`,
+		seed:    `INSERT INTO locks (key_id, owner, token, expires_at) VALUES (?, '', 0, 0) ON CONFLICT (key_id) DO NOTHING`,
+		renew:   `UPDATE locks SET expires_at = ` + now + ` + ? WHERE key_id = ? AND owner = ? AND expires_at > ` + now,
+		release: `UPDATE locks SET owner = '', expires_at = 0 WHERE key_id = ? AND owner = ?`,
+		takes:   returning,
+	}
+	if mark == "$" {
+		for _, q := range []*string{&s.take, &s.look, &s.seed, &s.renew, &s.release} {
+			*q = numbered(*q)
+		}
+	}
+	return s
+}
+
+// tableMySQL keeps to UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour
+// that daylight saving repeats.
+func tableMySQL() tableSQL {
+	const now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+	s := tableStatements(now, "?")
+	s.take = `UPDATE locks SET owner = ?, token = LAST_INSERT_ID(token + 1), expires_at = ` + now + ` + ?
+		WHERE key_id = ? AND expires_at <= ` + now
+	s.seed = `INSERT INTO locks (key_id, owner, token, expires_at) VALUES (?, '', 0, 0) ON DUPLICATE KEY UPDATE key_id = key_id`
+	s.takes = lastInsertID
+	return s
+}
+
+func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
+	// The owner is new for each hold: a lease that was granted in an answer
+	// that got lost can be told from every other.
+	owner := rand.Text()
+	p := pace{shortest: 2 * time.Millisecond, longest: 25 * time.Millisecond}
+	looked := false
+	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
+		if looked {
+			// Looking first spares a held row the lock of a vain UPDATE.
+			if left, err := t.look(ctx, key); err == nil && left > 0 {
+				return nil, left, errBusy
+			}
+		}
+		looked = true
+		return t.try(ctx, key, owner)
+	})
+}
+
+// try takes the row if it is free, and makes it if it is not there.
+func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Duration, error) {
+	for range 2 {
+		l, err := t.take(ctx, key, owner)
+		if err == nil || !errors.Is(err, sql.ErrNoRows) {
+			return l, 0, err
+		}
+		left, err := t.look(ctx, key)
+		if err == nil {
+			return nil, max(left, 0), errBusy
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return nil, 0, err
+		}
+		if err := t.exec(ctx, nil, t.sql.seed, key); err != nil {
+			return nil, 0, err
+		}
+	}
+	return nil, 0, errBusy
+}
+
+func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	since := time.Now()
+	token, err := t.sql.takes(ctx, t.db, t.sql.take, owner, t.ttl.Microseconds(), key)
+	if err != nil {
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case clashed(err):
+			err = errBusy
+		default:
+			// It may have been granted all the same; where this cannot free
+			// it, its term does.
+			_ = t.exec(ctx, nil, t.sql.release, key, owner)
+		}
+		return nil, err
+	}
+	return &lease{
+		token: token,
+		since: since,
+		renew: func(ctx context.Context) error {
+			return t.exec(ctx, errLost, t.sql.renew, t.ttl.Microseconds(), key, owner)
+		},
+		release: func(ctx context.Context) error { return t.exec(ctx, errLost, t.sql.release, key, owner) },
+	}, nil
+}
+
+// look reads the rest of the holder's term.
+func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	var left int64
+	err := t.db.QueryRowContext(ctx, t.sql.look, key).Scan(&left)
+	return time.Duration(left) * time.Microsecond, err
+}
+
+// exec runs a statement that changes one row; none is the error for no row.
+func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	result, err := t.db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, none)
+	}
+	return nil
+}
+
+func (t *table) ping(ctx context.Context) error { return t.db.PingContext(ctx) }
+
+func (t *table) close() error { return nil }
