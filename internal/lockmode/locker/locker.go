@@ -66,8 +66,9 @@ type opener func(rest string, o Options) (backend, error)
 
 func registry() map[string]opener {
 	return map[string]opener{
-		"table": openTable,
-		"row":   openRow,
+		"table":   openTable,
+		"row":     openRow,
+		"session": openSession,
 	}
 }
 
