@@ -148,11 +148,12 @@ func (b *Batcher) evict() {
 // dropUnread forgets a queue whose pool was never read, so that draws on pools
 // that do not exist leave nothing behind.
 func (b *Batcher) dropUnread(q *queue) {
+	if !q.unread() {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.working && q.batch.Urn.State == "" {
+	if q.unread() {
 		delete(b.queues, q.batch.Urn.PoolID)
 	}
 }

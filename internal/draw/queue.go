@@ -148,6 +148,13 @@ func (q *queue) remember(b *Batch, sold bool) {
 	}
 }
 
+// unread says that the queue is idle and that its pool was never read.
+func (q *queue) unread() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.working && q.batch.Urn.State == ""
+}
+
 func (q *queue) forget() {
 	q.stockings.Add(1)
 	q.soldOut.Store(nil)

@@ -1,0 +1,174 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+)
+
+func errPoolNotFound(poolID string) error {
+	return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", poolID)
+}
+
+// CreatePool makes a pool with its prizes, whole or not at all, and returns it.
+// Each prize's stock is a move of its own, in their order. Errors:
+// CodeInvalidRequest, CodePoolExists, and those of the store.
+func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) {
+	if p.State == "" {
+		p.State = draw.StateOpen
+	}
+	if err := errors.Join(p.Check(), draw.CheckState(p.State)); err != nil {
+		return draw.Pool{}, first(err)
+	}
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		_, err := s.insertInto("pools").
+			Columns("id", "name", "state", "mode", "version", "created_at").
+			Values(p.ID, p.Name, string(p.State), optional(p.Mode), 0, s.now()).
+			RunWith(tx).ExecContext(ctx)
+		if s.isDuplicate(err) {
+			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
+		}
+		if err != nil {
+			return err
+		}
+		stockings := make([]stocking, len(p.Prizes))
+		for i, prize := range p.Prizes {
+			stockings[i] = stocking{prize: prize, delta: prize.Stocked, reason: reasonCreated, isNew: true}
+		}
+		p.Version, err = s.stockAll(ctx, tx, p.ID, 0, stockings)
+		return err
+	})
+	if err != nil {
+		return draw.Pool{}, err
+	}
+	for i := range p.Prizes {
+		p.Prizes[i].Issued = 0
+	}
+	return p, nil
+}
+
+// reasonCreated is the reason of the moves that come with a new prize.
+const reasonCreated = "created"
+
+// Pools returns all pools with their prizes, in order of their ids, from one
+// snapshot.
+func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) { return s.pools(ctx, nil) }
+
+// Pool returns one pool with its prizes. Error: CodePoolNotFound, and those of
+// the store.
+func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
+	pools, err := s.pools(ctx, &id)
+	if err != nil {
+		return draw.Pool{}, err
+	}
+	if len(pools) == 0 {
+		return draw.Pool{}, errPoolNotFound(id)
+	}
+	return pools[0], nil
+}
+
+// pools reads all pools, or the one with the given id.
+func (s *Store) pools(ctx context.Context, id *string) (pools []draw.Pool, err error) {
+	ofPool := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version").OrderBy("id")
+	ofPrize := s.selectFrom("prizes", "pool_id", prizeColumns).OrderBy("pool_id", "added")
+	if id != nil {
+		ofPool, ofPrize = ofPool.Where(squirrel.Eq{"id": *id}), ofPrize.Where(squirrel.Eq{"pool_id": *id})
+	}
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		pools, err = selectAll(ctx, tx, ofPool, func(row scanner) (p draw.Pool, err error) {
+			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version)
+			return p, err
+		})
+		if err != nil {
+			return err
+		}
+		at := make(map[string]*draw.Pool, len(pools))
+		for i := range pools {
+			at[pools[i].ID] = &pools[i]
+		}
+		_, err := selectAll(ctx, tx, ofPrize, func(row scanner) (struct{}, error) {
+			var poolID string
+			var p draw.Prize
+			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
+			if pool := at[poolID]; pool != nil {
+				pool.Prizes = append(pool.Prizes, p)
+			}
+			return struct{}{}, err
+		})
+		return err
+	})
+	return pools, err
+}
+
+// ChangePool changes a pool's name, state or mode and returns the pool. The
+// next draw sees it, on every instance. Errors: CodeInvalidRequest,
+// CodePoolNotFound, and those of the store.
+func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (draw.Pool, error) {
+	if err := c.Check(); err != nil {
+		return draw.Pool{}, err
+	}
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		if _, err := s.lockPool(ctx, tx, id); err != nil {
+			return err
+		}
+		update := s.builder().Update("pools").Where(squirrel.Eq{"id": id})
+		if c.Name != nil {
+			update = update.Set("name", *c.Name)
+		}
+		if c.State != nil {
+			update = update.Set("state", string(*c.State))
+		}
+		if c.Mode != nil {
+			update = update.Set("mode", optional(*c.Mode))
+		}
+		_, err := update.RunWith(tx).ExecContext(ctx)
+		return err
+	})
+	if err != nil {
+		return draw.Pool{}, err
+	}
+	s.options.Changed(id)
+	return s.Pool(ctx, id)
+}
+
+// lockPool locks the pool's row until the transaction ends and returns its
+// version.
+func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (version int64, err error) {
+	err = s.selectFrom("pools", "version").Where(squirrel.Eq{"id": id}).Suffix(s.dialect.forUpdate).
+		RunWith(tx).QueryRowContext(ctx).Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, errPoolNotFound(id)
+	}
+	return version, err
+}
+
+// now is the time as rows hold it.
+func (s *Store) now() any { return s.timeOf(time.Now()) }
+
+func (s *Store) timeOf(t time.Time) any {
+	t = t.UTC().Truncate(time.Microsecond)
+	if s.dialect.name == "sqlite" {
+		return t.Format(timeText)
+	}
+	return t
+}
+
+func optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// first returns the first of joined errors.
+func first(err error) error {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return e
+	}
+	return err
+}

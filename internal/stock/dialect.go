@@ -1,0 +1,43 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// dialect is what one kind of database does differently.
+type dialect struct {
+	name string
+	// open connects s to the database that rawURL names.
+	open func(ctx context.Context, s *Store, rawURL string) error
+	// classify tells an error by its code; nil when the error has no code.
+	classify func(error) *Error
+	// isNoTable says that an error means that a table is not there.
+	isNoTable func(error) bool
+	// placeholder is how a statement's parameters are written.
+	placeholder squirrel.PlaceholderFormat
+	// forUpdate, behind a SELECT, locks the rows that it reads.
+	forUpdate string
+	// snapshot is a transaction that reads one state of the database.
+	snapshot sql.TxOptions
+	// migrations is the dialect's name in package goose, and its folder.
+	migrations goose.Dialect
+	folder     string
+	// migrating keeps migrations by several processes apart; nil where one
+	// process has the database for itself.
+	migrating func() (lock.Locker, error)
+}
+
+// dialects is the registry: a further database is one file and one line.
+func dialects() map[string]*dialect {
+	return map[string]*dialect{
+		"sqlite":     sqliteDialect(),
+		"postgres":   postgresDialect(),
+		"postgresql": postgresDialect(),
+		"mysql":      mysqlDialect(),
+	}
+}

@@ -1,0 +1,128 @@
+package stock
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+
+	"drawsvc/internal/draw"
+)
+
+// Class says what an error of a database means for the draws at hand.
+type Class int
+
+// The classes, from the most harmless.
+const (
+	// ClassOther is an error that nobody expects; the rows are as they were.
+	ClassOther Class = iota
+	// ClassConflict: somebody else was there first. Nothing was written; read
+	// again in a new transaction.
+	ClassConflict
+	// ClassKnownKey: the log holds one of the draws already. Nothing was
+	// written.
+	ClassKnownKey
+	// ClassStaleLock: a later holder of the external lock has written.
+	// Nothing was written.
+	ClassStaleLock
+	// ClassUnavailable: the statement was not executed, because the database
+	// is down, full, read-only, out of connections or silent.
+	ClassUnavailable
+	// ClassUnknown: the transaction may have been committed.
+	ClassUnknown
+)
+
+// Error is an error of the database with its meaning. Reason is a short word
+// for metrics, such as "version", "deadlock" or "lock-wait".
+type Error struct {
+	Class  Class
+	Reason string
+	Err    error
+}
+
+// Error returns reason and cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %v", e.Reason, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// The refusals of the guarded write itself.
+var (
+	// ErrConflict: the pool is no longer at the version that was planned from.
+	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
+	// ErrStaleLock: the pool was written with a later token of the same lock.
+	ErrStaleLock = &Error{Class: ClassStaleLock, Reason: "stale-lock"}
+)
+
+// classify gives an error its meaning: by the codes of the dialect, else by
+// what the connection says. Errors that have one already are returned as they
+// are.
+func classify(err error, byCode func(error) *Error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*draw.Error](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	if e := byCode(err); e != nil {
+		return e
+	}
+	if isConnection(err) {
+		return &Error{Class: ClassUnavailable, Reason: "connection", Err: err}
+	}
+	return &Error{Class: ClassOther, Reason: "unexpected", Err: err}
+}
+
+func isConnection(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrBadConn) {
+		return true
+	}
+	_, ok := errors.AsType[net.Error](err)
+	return ok
+}
+
+// atCommit is classify for an error met when the commit may have been sent:
+// only an answer of the database itself says that nothing was committed.
+func atCommit(err error, byCode func(error) *Error) error {
+	if e := byCode(err); e != nil && e.Class != ClassUnavailable {
+		return e
+	}
+	if errors.Is(err, driver.ErrBadConn) {
+		return &Error{Class: ClassUnavailable, Reason: "connection", Err: err} // not sent, says the driver
+	}
+	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
+}
+
+// ClassOf returns the class of err, ClassOther when it has none.
+func ClassOf(err error) Class {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class
+	}
+	return ClassOther
+}
+
+// public turns an error of the database into one for callers.
+func public(err error) error {
+	if err == nil {
+		return nil
+	}
+	switch ClassOf(err) {
+	case ClassConflict:
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy; nothing happened")
+	case ClassUnavailable:
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+	case ClassUnknown:
+		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
+	default:
+		return draw.Wrap(draw.CodeInternal, err, "the database refused")
+	}
+}

@@ -1,0 +1,184 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+)
+
+// stocking is one move to make: of a prize that is there, or with a new one.
+type stocking struct {
+	prize  draw.Prize // its counts are those before the move
+	delta  int64
+	reason string
+	key    string
+	isNew  bool
+}
+
+// AddPrize adds a prize to a pool and returns it. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodePrizeExists, and those of the store.
+func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw.Prize, error) {
+	if err := p.Check(); err != nil {
+		return draw.Prize{}, err
+	}
+	p.Issued = 0
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		version, err := s.lockPool(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		if _, err := s.prize(ctx, tx, poolID, p.ID); draw.CodeOf(err) != draw.CodePrizeNotFound {
+			return errors.Join(err, draw.Errorf(draw.CodePrizeExists, "pool %q has a prize %q already", poolID, p.ID))
+		}
+		_, err = s.stockAll(ctx, tx, poolID, version, []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
+		return err
+	})
+	if err != nil {
+		return draw.Prize{}, err
+	}
+	s.options.Changed(poolID)
+	return p, nil
+}
+
+// Stock changes one prize's stock and returns the move. With a key it happens
+// once: the same key again is answered with the first move. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
+// CodeKeyReused, and those of the store.
+func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
+	if err := w.Check(); err != nil {
+		return draw.Move{}, err
+	}
+	var move draw.Move
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		version, err := s.lockPool(ctx, tx, w.PoolID)
+		if err != nil {
+			return err
+		}
+		if w.Key != "" {
+			known, err := s.moveByKey(ctx, tx, w)
+			if err != nil || known != nil {
+				if known != nil {
+					move = *known
+				}
+				return err
+			}
+		}
+		prize, err := s.prize(ctx, tx, w.PoolID, w.PrizeID)
+		if err != nil {
+			return err
+		}
+		if err := checkDelta(prize, w.Delta); err != nil {
+			return err
+		}
+		made := stocking{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}
+		version, err = s.stockAll(ctx, tx, w.PoolID, version, []stocking{made})
+		move = draw.Move{
+			Version: version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Key: w.Key,
+			At: time.Now().UTC().Truncate(time.Microsecond), Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
+		}
+		return err
+	})
+	if err != nil {
+		return draw.Move{}, err
+	}
+	s.options.Changed(w.PoolID)
+	return move, nil
+}
+
+func checkDelta(p draw.Prize, delta int64) error {
+	if p.Stocked+delta < p.Issued {
+		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn",
+			p.ID, p.Issued, p.Stocked, -delta)
+	}
+	if p.Stocked+delta > draw.StockMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "delta would raise the stock of prize %q above %d", p.ID, draw.StockMax)
+	}
+	return nil
+}
+
+// moveByKey finds the move that was made under w's key, nil when there is none.
+func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
+	known, err := selectAll(ctx, tx, s.selectMoves(w.PoolID).Where(squirrel.Eq{"key_id": w.Key}), scanMove(w.PoolID))
+	if err != nil || len(known) == 0 {
+		return nil, err
+	}
+	move := known[0]
+	if move.PrizeID != w.PrizeID || move.Delta != w.Delta {
+		return nil, draw.Errorf(draw.CodeKeyReused, "the key %q was used for another stock move", w.Key)
+	}
+	move.Replayed = true
+	return &move, nil
+}
+
+func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
+	found, err := selectAll(ctx, tx, s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID, "id": id}), scanPrize)
+	if err == nil && len(found) == 0 {
+		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
+	}
+	if err != nil {
+		return draw.Prize{}, err
+	}
+	return found[0], nil
+}
+
+// stockRowsMax is the most rows of one INSERT, below every database's bound on
+// parameters.
+const stockRowsMax = 500
+
+// stockAll makes moves one after another on a pool whose row is locked and at
+// version, and returns the version after them.
+func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, version int64, all []stocking) (int64, error) {
+	at := s.now()
+	for rest, next := all, version; len(rest) > 0; {
+		n := min(len(rest), stockRowsMax)
+		if err := s.insertStock(ctx, tx, poolID, next, at, rest[:n]); err != nil {
+			return 0, err
+		}
+		rest, next = rest[n:], next+int64(n)
+	}
+	to := version + int64(len(all))
+	result, err := s.builder().Update("pools").Set("version", to).
+		Where(squirrel.Eq{"id": poolID, "version": version}).RunWith(tx).ExecContext(ctx)
+	if err != nil || to == version {
+		return to, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return 0, errors.Join(ErrConflict, err)
+	}
+	return to, nil
+}
+
+func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
+	prizes := s.insertInto("prizes").Columns("pool_id", "id", "name", "value", "stocked", "issued", "added", "changed")
+	moves := s.insertInto("moves").
+		Columns("pool_id", "version", "prize_id", "delta", "reason", "key_id", "stocked", "issued", "at")
+	added := 0
+	for _, m := range part {
+		version++
+		after := m.prize.Stocked
+		if m.isNew {
+			prizes = prizes.Values(poolID, m.prize.ID, m.prize.Name, m.prize.Value.StringFixed(2), m.delta, 0, version, version)
+			added++
+		} else {
+			after += m.delta
+			update := s.builder().Update("prizes").Set("stocked", after).Set("changed", version).
+				Where(squirrel.Eq{"pool_id": poolID, "id": m.prize.ID})
+			if _, err := update.RunWith(tx).ExecContext(ctx); err != nil {
+				return err
+			}
+		}
+		moves = moves.Values(poolID, version, m.prize.ID, m.delta, m.reason, optional(m.key), after, m.prize.Issued, at)
+	}
+	if added > 0 {
+		if _, err := prizes.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := moves.RunWith(tx).ExecContext(ctx)
+	return err
+}

@@ -1,0 +1,139 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/draw"
+)
+
+func mysqlDialect() *dialect {
+	return &dialect{
+		name:        "mysql",
+		open:        openMySQL,
+		classify:    classifyMySQL,
+		isNoTable:   func(err error) bool { return classifyMySQL(err).Reason == "mysql-1146" },
+		placeholder: squirrel.Question,
+		forUpdate:   " FOR UPDATE",
+		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		migrations:  goose.DialectMySQL,
+		folder:      "mysql",
+		migrating: func() (lock.Locker, error) {
+			return lock.NewMySQLTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
+		},
+	}
+}
+
+func openMySQL(_ context.Context, s *Store, rawURL string) error {
+	u, err := parseURL(rawURL)
+	if err != nil {
+		return err
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	if u.Port() == "" {
+		config.Addr += ":3306"
+	}
+	config.ParseTime, config.Loc = true, time.UTC
+	// One round trip for each statement; the server's character set is one
+	// in which the driver's quoting is safe.
+	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
+	config.Timeout, config.ReadTimeout, config.WriteTimeout = connectTimeout, 0, statementTimeout
+	config.TLSConfig = u.Query().Get("tls")
+	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
+	}
+	open := func(connections int) *sql.DB {
+		db := sql.OpenDB(&mysqlSessions{connector, s.options.LockWait})
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		s.closers = append(s.closers, db.Close)
+		return db
+	}
+	draws := open(connectionsMax)
+	s.write = open(adminConnections)
+	s.read = s.write
+	s.lock = open(connectionsMax)
+	s.tries = &sqlTries{write: draws, read: draws, dialect: s.dialect, words: mysqlWords()}
+	s.connections = databaseConnections(draws)
+	return nil
+}
+
+// mysqlSessions gives every connection the settings that draws rely on. They
+// are statements, because the names of the variables differ between MySQL and
+// MariaDB.
+type mysqlSessions struct {
+	driver.Connector
+	lockWait time.Duration
+}
+
+// Connect implements driver.Connector.
+func (c *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wait := max(1, int(c.lockWait.Round(time.Second).Seconds()))
+	for _, s := range []string{
+		// The default, REPEATABLE READ, shows an old snapshot to SELECT and
+		// the latest rows to UPDATE.
+		`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
+		fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d`, wait, statementSeconds),
+		`SET SESSION time_zone = '+00:00', sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')`,
+	} {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, s, nil); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// statementSeconds bounds the wait for a change of the schema to end.
+const statementSeconds = 5
+
+// classifyMySQL knows the numbers of MySQL 8 and MariaDB:
+// https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
+// https://mariadb.com/kb/en/mariadb-error-code-reference/.
+func classifyMySQL(err error) *Error {
+	if errors.Is(err, mysql.ErrInvalidConn) {
+		return &Error{ClassUnavailable, "connection", err}
+	}
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return nil
+	}
+	switch e.Number {
+	case 1213, 1020, 3101: // deadlock; MariaDB's snapshot conflict; rolled back by the group
+		return &Error{ClassConflict, "deadlock", err}
+	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
+		return &Error{ClassConflict, "lock-wait", err}
+	case 1062, 1586:
+		return &Error{ClassKnownKey, "known-key", err}
+	case 1290, 1792, 1836: // read-only, so another node is to be written
+		return &Error{ClassUnavailable, "read-only", err}
+	case 1040, 1203, 1226: // too many connections
+		return &Error{ClassUnavailable, "connections", err}
+	case 1047, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927: // not ready, shutting down, link lost, killed
+		return &Error{ClassUnavailable, "unavailable", err}
+	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory
+		return &Error{ClassUnavailable, "full", err}
+	case 1317, 1969, 3024: // interrupted, statement time-outs
+		return &Error{ClassUnavailable, "interrupted", err}
+	}
+	return &Error{ClassOther, fmt.Sprintf("mysql-%d", e.Number), err}
+}

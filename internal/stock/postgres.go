@@ -1,0 +1,128 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/draw"
+)
+
+func postgresDialect() *dialect {
+	return &dialect{
+		name:        "postgres",
+		open:        openPostgres,
+		classify:    classifyPostgres,
+		isNoTable:   func(err error) bool { return classifyPostgres(err).Reason == "sqlstate-42P01" },
+		placeholder: squirrel.Dollar,
+		forUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
+		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		migrations:  goose.DialectPostgres,
+		folder:      "postgres",
+		migrating: func() (lock.Locker, error) {
+			return lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
+		},
+	}
+}
+
+func openPostgres(ctx context.Context, s *Store, rawURL string) error {
+	if _, err := parseURL(rawURL); err != nil {
+		return err
+	}
+	config, err := pgxpool.ParseConfig(rawURL)
+	if err != nil {
+		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
+	}
+	if !strings.Contains(rawURL, "pool_max_conns=") {
+		config.MaxConns = connectionsMax
+	}
+	config.ConnConfig.ConnectTimeout = connectTimeout
+	params := config.ConnConfig.RuntimeParams
+	params["application_name"] = "drawsvc"
+	params["lock_timeout"] = fmt.Sprint(s.options.LockWait.Milliseconds())
+	params["idle_in_transaction_session_timeout"] = fmt.Sprint(sessionTimeout.Milliseconds())
+	params["timezone"] = "UTC"
+	draws := config.Copy()
+	draws.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(statementTimeout.Milliseconds())
+	admin := config.Copy()
+	admin.MaxConns = adminConnections
+	pools := make([]*pgxpool.Pool, 0, 3)
+	for _, c := range []*pgxpool.Config{draws, admin, config} {
+		pool, err := pgxpool.NewWithConfig(ctx, c)
+		if err != nil {
+			return err
+		}
+		pools = append(pools, pool)
+		s.closers = append(s.closers, func() error { pool.Close(); return nil })
+	}
+	s.tries = &postgresTries{pool: pools[0]}
+	s.write = stdlib.OpenDBFromPool(pools[1])
+	s.read = s.write
+	s.lock = stdlib.OpenDBFromPool(pools[2])
+	s.closers = append(s.closers, s.write.Close, s.lock.Close)
+	s.connections = func() (open, inUse, most int) {
+		stat := pools[0].Stat()
+		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
+	}
+	return nil
+}
+
+const (
+	// connectionsMax is the size of a pool of connections unless the URL says
+	// otherwise. A pool that is drawn from needs one; three instances fit into
+	// the hundred that PostgreSQL allows by default.
+	connectionsMax = 10
+	// adminConnections are for all that is not a draw.
+	adminConnections = 4
+	// connectTimeout bounds the making of a connection.
+	connectTimeout = 3 * time.Second
+	// statementTimeout bounds a statement of a draw.
+	statementTimeout = 5 * time.Second
+	// sessionTimeout ends a transaction that its service has forgotten, so
+	// that its row lock is freed.
+	sessionTimeout = 10 * time.Second
+	// migrateTries bounds the wait for another migrating instance, in seconds.
+	migrateTries = 120
+)
+
+// classifyPostgres knows the SQLSTATEs of
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
+func classifyPostgres(err error) *Error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		if pgconn.SafeToRetry(err) {
+			return &Error{ClassUnavailable, "connection", err}
+		}
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+			return &Error{ClassUnavailable, "connection", err}
+		}
+		return nil
+	}
+	switch e.Code {
+	case "40001":
+		return &Error{ClassConflict, "serialization", err}
+	case "40P01":
+		return &Error{ClassConflict, "deadlock", err}
+	case "55P03":
+		return &Error{ClassConflict, "lock-wait", err}
+	case "23505":
+		return &Error{ClassKnownKey, "known-key", err}
+	case "25006":
+		return &Error{ClassUnavailable, "read-only", err}
+	}
+	switch e.Code[:2] {
+	case "08", "53", "57", "58": // connection, resources, operator intervention, system
+		return &Error{ClassUnavailable, "unavailable", err}
+	}
+	return &Error{ClassOther, "sqlstate-" + e.Code, err}
+}

@@ -1,0 +1,201 @@
+package stock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"drawsvc/internal/draw"
+)
+
+// postgresTries draws with pgx itself, whose pipeline makes a batch two round
+// trips: lock and read; write and commit.
+type postgresTries struct{ pool *pgxpool.Pool }
+
+type postgresTx struct {
+	conn    *pgxpool.Conn
+	options TxOptions
+	// open says that a transaction is open on the connection.
+	open bool
+}
+
+const (
+	// The isolation is said aloud because the write after the lock must see
+	// what was committed while it waited.
+	postgresBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
+	postgresPool = `SELECT state, coalesce(mode, ''), version, fence, fenced_by FROM pools WHERE id = $1`
+
+	// The subquery is evaluated once: a pool that has not changed costs no
+	// look at its prizes.
+	postgresPrizes = `SELECT ` + prizeColumns + ` FROM prizes
+WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
+ORDER BY added`
+
+	// One statement, so that it writes all or nothing: the pool's row first,
+	// and the others only when that one was at the planned version. The last
+	// column divides by zero when the counts of rows are not those planned,
+	// which a database in order never does.
+	postgresApply = `WITH pool AS (
+	UPDATE pools SET version = version + $3,
+		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
+	WHERE id = $1 AND version = $2 AND ($5 = '' OR fenced_by <> $5 OR fence <= $4)
+	RETURNING id
+), changed AS (
+	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
+	FROM unnest($6::text[], $7::bigint[]) AS change (id, issued), pool
+	WHERE prizes.pool_id = pool.id AND prizes.id = change.id
+	RETURNING 1
+), awarded AS (
+	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+	SELECT pool.id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
+	FROM unnest($9::bigint[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::bigint[])
+		AS a (version, draw_id, ordinal, user_id, prize_id, unit), pool
+	RETURNING 1
+)
+SELECT (SELECT count(*) FROM pool),
+	1 / (CASE WHEN NOT EXISTS (SELECT FROM pool)
+		OR (SELECT count(*) FROM changed) = cardinality($6::text[]) AND (SELECT count(*) FROM awarded) = $3
+		THEN 1 ELSE 0 END)`
+
+	// Each key is looked up by itself: with draw_id = ANY ($2), a table that
+	// has no statistics yet is searched through the index on version, and the
+	// pool's whole log is filtered.
+	postgresDraws = `SELECT ` + awardColumns + `
+FROM unnest($2::text[]) AS k (id)
+CROSS JOIN LATERAL (
+	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT ` + countMaxText + `
+) AS a
+JOIN prizes AS p ON p.pool_id = $1 AND p.id = a.prize_id`
+	countMaxText = "100"
+)
+
+func (t *postgresTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	conn, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := &postgresTx{conn: conn, options: o, open: o.Lock}
+	if err := tx.read(ctx, urn); err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+// read is the first round trip.
+func (tx *postgresTx) read(ctx context.Context, urn *draw.Urn) error {
+	row, prizes, err := tx.readSince(ctx, urn)
+	if err != nil {
+		return err
+	}
+	return fill(urn, row, prizes, tx.options)
+}
+
+func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow, prizes []draw.Prize, err error) {
+	batch := &pgx.Batch{}
+	pool := postgresPool
+	if tx.options.Lock {
+		batch.Queue(postgresBegin)
+		pool += " FOR NO KEY UPDATE"
+	}
+	batch.Queue(pool, urn.PoolID)
+	batch.Queue(postgresPrizes, urn.PoolID, urn.Version)
+	results := tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if tx.options.Lock {
+		if _, err := results.Exec(); err != nil {
+			return row, nil, err
+		}
+	}
+	err = results.QueryRow().Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row, nil, errPoolNotFound(urn.PoolID)
+	}
+	if err != nil {
+		return row, nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return row, nil, err
+	}
+	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return scanPrize(r) })
+	return row, prizes, err
+}
+
+// Draws implements Tx.
+func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	rows, err := tx.conn.Query(ctx, postgresDraws, poolID, ids)
+	if err != nil {
+		return nil, classify(err, classifyPostgres)
+	}
+	draws := map[string]draw.Draw{}
+	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (struct{}, error) {
+		a, err := scanAward(r)
+		collect(draws, poolID, a)
+		return struct{}{}, err
+	})
+	return draws, classify(err, classifyPostgres)
+}
+
+// Apply implements Tx: the second round trip.
+func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
+	batch := &pgx.Batch{}
+	batch.Queue(postgresApply, postgresArguments(p, tx.options)...)
+	if tx.open {
+		batch.Queue(`COMMIT`)
+	}
+	results := tx.conn.SendBatch(ctx, batch)
+	var pools, one int64
+	err := results.QueryRow().Scan(&pools, &one)
+	if err == nil && tx.open {
+		_, err = results.Exec()
+	}
+	if err = errors.Join(err, results.Close()); err != nil {
+		return atCommit(err, classifyPostgres)
+	}
+	tx.open = false
+	if pools == 0 {
+		return ErrConflict
+	}
+	return nil
+}
+
+func postgresArguments(p *draw.Plan, o TxOptions) []any {
+	n := len(p.Awards)
+	versions, units := make([]int64, n), make([]int64, n)
+	draws, users, prizes := make([]string, n), make([]string, n), make([]string, n)
+	ordinals := make([]int16, n)
+	for i := range p.Awards {
+		a := &p.Awards[i]
+		versions[i], draws[i], ordinals[i] = a.Version, a.DrawID, int16(a.Ordinal)
+		users[i], prizes[i], units[i] = a.UserID, a.PrizeID, a.Unit
+	}
+	changedIDs, changedBy := make([]string, len(p.Changes)), make([]int64, len(p.Changes))
+	for i, c := range p.Changes {
+		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
+	}
+	return []any{
+		p.PoolID, p.From, int64(n), o.Fence, o.By, changedIDs, changedBy, p.Awards[0].At,
+		versions, draws, ordinals, users, prizes, units,
+	}
+}
+
+// Rollback implements Tx.
+func (tx *postgresTx) Rollback() {
+	if tx.conn == nil {
+		return
+	}
+	if tx.open && !tx.conn.Conn().IsClosed() {
+		ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+		// An error closes the connection, and that frees the lock as well.
+		if _, err := tx.conn.Exec(ctx, `ROLLBACK`); err != nil {
+			_ = tx.conn.Conn().Close(ctx)
+		}
+		cancel()
+	}
+	tx.conn.Release()
+	tx.conn, tx.open = nil, false
+}

@@ -1,0 +1,87 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// changeTries and changeWait bound the repeats of an admin's change that
+	// met a draw or another change.
+	changeTries = 8
+	changeWait  = 10 * time.Millisecond
+)
+
+// change runs fn in a transaction and commits it; what others were first at is
+// run again in a new one. Its errors are *draw.Error.
+func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		err := s.once(ctx, fn)
+		if ClassOf(err) != ClassConflict || try == changeTries {
+			return public(err)
+		}
+		select {
+		case <-ctx.Done():
+			return public(err)
+		case <-time.After(rand.N(changeWait << try)):
+		}
+	}
+}
+
+func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
+	if s.options.ReadOnly {
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
+	}
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return classify(err, s.dialect.classify)
+	}
+	if err := fn(tx); err != nil {
+		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
+		return classify(err, s.dialect.classify)
+	}
+	if err := tx.Commit(); err != nil {
+		return atCommit(err, s.dialect.classify)
+	}
+	return nil
+}
+
+// snapshot runs fn in a transaction that reads one state of the database. Its
+// errors are *draw.Error.
+func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
+	if err != nil {
+		return public(classify(err, s.dialect.classify))
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	return public(classify(fn(tx), s.dialect.classify))
+}
+
+func (s *Store) isDuplicate(err error) bool {
+	return err != nil && ClassOf(classify(err, s.dialect.classify)) == ClassKnownKey
+}
+
+func (s *Store) builder() squirrel.StatementBuilderType {
+	return squirrel.StatementBuilder.PlaceholderFormat(s.dialect.placeholder)
+}
+
+func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuilder {
+	return s.builder().Select(columns...).From(table)
+}
+
+func (s *Store) insertInto(table string) squirrel.InsertBuilder { return s.builder().Insert(table) }
+
+// selectAll collects the rows of a query that was built.
+func selectAll[T any](ctx context.Context, q querier, query squirrel.SelectBuilder, scan func(scanner) (T, error)) ([]T, error) {
+	text, args, err := query.ToSql()
+	if err != nil {
+		return nil, err
+	}
+	return queryAll(ctx, q, scan, text, args...)
+}

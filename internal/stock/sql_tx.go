@@ -1,0 +1,188 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"drawsvc/internal/draw"
+)
+
+// sqlTries draws through database/sql, for MySQL and SQLite.
+type sqlTries struct {
+	write, read *sql.DB
+	dialect     *dialect
+	words       words
+}
+
+// words are the statements that MySQL and SQLite word differently.
+type words struct {
+	// awards inserts the plan's awards, prizes raises its prizes' issued.
+	awards, prizes func(*draw.Plan) []statement
+	// draws finds draws by their ids.
+	draws func(poolID string, ids []string) statement
+}
+
+// statement is SQL with its arguments. rows is the number of rows that it
+// must change.
+type statement struct {
+	sql  string
+	args []any
+	rows int64
+}
+
+type sqlTx struct {
+	tries   *sqlTries
+	options TxOptions
+	// tx is open from the start when the pool row is locked, else from Apply.
+	tx *sql.Tx
+}
+
+// querier is a transaction or a pool of connections.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func (t *sqlTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	tx := &sqlTx{tries: t, options: o}
+	if o.Lock {
+		var err error
+		if tx.tx, err = t.write.BeginTx(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := tx.read(ctx, urn); err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+func (tx *sqlTx) querier() querier {
+	if tx.tx != nil {
+		return tx.tx
+	}
+	return tx.tries.read
+}
+
+func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
+	query := `SELECT state, COALESCE(mode, ''), version, fence, fenced_by FROM pools WHERE id = ?`
+	if tx.options.Lock {
+		query += tx.tries.dialect.forUpdate
+	}
+	var row poolRow
+	err := tx.querier().QueryRowContext(ctx, query, urn.PoolID).
+		Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errPoolNotFound(urn.PoolID)
+	}
+	if err != nil {
+		return err
+	}
+	var prizes []draw.Prize
+	if row.version > urn.Version {
+		const changed = `SELECT ` + prizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
+		if prizes, err = queryAll(ctx, tx.querier(), scanPrize, changed, urn.PoolID, urn.Version); err != nil {
+			return err
+		}
+	}
+	return fill(urn, row, prizes, tx.options)
+}
+
+// Draws implements Tx.
+func (tx *sqlTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	s := tx.tries.words.draws(poolID, ids)
+	awards, err := queryAll(ctx, tx.querier(), scanAward, s.sql, s.args...)
+	if err != nil {
+		return nil, classify(err, tx.tries.dialect.classify)
+	}
+	draws := map[string]draw.Draw{}
+	for _, a := range awards {
+		collect(draws, poolID, a)
+	}
+	return draws, nil
+}
+
+// Apply implements Tx.
+func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
+	if tx.tx == nil {
+		var err error
+		if tx.tx, err = tx.tries.write.BeginTx(ctx, nil); err != nil {
+			return classify(err, tx.tries.dialect.classify)
+		}
+	}
+	if err := tx.write(ctx, p); err != nil {
+		return classify(err, tx.tries.dialect.classify)
+	}
+	if err := tx.tx.Commit(); err != nil {
+		return atCommit(err, tx.tries.dialect.classify)
+	}
+	tx.tx = nil
+	return nil
+}
+
+// write makes the changes of a plan: the pool's row first, and the others only
+// when that one was at the planned version.
+func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
+	pool := statement{sql: `UPDATE pools SET version = version + ?`, args: []any{len(p.Awards)}, rows: 1}
+	if o := tx.options; o.By != "" {
+		pool.sql += `, fence = ?, fenced_by = ? WHERE id = ? AND version = ? AND (fenced_by <> ? OR fence <= ?)`
+		pool.args = append(pool.args, o.Fence, o.By, p.PoolID, p.From, o.By, o.Fence)
+	} else {
+		pool.sql += ` WHERE id = ? AND version = ?`
+		pool.args = append(pool.args, p.PoolID, p.From)
+	}
+	if err := exec(ctx, tx.tx, pool); errors.Is(err, errRows) {
+		return ErrConflict
+	} else if err != nil {
+		return err
+	}
+	for _, s := range append(tx.tries.words.prizes(p), tx.tries.words.awards(p)...) {
+		if err := exec(ctx, tx.tx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rollback implements Tx.
+func (tx *sqlTx) Rollback() {
+	if tx.tx != nil {
+		// An error means that the connection is gone, and the lock with it.
+		_ = tx.tx.Rollback()
+		tx.tx = nil
+	}
+}
+
+var errRows = errors.New("stock: a statement changed another number of rows than planned")
+
+// exec runs a statement that must change s.rows rows; errRows when it changes
+// another number.
+func exec(ctx context.Context, tx *sql.Tx, s statement) error {
+	result, err := tx.ExecContext(ctx, s.sql, s.args...)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != s.rows {
+		return errors.Join(errRows, err)
+	}
+	return nil
+}
+
+// queryAll collects the rows of a query.
+func queryAll[T any](ctx context.Context, q querier, scan func(scanner) (T, error), query string, args ...any) (found []T, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, v)
+	}
+	return found, rows.Err()
+}

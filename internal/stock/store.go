@@ -1,0 +1,155 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Options of a Store.
+type Options struct {
+	// LockWait is the longest that a statement waits for a row lock; 0 means
+	// LockWaitDefault.
+	LockWait time.Duration
+	// ReadOnly opens a database for reading alone. An SQLite file that another
+	// process serves can be read so.
+	ReadOnly bool
+	// Changed, when set, is told of every pool whose stock or state this
+	// process changed by other means than a draw.
+	Changed func(poolID string)
+	// Log takes what has no caller to be told; nil means slog.Default.
+	Log *slog.Logger
+}
+
+// LockWaitDefault is short enough that a request meets its deadline with an
+// answer: a row that is locked for longer is reported as busy.
+const LockWaitDefault = time.Second
+
+// Store is a database that holds pools. It is safe for concurrent use.
+type Store struct {
+	dialect *dialect
+	options Options
+	// write takes statements that may write, read those that do not; on
+	// server databases they are one pool of connections, on SQLite they are
+	// the single writer and the readers.
+	write, read *sql.DB
+	// lock is a pool of connections of its own for external locks, so that
+	// draws that hold a lock never wait for connections held by others that
+	// wait for locks.
+	lock  *sql.DB
+	tries tries
+	// connections counts those that draws use.
+	connections func() (open, inUse, most int)
+	closers     []func() error
+}
+
+// tries begins the tries of a batch in the way of its database.
+type tries interface {
+	begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+}
+
+// Open opens the database that url names: sqlite:PATH, postgres://… or
+// mysql://…. It connects, and fails when it cannot; it does not touch the
+// schema. Errors: CodeInvalidRequest for a URL that names no database,
+// CodeStoreUnavailable when the database does not answer or, on SQLite, when
+// another process has the file.
+func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
+	if o.LockWait == 0 {
+		o.LockWait = LockWaitDefault
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Changed == nil {
+		o.Changed = func(string) {}
+	}
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	d, ok := dialects()[scheme]
+	if !ok {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
+	}
+	s := &Store{dialect: d, options: o}
+	if err := d.open(ctx, s, rawURL); err != nil {
+		return nil, openError(err, s.Close())
+	}
+	if err := s.read.PingContext(ctx); err != nil {
+		return nil, openError(err, s.Close())
+	}
+	return s, nil
+}
+
+// openError says why a database could not be opened; the second error, of
+// closing what had been opened, only matters for the log and is dropped.
+func openError(err, _ error) error {
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "the database cannot be opened")
+}
+
+// Close closes all connections. It returns the first error of closing.
+func (s *Store) Close() error {
+	var first error
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		if err := s.closers[i](); err != nil && first == nil {
+			first = err
+		}
+	}
+	s.closers = nil
+	return first
+}
+
+// Dialect is the name of the database's kind: "sqlite", "postgres" or "mysql".
+func (s *Store) Dialect() string { return s.dialect.name }
+
+// LockDB returns the connections that external locks use. On SQLite it is the
+// single writer: it must not be held while a draw is decided.
+func (s *Store) LockDB() *sql.DB { return s.lock }
+
+// Ping reports whether the database answers: nil or CodeStoreUnavailable.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.read.PingContext(ctx); err != nil {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer")
+	}
+	return nil
+}
+
+// Connections counts the connections that draws use: those open, those in use,
+// and the most allowed.
+func (s *Store) Connections() (open, inUse, most int) { return s.connections() }
+
+// databaseConnections counts those of a pool of database/sql.
+func databaseConnections(db *sql.DB) func() (open, inUse, most int) {
+	return func() (open, inUse, most int) {
+		stats := db.Stats()
+		return stats.OpenConnections, stats.InUse, stats.MaxOpenConnections
+	}
+}
+
+// Begin starts a try at deciding a batch on the urn's pool. It reads the pool
+// row, and the prizes that have changed since the urn's version, into the urn;
+// with o.Lock the row stays locked until the try ends. Errors: CodePoolNotFound,
+// or an *Error with its class.
+func (s *Store) Begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	tx, err := s.tries.begin(ctx, urn, o)
+	if err == nil {
+		return tx, nil
+	}
+	err = classify(err, s.dialect.classify)
+	if ClassOf(err) == ClassUnavailable {
+		urn.Reset() // it may be another server, with another history, that answers next
+	}
+	return nil, err
+}
+
+// parseURL reads a database URL of the form SCHEME://….
+func parseURL(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		// the text of err would show the password
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
+	}
+	return u, nil
+}

@@ -1,0 +1,27 @@
+package stock
+
+import (
+	"fmt"
+	"time"
+)
+
+// timeText is how SQLite holds a time: text that sorts and that its date
+// functions understand, to the microsecond, UTC.
+const timeText = "2006-01-02T15:04:05.000000Z"
+
+// timestamp scans a time from what any of the databases returns.
+type timestamp struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (t *timestamp) Scan(value any) error {
+	switch v := value.(type) {
+	case time.Time:
+		*t.to = v.UTC()
+		return nil
+	case string:
+		at, err := time.Parse(timeText, v)
+		*t.to = at
+		return err
+	}
+	return fmt.Errorf("stock: %T is not a time", value)
+}

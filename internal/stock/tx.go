@@ -1,0 +1,94 @@
+package stock
+
+import (
+	"context"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// TxOptions say how a try is kept apart from others.
+type TxOptions struct {
+	// Lock holds the pool row FOR UPDATE from the read to the end of the try.
+	Lock bool
+	// Fence, when Lock is false and By is set, is the token of the external
+	// lock By that the caller holds: Apply refuses it when the pool was
+	// written with a later token of the same lock.
+	Fence int64
+	By    string
+}
+
+// Tx is one try at deciding a batch. It ends with Apply or with Rollback.
+type Tx interface {
+	// Draws finds the draws among ids that the pool's log holds.
+	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
+	// Apply writes the plan and commits: the pool's version is raised by the
+	// number of awards if it is still the version planned from, the prizes'
+	// issued are raised and the award rows inserted, all or nothing. A plan
+	// without awards needs no Apply. Errors: ErrConflict, ErrStaleLock, or an
+	// *Error with its class.
+	Apply(ctx context.Context, p *draw.Plan) error
+	// Rollback ends the try and gives the lock back. After Apply it does
+	// nothing.
+	Rollback()
+}
+
+// poolRow is what a try reads of a pool.
+type poolRow struct {
+	state, mode string
+	version     int64
+	fence       int64
+	fencedBy    string
+}
+
+// fill brings the urn up to what was read. It refuses a lock that a later
+// holder has outrun, and forgets an urn that is ahead of the pool: the rows
+// are of another history then, a restored backup or a standby that had not all.
+func fill(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
+	if o.By != "" && row.fencedBy == o.By && row.fence > o.Fence {
+		return ErrStaleLock
+	}
+	if row.version < urn.Version {
+		urn.Reset()
+		return &Error{Class: ClassConflict, Reason: "history"}
+	}
+	for _, p := range prizes {
+		urn.Put(p)
+	}
+	urn.State, urn.Mode, urn.Version = draw.State(row.state), row.mode, row.version
+	return nil
+}
+
+// collect adds an award to the draw that it belongs to.
+func collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
+	d := draws[a.DrawID]
+	d.ID, d.PoolID, d.UserID = a.DrawID, poolID, a.UserID
+	d.Awards = append(d.Awards, a)
+	draws[a.DrawID] = d
+}
+
+// prizeColumns are what scanPrize reads.
+const prizeColumns = `id, name, value, stocked, issued`
+
+func scanPrize(row scanner) (draw.Prize, error) {
+	var p draw.Prize
+	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
+	return p, err
+}
+
+// scanner is a row of a result, of pgx or of database/sql.
+type scanner interface{ Scan(dest ...any) error }
+
+// awardColumns are what scanAward reads, of awards AS a and prizes AS p.
+const awardColumns = `a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, p.name, p.value, a.unit, a.at`
+
+func scanAward(row scanner) (draw.Award, error) {
+	var a draw.Award
+	at := timestamp{&a.At}
+	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.PrizeName, &a.Value, &a.Unit, &at)
+	return a, err
+}
+
+// rollbackTimeout bounds the end of a try that failed: the caller waits for
+// it, and a connection that does not answer within it is closed.
+const rollbackTimeout = time.Second
