@@ -1,0 +1,70 @@
+package lockmode
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// external takes a lock outside the prize rows first. The lock keeps others
+// away as long as it can be trusted; because none can, the write checks the
+// lock's token against the last one that wrote, and the pool's version.
+type external struct {
+	trier    *trier
+	locker   Locker
+	name     string
+	observer Observer
+	log      *slog.Logger
+}
+
+func newExternal(o Options) mode {
+	return &external{trier: newTrier(o, External), locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
+}
+
+const (
+	// heldBatchesMax is how many batches one hold of the lock may decide while
+	// draws keep coming, before others get their turn.
+	heldBatchesMax = 16
+	// staleMax is how often a batch asks for the lock again after the write
+	// refused it as stale.
+	staleMax = 3
+)
+
+func (m *external) issue(ctx context.Context, b *draw.Batch) error {
+	for n := 1; ; n++ {
+		err := m.held(ctx, b)
+		if !errors.Is(err, stock.ErrStaleLock) {
+			return err
+		}
+		m.observer.StaleLock()
+		m.log.Warn("stale lock refused", "lock", m.name, "pool", b.Urn.PoolID, "try", n)
+		if n == staleMax && b.IsUnsure() {
+			return errUnsure(err)
+		}
+		if n == staleMax {
+			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
+		}
+		backoff(ctx, n)
+	}
+}
+
+// held decides batches under one hold of the lock.
+func (m *external) held(ctx context.Context, b *draw.Batch) error {
+	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
+		for n := 1; ; n++ {
+			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: token, By: m.name})
+			if err != nil && ctx.Err() != nil {
+				return stock.ErrStaleLock // the lock was lost under the batch
+			}
+			if err != nil {
+				return err
+			}
+			if n == heldBatchesMax || !b.Next() {
+				return nil
+			}
+		}
+	})
+}

@@ -1,0 +1,20 @@
+package lockmode
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// forUpdate holds the pool's row from the read to the commit, so that whoever
+// comes second waits: SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY
+// UPDATE is enough) and MySQL, BEGIN IMMEDIATE on SQLite, which locks the whole
+// file.
+type forUpdate struct{ trier *trier }
+
+func newForUpdate(o Options) mode { return &forUpdate{newTrier(o, ForUpdate)} }
+
+func (m *forUpdate) issue(ctx context.Context, b *draw.Batch) error {
+	return m.trier.decide(ctx, b, stock.TxOptions{Lock: true})
+}

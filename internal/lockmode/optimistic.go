@@ -1,0 +1,24 @@
+package lockmode
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// optimistic reads without a lock and writes only if the pool's version is
+// still the one it read; whoever comes second reads again and picks again from
+// the whole urn. The version is the pool's and not the prize's: with a version
+// for each prize, "conflict, so pick again" favours the rare prizes.
+type optimistic struct{ trier *trier }
+
+func newOptimistic(o Options) mode {
+	t := newTrier(o, Optimistic)
+	t.tries, t.budget = o.OptimisticTries, o.OptimisticBudget
+	return &optimistic{t}
+}
+
+func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error {
+	return m.trier.decide(ctx, b, stock.TxOptions{})
+}

@@ -1,0 +1,151 @@
+package lockmode
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// trier decides a batch in one transaction after another, until one is
+// committed or the bounds are spent. The modes differ in its settings.
+type trier struct {
+	store    Store
+	observer Observer
+	log      *slog.Logger
+	name     string
+	own      string // the service's own mode
+	// tries and budget bound what is repeated, whichever ends first.
+	tries  int
+	budget time.Duration
+	// settle is the time to find out what became of a commit whose answer was
+	// lost.
+	settle time.Duration
+}
+
+func newTrier(o Options, name string) *trier {
+	return &trier{
+		store: o.Store, observer: o.Observer, log: o.Log, name: name, own: o.Mode,
+		tries: triesMax, budget: o.Budget, settle: o.Settle,
+	}
+}
+
+const (
+	// triesMax bounds the tries of modes that wait for a lock, where a
+	// conflict is the exception.
+	triesMax = 10
+	// unavailableTries bounds the tries at a database that does not answer: a
+	// second one finds out whether just one connection was dead.
+	unavailableTries = 3
+)
+
+// decide tries b until it is settled, in transactions of the given options.
+// Its error is a *draw.Error, errOtherMode or stock.ErrStaleLock.
+func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) error {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, t.settle)
+	defer cancel()
+	unavailable := 0
+	for n := 1; ; n++ {
+		began := time.Now()
+		err := t.try(ctx, b, o)
+		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleLock) {
+			t.observer.Tried(t.name, reasonOf(err), time.Since(began))
+			return err
+		}
+		class := stock.ClassOf(err)
+		if class == stock.ClassUnavailable {
+			unavailable++
+		}
+		spent := time.Since(start) >= t.budget || n >= t.tries || unavailable >= unavailableTries
+		again := class == stock.ClassConflict || class == stock.ClassKnownKey || class == stock.ClassUnavailable
+		if b.IsUnsure() { // worth more patience: somebody may have won
+			spent, again = false, again || class == stock.ClassUnknown
+		}
+		if !again || spent || ctx.Err() != nil {
+			t.observer.Tried(t.name, "", time.Since(began))
+			return t.giveUp(b, err)
+		}
+		t.observer.Tried(t.name, reasonOf(err), time.Since(began))
+		if class != stock.ClassKnownKey {
+			backoff(ctx, n)
+		}
+	}
+}
+
+// try is one transaction.
+func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error {
+	tx, err := t.store.Begin(ctx, b.Urn, o)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if t.isOther(b.Urn.Mode) {
+		return errOtherMode
+	}
+	plan, err := b.Plan(ctx, time.Now(), tx.Draws)
+	if err != nil {
+		return err
+	}
+	if len(plan.Awards) == 0 {
+		b.Settle(plan)
+		return nil
+	}
+	if err := tx.Apply(ctx, plan); err != nil {
+		t.undo(b, plan, err)
+		return err
+	}
+	b.Settle(plan)
+	return nil
+}
+
+func (t *trier) undo(b *draw.Batch, p *draw.Plan, err error) {
+	switch stock.ClassOf(err) {
+	case stock.ClassConflict, stock.ClassStaleLock, stock.ClassUnavailable:
+		b.Undo(p)
+	case stock.ClassKnownKey:
+		b.Undo(p)
+		b.KnownKey()
+	default: // ClassUnknown, and what nobody expects
+		b.Unsure(p)
+	}
+}
+
+func (t *trier) isOther(ofPool string) bool {
+	return ofPool != t.name && (ofPool != "" || t.own != t.name)
+}
+
+// giveUp is the answer to draws that could not be decided.
+func (t *trier) giveUp(b *draw.Batch, err error) error {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return e
+	}
+	t.log.Warn("batch given up", "mode", t.name, "draws", b.Draws(), "error", err)
+	switch class := stock.ClassOf(err); {
+	case class == stock.ClassOther:
+		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
+	case b.IsUnsure():
+		return errUnsure(err)
+	case class == stock.ClassUnavailable:
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+	default:
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the tries are spent; nothing happened")
+	}
+}
+
+func errUnsure(err error) error {
+	return draw.Wrap(draw.CodeOutcomeUnknown, err, "the draw may or may not have happened; asking again with the same key settles it")
+}
+
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*stock.Error](err); ok {
+		return e.Reason
+	}
+	return "mode"
+}
