@@ -1,0 +1,65 @@
+// Idempotency: one key from many users at once.
+//
+// Each key is sent by several users, several times each, at the same moment
+// and to all instances. One user wins; all answers to that user are equal and
+// only one of them is not a replay; everybody else, and the winner with
+// another count, is told 422 that the key is taken.
+import exec from 'k6/execution';
+import * as lib from './lib.js';
+
+const pool = lib.pool('idempotency', '1000,9000,90000');
+const keys = lib.number('KEYS', 200, 1);
+const vus = lib.number('VUS', 5, 1); // keys under way at once
+const users = lib.number('USERS', 5, 2);
+const each = lib.number('EACH', 4, 1); // times that each user sends the key
+
+export const options = Object.assign({}, lib.settings, {
+  batch: users * each,
+  batchPerHost: users * each,
+  scenarios: {
+    keys: { executor: 'shared-iterations', vus, iterations: keys, maxDuration: '10m', gracefulStop: '1m' },
+  },
+  thresholds: lib.thresholds(pool.prizes, { won: [`count==${keys}`], refused: [`count==${keys * (each * (users - 1) + 1)}`], dropped_iterations: ['count==0'] }),
+});
+
+export function setup() {
+  return lib.open(pool);
+}
+
+export default function (data) {
+  const i = exec.scenario.iterationInTest;
+  const key = `${data.pool}-${i}`;
+  const ds = Array.from({ length: users * each }, (_, k) => ({ pool: data.pool, user: `user-${k % users}`, count: 1 + (i % 3), key }));
+  const answers = lib.together(ds);
+  const first = answers.findIndex((a) => a.outcome === 'won');
+  if (first < 0) {
+    lib.unexpected(`key ${key}: nobody won: ${JSON.stringify(answers[0])}`);
+    return;
+  }
+  lib.tally(ds[first], answers[first]);
+  answers.forEach((a, k) => judge(ds[k], a, ds[first].user, answers[first]));
+  if (answers.filter((a) => a.outcome === 'won' && !a.body.replayed).length > 1) lib.count('replay_mismatch');
+  const other = Object.assign({}, ds[first], { count: ds[first].count + 1 });
+  judge(other, lib.draw(other), '', answers[first]);
+}
+
+// judge: the winner's answers are one draw, all others are refused.
+function judge(d, answer, winner, truth) {
+  if (d.user !== winner) {
+    if (answer.status === 422 && answer.code === 'idempotency-key-reused') lib.count('refused');
+    else lib.unexpected(`key ${d.key} of another user or count: ${answer.status} ${answer.code}`);
+    return;
+  }
+  lib.count('replays');
+  if (answer.outcome !== 'won' || !lib.same(answer.body, truth.body)) lib.count('replay_mismatch');
+}
+
+export function teardown(data) {
+  if (!lib.complete()) return;
+  lib.account(data.pool);
+}
+
+export const handleSummary = lib.report('idempotency', (data) => [
+  `answers to a winner ${lib.figure(data, 'replays', 'count')}, of which differ ${lib.figure(data, 'replay_mismatch', 'count')}; `
+  + `others refused (422) ${lib.figure(data, 'refused', 'count')}`,
+]);

@@ -1,0 +1,135 @@
+// The closing account: what the service says of itself (the audit) beside what
+// its log of awards and moves says when somebody else counts.
+import exec from 'k6/execution';
+import { admin } from './requests.js';
+import { awarded, count, oddsZ, stocked } from './counts.js';
+import { stop } from './options.js';
+
+function read(path, headers = {}) {
+  const r = admin('GET', path, null, headers);
+  if (r.status !== 200) stop(`${path} answers ${r.status}: ${r.body}`);
+  return r;
+}
+
+// awardsOf reads the whole log of awards, in order, as the CSV that the
+// contract describes.
+function awardsOf(pool) {
+  const lines = read(`/admin/pools/${pool}/awards`, { Accept: 'text/csv' }).body.split(/\r?\n/).filter((line) => line !== '');
+  const names = lines.shift();
+  if (names !== 'version,at,draw,ordinal,user,prize,name,value,unit') stop(`the award log has other columns: ${names}`);
+  return lines.map((line) => {
+    const cells = line.split(',');
+    if (cells.length !== 9) stop(`the award log has a line of ${cells.length} cells: ${line}`);
+    return { version: Number(cells[0]), draw: cells[2], ordinal: Number(cells[3]), user: cells[4], prize: cells[5], unit: Number(cells[8]) };
+  });
+}
+
+function movesOf(pool) {
+  const all = [];
+  for (let after = 0; ;) {
+    const page = read(`/admin/pools/${pool}/moves?after=${after}`).json('moves');
+    if (!Array.isArray(page)) stop('the list of moves has no member "moves"');
+    if (page.length === 0) return all;
+    all.push(...page);
+    after = page[page.length - 1].version;
+  }
+}
+
+// complete says whether every draw came to its end. A run that was stopped has
+// no account: what it would show is true only of a part.
+export const complete = () => exec.instance.iterationsInterrupted === 0;
+
+// account reads everything, counts, and feeds the thresholds.
+export function account(pool) {
+  const audit = read(`/admin/pools/${pool}/audit`).json();
+  const awards = awardsOf(pool);
+  const moves = movesOf(pool);
+  const counted = tallyBy(awards, (a) => a.prize);
+  for (const p of audit.prizes) {
+    const n = counted[p.prize] || 0;
+    const tags = { prize: p.prize };
+    stocked.add(p.stocked, tags);
+    awarded.add(n, tags);
+    count('over_issued', Math.max(n - p.stocked, p.over_issued, 0), tags);
+    count('under_issued', Math.max(p.stocked - n, 0), tags);
+    const agrees = p.awards === n && p.issued === n && p.remaining === p.stocked - p.issued;
+    count('audit_disagrees', agrees ? 0 : 1);
+  }
+  const known = new Set(audit.prizes.map((p) => p.prize));
+  count('audit_disagrees', awards.filter((a) => !known.has(a.prize)).length);
+  count('audit_violations', audit.violations.length + (audit.ok === (audit.violations.length === 0) ? 0 : 1));
+  for (const v of audit.violations.slice(0, 5)) console.error(`the audit reports ${JSON.stringify(v)}`);
+  count('unaccounted', -awards.length);
+  versions(audit, awards, moves);
+  draws(awards);
+  oddsZ.add(odds(audit, awards, moves));
+  count('audits');
+}
+
+function tallyBy(list, key) {
+  const n = {};
+  for (const x of list) n[key(x)] = (n[key(x)] || 0) + 1;
+  return n;
+}
+
+// versions: awards and moves together number the pool's history 1, 2, 3 ….
+function versions(audit, awards, moves) {
+  const all = awards.concat(moves).map((x) => x.version);
+  const distinct = new Set(all);
+  const last = all.reduce((a, b) => Math.max(a, b), 0);
+  count('version_gaps', last - distinct.size);
+  count('version_doubles', all.length - distinct.size);
+  count('audit_disagrees', audit.version === last ? 0 : 1);
+}
+
+// draws: the awards of one key belong to one user and are numbered 1, 2, 3 …,
+// and no unit of a prize is there twice.
+function draws(awards) {
+  const next = {};
+  const owner = {};
+  const units = new Set();
+  let doubles = 0;
+  for (const a of awards) {
+    next[a.draw] = (next[a.draw] || 0) + 1;
+    owner[a.draw] = owner[a.draw] || a.user;
+    const unit = `${a.prize} ${a.unit}`;
+    if (a.ordinal !== next[a.draw] || owner[a.draw] !== a.user || units.has(unit)) doubles += 1;
+    units.add(unit);
+  }
+  count('draw_doubles', doubles);
+}
+
+// odds tells whether rare prizes won as often as the law says. Walking through
+// the log, each award should be a rare one with the chance that the stock of
+// that moment gives; the sum of surprises, divided by its standard deviation,
+// stays within a few units (beyond 6: once in ten million runs). Rare are all
+// prizes but the most numerous. 0 where there is too little to tell.
+function odds(audit, awards, moves) {
+  const left = {};
+  for (const p of audit.prizes) left[p.prize] = p.stocked;
+  for (const m of moves) left[m.prize] -= m.delta;
+  const common = audit.prizes.reduce((a, b) => (b.stocked > a.stocked ? b : a)).prize;
+  let [total, rare] = [0, 0];
+  const add = (prize, n) => {
+    left[prize] += n;
+    total += n;
+    if (prize !== common) rare += n;
+  };
+  for (const [prize, n] of Object.entries(left)) {
+    left[prize] = 0;
+    add(prize, n);
+  }
+  let [surprise, variance, seen] = [0, 0, 0];
+  const log = awards.map((a) => [a.version, a.prize, 0]).concat(moves.map((m) => [m.version, m.prize, m.delta]));
+  for (const [, prize, delta] of log.sort((a, b) => a[0] - b[0])) {
+    if (delta === 0) {
+      const chance = total > 0 ? rare / total : 0;
+      const hit = prize === common ? 0 : 1;
+      surprise += hit - chance;
+      variance += chance * (1 - chance);
+      seen += hit;
+    }
+    add(prize, delta === 0 ? -1 : delta);
+  }
+  return seen >= 50 && variance > 0 ? Math.abs(surprise) / Math.sqrt(variance) : 0;
+}

@@ -1,0 +1,50 @@
+// What is counted. Every figure of a report and every threshold is one of these.
+import { Counter, Gauge, Trend } from 'k6/metrics';
+import { gate } from './options.js';
+
+const counters = {};
+for (const name of ['won', 'units_won', 'sold_out', 'replays', 'replay_mismatch', 'busy', 'outcome_unknown', 'no_answer',
+  'unexpected', 'retry_after_missing', 'over_issued', 'under_issued', 'unaccounted', 'version_gaps', 'version_doubles',
+  'draw_doubles', 'audit_violations', 'audit_disagrees', 'audits', 'refused', 'switched', 'withdrawals_refused', 'readings']) {
+  counters[name] = new Counter(name);
+}
+export const latency = new Trend('draw_latency', true);
+export const stocked = new Gauge('stocked');
+export const awarded = new Gauge('awarded');
+export const oddsZ = new Gauge('odds_z');
+
+// count adds to a counter of the list above.
+export const count = (name, n = 1, tags = {}) => counters[name].add(n, tags);
+
+let shouted = false;
+
+// unexpected counts an answer that must not be, and prints the first of each VU.
+export function unexpected(what) {
+  count('unexpected');
+  if (!shouted) console.error(`unexpected: ${what}`);
+  shouted = true;
+}
+
+
+// exactly is the threshold of a counter that has one right value.
+const exactly = (n) => [`count==${n}`];
+
+// thresholds are those of every script. The tagged ones make k6 keep figures
+// per prize, which the report prints.
+export function thresholds(prizes, extra = {}) {
+  const all = { over_issued: exactly(0), audits: exactly(1) };
+  if (gate === 'odds') all.odds_z = ['value<6'];
+  if (gate === 'all') {
+    for (const name of ['unexpected', 'retry_after_missing', 'replay_mismatch', 'unaccounted', 'version_gaps', 'version_doubles',
+      'draw_doubles', 'audit_violations', 'audit_disagrees']) {
+      all[name] = exactly(0);
+    }
+    Object.assign(all, extra);
+  }
+  for (const { id } of prizes) {
+    all[`over_issued{prize:${id}}`] = exactly(0);
+    all[`stocked{prize:${id}}`] = ['value>=0'];
+    all[`awarded{prize:${id}}`] = ['value>=0'];
+  }
+  return all;
+}

@@ -1,0 +1,53 @@
+// Spike: the arrival rate jumps ten-fold and falls back.
+//
+// Draws arrive at a fixed rate whether or not the service keeps up. A busy
+// service answers 503 with Retry-After and the draw comes again with its key;
+// it never answers "sold out", for the pool holds more than all draws ask.
+import exec from 'k6/execution';
+import * as lib from './lib.js';
+
+const pool = lib.pool('spike', '10000,90000,900000');
+const rate = lib.number('RATE', 100, 1); // draws a second before and after
+const times = lib.number('TIMES', 10, 1); // how much higher the spike is
+const calm = lib.number('CALM', 10, 1); // seconds before, and again after
+const peak = lib.number('PEAK', 10, 1); // seconds of the spike
+const vusMax = lib.number('VUS_MAX', 1000, 1);
+const p99 = lib.number('P99_MS', 2000, 1); // longest 99th percentile in each phase
+
+const phase = (r, startTime, seconds) => ({
+  executor: 'constant-arrival-rate', rate: r, duration: `${seconds}s`, startTime: `${startTime}s`, gracefulStop: '1m',
+  preAllocatedVUs: Math.min(Math.max(Math.ceil(r / 4), 20), vusMax), maxVUs: vusMax,
+});
+const phases = ['before', 'spike', 'after'];
+const slow = {};
+for (const name of phases) slow[`draw_latency{scenario:${name}}`] = [`p(99)<${p99}`];
+
+export const options = Object.assign({}, lib.settings, {
+  scenarios: {
+    before: phase(rate, 0, calm), spike: phase(rate * times, calm, peak), after: phase(rate, calm + peak, calm),
+  },
+  thresholds: lib.thresholds(pool.prizes, Object.assign({ sold_out: ['count==0'], dropped_iterations: ['count==0'] }, slow)),
+});
+
+export function setup() {
+  return lib.open(pool);
+}
+
+export default function (data) {
+  const key = `${data.pool}-${exec.scenario.name}-${exec.scenario.iterationInTest}`;
+  const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1, key };
+  lib.tally(d, lib.draw(d));
+}
+
+export function teardown(data) {
+  if (!lib.complete()) return;
+  lib.account(data.pool);
+}
+
+export const handleSummary = lib.report('spike', (data) => [
+  ...phases.map((name) => {
+    const ms = (key) => lib.figure(data, `draw_latency{scenario:${name}}`, key).toFixed(1);
+    return `${name.padEnd(7)} median ${ms('med')} ms, p95 ${ms('p(95)')} ms, p99 ${ms('p(99)')} ms, longest ${ms('max')} ms`;
+  }),
+  `arrivals that k6 could not send ${lib.figure(data, 'dropped_iterations', 'count')}`,
+]);
