@@ -1,0 +1,107 @@
+package servertest
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// childVariable tells a copy of the test program to be the one that ends.
+const childVariable = "DRAWSVC_SERVERTEST_CHILD"
+
+// testament is what a test process has started.
+type testament struct {
+	Firsts, Others []int // processes
+	Folders        []string
+}
+
+func TestNothingOutlivesAKilledTestProcess(t *testing.T) {
+	left := bequeath(t, func(child *exec.Cmd, _ io.Closer) { require.NoError(t, child.Process.Kill()) })
+	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
+}
+
+func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
+	left := bequeath(t, func(_ *exec.Cmd, input io.Closer) { require.NoError(t, input.Close()) })
+	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
+}
+
+// bequeath runs TestChild in a process of its own, ends that in mid-test and
+// returns what it had started.
+func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$")
+	child.Env = append(os.Environ(), childVariable+"=1")
+	child.Stderr = os.Stderr
+	input, err := child.StdinPipe()
+	require.NoError(t, err)
+	output, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	line, err := bufio.NewReader(output).ReadBytes('\n')
+	require.NoError(t, err)
+
+	var left testament
+	require.NoError(t, json.Unmarshal(line, &left), "%s", line)
+	require.Greater(t, len(left.Firsts), len(Kinds()))
+	require.NotEmpty(t, left.Others)
+	for _, pid := range left.Firsts {
+		state, _ := status(pid)
+		require.NotEqual(t, byte('X'), state, "process %d runs", pid)
+	}
+	end(child, input)
+	_ = child.Wait() // it may have been killed, and says so
+	return left
+}
+
+// gone says that neither processes nor folders are left. A zombie is no more
+// than a number that its new parent has not read yet.
+func (left testament) gone() bool {
+	for _, pid := range append(left.Firsts, left.Others...) {
+		if state, _ := status(pid); state != 'X' && state != 'Z' {
+			return false
+		}
+	}
+	for _, folder := range left.Folders {
+		if _, err := os.Stat(folder); err == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// TestChild does nothing unless a test of this file runs it as a process. It
+// has shared servers and a private one, the hardest to get rid of: stopped, and
+// its processes are no group.
+func TestChild(t *testing.T) {
+	if os.Getenv(childVariable) == "" {
+		return
+	}
+	var left testament
+	own := func(s *Server) {
+		left.Firsts = append(left.Firsts, s.process.pid)
+		left.Others = append(left.Others, s.process.others()...)
+		left.Folders = append(left.Folders, s.Dir(), filepath.Dir(s.Dir()))
+	}
+	h, err := home()
+	require.NoError(t, err)
+	for _, kind := range Kinds() {
+		s, err := h.shared[kind]()
+		require.NoError(t, err)
+		own(s)
+	}
+	paused := Start(t, "postgres", Durable())
+	paused.Pause()
+	own(paused)
+	require.NoError(t, json.NewEncoder(os.Stdout).Encode(left))
+	_, err = io.Copy(io.Discard, os.Stdin) // until it is closed
+	require.NoError(t, err)
+}

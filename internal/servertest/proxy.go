@@ -1,0 +1,214 @@
+package servertest
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// dialMax is the longest that a proxy waits for its server's kernel.
+const dialMax = 5 * time.Second
+
+// mode is what a proxy does with the bytes that reach it.
+type mode int
+
+const (
+	passing mode = iota
+	holding
+	holdingAnswers
+	cut
+)
+
+// Proxy is a link between clients and one server that a test can cut, hold and
+// count. Its methods may be called from any goroutine.
+type Proxy struct {
+	tb     testing.TB
+	target string // as given: host:port or a URL
+	server string // host:port
+	port   *port
+	turns  atomic.Int64
+	under  sync.WaitGroup // goroutines under way
+
+	mu       sync.Mutex
+	changed  *sync.Cond // of mode
+	mode     mode
+	listener net.Listener // nil while the link is cut
+	links    map[*link]struct{}
+}
+
+// link is one connection of a client and its counterpart to the server.
+type link struct {
+	client, server net.Conn
+	asking         atomic.Bool // the last bytes went to the server
+}
+
+// StartProxy starts a link to target, a host:port or a server's URL, that
+// passes everything. It is cut for good when the test ends.
+func StartProxy(tb testing.TB, target string) *Proxy {
+	tb.Helper()
+	port, err := claimPort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p := &Proxy{tb: tb, target: target, server: target, port: port, links: make(map[*link]struct{})}
+	if location, err := url.Parse(target); err == nil && location.Host != "" {
+		p.server = location.Host
+	}
+	p.changed = sync.NewCond(&p.mu)
+	tb.Cleanup(func() {
+		p.Cut()
+		p.under.Wait()
+		port.release()
+	})
+	p.Pass()
+	return p
+}
+
+// Addr returns the address to connect to, host:port.
+func (p *Proxy) Addr() string { return p.port.addr() }
+
+// URL returns the target, which was given as a URL, by way of the proxy.
+func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr(), 1) }
+
+// Turns counts how often a client spoke first or after the server had: the
+// round trips of all connections since the start, those of connecting included.
+func (p *Proxy) Turns() int64 { return p.turns.Load() }
+
+// Pass lets bytes through, those that were held first. After Cut it takes
+// connections again.
+func (p *Proxy) Pass() { p.turn(passing) }
+
+// Hold makes the link silent: connections stay and new ones are taken, but no
+// byte and no farewell comes through until Pass.
+func (p *Proxy) Hold() { p.turn(holding) }
+
+// HoldAnswers lets clients ask and the server act, but holds what it answers.
+func (p *Proxy) HoldAnswers() { p.turn(holdingAnswers) }
+
+// Cut resets every connection, drops what was held and refuses new ones.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mode = cut
+	if p.listener != nil {
+		_ = p.listener.Close()
+		p.listener = nil
+	}
+	for l := range p.links {
+		l.reset()
+	}
+	p.changed.Broadcast()
+}
+
+// turn changes the mode and takes connections if that was not so.
+func (p *Proxy) turn(to mode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener == nil {
+		listener, err := net.Listen("tcp4", p.Addr())
+		if err != nil {
+			p.tb.Errorf("the proxy cannot take connections: %v", err)
+			return
+		}
+		p.listener = listener
+		p.under.Go(func() { p.accept(listener) })
+	}
+	p.mode = to
+	p.changed.Broadcast()
+}
+
+func (p *Proxy) accept(listener net.Listener) {
+	for {
+		client, err := listener.Accept()
+		if err != nil {
+			return // closed by Cut
+		}
+		p.under.Go(func() { p.serve(listener, client) })
+	}
+}
+
+// serve connects a client to the server and passes bytes until either ends.
+func (p *Proxy) serve(listener net.Listener, client net.Conn) {
+	server, err := net.DialTimeout("tcp", p.server, dialMax)
+	if err != nil {
+		_ = client.Close()
+		return
+	}
+	l := &link{client: client, server: server}
+	defer l.close()
+	if !p.add(l, listener) {
+		l.reset()
+		return
+	}
+	defer p.remove(l)
+	p.under.Go(func() {
+		defer l.close()
+		p.pump(l, server, client, false)
+	})
+	p.pump(l, client, server, true)
+}
+
+// pump passes what from sends, chunk by chunk, as the mode allows.
+func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(chunk)
+		// A link that is held keeps back a farewell too: the server does not
+		// learn that its client is gone.
+		if !p.admit(asks) || err != nil {
+			return
+		}
+		if asks != l.asking.Swap(asks) && asks {
+			p.turns.Add(1)
+		}
+		if _, err := to.Write(chunk[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// admit waits until bytes may go on; false says that they never may.
+func (p *Proxy) admit(asks bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.mode == holding || p.mode == holdingAnswers && !asks {
+		p.changed.Wait()
+	}
+	return p.mode != cut
+}
+
+// add enters a link for Cut to find; false says that Cut came first.
+func (p *Proxy) add(l *link, listener net.Listener) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.listener != listener {
+		return false
+	}
+	p.links[l] = struct{}{}
+	return true
+}
+
+func (p *Proxy) remove(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, l)
+}
+
+func (l *link) close() {
+	_ = l.client.Close()
+	_ = l.server.Close()
+}
+
+// reset ends both connections without a farewell, as a dead peer's kernel does.
+func (l *link) reset() {
+	for _, conn := range []net.Conn{l.client, l.server} {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+	l.close()
+}

@@ -1,0 +1,120 @@
+package servertest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// sharing are the functions that give a test its part of a shared server.
+func sharing() map[string]func(testing.TB) string {
+	return map[string]func(testing.TB) string{
+		"postgres": Postgres, "mysql": MySQL, "redis": Redis, "zookeeper": ZooKeeper, "etcd": Etcd,
+	}
+}
+
+func TestSharedServerIsStartedOnce(t *testing.T) {
+	for _, kind := range Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			share := sharing()[kind]
+			require.NotNil(t, share)
+			first, second := share(t), share(t)
+			require.Equal(t, hostOf(t, first), hostOf(t, second))
+			if kind != "etcd" { // has no rooms to give
+				require.NotEqual(t, first, second)
+			}
+		})
+	}
+}
+
+func TestSharedServerMayBeNamed(t *testing.T) {
+	for _, kind := range Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			s := Start(t, kind)
+			t.Setenv(s.kind.variable, s.URL())
+			require.Equal(t, s.Addr(), hostOf(t, sharing()[kind](t)))
+		})
+	}
+}
+
+func TestPostgresDatabasesAreApart(t *testing.T) {
+	first, second := Postgres(t), Postgres(t)
+	require.NoError(t, executePostgres(t.Context(), first, "CREATE TABLE fact (answer int)"))
+	require.NoError(t, executePostgres(t.Context(), second, "CREATE TABLE fact (answer int)"))
+
+	var gone string
+	var open *pgx.Conn
+	t.Run("with a connection left open", func(t *testing.T) {
+		gone = Postgres(t)
+		conn, err := pgx.Connect(t.Context(), gone)
+		require.NoError(t, err)
+		open = conn
+	})
+	defer func() { _ = open.Close(context.Background()) }()
+	require.Error(t, executePostgres(t.Context(), gone, "SELECT 1"), "dropped with its test")
+}
+
+func TestMySQLDatabasesAreApart(t *testing.T) {
+	first, second := MySQL(t), MySQL(t)
+	require.NoError(t, executeMySQL(t.Context(), first, "CREATE TABLE fact (answer int)"))
+	require.NoError(t, executeMySQL(t.Context(), second, "CREATE TABLE fact (answer int)"))
+
+	var gone string
+	t.Run("for a while", func(t *testing.T) { gone = MySQL(t) })
+	require.Error(t, executeMySQL(t.Context(), gone, "SELECT 1"), "dropped with its test")
+}
+
+func TestRedisDatabasesAreApart(t *testing.T) {
+	client := func(location string) *redis.Client {
+		options, err := redis.ParseURL(location)
+		require.NoError(t, err)
+		client := redis.NewClient(options)
+		t.Cleanup(func() { _ = client.Close() })
+		return client
+	}
+	first := client(Redis(t))
+	require.NoError(t, first.Set(t.Context(), "fact", 42, 0).Err())
+	require.ErrorIs(t, client(Redis(t)).Get(t.Context(), "fact").Err(), redis.Nil)
+
+	var after *redis.Client
+	t.Run("for a while", func(t *testing.T) {
+		after = client(Redis(t))
+		require.NoError(t, after.Set(t.Context(), "fact", 42, 0).Err())
+	})
+	require.ErrorIs(t, after.Get(t.Context(), "fact").Err(), redis.Nil, "emptied with its test")
+	require.NoError(t, first.Get(t.Context(), "fact").Err(), "and no other")
+}
+
+func TestDatabasesAreQuicklyMade(t *testing.T) {
+	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
+		share(t) // the server's own start is another matter
+		start := time.Now()
+		share(t)
+		// Tens of milliseconds in memory; the limit leaves room for a slow disk.
+		require.Less(t, time.Since(start), 2*time.Second, name)
+	}
+}
+
+func hostOf(t *testing.T, location string) string {
+	t.Helper()
+	parsed, err := url.Parse(location)
+	require.NoError(t, err)
+	return parsed.Host
+}
+
+func openMySQL(t *testing.T, location string) *sql.DB {
+	t.Helper()
+	parsed, err := url.Parse(location)
+	require.NoError(t, err)
+	db, err := sql.Open("mysql", fmt.Sprintf("%s@tcp(%s)%s", parsed.User, parsed.Host, parsed.Path))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
