@@ -69,6 +69,7 @@ func registry() map[string]opener {
 		"table":   openTable,
 		"row":     openRow,
 		"session": openSession,
+		"redis":   openRedis,
 	}
 }
 

@@ -1,0 +1,170 @@
+package locker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// redisMajority holds a lock that more than half of several independent Redis
+// servers have given it. The term counts from before the first was asked, so
+// the time that asking took is off it, as is the drift between two clocks.
+//
+// How a growing token comes out of a majority: each server that gives the lock
+// proposes a token, above the last one that it knows of and not below its
+// clock. The highest proposal is the token, and before it is used it is sealed:
+// written back to a majority of servers, each of which still holds the lock for
+// this owner. Whoever holds next has a majority too, so one server has sealed
+// the old token before it gave the lock again, and its proposal is above it.
+//
+// What that guarantees: as long as the servers keep their data, every token is
+// above that of every holder before it, whoever paused, died or ran out of time
+// meanwhile. Not guaranteed: that only one holds at a time. A server that
+// restarts without its data may give the lock a second time, and where the
+// clocks of the servers differ as well, even the token may be too low. The
+// guarded write has the last word.
+type redisMajority struct {
+	servers []*redisServer
+	quorum  int
+	ttl     time.Duration
+	// limit bounds a question to one server: short beside the term, of which
+	// a silent server would otherwise cost the others much.
+	limit time.Duration
+	// late are questions whose answers nobody needed to wait for.
+	late sync.WaitGroup
+}
+
+func newRedisMajority(servers []*redisServer, o Options) *redisMajority {
+	return &redisMajority{
+		servers: servers,
+		quorum:  len(servers)/2 + 1,
+		ttl:     o.TTL,
+		limit:   min(max(o.TTL/20, 50*time.Millisecond), opTimeout),
+	}
+}
+
+func (m *redisMajority) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
+	wake, done := m.servers[0].wakes.wait(key)
+	defer done()
+	p := pace{shortest: 5 * time.Millisecond, longest: 250 * time.Millisecond}
+	return poll(ctx, until, p, wake, func(ctx context.Context) (*lease, time.Duration, error) {
+		b := &ballot{m: m, key: key, owner: rand.Text(), claimed: make([]chan struct{}, len(m.servers))}
+		l, left, err := b.hold(ctx)
+		if errors.Is(err, errBusy) {
+			for _, s := range m.servers {
+				s.listen()
+			}
+		}
+		return l, left, err
+	})
+}
+
+// reply is one server's answer.
+type reply struct {
+	server int
+	yes    bool
+	n      int64
+	err    error
+}
+
+// vote asks servers, all at once, and returns their answers as soon as a
+// majority has said yes or cannot any more. The slow ones answer to nobody.
+func (m *redisMajority) vote(ctx context.Context, servers []int, ask func(ctx context.Context, i int) reply) []reply {
+	answers := make(chan reply, len(servers))
+	for _, i := range servers {
+		m.late.Go(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.limit)
+			defer cancel()
+			r := ask(ctx, i)
+			r.server = i
+			answers <- r
+		})
+	}
+	replies := make([]reply, 0, len(servers))
+	yes := 0
+	for range servers {
+		r := <-answers
+		replies = append(replies, r)
+		if r.yes && r.err == nil {
+			yes++
+		}
+		pending := len(servers) - len(replies)
+		if yes >= m.quorum || yes+pending < m.quorum {
+			break
+		}
+	}
+	return replies
+}
+
+// tally is what a vote came to.
+type tally struct {
+	yes, no, failed int
+	err             error // one of those that failed
+}
+
+func tallied(replies []reply) (t tally) {
+	for _, r := range replies {
+		switch {
+		case r.err != nil:
+			t.failed, t.err = t.failed+1, r.err
+		case r.yes:
+			t.yes++
+		default:
+			t.no++
+		}
+	}
+	return t
+}
+
+// granted is nil for a majority, errBusy while a later vote may give one, and
+// an error when too few servers answer.
+func (m *redisMajority) granted(replies []reply) error {
+	t := tallied(replies)
+	switch {
+	case t.yes >= m.quorum:
+		return nil
+	case t.failed > len(m.servers)-m.quorum:
+		return fmt.Errorf("too few of the Redis servers answer: %w", t.err)
+	}
+	return errBusy
+}
+
+// owned is nil for a majority, errLost when so many said no that the rest
+// cannot change it, and otherwise an error that leaves it open.
+func (m *redisMajority) owned(replies []reply) error {
+	t := tallied(replies)
+	switch {
+	case t.yes >= m.quorum:
+		return nil
+	case t.no > len(m.servers)-m.quorum || t.failed == 0:
+		return errLost
+	}
+	return fmt.Errorf("too few of the Redis servers answer: %w", t.err)
+}
+
+func (m *redisMajority) all() []int {
+	servers := make([]int, len(m.servers))
+	for i := range servers {
+		servers[i] = i
+	}
+	return servers
+}
+
+func (m *redisMajority) ping(ctx context.Context) error {
+	return m.granted(m.vote(ctx, m.all(), func(ctx context.Context, i int) reply {
+		err := m.servers[i].client.Ping(ctx).Err()
+		return reply{yes: err == nil, err: err}
+	}))
+}
+
+func (m *redisMajority) close() error {
+	var errs []error
+	for _, s := range m.servers {
+		errs = append(errs, s.close())
+	}
+	m.late.Wait()
+	return errors.Join(errs...)
+}
