@@ -1,10 +1,16 @@
 package http
 
 import (
+	"context"
 	nethttp "net/http"
+	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
@@ -33,4 +39,90 @@ func TestDrawWithoutKeyIsNamedByTheService(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uuid.Version(7), id.Version())
 	require.Contains(t, w.Body.String(), `"draw":"`+asked.DrawID+`"`)
+}
+
+func TestReplayedDrawSaysSo(t *testing.T) {
+	f := &fake{drawn: func(_ context.Context, r draw.Request) (draw.Draw, error) {
+		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Replayed: true, Awards: []draw.Award{award(r.DrawID, "u1")}}, nil
+	}}
+	w := do(newServer(t, f), request("POST", "/draw", `{"pool":"spring","user":"u1"}`, "Idempotency-Key", `"k1"`))
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+	require.Contains(t, w.Body.String(), `"draw":"k1","pool":"spring","user":"u1","replayed":true`)
+}
+
+func TestDrawHasADeadline(t *testing.T) {
+	f := &fake{drawn: func(ctx context.Context, _ draw.Request) (draw.Draw, error) {
+		deadline, ok := ctx.Deadline()
+		require.True(t, ok)
+		require.WithinDuration(t, time.Now().Add(time.Second), deadline, 500*time.Millisecond)
+		return draw.Draw{}, ctx.Err()
+	}}
+	require.Equal(t, 200, do(newServer(t, f), request("POST", "/draw", `{"pool":"p","user":"u"}`)).Code)
+}
+
+// TestAnswerIsTheSameAsAnEncodersOne compares the hand-written encoder with
+// the library's, on texts that need escapes.
+func TestAnswerIsTheSameAsAnEncodersOne(t *testing.T) {
+	nasty := "\"\\/<>&\u2028\u007f\t\x01ü😀" + string(rune(0xfffd))
+	d := draw.Draw{ID: nasty, PoolID: nasty, UserID: nasty, Awards: []draw.Award{award(nasty, nasty), award(nasty, nasty)}}
+	d.Awards[0].PrizeName, d.Awards[1].PrizeID = nasty, nasty
+	type jsonAward struct {
+		Prize   string `json:"prize"`
+		Name    string `json:"name"`
+		Value   string `json:"value"`
+		Unit    int64  `json:"unit"`
+		Version int64  `json:"version"`
+		At      string `json:"at"`
+	}
+	want := struct {
+		Draw     string      `json:"draw"`
+		Pool     string      `json:"pool"`
+		User     string      `json:"user"`
+		Replayed bool        `json:"replayed"`
+		Awards   []jsonAward `json:"awards"`
+	}{Draw: nasty, Pool: nasty, User: nasty}
+	for _, a := range d.Awards {
+		want.Awards = append(want.Awards, jsonAward{a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Unit, a.Version, "2026-03-04T04:06:07.000890Z"})
+	}
+	expected, err := json.Marshal(want)
+	require.NoError(t, err)
+	require.Equal(t, string(expected)+"\n", string(appendDraw(nil, &d)))
+	require.True(t, utf8.Valid(appendDraw(nil, &draw.Draw{UserID: "\xff"})))
+}
+
+func TestValuesHaveTwoDecimals(t *testing.T) {
+	for value, want := range map[string]string{
+		"0": "0.00", "5": "5.00", "19.9": "19.90", "19.99": "19.99", "0.05": "0.05", "0.5": "0.50", "1e3": "1000.00",
+		"999999999999.99": "999999999999.99", "1000": "1000.00", "19.900": "19.90",
+	} {
+		require.Equal(t, want, string(appendValue(nil, decimal.RequireFromString(value))))
+	}
+	require.Equal(t, "0.00", string(appendValue(nil, decimal.Decimal{})))
+}
+
+func TestDrawIsReadAgain(t *testing.T) {
+	f := &fake{}
+	w := do(newServer(t, f), request("GET", "/pools/spring/draws/order%2F7%25%20x", ""))
+	require.Equal(t, `{"draw":"order/7% x","pool":"spring","user":"u1","replayed":true,"awards":[`+
+		`{"prize":"gold","name":"Gold coin","value":"19.90","unit":17,"version":1234,"at":"2026-03-04T04:06:07.000890Z"}]}`+"\n", w.Body.String())
+	require.Equal(t, [2]string{"spring", "order/7% x"}, f.last())
+}
+
+func TestPoolShowsNoCounts(t *testing.T) {
+	w := do(newServer(t, &fake{}), request("GET", "/pools/spring", ""))
+	require.Equal(t, `{"id":"spring","name":"Spring","state":"open","prizes":[`+
+		`{"id":"gold","name":"Gold coin","value":"19.90"},{"id":"pin","name":"Pin","value":"0.00"}]}`+"\n", w.Body.String())
+}
+
+func TestBadIDsInPaths(t *testing.T) {
+	for _, target := range []string{
+		"/pools/Spring", "/pools/..", "/pools/a%2Fb", "/pools/" + strings.Repeat("a", 65), "/pools/a%00", "/pools/%C3%BC",
+		"/pools/A/draws/d", "/pools/a/draws/" + strings.Repeat("d", 129), "/pools/a/draws/%00", "/pools/a/draws/%C3%BC",
+		"/admin/pools/A", "/admin/pools/A/awards", "/admin/pools/A/moves", "/admin/pools/A/audit",
+	} {
+		f := &fake{}
+		require.Equal(t, "invalid-request", problemIn(t, do(newServer(t, f), asAdmin("GET", target, "")).Result()).Code, target)
+		require.Nil(t, f.last())
+	}
 }

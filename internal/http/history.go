@@ -194,6 +194,10 @@ func (s *Server) audit(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
+	s.writeJSON(c, nethttp.StatusOK, newAudit(&a))
+}
+
+func newAudit(a *draw.Audit) auditAnswer {
 	answer := auditAnswer{OK: a.OK(), Pool: a.PoolID, Version: a.Version}
 	for _, p := range a.Prizes {
 		answer.Prizes = append(answer.Prizes, prizeAuditAnswer{
@@ -203,5 +207,5 @@ func (s *Server) audit(c *gin.Context) {
 	for _, v := range a.Violations {
 		answer.Violations = append(answer.Violations, violationAnswer(v))
 	}
-	s.writeJSON(c, nethttp.StatusOK, answer)
+	return answer
 }

@@ -1,0 +1,192 @@
+package http
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"prizes":[` +
+		`{"id":"gold","name":"Gold coin","value":"19.90","stocked":10,"issued":3,"remaining":7},` +
+		`{"id":"pin","name":"Pin","value":"0.00","stocked":5,"issued":0,"remaining":5}]}`
+	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"prizes":[]}`
+)
+
+// TestAdminAnswers pins the JSON of every admin call.
+func TestAdminAnswers(t *testing.T) {
+	cases := []struct {
+		method, target, body string
+		status               int
+		location, answer     string
+	}{
+		{"GET", "/admin/pools", "", 200, "", `{"pools":[` + springJSON + `,` + otherJSON + `]}`},
+		{"GET", "/admin/pools/spring", "", 200, "", springJSON},
+		{"PATCH", "/admin/pools/spring", `{"state":"open"}`, 200, "", springJSON},
+		{
+			"POST", "/admin/pools", `{"id":"new","name":"New","mode":"external","prizes":[{"id":"a","name":"A","value":"0.5","stock":3},{"id":"b","name":"B","stock":0}]}`,
+			201, "/admin/pools/new",
+			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"prizes":[` +
+				`{"id":"a","name":"A","value":"0.50","stocked":3,"issued":0,"remaining":3},` +
+				`{"id":"b","name":"B","value":"0.00","stocked":0,"issued":0,"remaining":0}]}`,
+		},
+		{
+			"POST", "/admin/pools/spring/prizes", `{"id":"a","name":"A","value":"7","stock":3}`,
+			201, "/admin/pools/spring", `{"id":"a","name":"A","value":"7.00","stocked":3,"issued":0,"remaining":3}`,
+		},
+		{
+			"POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":100,"reason":"restock"}`, 200, "",
+			`{"pool":"spring","prize":"gold","delta":100,"reason":"restock","version":8,"at":"2026-03-04T04:06:07.000890Z",` +
+				`"stocked":110,"issued":3,"remaining":107,"replayed":false}`,
+		},
+		{
+			"GET", "/admin/pools/spring/awards", "", 200, "",
+			`{"awards":[{"version":1234,"at":"2026-03-04T04:06:07.000890Z","draw":"d","ordinal":1,"user":"u1","prize":"gold",` +
+				`"name":"Gold coin","value":"19.90","unit":17}],"next":null}`,
+		},
+		{
+			"GET", "/admin/pools/spring/moves", "", 200, "",
+			`{"moves":[{"version":1,"at":"2026-03-04T04:06:07.000890Z","prize":"gold","delta":10,"reason":"start","stocked":10,"issued":0}],"next":null}`,
+		},
+		{
+			"GET", "/admin/pools/spring/audit", "", 200, "",
+			`{"ok":true,"pool":"spring","version":7,"prizes":[{"prize":"gold","stocked":10,"issued":3,"awards":3,"remaining":7,"over_issued":0}],"violations":[]}`,
+		},
+	}
+	for _, tc := range cases {
+		t.Run(tc.method+" "+tc.target, func(t *testing.T) {
+			s := newServer(t, &fake{awards: []draw.Award{award("d", "u1")}})
+			w := do(s, asAdmin(tc.method, tc.target, tc.body))
+			require.Equal(t, tc.status, w.Code, w.Body)
+			require.Equal(t, tc.answer+"\n", w.Body.String())
+			require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+			require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+			require.Equal(t, tc.location, w.Header().Get("Location"))
+		})
+	}
+}
+
+func TestViolationsAreShown(t *testing.T) {
+	got := newAudit(&draw.Audit{PoolID: "p", Violations: []draw.Violation{{Rule: "over-issued", Detail: "gold by 1"}}})
+	require.False(t, got.OK)
+	require.Equal(t, []violationAnswer{{"over-issued", "gold by 1"}}, got.Violations)
+}
+
+func TestStockingReachesTheStore(t *testing.T) {
+	f := &fake{}
+	w := do(newServer(t, f), asAdmin("POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":-5,"reason":"lost"}`, "Idempotency-Key", `"again"`))
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, draw.Stocking{PoolID: "spring", PrizeID: "gold", Delta: -5, Reason: "lost", Key: "again"}, f.last())
+	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+	require.Contains(t, w.Body.String(), `"replayed":true`)
+}
+
+func TestNewPoolReachesTheStore(t *testing.T) {
+	f := &fake{}
+	w := do(newServer(t, f), asAdmin("POST", "/admin/pools", `{"id":"new","name":"New","mode":null,"prizes":[{"id":"a","name":"Ä","value":"999999999999.99","stock":1000000000000}]}`))
+	require.Equal(t, 201, w.Code, w.Body)
+	got := f.last().(draw.Pool)
+	require.True(t, decimal.RequireFromString("999999999999.99").Equal(got.Prizes[0].Value))
+	require.Equal(t, int64(draw.StockMax), got.Prizes[0].Stocked)
+	require.Empty(t, got.Mode)
+	require.Equal(t, draw.StateOpen, got.State)
+}
+
+func TestChangesReachTheStore(t *testing.T) {
+	name, none, mode, paused := "Sommer \"24\"", "", "external", draw.StatePaused
+	for body, want := range map[string]draw.PoolChange{
+		`{"state":"paused"}`:             {State: &paused},
+		`{"mode":null}`:                  {Mode: &none},
+		`{"mode":"external"}`:            {Mode: &mode},
+		`{"name":"S\u006fmmer \"24\""}`:  {Name: &name},
+		`{"mode":null,"state":"paused"}`: {Mode: &none, State: &paused},
+	} {
+		f := &fake{}
+		w := do(newServer(t, f), asAdmin("PATCH", "/admin/pools/p", body))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, want, f.last(), body)
+	}
+}
+
+func TestBadAdminBodiesNameTheMember(t *testing.T) {
+	pool := func(prizes string) string { return `{"id":"p","name":"P","prizes":` + prizes + `}` }
+	cases := []struct{ target, body, detail string }{
+		{"pools", `{"name":"P","prizes":[]}`, "pool id is missing"},
+		{"pools", `{"id":"P","name":"P","prizes":[]}`, "pool id must match"},
+		{"pools", `{"id":"p","prizes":[]}`, "pool name is missing"},
+		{"pools", `{"id":"p","name":null,"prizes":[]}`, "pool name is missing"},
+		{"pools", `{"id":"p","name":"P"}`, "prizes is missing"},
+		{"pools", `{"id":"p","name":"P","prizes":null}`, "prizes is missing"},
+		{"pools", `{"id":"p","name":"P","prizes":{}}`, `"prizes" must be a list`},
+		{"pools", `{"id":"p","name":"P","prizes":[7]}`, `"prizes[0]" must be an object`},
+		{"pools", `{"id":"p","name":"P","prizes":[null]}`, `stock of prize "" is missing`},
+		{"pools", `{"id":"p","name":"P","state":"open","prizes":[]}`, `unknown member "state"`},
+		{"pools", `{"id":"p","name":"P","mode":"fast","prizes":[]}`, "mode must be one of for-update, optimistic, external"},
+		{"pools", `{"id":"p","name":"P","mode":"","prizes":[]}`, "mode must be one of"},
+		{"pools", `{"id":"p","name":"P","mode":7,"prizes":[]}`, `"mode" must be a string`},
+		{"pools", pool(`[{"id":"a","name":"A","stock":1},{"id":"a","name":"B","stock":1}]`), `prize id "a" is there twice`},
+		{"pools", pool(`[{"id":"a","name":"A","stock":1},{"id":"b","name":"B","stock":1.5}]`), `"prizes[1].stock" must be a whole number`},
+		{"pools", pool(`[{"id":"a","name":"A","stock":1,"issued":0}]`), `unknown member "prizes[0].issued"`},
+		{"pools", pool(`[{"id":"a","name":"A","stock":1,"stock":2}]`), `member "prizes[0].stock" is there twice`},
+		{"pools/p/prizes", `{"id":"a","name":"A"}`, `stock of prize "a" is missing`},
+		{"pools/p/prizes", `{"id":"a","name":"A","stock":null}`, `stock of prize "a" is missing`},
+		{"pools/p/prizes", `{"id":"a","name":"A","stock":-1}`, `stock of prize "a" must be 0 to`},
+		{"pools/p/prizes", `{"id":"a","name":"A","stock":1000000000001}`, `stock of prize "a" must be 0 to`},
+		{"pools/p/prizes", `{"id":"a","name":"A","stock":9223372036854775808}`, `"stock" must be a whole number`},
+		{"pools/p/prizes", `{"id":"a","stock":1}`, "prize name is missing"},
+		{"pools/p/prizes", `{"name":"A","stock":1}`, "prize id is missing"},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":19.90,"stock":1}`, `"value" must be a string`},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":"","stock":1}`, `value of prize "a" is empty`},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":"1.234","stock":1}`, "value must be an amount"},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":"1e3","stock":1}`, "value must be an amount"},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":"-1","stock":1}`, "value must be an amount"},
+		{"pools/p/prizes", `{"id":"a","name":"A","value":"` + strings.Repeat("9", 40) + `","stock":1}`, "value must be an amount"},
+		{"pools/p/prizes/a/stock", `{"reason":"r"}`, "delta must be"},
+		{"pools/p/prizes/a/stock", `{"delta":0,"reason":"r"}`, "delta must be"},
+		{"pools/p/prizes/a/stock", `{"delta":null,"reason":"r"}`, "delta must be"},
+		{"pools/p/prizes/a/stock", `{"delta":"1","reason":"r"}`, `"delta" must be a whole number`},
+		{"pools/p/prizes/a/stock", `{"delta":-9223372036854775808,"reason":"r"}`, "delta must be"},
+		{"pools/p/prizes/a/stock", `{"delta":1}`, "reason is missing or empty"},
+		{"pools/p/prizes/a/stock", `{"delta":1,"reason":null}`, "reason is missing or empty"},
+		{"pools/p/prizes/a/stock", `{"delta":1,"reason":"a\u0000"}`, "reason holds a character"},
+		{"pools/p/prizes/A/stock", `{"delta":1,"reason":"r"}`, "prize in the path must match"},
+		{"pools/P/prizes/a/stock", `{"delta":1,"reason":"r"}`, "pool in the path must match"},
+		{"pools/P/prizes", `{"id":"a","name":"A","stock":1}`, "pool in the path must match"},
+	}
+	for _, tc := range cases {
+		requireRefused(t, "POST", tc.target, tc.body, tc.detail)
+	}
+	for body, detail := range map[string]string{
+		`{}`:                             "nothing to change",
+		`{"state":"shut"}`:               "state must be open, paused or closed",
+		`{"state":null}`:                 `"state" must be a string`,
+		`{"state":null,"mode":null}`:     `"state" must be a string`,
+		`{"state":1}`:                    `"state" must be a string`,
+		`{"name":null}`:                  `"name" must be a string`,
+		`{"name":""}`:                    "name is missing or empty",
+		`{"name":["x"]}`:                 `"name" must be a string`,
+		`{"mode":"fast"}`:                "mode must be one of",
+		`{"mode":""}`:                    "mode must be one of",
+		`{"mode":{}}`:                    `"mode" must be a string`,
+		`{"id":"q"}`:                     `unknown member "id"`,
+		`{"mode":null,"mode":"x"}`:       `member "mode" is there twice`,
+		`{"state":"open","name":"\ud8"}`: "the body is not valid JSON",
+	} {
+		requireRefused(t, "PATCH", "pools/p", body, detail)
+	}
+	requireRefused(t, "PATCH", "pools/P", `{"state":"open"}`, "pool in the path must match")
+}
+
+func requireRefused(t *testing.T, method, target, body, detail string) {
+	t.Helper()
+	f := &fake{}
+	p := problemIn(t, do(newServer(t, f), asAdmin(method, "/admin/"+target, body)).Result())
+	require.Equal(t, "invalid-request", p.Code, body)
+	require.True(t, strings.HasPrefix(p.Detail, detail), "%s: %s", body, p.Detail)
+	require.Empty(t, p.Outcome)
+	require.Nil(t, f.last(), body)
+}
