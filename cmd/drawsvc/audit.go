@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+func auditCommand(env environment) *cobra.Command {
+	var db database
+	var output output
+	var poolID string
+	c := &cobra.Command{
+		Use:   "audit",
+		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
+		Args:  cobra.NoArgs,
+	}
+	db.flag(c)
+	output.flag(c.Flags())
+	c.Flags().StringVar(&poolID, "pool", "", "`ID` of the pool; all pools when left out")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			audits, err := audit(ctx, store, poolID)
+			if err != nil {
+				return err
+			}
+			if err := printAudits(env.stdout, output, poolID != "", audits); err != nil {
+				return err
+			}
+			for i := range audits {
+				if !audits[i].OK() {
+					return errViolation
+				}
+			}
+			return nil
+		})
+	}
+	return c
+}
+
+func audit(ctx context.Context, store *stock.Store, poolID string) ([]draw.Audit, error) {
+	ids := []string{poolID}
+	if poolID == "" {
+		pools, err := store.Pools(ctx)
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[:0]
+		for _, p := range pools {
+			ids = append(ids, p.ID)
+		}
+	}
+	audits := make([]draw.Audit, 0, len(ids))
+	for _, id := range ids {
+		a, err := store.Audit(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		audits = append(audits, a)
+	}
+	return audits, nil
+}
+
+// printAudits prints a table, or JSON: of one pool that was asked for, what the
+// audit over HTTP answers, else all pools.
+func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
+	if o == outputJSON && one {
+		return json.NewEncoder(w).Encode(jsonAudits(audits)[0])
+	}
+	if o == outputJSON {
+		ok := !slices.ContainsFunc(audits, func(a draw.Audit) bool { return !a.OK() })
+		return json.NewEncoder(w).Encode(map[string]any{"ok": ok, "pools": jsonAudits(audits)})
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "pool\tprize\tstocked\tissued\tawards\tremaining\tover-issued\t")
+	for _, a := range audits {
+		for _, p := range a.Prizes {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t\n", a.PoolID, p.PrizeID, p.Stocked, p.Issued, p.Awards, p.Remaining, p.OverIssued)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	violations := 0
+	for _, a := range audits {
+		for _, v := range a.Violations {
+			violations++
+			fmt.Fprintf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d pools, %d violations\n", len(audits), violations)
+	return err
+}
+
+type (
+	auditJSON struct {
+		OK         bool             `json:"ok"`
+		Pool       string           `json:"pool"`
+		Version    int64            `json:"version"`
+		Prizes     []auditPrizeJSON `json:"prizes"`
+		Violations []violationJSON  `json:"violations"`
+	}
+	auditPrizeJSON struct {
+		PrizeID    string `json:"prize"`
+		Stocked    int64  `json:"stocked"`
+		Issued     int64  `json:"issued"`
+		Awards     int64  `json:"awards"`
+		Remaining  int64  `json:"remaining"`
+		OverIssued int64  `json:"over_issued"`
+	}
+	violationJSON struct {
+		Rule   string `json:"rule"`
+		Detail string `json:"detail"`
+	}
+)
+
+func jsonAudits(audits []draw.Audit) []auditJSON {
+	all := make([]auditJSON, len(audits))
+	for i, a := range audits {
+		j := auditJSON{OK: a.OK(), Pool: a.PoolID, Version: a.Version, Prizes: []auditPrizeJSON{}, Violations: []violationJSON{}}
+		for _, p := range a.Prizes {
+			j.Prizes = append(j.Prizes, auditPrizeJSON(p))
+		}
+		for _, v := range a.Violations {
+			j.Violations = append(j.Violations, violationJSON(v))
+		}
+		all[i] = j
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/stock"
+)
+
+// database is the --database flag of every command that needs one.
+type database struct{ url secret }
+
+func (d *database) flag(c *cobra.Command) {
+	d.url.flag(c.Flags(), "database", "sqlite:drawsvc.db",
+		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
+}
+
+// open opens the database without looking at its schema.
+func (d *database) open(c *cobra.Command, o stock.Options) (*stock.Store, error) {
+	url, err := d.url.read(c.Flags().Changed("database"))
+	if err != nil {
+		return nil, err
+	}
+	return stock.Open(c.Context(), url, o)
+}
+
+// with runs fn on the open database, whose schema is the one that this binary
+// knows, and closes it.
+func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
+	store, err := d.open(c, o)
+	if err != nil {
+		return err
+	}
+	defer closing(store, &err)
+	if err := prepare(c.Context(), store, false, o.ReadOnly); err != nil {
+		return err
+	}
+	return fn(c.Context(), store)
+}
+
+// prepare checks the schema. An embedded database is migrated by itself, a
+// server only when asked.
+func prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) error {
+	if (migrate || store.Dialect() == "sqlite") && !readOnly {
+		return store.Migrate(ctx)
+	}
+	schema, err := store.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	return schema.Check()
+}
+
+// closing closes the store; its error counts when there is no other.
+func closing(store *stock.Store, err *error) {
+	if e := store.Close(); *err == nil {
+		*err = e
+	}
+}

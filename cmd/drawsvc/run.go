@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"drawsvc/internal/draw"
+)
+
+// environment is what a command meets outside: the variables and the three
+// streams.
+type environment struct {
+	lookUp         func(name string) (string, bool)
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// isTerminal says whether somebody looks on.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// The exit codes.
+const (
+	exitOK        = 0
+	exitFailure   = 1
+	exitUsage     = 2
+	exitViolation = 3
+)
+
+// usageError is a command line that cannot be meant.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errViolation: an audit found that a rule is broken; the table has said so.
+var errViolation = errors.New("the audit found violations")
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errViolation):
+		return exitViolation
+	case isUsage(err):
+		return exitUsage
+	default:
+		return exitFailure
+	}
+}
+
+func isUsage(err error) bool {
+	_, ok := errors.AsType[usageError](err)
+	return ok || draw.CodeOf(err) == draw.CodeInvalidRequest
+}
+
+// message is the one line that says what went wrong.
+func message(err error) string {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		text := e.Detail
+		if e.Err != nil {
+			text += ": " + e.Err.Error()
+		}
+		return strings.ReplaceAll(text, "\n", " ")
+	}
+	return strings.ReplaceAll(err.Error(), "\n", " ")
+}
+
+// run is the program: args are what follows its name.
+func run(ctx context.Context, args []string, env environment) error {
+	started := false
+	root := &cobra.Command{
+		Use:           "drawsvc",
+		Short:         "Prize draws that cannot over-issue",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usageError{errors.New("a command is missing: try drawsvc --help")}
+		},
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			started = true
+			return fromEnvironment(c.Flags(), env)
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetArgs(args)
+	root.SetIn(env.stdin)
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), poolCommand(env), stockCommand(env), versionCommand(env))
+	err := root.ExecuteContext(ctx)
+	if err != nil && !started {
+		return usageError{err}
+	}
+	return err
+}
+
+// variable is the environment variable of a flag.
+func variable(flag string) string {
+	return "DRAWSVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// fromEnvironment sets the flags that the command line left out.
+func fromEnvironment(flags *pflag.FlagSet, env environment) error {
+	var failed error
+	flags.VisitAll(func(f *pflag.Flag) {
+		value, ok := env.lookUp(variable(f.Name))
+		if f.Changed || !ok || failed != nil || f.Name == "help" {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			failed = usageError{errors.New(variable(f.Name) + ": " + err.Error())}
+		}
+	})
+	return failed
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/stock"
+)
+
+func serveCommand(env environment) *cobra.Command {
+	var c config
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := c.read(cmd); err != nil {
+				return err
+			}
+			return serve(cmd, &c, env)
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+// serve runs the service until the command's context ends.
+func serve(cmd *cobra.Command, c *config, env environment) (err error) {
+	ctx := cmd.Context()
+	log := newLog(c, env.stderr)
+	// The address first: when it is taken, nothing has been touched.
+	listener, err := net.Listen("tcp", c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer listener.Close() //nolint:errcheck // closed by the server already, save after an error below
+
+	var batcher *draw.Batcher
+	store, err := c.database.open(cmd, stock.Options{
+		Log:      log,
+		LockWait: min(stock.LockWaitDefault, c.timeout/5),
+		Changed:  func(poolID string) { batcher.Forget(poolID) },
+	})
+	if err != nil {
+		return err
+	}
+	defer closing(store, &err)
+	if err := prepare(ctx, store, c.migrate, false); err != nil {
+		return err
+	}
+	lock, err := locker.Open(ctx, c.lock, locker.Options{TTL: c.lockTTL, Wait: c.lockWait, Log: log, Database: store})
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstOf(err, lock.Close()) }()
+
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	metrics := newMetrics(registry, store)
+	issuer, err := lockmode.New(lockmode.Options{
+		Store: store, Observer: metrics, Log: log, Mode: c.mode,
+		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
+		OptimisticTries: c.tries, OptimisticBudget: c.budget,
+		Locker: lock, LockName: c.lock,
+	})
+	if err != nil {
+		return err
+	}
+	batcher = draw.NewBatcher(issuer, metrics, draw.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	if err := c.ensureAdminToken(env.stdout); err != nil {
+		return err
+	}
+	server, err := http.New(httpConfig(c, store, lock, batcher, registry, log))
+	if err != nil {
+		return err
+	}
+	if err := announce(ctx, c, env.stdout, store, listener.Addr(), log); err != nil {
+		return err
+	}
+	err = server.Serve(ctx, listener)
+	return firstOf(err, drain(batcher, log))
+}
+
+func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *draw.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
+	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
+	return http.Config{
+		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store,
+		Modes:      lockmode.Names(),
+		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),
+		RequestTimeout: c.timeout,
+		Ready:          func(ctx context.Context) error { return ready(ctx, store, lock) },
+		Log:            log, Registerer: r, Gatherer: r,
+	}
+}
+
+// ready asks everything that a draw needs.
+func ready(ctx context.Context, store *stock.Store, lock locker.Lock) error {
+	schema, err := store.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if err := schema.Check(); err != nil {
+		return err
+	}
+	return lock.Ping(ctx)
+}
+
+// announce says where the service is and, for the demo, how to draw.
+func announce(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr net.Addr, log *slog.Logger) error {
+	log.Info("listening", "address", addr.String(), "database", store.Dialect(), "mode", c.mode, "lock", lockScheme(c.lock))
+	if !c.demo {
+		return nil
+	}
+	return demo(ctx, c, w, store, addr)
+}
+
+// drainMax bounds the end of the service.
+const drainMax = 15 * time.Second
+
+// drain waits for the draws whose callers are gone already.
+func drain(b *draw.Batcher, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainMax)
+	defer cancel()
+	if err := b.Drain(ctx); err != nil {
+		return fmt.Errorf("draws were still under way after %s: %w", drainMax, err)
+	}
+	log.Info("stopped")
+	return nil
+}
+
+// ensureAdminToken makes a token when none was given, which is allowed on a
+// loopback address alone, and prints it; it is not for the log.
+func (c *config) ensureAdminToken(w io.Writer) error {
+	if c.adminToken != "" {
+		return nil
+	}
+	c.adminToken = rand.Text()
+	_, err := fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
+	return err
+}
+
+func newLog(c *config, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.level}
+	if c.logFormat == "text" || c.logFormat == "" && isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, options))
+	}
+	return slog.New(slog.NewJSONHandler(w, options))
+}
+
+// firstOf returns the first error that is one.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
