@@ -19,7 +19,7 @@ func ZooKeeper(tb testing.TB) string {
 func zookeeperKind() kind {
 	return kind{
 		variable: "DRAWSVC_TEST_ZOOKEEPER",
-		packages: "zookeeper",
+		packages: "libzookeeper-java default-jre-headless",
 		programs: map[string][]string{
 			"java":          {},
 			"zookeeper.jar": {"/usr/share/java/zookeeper.jar"},
