@@ -25,10 +25,11 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 	if err := errors.Join(p.Check(), draw.CheckState(p.State)); err != nil {
 		return draw.Pool{}, first(err)
 	}
+	at := now()
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		_, err := s.insertInto("pools").
 			Columns("id", "name", "state", "mode", "version", "created_at").
-			Values(p.ID, p.Name, string(p.State), optional(p.Mode), 0, s.now()).
+			Values(p.ID, p.Name, string(p.State), optional(p.Mode), 0, s.timeOf(at)).
 			RunWith(tx).ExecContext(ctx)
 		if s.isDuplicate(err) {
 			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
@@ -40,7 +41,7 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 		for i, prize := range p.Prizes {
 			stockings[i] = stocking{prize: prize, delta: prize.Stocked, reason: reasonCreated, isNew: true}
 		}
-		p.Version, err = s.stockAll(ctx, tx, p.ID, 0, stockings)
+		p.Version, err = s.stockAll(ctx, tx, p.ID, 0, at, stockings)
 		return err
 	})
 	if err != nil {
@@ -147,11 +148,11 @@ func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (version in
 	return version, err
 }
 
-// now is the time as rows hold it.
-func (s *Store) now() any { return s.timeOf(time.Now()) }
+// now is the time, as exact as the databases keep it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
+// timeOf is t as the dialect stores it.
 func (s *Store) timeOf(t time.Time) any {
-	t = t.UTC().Truncate(time.Microsecond)
 	if s.dialect.name == "sqlite" {
 		return t.Format(timeText)
 	}

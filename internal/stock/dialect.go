@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/pressly/goose/v3"
@@ -40,4 +41,17 @@ func dialects() map[string]*dialect {
 		"postgresql": postgresDialect(),
 		"mysql":      mysqlDialect(),
 	}
+}
+
+// Dialects returns the names of all kinds of database, for tests that range
+// over them.
+func Dialects() []string {
+	var names []string
+	for _, d := range dialects() {
+		if !slices.Contains(names, d.name) {
+			names = append(names, d.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

@@ -35,7 +35,7 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw
 		if _, err := s.prize(ctx, tx, poolID, p.ID); draw.CodeOf(err) != draw.CodePrizeNotFound {
 			return errors.Join(err, draw.Errorf(draw.CodePrizeExists, "pool %q has a prize %q already", poolID, p.ID))
 		}
-		_, err = s.stockAll(ctx, tx, poolID, version, []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
+		_, err = s.stockAll(ctx, tx, poolID, version, now(), []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
 		return err
 	})
 	if err != nil {
@@ -75,11 +75,12 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
 		if err := checkDelta(prize, w.Delta); err != nil {
 			return err
 		}
+		at := now()
 		made := stocking{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}
-		version, err = s.stockAll(ctx, tx, w.PoolID, version, []stocking{made})
+		version, err = s.stockAll(ctx, tx, w.PoolID, version, at, []stocking{made})
 		move = draw.Move{
 			Version: version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Key: w.Key,
-			At: time.Now().UTC().Truncate(time.Microsecond), Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
+			At: at, Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
 		}
 		return err
 	})
@@ -132,11 +133,10 @@ const stockRowsMax = 500
 
 // stockAll makes moves one after another on a pool whose row is locked and at
 // version, and returns the version after them.
-func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, version int64, all []stocking) (int64, error) {
-	at := s.now()
+func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, version int64, at time.Time, all []stocking) (int64, error) {
 	for rest, next := all, version; len(rest) > 0; {
 		n := min(len(rest), stockRowsMax)
-		if err := s.insertStock(ctx, tx, poolID, next, at, rest[:n]); err != nil {
+		if err := s.insertStock(ctx, tx, poolID, next, s.timeOf(at), rest[:n]); err != nil {
 			return 0, err
 		}
 		rest, next = rest[n:], next+int64(n)

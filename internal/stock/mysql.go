@@ -50,14 +50,17 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	// One round trip for each statement; the server's character set is one
 	// in which the driver's quoting is safe.
 	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
-	config.Timeout, config.ReadTimeout, config.WriteTimeout = connectTimeout, 0, statementTimeout
+	config.Timeout, config.WriteTimeout = connectTimeout, statementTimeout
 	config.TLSConfig = u.Query().Get("tls")
 	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
+	if _, err := mysql.NewConnector(config); err != nil {
 		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
-	open := func(connections int) *sql.DB {
+	open := func(connections int, silence time.Duration) *sql.DB {
+		c := config.Clone()
+		// COMMIT and ROLLBACK have no context: this bounds them.
+		c.ReadTimeout = silence
+		connector, _ := mysql.NewConnector(c) // was checked above
 		db := sql.OpenDB(&mysqlSessions{connector, s.options.LockWait})
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
@@ -65,10 +68,10 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 		s.closers = append(s.closers, db.Close)
 		return db
 	}
-	draws := open(connectionsMax)
-	s.write = open(adminConnections)
+	draws := open(connectionsMax, statementTimeout)
+	s.write = open(adminConnections, adminSilence)
 	s.read = s.write
-	s.lock = open(connectionsMax)
+	s.lock = open(connectionsMax, adminSilence)
 	s.tries = &sqlTries{write: draws, read: draws, dialect: s.dialect, words: mysqlWords()}
 	s.connections = databaseConnections(draws)
 	return nil
@@ -102,6 +105,10 @@ func (c *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	return conn, nil
 }
+
+// adminSilence is the longest silence of the server that an audit of a long log,
+// or a wait for a lock, may take for work.
+const adminSilence = time.Minute
 
 // statementSeconds bounds the wait for a change of the schema to end.
 const statementSeconds = 5

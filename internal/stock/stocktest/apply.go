@@ -1,0 +1,233 @@
+package stocktest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// ways are the options of Begin that every guarantee must hold under.
+func ways() map[string]stock.TxOptions {
+	return map[string]stock.TxOptions{
+		"locked":   {Lock: true},
+		"unlocked": {},
+		"fenced":   {By: "test:", Fence: 7},
+	}
+}
+
+func class(t *testing.T, want stock.Class, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, want, stock.ClassOf(err), "%v", err)
+}
+
+func testApply(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 10, 10)
+		urn := draw.NewUrn(id)
+		tx, err := s.Begin(t.Context(), urn, o)
+		require.NoError(t, err)
+		require.Equal(t, int64(20), urn.Remaining())
+		require.Equal(t, int64(2), urn.Version)
+		plan := Plan(id, 2, "a", 0, "d1", "d2")
+		plan.Awards = append(plan.Awards, draw.Award{Version: 5, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
+		plan.Changes = append(plan.Changes, draw.Change{PrizeID: "b", Issued: 1})
+		require.NoError(t, tx.Apply(t.Context(), plan))
+		tx.Rollback()
+		tx.Rollback()
+		a := NoViolations(t, s, id)
+		require.Equal(t, int64(5), a.Version)
+		require.Equal(t, []int64{2, 1}, []int64{a.Prizes[0].Awards, a.Prizes[1].Awards})
+		d, err := s.Draw(t.Context(), id, "d2")
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "b"}, []string{d.Awards[0].PrizeID, d.Awards[1].PrizeID})
+	}
+	_, err := s.Begin(t.Context(), draw.NewUrn("absent"), stock.TxOptions{})
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.Begin(t.Context(), draw.NewUrn("absent"), stock.TxOptions{Lock: true})
+	code(t, draw.CodePoolNotFound, err)
+}
+
+// testApplyGuard: a plan from any other version than the pool's writes nothing.
+func testApplyGuard(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 10)
+		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1")))
+		for _, from := range []int64{0, 1, 3, 100} {
+			err := Apply(t, s, o, Plan(id, from, "a", 1, "late"))
+			require.ErrorIs(t, err, stock.ErrConflict, "from version %d", from)
+		}
+		require.Equal(t, int64(1), NoViolations(t, s, id).Prizes[0].Awards)
+		require.NoError(t, Apply(t, s, o, Plan(id, 2, "a", 1, "late")), "the right version still works")
+	}
+}
+
+// testApplyWhole: what breaks a rule of the schema leaves nothing behind.
+func testApplyWhole(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 2)
+		err := Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2", "d3"))
+		class(t, stock.ClassOther, err) // issued beyond stock: the CHECK refuses
+		err = Apply(t, s, o, Plan(id, 1, "nothing", 0, "d1"))
+		class(t, stock.ClassOther, err) // a prize that is not there
+		require.Equal(t, int64(1), NoViolations(t, s, id).Version)
+		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")), "to the last unit")
+		NoViolations(t, s, id)
+	}
+}
+
+func testKnownKeys(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 10)
+		Pool(t, s, id+"-other", 10)
+		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")))
+		class(t, stock.ClassKnownKey, Apply(t, s, o, Plan(id, 3, "a", 2, "d3", "d2")))
+		require.Equal(t, int64(3), NoViolations(t, s, id).Version)
+		require.NoError(t, Apply(t, s, o, Plan(id+"-other", 1, "a", 0, "d2")), "a key is of its pool")
+
+		tx, err := s.Begin(ctx, draw.NewUrn(id), o)
+		require.NoError(t, err)
+		known, err := tx.Draws(ctx, id, []string{"d1", "d9", "d2"})
+		require.NoError(t, err)
+		require.Len(t, known, 2)
+		require.Equal(t, "Prize a", known["d2"].Awards[0].PrizeName)
+		require.Equal(t, "u", known["d2"].UserID)
+		require.True(t, known["d2"].Awards[0].Value.IsPositive())
+		require.NoError(t, tx.Apply(ctx, Plan(id, 3, "a", 2, "d3")), "the try goes on after the look")
+		tx.Rollback()
+	}
+}
+
+// testKeysExact: names that a lax collation would confuse are different draws.
+func testKeysExact(t *testing.T, s *stock.Store) {
+	Pool(t, s, "p", 10)
+	keys := []string{"key", "KEY", "key ", " key", "key%", "kéy"[:1] + "ey."}
+	for i, k := range keys {
+		require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", int64(1+i), "a", int64(i), k)), "%q", k)
+	}
+	for i, k := range keys {
+		d, err := s.Draw(t.Context(), "p", k)
+		require.NoError(t, err)
+		require.Equal(t, int64(2+i), d.Awards[0].Version)
+	}
+}
+
+// testFence: a holder that a later one has outrun is refused, at the read and
+// at the write; another lock starts its own count.
+func testFence(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 10)
+	five := stock.TxOptions{By: "lock", Fence: 5}
+	paused, err := s.Begin(ctx, draw.NewUrn("p"), five)
+	require.NoError(t, err)
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 6}, Plan("p", 1, "a", 0, "d1")))
+	class(t, stock.ClassConflict, paused.Apply(ctx, Plan("p", 1, "a", 0, "d2")))
+	paused.Rollback()
+	_, err = s.Begin(ctx, draw.NewUrn("p"), five)
+	require.ErrorIs(t, err, stock.ErrStaleLock)
+
+	late, err := s.Begin(ctx, draw.NewUrn("p"), stock.TxOptions{By: "lock", Fence: 6})
+	require.NoError(t, err)
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 8}, Plan("p", 2, "a", 1, "d3")))
+	require.Error(t, late.Apply(ctx, Plan("p", 3, "a", 2, "d4")), "the right version, but an old token")
+	late.Rollback()
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "other", Fence: 1}, Plan("p", 3, "a", 2, "d5")))
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 4, "a", 3, "d6")), "other modes have no token")
+	require.Equal(t, int64(4), NoViolations(t, s, "p").Prizes[0].Awards)
+}
+
+// testUrnFollows: an urn that was read before sees everything that changed.
+func testUrnFollows(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 10, 10)
+	urn := draw.NewUrn("p")
+	read := func() {
+		tx, err := s.Begin(ctx, urn, stock.TxOptions{})
+		require.NoError(t, err)
+		tx.Rollback()
+	}
+	read()
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
+	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"})
+	require.NoError(t, err)
+	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3})
+	require.NoError(t, err)
+	closed := draw.StateClosed
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed})
+	require.NoError(t, err)
+	read()
+	require.Equal(t, int64(9+6+3), urn.Remaining())
+	require.Equal(t, int64(5), urn.Version)
+	require.Equal(t, draw.StateClosed, urn.State)
+}
+
+// testUrnAhead: an urn of a history that the database no longer has is
+// forgotten, not trusted.
+func testUrnAhead(t *testing.T, s *stock.Store) {
+	Pool(t, s, "p", 10)
+	urn := draw.NewUrn("p")
+	urn.Put(draw.Prize{ID: "a", Stocked: 1000})
+	urn.Version = 50
+	_, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+	class(t, stock.ClassConflict, err)
+	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.Equal(t, int64(10), urn.Remaining())
+}
+
+// testLockWaits: a row that a stranger holds is reported as busy, soon.
+func testLockWaits(t *testing.T, s *stock.Store) {
+	if s.Dialect() == "sqlite" {
+		testWriterWaits(t, s)
+		return
+	}
+	Pool(t, s, "p", 10)
+	stranger, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	require.NoError(t, err)
+	start := time.Now()
+	_, err = s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	class(t, stock.ClassConflict, err)
+	require.Less(t, time.Since(start), 5*time.Second)
+	class(t, stock.ClassConflict, Apply(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
+	stranger.Rollback()
+	require.NoError(t, Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")))
+}
+
+// testWriterWaits: SQLite's one writer is waited for within the context.
+func testWriterWaits(t *testing.T, s *stock.Store) {
+	Pool(t, s, "p", 10)
+	first, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	require.NoError(t, err)
+	done := make(chan error)
+	go func() { done <- Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")) }()
+	select {
+	case err := <-done:
+		t.Fatalf("two writers at once: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	first.Rollback()
+	require.NoError(t, <-done)
+}
+
+// testManyUnits: a batch of thousands of rows is one Apply.
+func testManyUnits(t *testing.T, s *stock.Store) {
+	const n = 5000
+	Pool(t, s, "p", n)
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("draw-%05d", i)
+	}
+	require.NoError(t, Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, ids...)))
+	require.Equal(t, int64(n), NoViolations(t, s, "p").Prizes[0].Awards)
+}

@@ -1,0 +1,96 @@
+package stocktest
+
+import (
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+)
+
+// URL returns the URL of a new, empty database of the given dialect.
+func URL(tb testing.TB, dialect string) string {
+	tb.Helper()
+	switch dialect {
+	case "sqlite":
+		return "sqlite:" + filepath.Join(tb.TempDir(), "draws.db")
+	case "postgres":
+		return servertest.Postgres(tb)
+	case "mysql":
+		return servertest.MySQL(tb)
+	}
+	tb.Fatalf("stocktest: a new dialect %q needs its throwaway server here", dialect)
+	return ""
+}
+
+// Open opens the database that url names, migrates it, and closes it with the
+// test.
+func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
+	tb.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := stock.Open(tb.Context(), url, o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	require.NoError(tb, s.Migrate(tb.Context()))
+	return s
+}
+
+// New opens a new, empty, migrated store of the given dialect.
+func New(tb testing.TB, dialect string) *stock.Store {
+	tb.Helper()
+	return Open(tb, URL(tb, dialect), stock.Options{})
+}
+
+// Pool makes a pool whose prizes p0, p1 … hold the given stock.
+func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
+	tb.Helper()
+	p := draw.Pool{ID: id, Name: "Pool " + id}
+	for i, n := range stocked {
+		name := string(rune('a' + i))
+		p.Prizes = append(p.Prizes, draw.Prize{ID: name, Name: "Prize " + name, Value: decimal.New(1990, -2), Stocked: n})
+	}
+	_, err := s.CreatePool(tb.Context(), p)
+	require.NoError(tb, err)
+}
+
+// Plan is a plan of draws of one unit each of one prize, made from version
+// from, when issued units of the prize are out already.
+func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *draw.Plan {
+	p := &draw.Plan{PoolID: poolID, From: from, Changes: []draw.Change{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
+	for i, id := range drawIDs {
+		n := int64(i) + 1
+		p.Awards = append(p.Awards, draw.Award{
+			Version: from + n, DrawID: id, Ordinal: 1, UserID: "u", PrizeID: prizeID, Unit: issued + n,
+			At: time.Now().UTC().Truncate(time.Microsecond),
+		})
+	}
+	return p
+}
+
+// Apply begins a try, applies the plan and ends it.
+func Apply(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error {
+	tb.Helper()
+	tx, err := s.Begin(tb.Context(), draw.NewUrn(p.PoolID), o)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return tx.Apply(tb.Context(), p)
+}
+
+// NoViolations audits the pool and fails the test with what is wrong.
+func NoViolations(tb testing.TB, s *stock.Store, poolID string) draw.Audit {
+	tb.Helper()
+	a, err := s.Audit(tb.Context(), poolID)
+	require.NoError(tb, err)
+	require.Empty(tb, a.Violations)
+	return a
+}

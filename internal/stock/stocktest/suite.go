@@ -1,0 +1,177 @@
+package stocktest
+
+import (
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// Run holds a dialect to the contract of the store.
+func Run(t *testing.T, dialect string) {
+	for name, test := range map[string]func(*testing.T, *stock.Store){
+		"pools":               testPools,
+		"values are exact":    testValues,
+		"text is kept":        testText,
+		"changes":             testChanges,
+		"stock":               testStock,
+		"stock keys":          testStockKeys,
+		"stock at once":       testStockAtOnce,
+		"apply":               testApply,
+		"apply is guarded":    testApplyGuard,
+		"apply is whole":      testApplyWhole,
+		"known keys":          testKnownKeys,
+		"keys are exact":      testKeysExact,
+		"fence":               testFence,
+		"urn follows":         testUrnFollows,
+		"urn of another time": testUrnAhead,
+		"lock waits":          testLockWaits,
+		"logs":                testLogs,
+		"many units":          testManyUnits,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, New(t, dialect))
+		})
+	}
+}
+
+func code(t *testing.T, want draw.Code, err error) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, want, draw.CodeOf(err), "%v", err)
+}
+
+func testPools(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "spring", 1, 0, 3)
+	p, err := s.Pool(ctx, "spring")
+	require.NoError(t, err)
+	require.Equal(t, draw.StateOpen, p.State)
+	require.Equal(t, int64(3), p.Version, "each prize came with a move")
+	require.Len(t, p.Prizes, 3)
+	require.Equal(t, []int64{1, 0, 3}, []int64{p.Prizes[0].Stocked, p.Prizes[1].Stocked, p.Prizes[2].Stocked}, "in the order given")
+
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "spring", Name: "again"})
+	code(t, draw.CodePoolExists, err)
+	_, err = s.Pool(ctx, "summer")
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: 1}, {ID: "a", Name: "b"}}})
+	code(t, draw.CodeInvalidRequest, err)
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: -1}}})
+	code(t, draw.CodeInvalidRequest, err)
+	all, err := s.Pools(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 1, "nothing of the refused pools is left")
+	require.Equal(t, p, all[0])
+
+	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7})
+	require.NoError(t, err)
+	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7})
+	code(t, draw.CodePrizeExists, err)
+	_, err = s.AddPrize(ctx, "summer", draw.Prize{ID: "late", Name: "Late"})
+	code(t, draw.CodePoolNotFound, err)
+	p, err = s.Pool(ctx, "spring")
+	require.NoError(t, err)
+	require.Equal(t, "late", p.Prizes[3].ID)
+	require.Equal(t, int64(4), p.Version)
+	NoViolations(t, s, "spring")
+}
+
+func testValues(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	values := []string{"0", "0.01", "0.10", "19.90", "20", "123456.7", "99999999999.99", "999999999999.99"}
+	p := draw.Pool{ID: "money", Name: "Money"}
+	for i, v := range values {
+		value, err := draw.ParseValue(v)
+		require.NoError(t, err)
+		p.Prizes = append(p.Prizes, draw.Prize{ID: string(rune('a' + i)), Name: v, Value: value, Stocked: 1})
+	}
+	_, err := s.CreatePool(ctx, p)
+	require.NoError(t, err)
+	back, err := s.Pool(ctx, "money")
+	require.NoError(t, err)
+	for i, v := range values {
+		require.True(t, decimal.RequireFromString(v).Equal(back.Prizes[i].Value), "%s came back as %s", v, back.Prizes[i].Value)
+	}
+	urn := draw.NewUrn("money")
+	tx, err := s.Begin(ctx, urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.Equal(t, int64(len(values)), urn.Remaining())
+}
+
+func testText(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	name := `Zürich 東京 🎁 O'Hara "x" \ % _ ; -- end`
+	_, err := s.CreatePool(ctx, draw.Pool{ID: "t", Name: name, Prizes: []draw.Prize{{ID: "a", Name: name, Stocked: 5}}})
+	require.NoError(t, err)
+	plan := Plan("t", 1, "a", 0, `k'"\ %`)
+	plan.Awards[0].UserID = name
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, plan))
+	d, err := s.Draw(ctx, "t", `k'"\ %`)
+	require.NoError(t, err)
+	require.Equal(t, name, d.UserID)
+	require.Equal(t, name, d.Awards[0].PrizeName)
+	require.Equal(t, plan.Awards[0].At, d.Awards[0].At, "to the microsecond")
+	move, err := s.Stock(ctx, draw.Stocking{PoolID: "t", PrizeID: "a", Delta: 1, Reason: name})
+	require.NoError(t, err)
+	moves, err := s.Moves(ctx, "t", 2, 10)
+	require.NoError(t, err)
+	require.Equal(t, name, moves[0].Reason)
+	require.Equal(t, move.Version, moves[0].Version)
+}
+
+func testChanges(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 1)
+	state, mode, name := draw.StatePaused, "optimistic", "New name"
+	p, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &state})
+	require.NoError(t, err)
+	require.Equal(t, draw.StatePaused, p.State)
+	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &mode, Name: &name})
+	require.NoError(t, err)
+	require.Equal(t, [3]string{"paused", mode, name}, [3]string{string(p.State), p.Mode, p.Name})
+	none := ""
+	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &none})
+	require.NoError(t, err)
+	require.Empty(t, p.Mode)
+	require.Equal(t, int64(1), p.Version, "not a change of stock")
+	_, err = s.ChangePool(ctx, "q", draw.PoolChange{State: &state})
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{})
+	code(t, draw.CodeInvalidRequest, err)
+	bad := draw.State("shut")
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &bad})
+	code(t, draw.CodeInvalidRequest, err)
+}
+
+func testLogs(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 10, 10)
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 5, "b", 0, "d4")))
+	awards, err := s.Awards(ctx, "p", 3, 2)
+	require.NoError(t, err)
+	require.Equal(t, []string{"d2", "d3"}, []string{awards[0].DrawID, awards[1].DrawID})
+	require.Equal(t, "Prize a", awards[0].PrizeName)
+	awards, err = s.Awards(ctx, "p", 6, 2)
+	require.NoError(t, err)
+	require.Empty(t, awards)
+	_, err = s.Awards(ctx, "q", 0, 2)
+	code(t, draw.CodePoolNotFound, err)
+	moves, err := s.Moves(ctx, "p", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, moves, 2)
+	_, err = s.Moves(ctx, "q", 0, 2)
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.Draw(ctx, "p", "d9")
+	code(t, draw.CodeDrawNotFound, err)
+	_, err = s.Draw(ctx, "q", "d1")
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.Audit(ctx, "q")
+	code(t, draw.CodePoolNotFound, err)
+}
