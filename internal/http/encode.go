@@ -84,4 +84,14 @@ func appendAward(b []byte, a *draw.Award) []byte {
 	return append(b, `"}`...)
 }
 
-func appendValue(b []byte, v decimal.Decimal) []byte { return append(b, v.StringFixed(2)...) }
+// appendValue writes a value with two decimals. Amounts as the store holds
+// them, in whole cents, are written without a detour through big integers.
+func appendValue(b []byte, v decimal.Decimal) []byte {
+	const digitsMax = 15 // fit any int64
+	if v.Exponent() != -2 || v.IsNegative() || v.NumDigits() > digitsMax {
+		return append(b, v.StringFixed(2)...)
+	}
+	cents := v.CoefficientInt64()
+	b = strconv.AppendInt(b, cents/100, 10)
+	return append(b, '.', byte('0'+cents/10%10), byte('0'+cents%10))
+}
