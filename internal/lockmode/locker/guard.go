@@ -57,7 +57,7 @@ func (g *guard) take(ctx context.Context, key string, until time.Time) (*lease, 
 	if err != nil {
 		return nil, err
 	}
-	if err = ctx.Err(); err == nil && time.Since(l.since) > g.options.TTL/4 {
+	if err = ctx.Err(); err == nil && time.Since(l.since) > l.term(&g.options)/4 {
 		// The lock service counts the term from some moment of a long wait.
 		err = renew(ctx, l)
 	}

@@ -80,7 +80,7 @@ func (h *hold) watch(ctx context.Context, g *guard) context.Context {
 }
 
 func (h *hold) keep(life context.Context) {
-	ttl := h.options.TTL
+	ttl := h.lease.term(h.options)
 	term := ttl - driftOf(ttl)
 	// The end of the term has a timer of its own: a renewal may hang.
 	expiry := time.AfterFunc(time.Until(h.lease.since.Add(term)), func() { h.lose("its term passed unrenewed", nil) })

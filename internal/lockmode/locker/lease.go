@@ -31,6 +31,9 @@ type backend interface {
 // lease is one hold of a lock.
 type lease struct {
 	token int64
+	// ttl is the term, where the lock service set one shorter than was asked
+	// for; 0 is the one that was.
+	ttl time.Duration
 	// since is a moment before the lock service began to count the term: just
 	// before it was asked the question that it granted.
 	since time.Time
@@ -39,6 +42,13 @@ type lease struct {
 	renew func(ctx context.Context) error
 	// release frees the lock if it is still this holder's.
 	release func(ctx context.Context) error
+}
+
+func (l *lease) term(o *Options) time.Duration {
+	if l.ttl > 0 && l.ttl < o.TTL {
+		return l.ttl
+	}
+	return o.TTL
 }
 
 // driftOf is taken off every term, because two clocks may run at rates that

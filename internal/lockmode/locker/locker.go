@@ -66,10 +66,12 @@ type opener func(rest string, o Options) (backend, error)
 
 func registry() map[string]opener {
 	return map[string]opener{
-		"table":   openTable,
-		"row":     openRow,
-		"session": openSession,
-		"redis":   openRedis,
+		"table":     openTable,
+		"row":       openRow,
+		"session":   openSession,
+		"redis":     openRedis,
+		"zookeeper": openZooKeeper,
+		"etcd":      openEtcd,
 	}
 }
 

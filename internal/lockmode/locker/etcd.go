@@ -1,0 +1,224 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	etcd "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"drawsvc/internal/draw"
+)
+
+// etcdLock is a queue of keys under a prefix for each lock, in the order of
+// the revisions that made them. The first has the lock; each waiter watches
+// the one before it, so that a release wakes one. The revision is the token.
+//
+// Each hold has an etcd lease of its own, not the process's: it ends with
+// everything that hangs on it, also where an answer got lost, and two holders
+// in one process can never pass for one. etcd counts leases in whole seconds
+// and has a minimum of its own; where that is longer than was asked for, a
+// dead holder keeps the lock for so long.
+type etcdLock struct {
+	client *etcd.Client
+	ttl    time.Duration
+}
+
+// etcdFolder is before the names of all keys.
+const etcdFolder = "drawsvc/lock/"
+
+// openEtcd reads //HOST:PORT[,HOST:PORT…].
+func openEtcd(rest string, o Options) (backend, error) {
+	servers := strings.Split(strings.TrimPrefix(rest, "//"), ",")
+	if !strings.HasPrefix(rest, "//") || slices.Contains(servers, "") || strings.ContainsAny(strings.TrimPrefix(rest, "//"), "/@?#") {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be etcd://HOST:PORT,HOST:PORT,…")
+	}
+	client, err := etcd.New(etcd.Config{
+		Endpoints:            servers,
+		DialTimeout:          opTimeout,
+		DialKeepAliveTime:    10 * time.Second,
+		DialKeepAliveTimeout: opTimeout,
+		Logger:               zap.NewNop(),
+		// The usual pauses between tries to connect grow to two minutes.
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: opTimeout},
+			MinConnectTimeout: opTimeout,
+		})},
+	})
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock etcd: are not of the form HOST:PORT")
+	}
+	return &etcdLock{client: client, ttl: o.TTL}, nil
+}
+
+func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
+	s := &stand{client: e.client, folder: etcdFolder + url.PathEscape(key) + "/"}
+	if err := s.lease(ctx, e.ttl); err != nil {
+		return nil, err
+	}
+	err := s.join(ctx)
+	if err == nil {
+		err = s.front(ctx, until)
+	}
+	if err != nil {
+		_ = s.leave(ctx)
+		return nil, err
+	}
+	return &lease{token: s.revision, since: s.since, renew: s.prove, release: s.leave}, nil
+}
+
+func (e *etcdLock) ping(ctx context.Context) error {
+	_, err := e.client.Get(ctx, etcdFolder)
+	return err
+}
+
+func (e *etcdLock) close() error { return e.client.Close() }
+
+// stand is one holder's or waiter's place in the queue of a lock.
+type stand struct {
+	client   *etcd.Client
+	folder   string
+	key      string // of this stand alone
+	id       etcd.LeaseID
+	ttl      time.Duration
+	since    time.Time // before the lease was last granted or kept
+	revision int64     // that made the key
+}
+
+// lease asks for the lease that everything else hangs on.
+func (s *stand) lease(ctx context.Context, ttl time.Duration) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	since := time.Now()
+	granted, err := s.client.Grant(ctx, int64(math.Ceil(ttl.Seconds())))
+	if err != nil {
+		return err
+	}
+	s.since, s.ttl, s.id = since, ttl, granted.ID
+	s.key = fmt.Sprintf("%s%x", s.folder, granted.ID)
+	return nil
+}
+
+func (s *stand) join(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	made, err := s.client.Put(ctx, s.key, "", etcd.WithLease(s.id))
+	if err != nil {
+		return err
+	}
+	s.revision = made.Header.Revision
+	return nil
+}
+
+// front waits until no key is before this one.
+func (s *stand) front(ctx context.Context, until time.Time) error {
+	for {
+		before, seen, err := s.before(ctx)
+		if err != nil || before == "" {
+			return err
+		}
+		if time.Until(until) <= 0 {
+			return errBusy
+		}
+		if err := s.await(ctx, until, before, seen); err != nil {
+			return err
+		}
+	}
+}
+
+// before returns the key just before this one, "" when it is the first, and
+// the revision at which that was so.
+func (s *stand) before(ctx context.Context) (key string, seen int64, err error) {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	options := append(etcd.WithLastCreate(), etcd.WithMaxCreateRev(s.revision-1), etcd.WithKeysOnly())
+	found, err := s.client.Get(ctx, s.folder, options...)
+	if err != nil {
+		return "", 0, err
+	}
+	if len(found.Kvs) == 0 {
+		return "", found.Header.Revision, nil
+	}
+	return string(found.Kvs[0].Key), found.Header.Revision, nil
+}
+
+// await waits for the end of the key before, and keeps the lease meanwhile.
+func (s *stand) await(ctx context.Context, until time.Time, before string, seen int64) error {
+	watching, stop := context.WithCancel(etcd.WithRequireLeader(ctx))
+	defer stop()
+	events := s.client.Watch(watching, before, etcd.WithRev(seen+1), etcd.WithFilterPut())
+	limit := time.NewTimer(time.Until(until))
+	defer limit.Stop()
+	keep := time.NewTimer(time.Until(s.since.Add(s.ttl / 3)))
+	defer keep.Stop()
+	for {
+		select {
+		case e, open := <-events:
+			switch {
+			case !open || e.Err() != nil:
+				return pause(ctx, 10*time.Millisecond, nil) // and look again
+			case slices.ContainsFunc(e.Events, isDelete):
+				return nil
+			}
+		case <-keep.C:
+			if err := s.extend(ctx); err != nil {
+				return err
+			}
+			keep.Reset(time.Until(s.since.Add(s.ttl / 3)))
+		case <-limit.C:
+			return errBusy
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func isDelete(e *etcd.Event) bool { return e.Type == mvccpb.DELETE }
+
+// extend starts the lease's term again.
+func (s *stand) extend(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	since := time.Now()
+	_, err := s.client.KeepAliveOnce(ctx, s.id)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return errLost
+	}
+	if err == nil {
+		s.since = since
+	}
+	return err
+}
+
+// prove starts the term again and compares the revision of the holder's key.
+func (s *stand) prove(ctx context.Context) error {
+	if err := s.extend(ctx); err != nil {
+		return err
+	}
+	compared, err := s.client.Txn(ctx).If(etcd.Compare(etcd.CreateRevision(s.key), "=", s.revision)).Commit()
+	if err == nil && !compared.Succeeded {
+		return errLost
+	}
+	return err
+}
+
+// leave ends the lease and with it the key.
+func (s *stand) leave(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	_, err := s.client.Revoke(ctx, s.id)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return errLost
+	}
+	return err
+}

@@ -1,0 +1,243 @@
+package locker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"drawsvc/internal/draw"
+)
+
+// zookeeper is a queue of ephemeral sequential nodes in a folder for each key.
+// The first node has the lock; each waiter watches the one before it, so that
+// a release wakes one. The token is the transaction that made the node, which
+// grows with the queue.
+//
+// All holders of a process share one session, which ZooKeeper ends when it has
+// not heard of the process for the session's time-out: ZooKeeper's own limits
+// may make that longer than the lease asked for. Because the session goes on
+// when one of its holders fails, every node has a random name and is removed
+// on every way out, also one whose making was never answered.
+type zookeeper struct {
+	session *zkSession
+	folder  string
+	ttl     time.Duration
+}
+
+// openZooKeeper reads //HOST:PORT[,HOST:PORT…][/PATH]; the path is /drawsvc
+// where there is none.
+func openZooKeeper(rest string, o Options) (backend, error) {
+	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
+	servers := strings.Split(authority, ",")
+	folder := "/" + strings.Trim(path, "/")
+	if folder == "/" {
+		folder = "/drawsvc"
+	}
+	if !strings.HasPrefix(rest, "//") || slices.Contains(servers, "") || strings.ContainsAny(rest, "@?#") || strings.Contains(folder, "//") {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH")
+	}
+	session, err := newZKSession(servers, o)
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock zookeeper: are not known")
+	}
+	return &zookeeper{session: session, folder: folder, ttl: o.TTL}, nil
+}
+
+func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
+	if err := z.session.ready(ctx); err != nil {
+		return nil, err
+	}
+	p := &place{session: z.session, folder: z.folder + "/key-" + url.PathEscape(key), name: rand.Text(), made: make(chan struct{})}
+	since := time.Now()
+	if err := p.join(); err != nil {
+		p.sweep()
+		return nil, err
+	}
+	token, err := p.front(ctx, until)
+	if err != nil {
+		_ = p.leave()
+		return nil, err
+	}
+	return &lease{
+		token:   token,
+		ttl:     z.session.timeout(),
+		since:   since,
+		renew:   func(context.Context) error { return p.prove() },
+		release: func(context.Context) error { return p.leave() },
+	}, nil
+}
+
+func (z *zookeeper) ping(ctx context.Context) error {
+	if err := z.session.ready(ctx); err != nil {
+		return err
+	}
+	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
+		found, _, err := c.Exists("/")
+		return found, err
+	})
+	return err
+}
+
+func (z *zookeeper) close() error {
+	z.session.close()
+	return nil
+}
+
+// place is one holder's or waiter's place in the queue of a key.
+type place struct {
+	session *zkSession
+	folder  string
+	name    string // random, the start of the node's name
+	node    string // the node's whole name, with its number
+	// made is closed when the making of the node has an outcome.
+	made chan struct{}
+}
+
+// join makes the node, and the folders above it when they are not there.
+func (p *place) join() error {
+	path, err := zkCall(p.session, func(c *zk.Conn) (string, error) {
+		defer close(p.made)
+		path, err := p.create(c)
+		if !errors.Is(err, zk.ErrNoNode) {
+			return path, err
+		}
+		for i, r := range p.folder + "/" {
+			if i == 0 || r != '/' {
+				continue
+			}
+			if _, err := c.Create(p.folder[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+				return "", err
+			}
+		}
+		return p.create(c)
+	})
+	p.node = path[strings.LastIndex(path, "/")+1:]
+	return err
+}
+
+func (p *place) create(c *zk.Conn) (string, error) {
+	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+}
+
+// front waits until no node is before this one and returns its token.
+func (p *place) front(ctx context.Context, until time.Time) (int64, error) {
+	for {
+		before, err := p.before()
+		if err != nil {
+			return 0, err
+		}
+		if before == "" {
+			return p.token()
+		}
+		if time.Until(until) <= 0 {
+			return 0, errBusy
+		}
+		if err := p.await(ctx, until, before); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// before returns the node just before this one, "" when it is the first.
+func (p *place) before() (string, error) {
+	nodes, err := zkCall(p.session, func(c *zk.Conn) ([]string, error) {
+		nodes, _, err := c.Children(p.folder)
+		return nodes, err
+	})
+	if err != nil {
+		return "", err
+	}
+	slices.SortFunc(nodes, func(a, b string) int { return int(number(a) - number(b)) })
+	i := slices.Index(nodes, p.node)
+	if i < 0 {
+		return "", errLost // with the session
+	}
+	if i == 0 {
+		return "", nil
+	}
+	return nodes[i-1], nil
+}
+
+// number is what ZooKeeper put behind a node's name. It counts in 32 bits and
+// goes on below zero, so that only differences tell.
+func number(node string) int32 {
+	n, err := strconv.ParseInt(node[strings.LastIndex(node, "_")+1:], 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int32(n)
+}
+
+// await waits for the end of the node before. A watch that is left behind ends
+// with that node.
+func (p *place) await(ctx context.Context, until time.Time, before string) error {
+	gone, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
+		// Get, not Exists, which would watch for a node that never comes.
+		_, _, gone, err := c.GetW(p.folder + "/" + before)
+		return gone, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	limit := time.NewTimer(time.Until(until))
+	defer limit.Stop()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-limit.C:
+	}
+	if !p.session.connected() {
+		return zk.ErrConnectionClosed
+	}
+	return errBusy
+}
+
+// token reads the transaction that made the node.
+func (p *place) token() (int64, error) {
+	stat, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) {
+		found, stat, err := c.Exists(p.folder + "/" + p.node)
+		if err == nil && !found {
+			err = errLost
+		}
+		return stat, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return stat.Czxid, nil
+}
+
+// prove writes to the node: unlike a read, which a server may answer from what
+// it knew before it was cut off, a write asks a majority.
+func (p *place) prove() error {
+	_, err := zkCall(p.session, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(p.folder+"/"+p.node, nil, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return errLost
+	}
+	return err
+}
+
+// leave removes the node, later if not now.
+func (p *place) leave() error {
+	_, err := zkCall(p.session, func(c *zk.Conn) (struct{}, error) { return struct{}{}, c.Delete(p.folder+"/"+p.node, -1) })
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, zk.ErrNoNode):
+		return errLost
+	}
+	p.sweep()
+	return err
+}

@@ -1,0 +1,188 @@
+package locker
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// zkSession is a session with ZooKeeper; the client's connection, which makes
+// itself anew, with limits that the client does not keep.
+type zkSession struct {
+	conn *zk.Conn
+	// granted is the time-out in ms that the server gave the session.
+	granted atomic.Int32
+	quit    chan struct{}
+	// events is closed when the client has ended.
+	events <-chan zk.Event
+	// late are calls that nobody waits for any more, and sweeps.
+	late sync.WaitGroup
+}
+
+func newZKSession(servers []string, o Options) (*zkSession, error) {
+	s := &zkSession{quit: make(chan struct{})}
+	conn, events, err := zk.Connect(servers, o.TTL, zk.WithDialer(s.dial), zk.WithLogInfo(false), zk.WithLogger(zkLog{o.Log}))
+	if err != nil {
+		return nil, err
+	}
+	s.conn, s.events = conn, events
+	return s, nil
+}
+
+// zkLog hands the client's words on. It speaks of every try to connect.
+type zkLog struct{ log *slog.Logger }
+
+func (l zkLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
+
+// timeout is that of the session, 0 when none is known.
+func (s *zkSession) timeout() time.Duration {
+	return time.Duration(s.granted.Load()) * time.Millisecond
+}
+
+func (s *zkSession) connected() bool { return s.conn.State() == zk.StateHasSession }
+
+// ready waits a moment for the connection, so that nothing is sent into one
+// that is known to be down: it would be sent when the connection is back.
+func (s *zkSession) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, opTimeout)
+	defer cancel()
+	for !s.connected() {
+		if pause(ctx, 10*time.Millisecond, nil) != nil {
+			return errors.New("no connection to a ZooKeeper server")
+		}
+	}
+	return nil
+}
+
+// zkCall makes a call, which takes no context and may take long, and waits for
+// a limited time. What becomes of it later is the caller's to sweep.
+func zkCall[T any](s *zkSession, call func(c *zk.Conn) (T, error)) (T, error) {
+	type outcome struct {
+		value T
+		err   error
+	}
+	done := make(chan outcome, 1)
+	s.late.Go(func() {
+		value, err := call(s.conn)
+		done <- outcome{value, err}
+	})
+	limit := time.NewTimer(opTimeout)
+	defer limit.Stop()
+	select {
+	case o := <-done:
+		return o.value, o.err
+	case <-limit.C:
+		var none T
+		return none, fmt.Errorf("ZooKeeper did not answer in %v", opTimeout)
+	}
+}
+
+// sweep removes, in the background, what may be left of a place: until it has
+// seen that nothing is, or the session has ended, which removes it too.
+func (p *place) sweep() {
+	s := p.session
+	session := s.conn.SessionID()
+	s.late.Go(func() {
+		select {
+		case <-p.made:
+		case <-s.quit:
+			return
+		}
+		for s.conn.SessionID() == session && !p.swept() {
+			select {
+			case <-s.quit:
+				return
+			case <-time.After(opTimeout / 4):
+			}
+		}
+	})
+}
+
+// swept reports whether nothing was left at a moment after everything that the
+// session had sent before.
+func (p *place) swept() bool {
+	if !p.session.connected() {
+		return false
+	}
+	gone, err := zkCall(p.session, func(c *zk.Conn) (bool, error) {
+		if _, err := c.Sync(p.folder); err != nil {
+			return false, err
+		}
+		nodes, _, err := c.Children(p.folder)
+		gone := true
+		for _, node := range nodes {
+			if strings.HasPrefix(node, p.name) {
+				gone = false
+				_ = c.Delete(p.folder+"/"+node, -1)
+			}
+		}
+		return gone, err
+	})
+	return (err == nil && gone) || errors.Is(err, zk.ErrNoNode)
+}
+
+// close ends the session and with it every node.
+func (s *zkSession) close() {
+	close(s.quit)
+	s.conn.Close()
+	s.late.Wait()
+	limit := time.After(2 * opTimeout) // it may be in the middle of connecting
+	for {
+		select {
+		case _, more := <-s.events:
+			if !more {
+				return
+			}
+		case <-limit:
+			return
+		}
+	}
+}
+
+// dial opens a connection that listens in to its greeting.
+func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, min(limit, opTimeout))
+	if err != nil {
+		return nil, err
+	}
+	return &zkConn{Conn: conn, session: s}, nil
+}
+
+// zkGreeting is how much of the server's first answer is read: its length, the
+// protocol's version and the session's time-out, 32 bits each.
+const zkGreeting = 12
+
+// zkConn tells the session its time-out, which the client keeps to itself, and
+// bounds the wait for the greeting, for which the client takes many times that.
+type zkConn struct {
+	net.Conn
+	session *zkSession
+	greeted []byte
+}
+
+func (c *zkConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if missing := zkGreeting - len(c.greeted); missing > 0 {
+		c.greeted = append(c.greeted, b[:min(n, missing)]...)
+		if len(c.greeted) == zkGreeting {
+			c.session.granted.Store(int32(binary.BigEndian.Uint32(c.greeted[8:]))) //nolint:gosec // as it was sent
+		}
+	}
+	return n, err
+}
+
+func (c *zkConn) SetReadDeadline(t time.Time) error {
+	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
+		t = soon
+	}
+	return c.Conn.SetReadDeadline(t)
+}
