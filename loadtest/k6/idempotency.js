@@ -26,7 +26,7 @@ export function setup() {
   return lib.open(pool);
 }
 
-export default function (data) {
+function iteration(data) {
   const i = exec.scenario.iterationInTest;
   const key = `${data.pool}-${i}`;
   const ds = Array.from({ length: users * each }, (_, k) => ({ pool: data.pool, user: `user-${k % users}`, count: 1 + (i % 3), key }));
@@ -55,10 +55,10 @@ function judge(d, answer, winner, truth) {
 }
 
 export function teardown(data) {
-  if (!lib.complete()) return;
   lib.account(data.pool);
 }
 
+export default lib.whole(iteration);
 export const handleSummary = lib.report('idempotency', (data) => [
   `answers to a winner ${lib.figure(data, 'replays', 'count')}, of which differ ${lib.figure(data, 'replay_mismatch', 'count')}; `
   + `others refused (422) ${lib.figure(data, 'refused', 'count')}`,

@@ -25,14 +25,14 @@ export function setup() {
   return lib.open(pool);
 }
 
-export function draws(data) {
+function drawOnce(data) {
   const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1 + (exec.vu.iterationInScenario % 3), key: `${data.pool}-${exec.vu.idInTest}-${exec.vu.iterationInScenario}` };
   const answer = lib.draw(d);
   lib.tally(d, answer);
   if (answer.outcome === 'sold-out') sleep(0.05); // the operator will put something in
 }
 
-export function operator(data) {
+function operate(data) {
   const until = Date.now() + 1000 * (seconds - 1);
   for (let i = 0; Date.now() < until; i += 1) {
     const mode = i % (modes.length + 1) === modes.length ? null : modes[i % (modes.length + 1)];
@@ -55,7 +55,6 @@ function withdraw(poolID, prizeID, delta, key) {
 }
 
 export function teardown(data) {
-  if (!lib.complete()) return;
   sleep(1.2); // "sold out" may be remembered for one second
   drain(data.pool);
   lib.account(data.pool);
@@ -74,6 +73,8 @@ function drain(poolID) {
   }
 }
 
+export const draws = lib.whole(drawOnce);
+export const operator = lib.whole(operate);
 export const handleSummary = lib.report('modes', (data) => [
   `mode switched ${lib.figure(data, 'switched', 'count')} times, withdrawals refused ${lib.figure(data, 'withdrawals_refused', 'count')}, `
   + `odds of rare prizes: ${lib.figure(data, 'odds_z', 'value').toFixed(1)} standard deviations from the law`,

@@ -36,7 +36,7 @@ export function setup() {
   return lib.open(pool);
 }
 
-export function draws(data) {
+function drawOnce(data) {
   const i = exec.scenario.iterationInTest;
   const d = { pool: data.pool, user: `user-${i % 5000}`, count: 1, key: `${data.pool}-${i}` };
   lib.tally(d, lib.draw(d));
@@ -44,7 +44,7 @@ export function draws(data) {
 
 // watch reads each instance until the draws end and compares two quarters of
 // the run. The first quarter is warming up.
-export function watch() {
+function watchAll() {
   const seen = lib.bases.map(() => []);
   const until = Date.now() + 1000 * (seconds - 1);
   while (Date.now() < until) {
@@ -79,10 +79,11 @@ function grown(list, slack) {
 }
 
 export function teardown(data) {
-  if (!lib.complete()) return;
   lib.account(data.pool);
 }
 
+export const draws = lib.whole(drawOnce);
+export const watch = lib.whole(watchAll);
 export const handleSummary = lib.report('soak', (data) => [
   Object.keys(watched).map((name) => `${name} grew ${lib.figure(data, `growth_${name}`, 'value').toFixed(0)} %`).join(', '),
 ]);

@@ -33,17 +33,17 @@ export function setup() {
   return lib.open(pool);
 }
 
-export default function (data) {
+function iteration(data) {
   const key = `${data.pool}-${exec.scenario.name}-${exec.scenario.iterationInTest}`;
   const d = { pool: data.pool, user: `user-${exec.vu.idInTest}`, count: 1, key };
   lib.tally(d, lib.draw(d));
 }
 
 export function teardown(data) {
-  if (!lib.complete()) return;
   lib.account(data.pool);
 }
 
+export default lib.whole(iteration);
 export const handleSummary = lib.report('spike', (data) => [
   ...phases.map((name) => {
     const ms = (key) => lib.figure(data, `draw_latency{scenario:${name}}`, key).toFixed(1);

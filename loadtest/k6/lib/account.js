@@ -1,6 +1,5 @@
 // The closing account: what the service says of itself (the audit) beside what
 // its log of awards and moves says when somebody else counts.
-import exec from 'k6/execution';
 import { admin } from './requests.js';
 import { awarded, count, oddsZ, stocked } from './counts.js';
 import { stop } from './options.js';
@@ -34,10 +33,6 @@ function movesOf(pool) {
     after = page[page.length - 1].version;
   }
 }
-
-// complete says whether every draw came to its end. A run that was stopped has
-// no account: what it would show is true only of a part.
-export const complete = () => exec.instance.iterationsInterrupted === 0;
 
 // account reads everything, counts, and feeds the thresholds.
 export function account(pool) {

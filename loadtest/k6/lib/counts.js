@@ -5,7 +5,7 @@ import { gate } from './options.js';
 const counters = {};
 for (const name of ['won', 'units_won', 'sold_out', 'replays', 'replay_mismatch', 'busy', 'outcome_unknown', 'no_answer',
   'unexpected', 'retry_after_missing', 'over_issued', 'under_issued', 'unaccounted', 'version_gaps', 'version_doubles',
-  'draw_doubles', 'audit_violations', 'audit_disagrees', 'audits', 'refused', 'switched', 'withdrawals_refused', 'readings']) {
+  'draw_doubles', 'audit_violations', 'audit_disagrees', 'audits', 'refused', 'switched', 'withdrawals_refused', 'readings', 'unfinished']) {
   counters[name] = new Counter(name);
 }
 export const latency = new Trend('draw_latency', true);
@@ -15,6 +15,14 @@ export const oddsZ = new Gauge('odds_z');
 
 // count adds to a counter of the list above.
 export const count = (name, n = 1, tags = {}) => counters[name].add(n, tags);
+
+// whole makes an iteration that is noticed when it does not come to its end:
+// a run that was stopped has no result.
+export const whole = (iteration) => (data) => {
+  count('unfinished');
+  iteration(data);
+  count('unfinished', -1);
+};
 
 let shouted = false;
 
@@ -32,7 +40,7 @@ const exactly = (n) => [`count==${n}`];
 // thresholds are those of every script. The tagged ones make k6 keep figures
 // per prize, which the report prints.
 export function thresholds(prizes, extra = {}) {
-  const all = { over_issued: exactly(0), audits: exactly(1) };
+  const all = { over_issued: exactly(0), audits: exactly(1), unfinished: exactly(0) };
   if (gate === 'odds') all.odds_z = ['value<6'];
   if (gate === 'all') {
     for (const name of ['unexpected', 'retry_after_missing', 'replay_mismatch', 'unaccounted', 'version_gaps', 'version_doubles',

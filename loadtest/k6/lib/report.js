@@ -57,7 +57,7 @@ function verdict(crossed, prizes) {
 // report makes the handleSummary of a script; more gives it lines of its own.
 export function report(title, more = () => []) {
   return (data) => {
-    const finished = value(data, 'audits', 'count') === 1;
+    const finished = value(data, 'audits', 'count') === 1 && value(data, 'unfinished', 'count') === 0;
     if (!finished) return { stdout: `\n${title}: NO RESULT, the run was ended before its closing account\n` };
     const prizes = prizesOf(data);
     const crossed = failures(data);

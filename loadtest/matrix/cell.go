@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"drawsvc/internal/lockmode/locker"
+)
+
+// service is the program under proof; the others are the textbook's.
+const service = "drawsvc"
+
+// cell is one combination and what it must show.
+type cell struct {
+	script    string
+	program   string
+	database  string // sqlite, postgres, mysql; empty where the program has none
+	mode      string
+	lock      string // the scheme of the lock in external mode
+	instances int
+	options   []string // NAME=VALUE for the script
+	// crossed is the one metric whose threshold must be crossed, "" for a
+	// run that must pass.
+	crossed string
+	// sampled says that the run is drawn as a picture.
+	sampled bool
+}
+
+// name tells the cell from all others.
+func (c cell) name() string {
+	parts := []string{c.script, c.program, c.databaseName(), c.mode}
+	if c.lock != "" {
+		parts = append(parts, c.lock+":")
+	}
+	if c.instances > 1 {
+		parts = append(parts, fmt.Sprintf("×%d", c.instances))
+	}
+	if c.sampled {
+		parts = append(parts, "(drawn)")
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+// databaseName is what was really run: the mysql of these proofs is MariaDB.
+func (c cell) databaseName() string {
+	switch c.database {
+	case "postgres":
+		return "PostgreSQL"
+	case "mysql":
+		return "MariaDB"
+	case "sqlite":
+		return "SQLite"
+	}
+	return ""
+}
+
+// control says that the run must catch an over-issue.
+func (c cell) control() bool { return c.crossed == "over_issued" }
+
+// place is where a pool lives and how many serve it.
+type place struct {
+	database  string
+	instances int
+}
+
+// places are all; SQLite serves one process.
+func places() []place {
+	return []place{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
+}
+
+// majority is the lock redis: on three independent servers.
+const majority = "redis×3"
+
+// locksFor are the locks that work on a database, from the service's own list.
+func locksFor(database string) []string {
+	var locks []string
+	for _, scheme := range locker.Schemes() {
+		if database == "sqlite" && (scheme == "row" || scheme == "session") {
+			continue
+		}
+		locks = append(locks, scheme)
+		if scheme == "redis" {
+			locks = append(locks, majority)
+		}
+	}
+	return locks
+}
+
+// cells lists what is run, in order, with the control first.
+func cells(s settings) []cell {
+	all := fullCells()
+	if s.quick {
+		all = quickCells()
+	}
+	var chosen []cell
+	for _, c := range all {
+		if s.only.MatchString(c.name()) {
+			chosen = append(chosen, c)
+		}
+	}
+	return chosen
+}
+
+func draws(script string, p place, mode, lock string, options ...string) cell {
+	return cell{script: script, program: service, database: p.database, instances: p.instances, mode: mode, lock: lock, options: options}
+}
+
+func textbook(program, gate, crossed string, options ...string) cell {
+	c := cell{script: "oversell", program: program, database: "postgres", instances: 1, crossed: crossed,
+		options: append([]string{"GATE=" + gate}, options...)}
+	if program == "redis-lua" {
+		c.database = ""
+	}
+	return c
+}
+
+func fullCells() []cell {
+	list := []cell{
+		textbook("broken", "over-issue", "over_issued"),
+		// Stock enough for wrong odds to show beyond doubt.
+		textbook("broken-rare", "odds", "odds_z", "STOCK=100,400,5000", "AFTER=0"),
+		textbook("for-update", "odds", ""),
+		textbook("optimistic", "odds", "", "AFTER=2"),
+		textbook("redis-lua", "odds", ""),
+		textbook("redis-lock", "odds", ""),
+	}
+	for _, p := range places() {
+		for _, mode := range []string{"for-update", "optimistic"} {
+			list = append(list, draws("oversell", p, mode, ""))
+		}
+		for _, lock := range locksFor(p.database) {
+			list = append(list, draws("oversell", p, "external", lock))
+		}
+	}
+	for _, p := range places() {
+		list = append(list, draws("idempotency", p, "for-update", ""), draws("modes", p, "for-update", "table", "SECONDS=15"))
+	}
+	for _, p := range []place{{"sqlite", 1}, {"postgres", 3}, {"mysql", 3}} {
+		list = append(list, draws("spike", p, "for-update", ""))
+	}
+	drawn := draws("oversell", place{"postgres", 3}, "for-update", "", "STOCK=100,900,9000,20000", "RESTOCK=5000", "AFTER=1")
+	drawn.sampled = true
+	return append(list, draws("soak", place{"postgres", 3}, "for-update", "", "SECONDS=120"), drawn)
+}
+
+// quickCells has every mode and every database at least once.
+func quickCells() []cell {
+	return []cell{
+		textbook("broken", "over-issue", "over_issued", "AFTER=1"),
+		textbook("for-update", "odds", "", "AFTER=1"),
+		draws("oversell", place{"sqlite", 1}, "for-update", ""),
+		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
+		draws("oversell", place{"sqlite", 1}, "external", "table"),
+		draws("oversell", place{"postgres", 3}, "for-update", ""),
+		draws("oversell", place{"postgres", 3}, "optimistic", ""),
+		draws("oversell", place{"postgres", 1}, "external", "redis"),
+		draws("oversell", place{"mysql", 1}, "for-update", ""),
+		draws("oversell", place{"mysql", 3}, "optimistic", ""),
+		draws("oversell", place{"mysql", 3}, "external", "session"),
+		draws("idempotency", place{"postgres", 3}, "for-update", "", "KEYS=50"),
+		draws("modes", place{"mysql", 3}, "for-update", "table", "SECONDS=6"),
+		draws("spike", place{"sqlite", 1}, "for-update", "", "CALM=2", "PEAK=3"),
+	}
+}

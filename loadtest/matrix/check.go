@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+)
+
+// rows is what the tables say of a pool, read by this program's own SQL.
+type rows struct {
+	prizes map[string]prizeRows
+	// version is the pool's own; entries the rows of both logs, distinct
+	// their different versions, last the highest.
+	version, entries, distinct, last int64
+	// mixed counts the draws whose awards are not one user's, numbered from 1.
+	mixed int64
+	// strays counts awards of prizes that the pool does not have.
+	strays int64
+}
+
+// prizeRows is one prize: its counters, its award rows, and the sum of its
+// moves.
+type prizeRows struct {
+	stocked, issued, awards, moved int64
+}
+
+// overIssued is how many awards there are beyond stock.
+func (p prizeRows) overIssued() int64 { return max(p.awards-p.stocked, 0) }
+
+// connect opens a database beside the service, SQLite for reading alone.
+func connect(raw string) (*sql.DB, error) {
+	scheme, rest, _ := strings.Cut(raw, ":")
+	switch scheme {
+	case "sqlite":
+		return sql.Open("sqlite", "file:"+rest+"?mode=ro")
+	case "postgres":
+		return sql.Open("pgx", raw)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// The checks, in SQL that all databases read; each takes the pool.
+const (
+	prizesSQL = `SELECT p.id, p.stocked, p.issued,
+	(SELECT COUNT(*) FROM awards a WHERE a.pool_id = p.pool_id AND a.prize_id = p.id),
+	(SELECT COALESCE(SUM(m.delta), 0) FROM moves m WHERE m.pool_id = p.pool_id AND m.prize_id = p.id)
+	FROM prizes p WHERE p.pool_id = ?`
+	versionSQL = `SELECT version FROM pools WHERE id = ?`
+	logSQL     = `SELECT COUNT(*), COUNT(DISTINCT version), COALESCE(MAX(version), 0) FROM
+	(SELECT version FROM awards WHERE pool_id = ? UNION ALL SELECT version FROM moves WHERE pool_id = ?) history`
+	mixedSQL = `SELECT COUNT(*) FROM (SELECT draw_id FROM awards WHERE pool_id = ? GROUP BY draw_id
+	HAVING COUNT(DISTINCT user_id) > 1 OR COUNT(DISTINCT ordinal) <> COUNT(*) OR MIN(ordinal) <> 1 OR MAX(ordinal) <> COUNT(*)) bad`
+	straySQL = `SELECT COUNT(*) FROM awards a WHERE a.pool_id = ?
+	AND NOT EXISTS (SELECT 1 FROM prizes p WHERE p.pool_id = a.pool_id AND p.id = a.prize_id)`
+)
+
+// read counts a pool's rows.
+func read(ctx context.Context, db *sql.DB, pool string, placeholder func(string) string) (rows, error) {
+	r := rows{prizes: make(map[string]prizeRows)}
+	found, err := db.QueryContext(ctx, placeholder(prizesSQL), pool)
+	if err != nil {
+		return r, fmt.Errorf("count the awards: %w", err)
+	}
+	defer found.Close()
+	for found.Next() {
+		var id string
+		var p prizeRows
+		if err := found.Scan(&id, &p.stocked, &p.issued, &p.awards, &p.moved); err != nil {
+			return r, err
+		}
+		r.prizes[id] = p
+	}
+	if err := found.Err(); err != nil {
+		return r, err
+	}
+	one := func(text string, args []any, into ...any) {
+		if err == nil {
+			err = db.QueryRowContext(ctx, placeholder(text), args...).Scan(into...)
+		}
+	}
+	one(versionSQL, []any{pool}, &r.version)
+	one(logSQL, []any{pool, pool}, &r.entries, &r.distinct, &r.last)
+	one(mixedSQL, []any{pool}, &r.mixed)
+	one(straySQL, []any{pool}, &r.strays)
+	return r, err
+}
+
+// check reads the rows of a pool from the database that raw names.
+func check(ctx context.Context, raw, pool string) (rows, error) {
+	db, err := connect(raw)
+	if err != nil {
+		return rows{}, err
+	}
+	defer db.Close()
+	placeholder := func(text string) string { return text }
+	if strings.HasPrefix(raw, "postgres") {
+		placeholder = dollars
+	}
+	return read(ctx, db, pool, placeholder)
+}
+
+// dollars writes PostgreSQL's placeholders.
+func dollars(text string) string {
+	for n := 1; strings.Contains(text, "?"); n++ {
+		text = strings.Replace(text, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return text
+}
+
+// overIssued is how many awards the rows hold beyond stock.
+func (r rows) overIssued() int64 {
+	var n int64
+	for _, p := range r.prizes {
+		n += p.overIssued()
+	}
+	return n
+}
+
+// faults names every law that the rows break.
+func (r rows) faults() []string {
+	var faults []string
+	say := func(broken bool, format string, args ...any) {
+		if broken {
+			faults = append(faults, "SQL: "+fmt.Sprintf(format, args...))
+		}
+	}
+	for id, p := range r.prizes {
+		say(p.overIssued() > 0, "%s over-issued by %d (stocked %d, awards %d)", id, p.overIssued(), p.stocked, p.awards)
+		say(p.issued != p.awards, "%s says issued %d, has %d awards", id, p.issued, p.awards)
+		say(p.stocked != p.moved, "%s says stocked %d, its moves add up to %d", id, p.stocked, p.moved)
+	}
+	say(len(r.prizes) == 0, "the pool has no prizes")
+	say(r.entries != r.distinct, "%d versions are there twice", r.entries-r.distinct)
+	say(r.last != r.distinct, "%d versions are missing", r.last-r.distinct)
+	say(r.last != r.version, "the pool's version is %d, its log ends at %d", r.version, r.last)
+	say(r.mixed > 0, "%d draws are not one draw of one user", r.mixed)
+	say(r.strays > 0, "%d awards are of no prize of the pool", r.strays)
+	return faults
+}

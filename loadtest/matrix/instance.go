@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startMax is the longest that a program may take until it is ready.
+	startMax = 20 * time.Second
+	// stopMax is the longest that a program may take after SIGTERM.
+	stopMax = 15 * time.Second
+
+	adminToken = "matrix-admin-token"
+	drawToken  = "matrix-draw-token"
+)
+
+// instance is one running program.
+type instance struct {
+	url    string
+	cmd    *exec.Cmd
+	output *tail
+	ended  chan error
+}
+
+// tail keeps the end of what a program prints, and the address it tells.
+type tail struct {
+	mu      sync.Mutex
+	text    []byte
+	address chan string
+	found   bool
+}
+
+// tailMax is how much of a program's output is kept, in bytes.
+const tailMax = 16 << 10
+
+func listening() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)listen[^\n]*?(127\.0\.0\.1:[1-9]\d*)`)
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if m := listening().FindSubmatch(t.text); !t.found && m != nil && bytes.HasSuffix(t.text, []byte("\n")) {
+		t.found = true
+		t.address <- string(m[1])
+	}
+	t.text = t.text[max(0, len(t.text)-tailMax):]
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// start runs a program and returns when it answers. It is killed when the site
+// ends, unless it was stopped before.
+func start(ctx context.Context, s *site, program string, args ...string) (*instance, error) {
+	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan error, 1)}
+	i.cmd = exec.Command(filepath.Join(bin, program), args...)
+	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
+	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
+	if err := i.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { i.ended <- i.cmd.Wait() }()
+	s.Cleanup(func() { _ = i.cmd.Process.Kill() })
+	select {
+	case address := <-i.output.address:
+		i.url = "http://" + address
+	case err := <-i.ended:
+		return nil, fmt.Errorf("%s ended at once: %w\n%s", program, err, i.output)
+	case <-time.After(startMax):
+		return nil, fmt.Errorf("%s has told no address for %v\n%s", program, startMax, i.output)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return i, i.awaitReady(ctx)
+}
+
+func (i *instance) awaitReady(ctx context.Context) error {
+	for until := time.Now().Add(startMax); ; time.Sleep(20 * time.Millisecond) {
+		if response, err := http.Get(i.url + "/readyz"); err == nil {
+			_, _ = io.Copy(io.Discard, response.Body)
+			_ = response.Body.Close()
+			if response.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		if time.Now().After(until) || ctx.Err() != nil {
+			return fmt.Errorf("%s is not ready after %v\n%s", i.cmd.Path, startMax, i.output)
+		}
+	}
+}
+
+// stop ends the program in good order; one that does not end well is an error.
+func (i *instance) stop() error {
+	if err := i.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case err := <-i.ended:
+		if err != nil {
+			return fmt.Errorf("after SIGTERM: %w\n%s", err, i.output)
+		}
+		return nil
+	case <-time.After(stopMax):
+		return fmt.Errorf("it runs on %v after SIGTERM\n%s", stopMax, i.output)
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// summary is what a load script writes at its end.
+type summary struct {
+	Pool    string                        `json:"pool"`
+	Seconds float64                       `json:"seconds"`
+	Passed  bool                          `json:"passed"`
+	Failed  []string                      `json:"failed"`
+	Prizes  []counted                     `json:"prizes"`
+	Metrics map[string]map[string]float64 `json:"metrics"`
+}
+
+// counted is one prize as the script counted it in the award log.
+type counted struct {
+	Prize      string `json:"prize"`
+	Stocked    int64  `json:"stocked"`
+	Awards     int64  `json:"awards"`
+	OverIssued int64  `json:"over_issued"`
+}
+
+// loadRun is a script's run: its exit code, what it printed and its summary,
+// nil where it came to none.
+type loadRun struct {
+	exit    int
+	output  string
+	summary *summary
+}
+
+// load runs a script against the instances. The error says that it could not
+// be run at all. With sample set, its REST API is served on that address.
+func load(ctx context.Context, s *site, c cell, urls []string, api string) (loadRun, error) {
+	folder, err := os.MkdirTemp("", "drawsvc-load-")
+	if err != nil {
+		return loadRun{}, err
+	}
+	s.Cleanup(func() { _ = os.RemoveAll(folder) })
+	file := filepath.Join(folder, "summary.json")
+	args := []string{"run", "--quiet", "--no-usage-report", "--log-format", "raw", "--no-color",
+		"-e", "BASE_URL=" + strings.Join(urls, ","), "-e", "ADMIN_TOKEN=" + adminToken, "-e", "DRAW_TOKEN=" + drawToken, "-e", "SUMMARY=" + file}
+	for _, option := range c.options {
+		args = append(args, "-e", option)
+	}
+	if api != "" {
+		args = append(args, "--address", api)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "k6"), append(args, "loadtest/k6/"+c.script+".js")...)
+	cmd.Env = append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
+	output, err := cmd.CombinedOutput()
+	run := loadRun{output: string(output)}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		run.exit = exit.ExitCode()
+	} else if err != nil {
+		return run, fmt.Errorf("run k6: %w", err)
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return run, nil
+	}
+	if err != nil {
+		return run, err
+	}
+	return run, json.Unmarshal(text, &run.summary)
+}
+
+// metric is one figure of a summary, 0 where there is none.
+func (s *summary) metric(name, key string) float64 { return s.Metrics[name][key] }
+
+// total adds up the prizes.
+func (s *summary) total() counted {
+	var t counted
+	for _, p := range s.Prizes {
+		t.Stocked += p.Stocked
+		t.Awards += p.Awards
+		t.OverIssued += p.OverIssued
+	}
+	return t
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+// sampleEvery is the time between two samples of a run that is drawn.
+const sampleEvery = 100 * time.Millisecond
+
+// timeline is a run seen from outside, for the picture.
+type timeline struct {
+	Name    string   `json:"name"`
+	Samples []sample `json:"samples"`
+}
+
+// sample is one moment: how many draws had won and had been refused as sold
+// out, as k6 counts, and what remained, as the service says.
+type sample struct {
+	Seconds   float64 `json:"seconds"`
+	Won       int64   `json:"won"`
+	SoldOut   int64   `json:"sold_out"`
+	Remaining int64   `json:"remaining"`
+}
+
+// sampled runs a script and watches it.
+func sampled(ctx context.Context, s *site, c cell, urls []string) (loadRun, *timeline, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return loadRun{}, nil, err
+	}
+	pool := "drawn"
+	c.options = append(c.options, "POOL="+pool)
+	watching, stop := context.WithCancel(ctx)
+	line := &timeline{Name: c.name()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		line.watch(watching, "http://"+address, urls[0]+"/admin/pools/"+pool)
+	}()
+	run, err := load(ctx, s, c, urls, address)
+	stop()
+	<-done
+	return run, line, err
+}
+
+// watch samples until the context ends. Moments at which k6 or the pool are
+// not there, before and after the run, are left out.
+func (t *timeline) watch(ctx context.Context, k6, pool string) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	begin := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		remaining, err := remainingOf(ctx, pool)
+		if err != nil {
+			begin = time.Now()
+			continue
+		}
+		counters, err := countersOf(ctx, k6)
+		if err != nil {
+			continue
+		}
+		t.Samples = append(t.Samples, sample{
+			Seconds: time.Since(begin).Seconds(), Won: counters["won"], SoldOut: counters["sold_out"], Remaining: remaining,
+		})
+	}
+}
+
+func remainingOf(ctx context.Context, pool string) (int64, error) {
+	var answer struct {
+		Prizes []struct {
+			Remaining int64 `json:"remaining"`
+		} `json:"prizes"`
+	}
+	err := fetch(ctx, pool, &answer)
+	var n int64
+	for _, p := range answer.Prizes {
+		n += p.Remaining
+	}
+	return n, err
+}
+
+// countersOf reads k6's counters while it runs.
+func countersOf(ctx context.Context, k6 string) (map[string]int64, error) {
+	var answer struct {
+		Data []struct {
+			ID         string `json:"id"`
+			Attributes struct {
+				Sample map[string]float64 `json:"sample"`
+			} `json:"attributes"`
+		} `json:"data"`
+	}
+	err := fetch(ctx, k6+"/v1/metrics", &answer)
+	counters := make(map[string]int64)
+	for _, metric := range answer.Data {
+		counters[metric.ID] = int64(metric.Attributes.Sample["count"])
+	}
+	return counters, err
+}
+
+func fetch(ctx context.Context, url string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", request.URL.Path, response.Status)
+	}
+	return json.NewDecoder(response.Body).Decode(into)
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
