@@ -2,9 +2,11 @@ package stock
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 
 	"drawsvc/internal/draw"
@@ -39,6 +41,9 @@ type Error struct {
 	Class  Class
 	Reason string
 	Err    error
+	// undone: what the error says holds at COMMIT too, because the database
+	// answered that it rolled back, or the driver knows that nothing was sent.
+	undone bool
 }
 
 // Error returns reason and cause.
@@ -77,29 +82,46 @@ func classify(err error, byCode func(error) *Error) error {
 		return e
 	}
 	if isConnection(err) {
-		return &Error{Class: ClassUnavailable, Reason: "connection", Err: err}
+		return unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // nothing was sent, says that driver error
 	}
 	return &Error{Class: ClassOther, Reason: "unexpected", Err: err}
 }
 
 func isConnection(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, driver.ErrBadConn) {
-		return true
+	for _, known := range []error{
+		context.DeadlineExceeded, context.Canceled, driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
 	}
 	_, ok := errors.AsType[net.Error](err)
 	return ok
 }
 
 // atCommit is classify for an error met when the commit may have been sent:
-// only an answer of the database itself says that nothing was committed.
+// unless it says for certain that nothing was committed, nobody knows.
 func atCommit(err error, byCode func(error) *Error) error {
-	if e := byCode(err); e != nil && e.Class != ClassUnavailable {
+	if e, ok := errors.AsType[*Error](classify(err, byCode)); ok && e.undone {
 		return e
 	}
-	if errors.Is(err, driver.ErrBadConn) {
-		return &Error{Class: ClassUnavailable, Reason: "connection", Err: err} // not sent, says the driver
-	}
 	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
+}
+
+func conflict(reason string, err error) *Error {
+	return &Error{Class: ClassConflict, Reason: reason, Err: err, undone: true}
+}
+
+func knownKey(err error) *Error {
+	return &Error{Class: ClassKnownKey, Reason: "known-key", Err: err, undone: true}
+}
+
+func unavailable(reason string, err error, undone bool) *Error {
+	return &Error{Class: ClassUnavailable, Reason: reason, Err: err, undone: undone}
+}
+
+func other(reason string, err error, undone bool) *Error {
+	return &Error{Class: ClassOther, Reason: reason, Err: err, undone: undone}
 }
 
 // ClassOf returns the class of err, ClassOther when it has none.

@@ -118,7 +118,7 @@ const statementSeconds = 5
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
 func classifyMySQL(err error) *Error {
 	if errors.Is(err, mysql.ErrInvalidConn) {
-		return &Error{ClassUnavailable, "connection", err}
+		return unavailable("connection", err, false)
 	}
 	e, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
@@ -126,21 +126,23 @@ func classifyMySQL(err error) *Error {
 	}
 	switch e.Number {
 	case 1213, 1020, 3101: // deadlock; MariaDB's snapshot conflict; rolled back by the group
-		return &Error{ClassConflict, "deadlock", err}
+		return conflict("deadlock", err)
 	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
-		return &Error{ClassConflict, "lock-wait", err}
+		return conflict("lock-wait", err)
 	case 1062, 1586:
-		return &Error{ClassKnownKey, "known-key", err}
+		return knownKey(err)
 	case 1290, 1792, 1836: // read-only, so another node is to be written
-		return &Error{ClassUnavailable, "read-only", err}
+		return unavailable("read-only", err, true)
 	case 1040, 1203, 1226: // too many connections
-		return &Error{ClassUnavailable, "connections", err}
-	case 1047, 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927: // not ready, shutting down, link lost, killed
-		return &Error{ClassUnavailable, "unavailable", err}
+		return unavailable("connections", err, true)
+	case 1047: // a node that is not part of its cluster
+		return unavailable("unavailable", err, true)
+	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927: // shutting down, link lost, killed
+		return unavailable("unavailable", err, false)
 	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory
-		return &Error{ClassUnavailable, "full", err}
+		return unavailable("full", err, false)
 	case 1317, 1969, 3024: // interrupted, statement time-outs
-		return &Error{ClassUnavailable, "interrupted", err}
+		return unavailable("interrupted", err, false)
 	}
-	return &Error{ClassOther, fmt.Sprintf("mysql-%d", e.Number), err}
+	return other(fmt.Sprintf("mysql-%d", e.Number), err, false)
 }

@@ -101,28 +101,31 @@ func classifyPostgres(err error) *Error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		if pgconn.SafeToRetry(err) {
-			return &Error{ClassUnavailable, "connection", err}
+			return unavailable("connection", err, true)
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-			return &Error{ClassUnavailable, "connection", err}
+			return unavailable("connection", err, true)
 		}
 		return nil
 	}
+	// An ERROR ends its transaction; FATAL and PANIC end the session, and they
+	// may do so when the commit is on the disk already.
+	undone := e.SeverityUnlocalized == "ERROR"
 	switch e.Code {
 	case "40001":
-		return &Error{ClassConflict, "serialization", err}
+		return conflict("serialization", err)
 	case "40P01":
-		return &Error{ClassConflict, "deadlock", err}
+		return conflict("deadlock", err)
 	case "55P03":
-		return &Error{ClassConflict, "lock-wait", err}
+		return conflict("lock-wait", err)
 	case "23505":
-		return &Error{ClassKnownKey, "known-key", err}
+		return knownKey(err)
 	case "25006":
-		return &Error{ClassUnavailable, "read-only", err}
+		return unavailable("read-only", err, undone)
 	}
 	switch e.Code[:2] {
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system
-		return &Error{ClassUnavailable, "unavailable", err}
+		return unavailable("unavailable", err, undone)
 	}
-	return &Error{ClassOther, "sqlstate-" + e.Code, err}
+	return other("sqlstate-"+e.Code, err, undone)
 }

@@ -123,17 +123,19 @@ func classifySQLite(err error) *Error {
 	}
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
-		return &Error{ClassKnownKey, "known-key", err}
+		return knownKey(err)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return &Error{ClassConflict, "lock-wait", err}
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
-		return &Error{ClassUnavailable, "full", err}
+		return conflict("lock-wait", err)
+	case sqlite3.SQLITE_FULL: // the frames of the commit found no place
+		return unavailable("full", err, true)
+	case sqlite3.SQLITE_IOERR:
+		return unavailable("io", err, false)
 	case sqlite3.SQLITE_READONLY:
-		return &Error{ClassUnavailable, "read-only", err}
+		return unavailable("read-only", err, true)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM:
-		return &Error{ClassUnavailable, "unavailable", err}
+		return unavailable("unavailable", err, false)
 	}
-	return &Error{ClassOther, fmt.Sprintf("sqlite-%d", e.Code()), err}
+	return other(fmt.Sprintf("sqlite-%d", e.Code()), err, false)
 }

@@ -1,0 +1,77 @@
+package stock_test
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestMigrateAtOnce: several instances start on an empty database together.
+func TestMigrateAtOnce(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			instances := 3
+			if dialect == "sqlite" {
+				instances = 1 // the file belongs to one process
+			}
+			var group sync.WaitGroup
+			errs := make(chan error, instances)
+			for range instances {
+				group.Go(func() {
+					s, err := stock.Open(t.Context(), url, stock.Options{Log: slog.New(slog.DiscardHandler)})
+					if err == nil {
+						err = s.Migrate(t.Context())
+						_ = s.Close()
+					}
+					errs <- err
+				})
+			}
+			group.Wait()
+			close(errs)
+			for err := range errs {
+				require.NoError(t, err)
+			}
+			s := stocktest.Open(t, url, stock.Options{})
+			schema, err := s.Schema(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, schema.Check())
+			require.NoError(t, s.Migrate(t.Context()), "a second time changes nothing")
+			stocktest.Pool(t, s, "p", 1)
+		})
+	}
+}
+
+// TestSchema: a database without schema, and one from the future, are told
+// apart from one that fits.
+func TestSchema(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			s, err := stock.Open(t.Context(), stocktest.URL(t, dialect), stock.Options{})
+			require.NoError(t, err)
+			defer s.Close()
+			schema, err := s.Schema(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, schema.Current)
+			require.ErrorContains(t, schema.Check(), "migrate up")
+
+			require.NoError(t, s.Migrate(t.Context()))
+			_, err = s.LockDB().ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`)
+			require.NoError(t, err)
+			schema, err = s.Schema(t.Context())
+			require.NoError(t, err)
+			require.ErrorContains(t, schema.Check(), "newer than this drawsvc")
+			err = s.Migrate(t.Context())
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
+			require.ErrorContains(t, err, "newer than this drawsvc")
+		})
+	}
+}
