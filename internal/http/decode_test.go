@@ -1,16 +1,11 @@
 package http
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"io"
-	"net"
-	nethttp "net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -145,91 +140,6 @@ func TestBodySize(t *testing.T) {
 	unsized = request("POST", "/draw", of(bodyMax))
 	unsized.ContentLength = -1
 	require.Equal(t, 200, do(s, unsized).Code)
-}
-
-// served starts the server as Serve would, on loopback.
-func served(t *testing.T, s *Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	serveUntilEnd(t, s, l)
-	return l.Addr().String()
-}
-
-func TestEndlessBodyIsCutOff(t *testing.T) {
-	addr := served(t, newServer(t, &fake{}))
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
-	require.NoError(t, err)
-	chunk := []byte("1000\r\n" + strings.Repeat(" ", 0x1000) + "\r\n")
-	sent := 0
-	for ; sent < 100<<20; sent += len(chunk) {
-		if _, err = conn.Write(chunk); err != nil {
-			break
-		}
-	}
-	require.Error(t, err, "the server closes")
-	require.Less(t, sent, 20<<20, "what the kernel's buffers held, at most")
-}
-
-func TestHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
-	addr := served(t, newServer(t, &fake{}))
-	conn, err := net.Dial("tcp", addr)
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 9999999999\r\n\r\n")
-	require.NoError(t, err)
-	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
-	require.True(t, answer.Close)
-	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
-}
-
-func TestSlowBodyIsNotWaitedFor(t *testing.T) {
-	s := newServer(t, &fake{})
-	s.limits.read = 200 * time.Millisecond
-	conn, err := net.Dial("tcp", served(t, s))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
-	require.NoError(t, err)
-	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err)
-	p := problemIn(t, answer)
-	require.Equal(t, "request-timeout", p.Code)
-	require.Equal(t, "none", p.Outcome)
-	require.True(t, answer.Close)
-}
-
-func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
-	s := newServer(t, &fake{})
-	s.limits.header = 200 * time.Millisecond
-	conn, err := net.Dial("tcp", served(t, s))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-	require.NoError(t, err)
-	rest, err := io.ReadAll(conn)
-	require.NoError(t, err, "closed")
-	require.NotContains(t, string(rest), "200 OK")
-}
-
-func TestHugeHeadersAreRefused(t *testing.T) {
-	conn, err := net.Dial("tcp", served(t, newServer(t, &fake{})))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nX-Big: "+strings.Repeat("a", headerBytesMax+4096))
-	require.NoError(t, err)
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "431")
 }
 
 func FuzzDrawBody(f *testing.F) {

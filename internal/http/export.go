@@ -116,11 +116,9 @@ func send(c *gin.Context, out *bytes.Buffer) error {
 	return nethttp.NewResponseController(c.Writer).Flush()
 }
 
-// unhurried gives an answer that may take long its own time to be written.
-// The read time-out is lifted as well: when it passes, net/http ends the
-// request's context, although there is nothing left to read.
+// unhurried gives an answer that may take long its own time to be written, in
+// place of the server's write time-out.
 func unhurried(c *gin.Context, limit time.Duration) {
-	control := nethttp.NewResponseController(c.Writer)
-	_ = control.SetWriteDeadline(time.Now().Add(limit)) // a writer without deadlines needs none
-	_ = control.SetReadDeadline(time.Time{})
+	// A writer without deadlines needs none lifted.
+	_ = nethttp.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(limit))
 }

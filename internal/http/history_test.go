@@ -187,8 +187,8 @@ func TestExportThatFailsLaterIsCutOff(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file must not look whole")
 }
 
-// TestSlowExportOutlivesTheTimeouts: neither the write time-out nor the read
-// time-out, which ends a request's context, may end a stream that goes on.
+// TestSlowExportOutlivesTheTimeouts: no time-out of the connection may end a
+// stream that goes on.
 func TestSlowExportOutlivesTheTimeouts(t *testing.T) {
 	g, s := newGrowing(t, 4500)
 	g.pause = 150 * time.Millisecond

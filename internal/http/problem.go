@@ -97,9 +97,8 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if p.retryAfter != "" {
 		h["Retry-After"] = []string{p.retryAfter}
 	}
-	// What is left of a body that was not read whole may be endless.
-	if p.status == 408 || p.status == 413 || e.Code == draw.CodeDraining {
-		h.Set("Connection", "close")
+	if e.Code == draw.CodeDraining {
+		h.Set("Connection", "close") // the next try should meet another instance
 	}
 	out := s.buffer()
 	defer s.buffers.Put(out)

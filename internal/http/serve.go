@@ -27,10 +27,9 @@ const headerBytesMax = 16 << 10
 func defaultLimits(request time.Duration) limits {
 	return limits{
 		header: 5 * time.Second,
-		// net/http ends a request's context when the read time-out passes,
-		// body read or not: it must outlast the work. The write time-out
-		// runs from the same moment and must leave time for the answer.
-		read:  request + 10*time.Second,
+		read:   10 * time.Second,
+		// The write time-out runs from the end of the headers: it spans the
+		// body, the work and the answer.
 		write: request + 20*time.Second,
 		idle:  2 * time.Minute,
 		draws: 10 * time.Second,
@@ -87,11 +86,11 @@ func (g *gate) closed() bool {
 
 // Serve answers on l until ctx ends, and then drains: /readyz turns 503, new
 // draws are refused, requests under way finish. It returns nil within 15 s of
-// ctx's end, having cut off and logged what had not finished by then. It closes l and is called once.
+// ctx's end, having cut off what had not finished by then and logged that. It
+// closes l and is called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
-	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
-	defer cut()
+	requests := context.WithoutCancel(ctx)
 	server := &nethttp.Server{
 		Handler:           s.engine,
 		ReadHeaderTimeout: s.limits.header,
@@ -109,14 +108,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve http: %w", err)
 	case <-ctx.Done():
 	}
-	s.drain(server, cut)
+	s.drain(server)
 	<-served
 	return nil
 }
 
 // drain keeps the listener open until the last draw has its answer, so that
 // new callers and load balancers are told why they are refused.
-func (s *Server) drain(server *nethttp.Server, cut context.CancelFunc) {
+func (s *Server) drain(server *nethttp.Server) {
 	s.Log.Info("draining: draws under way finish, new ones are refused")
 	limit := time.NewTimer(s.limits.draws)
 	defer limit.Stop()
@@ -129,7 +128,6 @@ func (s *Server) drain(server *nethttp.Server, cut context.CancelFunc) {
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
 		s.Log.Warn("requests were cut off at the end of the drain", "error", err)
-		cut()
-		_ = server.Close() // the connections end; there is nothing left to save
+		_ = server.Close() // ends the connections and with them the contexts of their requests
 	}
 }
