@@ -38,7 +38,8 @@ function iteration(data) {
   }
   lib.tally(ds[first], answers[first]);
   answers.forEach((a, k) => judge(ds[k], a, ds[first].user, answers[first]));
-  if (answers.filter((a) => a.outcome === 'won' && !a.body.replayed).length > 1) lib.count('replay_mismatch');
+  const fresh = answers.filter((a) => a.outcome === 'won' && !a.body.replayed);
+  if (fresh.length > 1) lib.differs(fresh[0], fresh[1]);
   const other = Object.assign({}, ds[first], { count: ds[first].count + 1 });
   judge(other, lib.draw(other), '', answers[first]);
 }
@@ -51,7 +52,7 @@ function judge(d, answer, winner, truth) {
     return;
   }
   lib.count('replays');
-  if (answer.outcome !== 'won' || !lib.same(answer.body, truth.body)) lib.count('replay_mismatch');
+  if (answer.outcome !== 'won' || !lib.same(answer.body, truth.body)) lib.differs(truth, answer);
 }
 
 export function teardown(data) {

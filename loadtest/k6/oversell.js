@@ -58,7 +58,7 @@ function agree(d, [a, b]) {
   const other = two.outcome === 'sold-out' ? lib.draw(d) : two;
   lib.count('replays');
   const fresh = [one, other].filter((x) => x.outcome === 'won' && !x.body.replayed).length;
-  if (other.outcome !== 'won' || !lib.same(one.body, other.body) || fresh > 1) lib.count('replay_mismatch');
+  if (other.outcome !== 'won' || !lib.same(one.body, other.body) || fresh > 1) lib.differs(one, other);
   return one;
 }
 

@@ -24,14 +24,20 @@ export const whole = (iteration) => (data) => {
   count('unfinished', -1);
 };
 
-let shouted = false;
+const shouted = {};
 
-// unexpected counts an answer that must not be, and prints the first of each VU.
-export function unexpected(what) {
-  count('unexpected');
-  if (!shouted) console.error(`unexpected: ${what}`);
-  shouted = true;
+// wrong counts something that must not be, and prints the first of each VU.
+function wrong(name, what) {
+  count(name);
+  if (!shouted[name]) console.error(`${name}: ${what}`);
+  shouted[name] = true;
 }
+
+// unexpected counts an answer that the contract does not allow here.
+export const unexpected = (what) => wrong('unexpected', what);
+
+// differs counts two answers to one key that do not tell of one draw.
+export const differs = (a, b) => wrong('replay_mismatch', `${JSON.stringify(a.body || a)} and ${JSON.stringify(b.body || b)}`);
 
 
 // exactly is the threshold of a counter that has one right value.
