@@ -1,0 +1,28 @@
+# Each target is one command that works in a fresh clone.
+GO ?= go
+LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
+
+.PHONY: build
+build: ## The binary, in bin/
+	$(GO) build -trimpath -o bin/drawsvc ./cmd/drawsvc
+
+.PHONY: test
+test: ## Installs the servers that the tests need, and runs every test with the race detector
+	.ci/packages
+	$(GO) test -race -timeout 15m ./...
+
+.PHONY: lint
+lint: ## The house rules
+	$(LINT) run ./...
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for FUZZTIME (default 10s)
+	.ci/fuzz $(or $(FUZZTIME),10s)
+
+.PHONY: demo
+demo: ## The service on an embedded database, with a stocked pool
+	$(GO) run ./cmd/drawsvc serve --demo
+
+.PHONY: help
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
