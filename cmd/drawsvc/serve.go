@@ -42,11 +42,11 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	ctx := cmd.Context()
 	log := newLog(c, env.stderr)
 	// The address first: when it is taken, nothing has been touched.
-	listener, err := net.Listen("tcp", c.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
 	}
-	defer listener.Close() //nolint:errcheck // closed by the server already, save after an error below
+	defer listener.Close() // the server has done so already, save after an error below
 
 	var batcher *draw.Batcher
 	store, err := c.database.open(cmd, stock.Options{

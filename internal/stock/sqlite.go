@@ -37,7 +37,7 @@ func sqliteDialect() *dialect {
 // openSQLite opens one connection that writes and some that read. The file is
 // this process's alone: a second writer would only wait, and its draws would
 // contend without need.
-func openSQLite(_ context.Context, s *Store, rawURL string) error {
+func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 	path := strings.TrimPrefix(rawURL, "sqlite:")
 	if path == "" || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?\x00") {
 		return draw.Errorf(draw.CodeInvalidRequest, "database sqlite:PATH needs the path of a file")
@@ -71,7 +71,7 @@ func openSQLite(_ context.Context, s *Store, rawURL string) error {
 		if s.write, err = open(1, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)"); err != nil {
 			return err
 		}
-		if err := s.write.Ping(); err != nil { // makes the file, before the first reader asks for it
+		if err := s.write.PingContext(ctx); err != nil { // makes the file, before the first reader asks for it
 			return err
 		}
 	}
