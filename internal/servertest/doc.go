@@ -17,6 +17,10 @@
 // skips a test. And nothing is left behind: a server ends with the test
 // process, even one that is killed, and its folder with it.
 //
+// Servers that are not [Durable] live in /dev/shm where that has 2 GiB to
+// spare, all others in TMPDIR. Root starts them as nobody, who then has to be
+// able to reach that folder.
+//
 // A goroutine of this package named keep waits for each running server, so a
 // test that looks for leaked goroutines has to ignore
 // "drawsvc/internal/servertest.(*process).keep".

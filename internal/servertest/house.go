@@ -86,6 +86,7 @@ func (h *house) hireReaper() error {
 	defer read.Close()
 	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", h.disk, h.memory)
 	cmd.Dir = "/"
+	cmd.Env = []string{"PATH=/usr/bin:/bin:" + os.Getenv("PATH")}
 	cmd.Stdin = read
 	if err := detach(cmd); err != nil {
 		_ = write.Close()

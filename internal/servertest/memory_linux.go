@@ -15,7 +15,7 @@ func memoryFolder() string {
 	if err := syscall.Statfs(folder, &stat); err != nil {
 		return ""
 	}
-	if free := stat.Bavail * uint64(stat.Bsize); free < memoryMin { //nolint:gosec // a size is not negative
+	if free := stat.Bavail * uint64(stat.Bsize); free < memoryMin {
 		return ""
 	}
 	return folder

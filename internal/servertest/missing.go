@@ -29,9 +29,20 @@ func judge(err error, ci string) verdict {
 func giveUp(tb testing.TB, err error) {
 	tb.Helper()
 	if judge(err, os.Getenv("CI")) == skip {
-		// go test hides the reason of a skip without -v; stderr it does not.
-		fmt.Fprintf(os.Stderr, "SKIPPED %s: %v\n", tb.Name(), err)
+		tellPerson(fmt.Sprintf("SKIPPED %s: %v\n", tb.Name(), err))
 		tb.Skip(err)
 	}
 	tb.Fatal(err)
+}
+
+// tellPerson writes to the terminal, where there is one: of several packages
+// go test shows neither the skips nor the stderr of those that pass.
+func tellPerson(line string) {
+	terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)
+	if err != nil {
+		_, _ = os.Stderr.WriteString(line)
+		return
+	}
+	defer terminal.Close()
+	_, _ = terminal.WriteString(line)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // sharing are the functions that give a test its part of a shared server.
@@ -42,6 +43,16 @@ func TestSharedServerMayBeNamed(t *testing.T) {
 			require.Equal(t, s.Addr(), hostOf(t, sharing()[kind](t)))
 		})
 	}
+}
+
+func TestRunningServersCostOneKnownGoroutine(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	for _, share := range sharing() {
+		share(t)
+	}
+	s := Start(t, "redis")
+	StartProxy(t, s.Addr()).Cut()
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
 }
 
 func TestPostgresDatabasesAreApart(t *testing.T) {
