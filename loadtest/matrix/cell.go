@@ -146,8 +146,8 @@ func fullCells() []cell {
 // quickCells has every mode and every database at least once.
 func quickCells() []cell {
 	return []cell{
-		textbook("broken", "over-issue", "over_issued", "AFTER=1"),
-		textbook("for-update", "odds", "", "AFTER=1"),
+		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
+		textbook("for-update", "odds", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		draws("oversell", place{"sqlite", 1}, "for-update", ""),
 		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
 		draws("oversell", place{"sqlite", 1}, "external", "table"),
