@@ -42,7 +42,7 @@ type tail struct {
 }
 
 // tailMax is how much of a program's output is kept, in bytes.
-const tailMax = 16 << 10
+const tailMax = 4 << 10
 
 func listening() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)listen[^\n]*?(127\.0\.0\.1:[1-9]\d*)`)

@@ -39,8 +39,10 @@ func (g *ground) show(ctx context.Context, s *site, c cell, r *result) error {
 		return err
 	}
 	var urls []string
-	for _, i := range instances {
+	for k, i := range instances {
 		urls = append(urls, i.url)
+		// What the program printed is shown where the cell fails.
+		defer func() { r.output += fmt.Sprintf("\n%s %d printed at its end:\n%s", c.program, k+1, i.output) }()
 	}
 	var run loadRun
 	if c.sampled {
