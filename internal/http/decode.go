@@ -164,6 +164,7 @@ func wanted(e *json.SemanticError) string {
 		return "a string"
 	case reflect.Slice:
 		return "a list"
+	default:
+		return "an object"
 	}
-	return "an object"
 }

@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"encoding/json"
+	nethttp "net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -154,7 +155,7 @@ func FuzzDrawBody(f *testing.F) {
 	s := newServer(f, service)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		service.asked = nil
-		r := httptest.NewRequest("POST", "/draw", bytes.NewReader(body))
+		r := httptest.NewRequest(nethttp.MethodPost, "/draw", bytes.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
 		w := do(s, r)
 		require.True(t, utf8.Valid(w.Body.Bytes()))

@@ -50,6 +50,7 @@ func TestHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	require.NoError(t, err)
 	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)
+	defer answer.Body.Close()
 	require.True(t, answer.Close)
 	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
 }
@@ -65,6 +66,7 @@ func TestSlowBodyIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, err)
 	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)
+	defer answer.Body.Close()
 	p := problemIn(t, answer)
 	require.Equal(t, "request-timeout", p.Code)
 	require.Equal(t, "none", p.Outcome)

@@ -37,7 +37,7 @@ func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 	require.Equal(t, "/problems/"+p.Code, p.Type)
 	require.NotEmpty(t, p.Title)
 	require.NotEmpty(t, p.Detail)
-	require.Equal(t, r.StatusCode == 503, r.Header.Get("Retry-After") != "", "Retry-After on 503 and nowhere else")
+	require.Equal(t, r.StatusCode == nethttp.StatusServiceUnavailable, r.Header.Get("Retry-After") != "", "Retry-After on 503 and nowhere else")
 	require.NotEmpty(t, r.Header.Get("X-Request-Id"))
 	return p
 }

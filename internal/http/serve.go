@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -108,14 +109,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve http: %w", err)
 	case <-ctx.Done():
 	}
-	s.drain(server)
-	<-served
+	s.drain(requests, server)
+	if err := <-served; !errors.Is(err, nethttp.ErrServerClosed) {
+		return fmt.Errorf("serve http: %w", err)
+	}
 	return nil
 }
 
 // drain keeps the listener open until the last draw has its answer, so that
 // new callers and load balancers are told why they are refused.
-func (s *Server) drain(server *nethttp.Server) {
+func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.Log.Info("draining: draws under way finish, new ones are refused")
 	limit := time.NewTimer(s.limits.draws)
 	defer limit.Stop()
@@ -124,7 +127,7 @@ func (s *Server) drain(server *nethttp.Server) {
 	case <-limit.C:
 		s.Log.Warn("draws were still under way when their time to finish ended")
 	}
-	rest, cancel := context.WithTimeout(context.Background(), s.limits.rest)
+	rest, cancel := context.WithTimeout(ctx, s.limits.rest)
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
 		s.Log.Warn("requests were cut off at the end of the drain", "error", err)

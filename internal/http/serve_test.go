@@ -53,11 +53,40 @@ func client(t *testing.T) *nethttp.Client {
 	return &nethttp.Client{Transport: transport, Timeout: 10 * time.Second}
 }
 
-func postDraw(t *testing.T, c *nethttp.Client, url string) *nethttp.Response {
-	t.Helper()
-	r, err := c.Post(url+"/draw", "application/json", strings.NewReader(`{"pool":"p","user":"u"}`))
-	require.NoError(t, err)
-	return r
+// answered is what came back of a call, read to its end.
+type answered struct {
+	status int
+	// last says that the connection is closed after this answer.
+	last bool
+	body string
+	err  error
+}
+
+func ask(c *nethttp.Client, r *nethttp.Request) answered {
+	answer, err := c.Do(r)
+	if err != nil {
+		return answered{err: err}
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	return answered{answer.StatusCode, answer.Close, string(body), err}
+}
+
+func get(c *nethttp.Client, url string) answered {
+	r, err := nethttp.NewRequest(nethttp.MethodGet, url, nil)
+	if err != nil {
+		return answered{err: err}
+	}
+	return ask(c, r)
+}
+
+func postDraw(c *nethttp.Client, url string) answered {
+	r, err := nethttp.NewRequest(nethttp.MethodPost, url+"/draw", strings.NewReader(`{"pool":"p","user":"u"}`))
+	if err != nil {
+		return answered{err: err}
+	}
+	r.Header.Set("Content-Type", "application/json")
+	return ask(c, r)
 }
 
 // held is a service whose draws wait until they are let go.
@@ -82,22 +111,18 @@ func TestDrain(t *testing.T) {
 	server, caller := run(t, s), client(t)
 	defer caller.CloseIdleConnections()
 
-	answers := make(chan *nethttp.Response, 1)
-	go func() { answers <- postDraw(t, caller, server.url) }()
+	answers := make(chan answered, 1)
+	go func() { answers <- postDraw(caller, server.url) }()
 	<-started
 	server.end()
 	require.Eventually(t, s.gate.closed, time.Second, time.Millisecond)
 
-	refused := postDraw(t, caller, server.url)
-	require.True(t, refused.Close, "go elsewhere")
-	p := problemIn(t, refused)
-	require.Equal(t, "draining", p.Code)
-	require.Equal(t, "none", p.Outcome)
+	refused := postDraw(caller, server.url)
+	require.Equal(t, 503, refused.status)
+	require.True(t, refused.last, "go elsewhere")
+	require.Contains(t, refused.body, `"code":"draining","outcome":"none"`)
 	for path, status := range map[string]int{"/readyz": 503, "/livez": 200, "/pools/p": 200} {
-		r, err := caller.Get(server.url + path)
-		require.NoError(t, err)
-		bodyOf(t, r)
-		require.Equal(t, status, r.StatusCode, path)
+		require.Equal(t, status, get(caller, server.url+path).status, path)
 	}
 	select {
 	case <-server.done:
@@ -106,11 +131,10 @@ func TestDrain(t *testing.T) {
 	}
 	close(letGo)
 	answer := <-answers
-	require.Equal(t, 200, answer.StatusCode)
-	require.Contains(t, bodyOf(t, answer), `"user":"u"`)
+	require.Equal(t, 200, answer.status)
+	require.Contains(t, answer.body, `"user":"u"`)
 	require.NoError(t, <-server.done)
-	_, err := caller.Get(server.url + "/livez")
-	require.Error(t, err, "nobody listens any more")
+	require.Error(t, get(caller, server.url+"/livez").err, "nobody listens any more")
 }
 
 func TestDrainIsBounded(t *testing.T) {
@@ -119,28 +143,21 @@ func TestDrainIsBounded(t *testing.T) {
 	require.Less(t, s.limits.draws+s.limits.rest, 15*time.Second)
 	s.limits.draws, s.limits.rest = 100*time.Millisecond, 100*time.Millisecond
 	server, caller := run(t, s), client(t)
-	failed := make(chan error, 1)
-	go func() {
-		r, err := caller.Post(server.url+"/draw", "application/json", strings.NewReader(`{"pool":"p","user":"u"}`))
-		if err == nil {
-			_, err = io.ReadAll(r.Body)
-			r.Body.Close()
-		}
-		failed <- err
-	}()
+	answers := make(chan answered, 1)
+	go func() { answers <- postDraw(caller, server.url) }()
 	<-started
 	begin := time.Now()
 	server.end()
 	require.NoError(t, <-server.done)
 	require.Less(t, time.Since(begin), 5*time.Second)
-	<-failed
+	require.Error(t, (<-answers).err)
 	require.Eventually(t, func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.inside == 0 },
 		time.Second, time.Millisecond, "what was cut off has ended, too")
 }
 
 func TestDrainOfAnIdleServerIsQuick(t *testing.T) {
 	server, caller := run(t, newServer(t, &fake{})), client(t)
-	bodyOf(t, postDraw(t, caller, server.url)) // leaves an idle connection
+	require.Equal(t, 200, postDraw(caller, server.url).status, "and an idle connection stays")
 	begin := time.Now()
 	server.end()
 	require.NoError(t, <-server.done)
@@ -166,19 +183,16 @@ func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 			defer func() { done <- struct{}{} }()
 			caller := client(t)
 			for range 500 {
-				r, err := caller.Post(server.url+"/draw", "application/json", strings.NewReader(`{"pool":"p","user":"u"}`))
-				if err != nil {
-					return // the listener is gone
-				}
-				body, _ := io.ReadAll(r.Body)
-				r.Body.Close()
+				answer := postDraw(caller, server.url)
 				switch {
-				case r.StatusCode == 200:
+				case answer.err != nil:
+					return // the listener is gone
+				case answer.status == nethttp.StatusOK:
 					codes <- "ok"
-				case strings.Contains(string(body), `"code":"draining"`):
+				case strings.Contains(answer.body, `"code":"draining"`):
 					codes <- "draining"
 				default:
-					codes <- string(body)
+					codes <- answer.body
 				}
 			}
 		}()
