@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,7 +77,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		Store: store, Observer: metrics, Log: log, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticTries: c.tries, OptimisticBudget: c.budget,
-		Locker: lock, LockName: c.lock,
+		Locker: lock, LockName: lockName(c.lock),
 	})
 	if err != nil {
 		return err
@@ -116,6 +119,17 @@ func ready(ctx context.Context, store *stock.Store, lock locker.Lock) error {
 		return err
 	}
 	return lock.Ping(ctx)
+}
+
+// lockName tells a lock from others in the database. It holds no more of the
+// URL than its scheme, because a URL may hold a password.
+func lockName(url string) string {
+	scheme, rest, _ := strings.Cut(url, ":")
+	if rest == "" {
+		return scheme + ":"
+	}
+	sum := sha256.Sum256([]byte(url))
+	return scheme + ":" + hex.EncodeToString(sum[:8])
 }
 
 // announce says where the service is and, for the demo, how to draw.

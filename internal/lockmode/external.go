@@ -28,14 +28,17 @@ const (
 	// heldBatchesMax is how many batches one hold of the lock may decide while
 	// draws keep coming, before others get their turn.
 	heldBatchesMax = 16
-	// staleMax is how often a batch asks for the lock again after the write
-	// refused it as stale.
-	staleMax = 3
+	// staleMax is how often a batch takes the lock again after the write
+	// refused it as stale. Each time it gets a new, higher token. When all of
+	// them are below the fence, the lock service has lost its count (it was
+	// emptied, or replaced), and the last try starts the count anew: the
+	// version of the pool still guards the write.
+	staleMax = 4
 )
 
 func (m *external) issue(ctx context.Context, b *draw.Batch) error {
 	for n := 1; ; n++ {
-		err := m.held(ctx, b)
+		err := m.held(ctx, b, n == staleMax)
 		if !errors.Is(err, stock.ErrStaleLock) {
 			return err
 		}
@@ -52,10 +55,10 @@ func (m *external) issue(ctx context.Context, b *draw.Batch) error {
 }
 
 // held decides batches under one hold of the lock.
-func (m *external) held(ctx context.Context, b *draw.Batch) error {
+func (m *external) held(ctx context.Context, b *draw.Batch, anew bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
 		for n := 1; ; n++ {
-			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: token, By: m.name})
+			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: token, By: m.name, Anew: anew})
 			if err != nil && ctx.Err() != nil {
 				return stock.ErrStaleLock // the lock was lost under the batch
 			}

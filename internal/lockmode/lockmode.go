@@ -55,8 +55,9 @@ type Options struct {
 	// whichever ends first.
 	OptimisticTries  int
 	OptimisticBudget time.Duration
-	// Locker is external mode's lock, LockName its scheme: tokens are compared
-	// only with those of the same lock.
+	// Locker is external mode's lock. LockName, at most 64 characters of ASCII,
+	// tells it from other locks: tokens are compared only with those of the
+	// same lock.
 	Locker   Locker
 	LockName string
 }

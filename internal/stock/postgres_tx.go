@@ -41,7 +41,7 @@ ORDER BY added`
 	postgresApply = `WITH pool AS (
 	UPDATE pools SET version = version + $3,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
-	WHERE id = $1 AND version = $2 AND ($5 = '' OR fenced_by <> $5 OR fence <= $4)
+	WHERE id = $1 AND version = $2 AND ($5 = '' OR fenced_by <> $5 OR fence <= $15)
 	RETURNING id
 ), changed AS (
 	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
@@ -179,7 +179,7 @@ func postgresArguments(p *draw.Plan, o TxOptions) []any {
 	}
 	return []any{
 		p.PoolID, p.From, int64(n), o.Fence, o.By, changedIDs, changedBy, p.Awards[0].At,
-		versions, draws, ordinals, users, prizes, units,
+		versions, draws, ordinals, users, prizes, units, o.fenceMax(),
 	}
 }
 

@@ -128,7 +128,7 @@ func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
 	pool := statement{sql: `UPDATE pools SET version = version + ?`, args: []any{len(p.Awards)}, rows: 1}
 	if o := tx.options; o.By != "" {
 		pool.sql += `, fence = ?, fenced_by = ? WHERE id = ? AND version = ? AND (fenced_by <> ? OR fence <= ?)`
-		pool.args = append(pool.args, o.Fence, o.By, p.PoolID, p.From, o.By, o.Fence)
+		pool.args = append(pool.args, o.Fence, o.By, p.PoolID, p.From, o.By, o.fenceMax())
 	} else {
 		pool.sql += ` WHERE id = ? AND version = ?`
 		pool.args = append(pool.args, p.PoolID, p.From)

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -16,6 +17,17 @@ type TxOptions struct {
 	// written with a later token of the same lock.
 	Fence int64
 	By    string
+	// Anew lets Fence take the place of a higher one: the lock By has lost its
+	// count of tokens and begins again from below.
+	Anew bool
+}
+
+// fenceMax is the highest fence that the write may replace.
+func (o TxOptions) fenceMax() int64 {
+	if o.Anew {
+		return math.MaxInt64
+	}
+	return o.Fence
 }
 
 // Tx is one try at deciding a batch. It ends with Apply or with Rollback.
@@ -45,7 +57,7 @@ type poolRow struct {
 // holder has outrun, and forgets an urn that is ahead of the pool: the rows
 // are of another history then, a restored backup or a standby that had not all.
 func fill(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
-	if o.By != "" && row.fencedBy == o.By && row.fence > o.Fence {
+	if o.By != "" && row.fencedBy == o.By && row.fence > o.fenceMax() {
 		return ErrStaleLock
 	}
 	if row.version < urn.Version {

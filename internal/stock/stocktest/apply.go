@@ -143,7 +143,11 @@ func testFence(t *testing.T, s *stock.Store) {
 	late.Rollback()
 	require.NoError(t, Apply(t, s, stock.TxOptions{By: "other", Fence: 1}, Plan("p", 3, "a", 2, "d5")))
 	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 4, "a", 3, "d6")), "other modes have no token")
-	require.Equal(t, int64(4), NoViolations(t, s, "p").Prizes[0].Awards)
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 9}, Plan("p", 5, "a", 4, "d7")))
+	require.ErrorIs(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 1}, Plan("p", 6, "a", 5, "d8")), stock.ErrStaleLock)
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 1, Anew: true}, Plan("p", 6, "a", 5, "d8")), "the count begins again")
+	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 2}, Plan("p", 7, "a", 6, "d9")))
+	require.Equal(t, int64(7), NoViolations(t, s, "p").Prizes[0].Awards)
 }
 
 // testUrnFollows: an urn that was read before sees everything that changed.
