@@ -142,43 +142,66 @@ func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, version
 		rest, next = rest[n:], next+int64(n)
 	}
 	to := version + int64(len(all))
+	return to, s.raiseVersion(ctx, tx, poolID, version, to)
+}
+
+// raiseVersion notes on the pool's row which version the moves have made. It
+// is one update however many they are: PostgreSQL checks the foreign key of
+// each new prize, and would walk along all former states of the row.
+func (s *Store) raiseVersion(ctx context.Context, tx *sql.Tx, poolID string, from, to int64) error {
+	if from == to {
+		return nil
+	}
 	result, err := s.builder().Update("pools").Set("version", to).
-		Where(squirrel.Eq{"id": poolID, "version": version}).RunWith(tx).ExecContext(ctx)
-	if err != nil || to == version {
-		return to, err
+		Where(squirrel.Eq{"id": poolID, "version": from}).RunWith(tx).ExecContext(ctx)
+	if err != nil {
+		return err
 	}
 	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return 0, errors.Join(ErrConflict, err)
+		return errors.Join(ErrConflict, err)
 	}
-	return to, nil
+	return nil
 }
 
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
-	prizes := s.insertInto("prizes").Columns("pool_id", "id", "name", "value", "stocked", "issued", "added", "changed")
+	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
+	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.raiseStock())
 	moves := s.insertInto("moves").
 		Columns("pool_id", "version", "prize_id", "delta", "reason", "key_id", "stocked", "issued", "at")
-	added := 0
+	adds := 0
 	for _, m := range part {
 		version++
-		after := m.prize.Stocked
+		p, after := m.prize, m.delta
 		if m.isNew {
-			prizes = prizes.Values(poolID, m.prize.ID, m.prize.Name, m.prize.Value.StringFixed(2), m.delta, 0, version, version)
-			added++
+			added = added.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, 0, version, version)
+			adds++
 		} else {
-			after += m.delta
-			update := s.builder().Update("prizes").Set("stocked", after).Set("changed", version).
-				Where(squirrel.Eq{"pool_id": poolID, "id": m.prize.ID})
-			if _, err := update.RunWith(tx).ExecContext(ctx); err != nil {
-				return err
-			}
+			after += p.Stocked
+			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version)
 		}
-		moves = moves.Values(poolID, version, m.prize.ID, m.delta, m.reason, optional(m.key), after, m.prize.Issued, at)
+		moves = moves.Values(poolID, version, p.ID, m.delta, m.reason, optional(m.key), after, p.Issued, at)
 	}
-	if added > 0 {
-		if _, err := prizes.RunWith(tx).ExecContext(ctx); err != nil {
+	if adds > 0 {
+		if _, err := added.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	if adds < len(part) {
+		if _, err := raised.RunWith(tx).ExecContext(ctx); err != nil {
 			return err
 		}
 	}
 	_, err := moves.RunWith(tx).ExecContext(ctx)
 	return err
+}
+
+// raiseStock, behind an INSERT of prizes that are there, changes their stock
+// instead. So the rows are found through their key: an UPDATE of many leaves
+// the way to the planner, and PostgreSQL, on a table without statistics, went
+// through the whole pool for each part.
+func (s *Store) raiseStock() string {
+	if s.dialect.name == "mysql" {
+		return "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)"
+	}
+	return "ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed"
 }

@@ -1,0 +1,218 @@
+package stock_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// imported imports text into the pool.
+func imported(t *testing.T, s *stock.Store, poolID, text string) (stock.Imported, error) {
+	t.Helper()
+	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Reason: "delivery"})
+}
+
+// refusedImport imports text, which must change nothing, and returns what was
+// wrong with it.
+func refusedImport(t *testing.T, s *stock.Store, poolID, text string) string {
+	t.Helper()
+	before, err := s.Pool(t.Context(), poolID)
+	require.NoError(t, err)
+	_, err = imported(t, s, poolID, text)
+	require.Error(t, err)
+	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
+	after, err := s.Pool(t.Context(), poolID)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "a refused import changed the pool")
+	refusal, _ := errors.AsType[*draw.Error](func() error { _, err := imported(t, s, poolID, text); return err }())
+	return refusal.Detail
+}
+
+func TestImport(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			testImport(t, stocktest.New(t, dialect))
+		})
+	}
+}
+
+func testImport(t *testing.T, s *stock.Store) {
+	stocktest.Pool(t, s, "spring", 10, 20)
+	require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+
+	done, err := imported(t, s, "spring", "\uFEFFprize,name,value,stock\r\n"+
+		"gold,Gold coin – größte,19.9,7\r\n"+ // new
+		"a,,,5\r\n"+ // there, named by its id alone
+		"\r\n"+
+		"b,Prize b,19.90,0\r\n"+ // there, and nothing to add
+		"empty,Empty,,0") // new, with nothing in it, and the last line without its end
+	require.NoError(t, err)
+	require.Equal(t, stock.Imported{Added: 2, Restocked: 1, Units: 12, Version: 8}, done)
+
+	p, err := s.Pool(t.Context(), "spring")
+	require.NoError(t, err)
+	var table []string
+	for _, z := range p.Prizes {
+		table = append(table, fmt.Sprintf("%s,%s,%s,%d,%d", z.ID, z.Name, z.Value.StringFixed(2), z.Stocked, z.Issued))
+	}
+	require.Equal(t, []string{"a,Prize a,19.90,15,3", "b,Prize b,19.90,20,0", "gold,Gold coin – größte,19.90,7,0", "empty,Empty,0.00,0,0"}, table)
+	require.Equal(t, int64(8), p.Version)
+
+	moves, err := s.Moves(t.Context(), "spring", 5, 10)
+	require.NoError(t, err)
+	require.Len(t, moves, 3)
+	require.Equal(t, "a", moves[1].PrizeID)
+	require.Equal(t, []int64{7, 5, 15, 3}, []int64{moves[1].Version, moves[1].Delta, moves[1].Stocked, moves[1].Issued})
+	require.Equal(t, "delivery", moves[1].Reason)
+	stocktest.NoViolations(t, s, "spring")
+
+	// An urn that was read before sees what came.
+	urn := draw.NewUrn("spring")
+	urn.Version = 5
+	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.Equal(t, 3, urn.Prizes())
+
+	_, err = imported(t, s, "summer", "prize,name,value,stock\n")
+	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
+	done, err = imported(t, s, "spring", "prize,name,value,stock\n")
+	require.NoError(t, err, "a file may be empty")
+	require.Equal(t, stock.Imported{Version: 8}, done)
+}
+
+func TestImportAgainstThePool(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	for wrong, want := range map[string]string{
+		"a,Another,,1":                  `line 3: prize "a" has the name "Prize a" in the pool; nothing was imported`,
+		"a,,19.91,1":                    `line 3: prize "a" has the value 19.90 in the pool; nothing was imported`,
+		"a,,0,1":                        `line 3: prize "a" has the value 19.90 in the pool; nothing was imported`,
+		"b,,,1":                         `line 3: prize "b" is new and needs a name; nothing was imported`,
+		"a,,,1000000000000":             `line 3: the stock of prize "a" would be above 1000000000000; nothing was imported`,
+		"b,,,1\nc,C,,1\na,A,,1\nd,,2,1": `line 3: prize "b" is new and needs a name; line 5: prize "a" has the name "Prize a" in the pool; line 6: prize "d" is new and needs a name; nothing was imported`,
+	} {
+		require.Equal(t, want, refusedImport(t, s, "spring", "prize,name,value,stock\nz,Z,1,1\n"+wrong), wrong)
+	}
+}
+
+func TestImportRefusesBadFiles(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	const header = "prize,name,value,stock\n"
+	tooLong := strings.Repeat("x", 3000)
+	for text, want := range map[string]string{
+		"":                                           "line 1: must be the header prize,name,value,stock; nothing was imported",
+		"\n" + header:                                "line 1: must be the header prize,name,value,stock; nothing was imported",
+		"a,A,1,1\n":                                  "line 1: must be the header prize,name,value,stock; nothing was imported",
+		"prize;name;value;stock\n":                   "line 1: must be the header prize,name,value,stock; nothing was imported",
+		"\uFEFF\uFEFF" + header:                      "line 1: must be the header prize,name,value,stock; nothing was imported",
+		header + "b,B,1":                             "line 2: has 3 columns instead of 4; nothing was imported",
+		header + "b,B,1,1,":                          "line 2: has 5 columns instead of 4; nothing was imported",
+		header + "b,\"B\",1,1":                       "line 2: holds a quote; fields are neither quoted nor hold commas or quotes; nothing was imported",
+		header + "b,B\x00,1,1":                       "line 2: holds a NUL byte; nothing was imported",
+		header + "b,B\xff,1,1":                       "line 2: is not valid UTF-8; nothing was imported",
+		header + "b,B\u0085,1,1":                     "line 2: prize name holds a character that is not printable; nothing was imported",
+		header + "b,B\rc,1,1":                        "line 2: prize name holds a character that is not printable; nothing was imported",
+		header + ",B,1,1":                            "line 2: prize id is missing; nothing was imported",
+		header + "B,B,1,1":                           "line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; nothing was imported",
+		header + "b,B,-1,1":                          `line 2: value must be an amount such as "19.90", 0 to 999999999999.99; nothing was imported`,
+		header + "b,B,1.999,1":                       `line 2: value must be an amount such as "19.90", 0 to 999999999999.99; nothing was imported`,
+		header + "b,B," + tooLong[:40]:               "line 2: has 3 columns instead of 4; nothing was imported",
+		header + "b,B,1,":                            "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,-1":                          "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,+1":                          "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,1.5":                         "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,1000000000001":               "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,9" + "999999999999999999999": "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		header + "b,B,1,1\n\nc,C,1,1\nb,B,1,1":       `line 5: prize id "b" is on line 2 already; nothing was imported`,
+		header + "b,B,1,1\n" + tooLong:               "line 3: is longer than 2048 bytes; nothing was imported",
+		header + "b," + tooLong[:201] + ",1,1":       "line 2: prize name is longer than 200 characters; nothing was imported",
+	} {
+		require.Equal(t, want, refusedImport(t, s, "spring", text), "%.60q", text)
+	}
+	_, err := imported(t, s, "spring", header+"b,"+strings.Repeat("ü", 200)+",999999999999.99,1000000000000\n")
+	require.NoError(t, err, "every field at its longest")
+
+	broken := io.MultiReader(strings.NewReader(header+"c,C,1,1\n"), iotest.ErrReader(iotest.ErrTimeout))
+	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Reason: "x"})
+	require.ErrorIs(t, err, iotest.ErrTimeout)
+	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{})
+	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "the reason is missing")
+}
+
+func TestImportTellsTheFirstBadLines(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	var file strings.Builder
+	file.WriteString("prize,name,value,stock\n")
+	for i := 2; i <= 1000; i++ {
+		stocked := "1"
+		if i == 900 {
+			stocked = "many"
+		}
+		fmt.Fprintf(&file, "p%d,Prize,1,%s\n", i, stocked)
+	}
+	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported", refusedImport(t, s, "spring", file.String()))
+
+	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
+	told := refusedImport(t, s, "spring", many)
+	require.True(t, strings.HasPrefix(told, "line 2: has 1 columns instead of 4; line 3: "), told)
+	require.True(t, strings.HasSuffix(told, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), told)
+
+	// Against the pool as well, and far apart.
+	file.Reset()
+	file.WriteString("prize,name,value,stock\n")
+	for i := 2; i <= 3000; i++ {
+		name := "Prize"
+		if i == 700 || i == 2900 {
+			name = ""
+		}
+		fmt.Fprintf(&file, "p%d,%s,1,1\n", i, name)
+	}
+	require.Equal(t, `line 700: prize "p700" is new and needs a name; line 2900: prize "p2900" is new and needs a name; nothing was imported`,
+		refusedImport(t, s, "spring", file.String()))
+}
+
+// TestImportIsFast imports new prizes and then the same ones again.
+func TestImportIsFast(t *testing.T) {
+	const lines, limit = 100_000, 20 * time.Second
+	var file strings.Builder
+	file.WriteString("prize,name,value,stock\n")
+	for i := range lines {
+		fmt.Fprintf(&file, "p%d,Prize number %d,1.50,%d\n", i, i, 1+i%7)
+	}
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			s := stocktest.New(t, dialect)
+			stocktest.Pool(t, s, "spring", 10)
+			for _, what := range []string{"new", "present"} {
+				begun, calls := time.Now(), 0
+				done, err := s.Import(t.Context(), "spring", strings.NewReader(file.String()), stock.ImportOptions{
+					Reason: "delivery",
+					Progress: func(done, total int) {
+						calls++
+						require.Equal(t, lines, total)
+						require.Equal(t, done == total, calls == lines/500)
+					},
+				})
+				require.NoError(t, err)
+				require.Equal(t, int64(399995), done.Units)
+				t.Logf("%d prizes, %s: %s", lines, what, time.Since(begun))
+				require.Less(t, time.Since(begun), limit)
+			}
+			stocktest.NoViolations(t, s, "spring")
+		})
+	}
+}
