@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/stdlib"
+
 	"drawsvc/internal/draw"
 )
 
 // slotsMax is the most pinned connections where the pool itself has no limit.
-const slotsMax = 16
+const slotsMax = 8
 
 // pinboard hands out connections that stay with one holder for as long as it
 // holds. It leaves the last connection of the pool alone: a holder needs that
@@ -31,8 +33,8 @@ type pinnedSQL struct {
 	// question that waits for a lock longer than wait as well as the server
 	// can, and returns the server's number for the connection.
 	prepare func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error)
-	// undo ends what prepare and a question began, restore gives the
-	// connection its own settings back; either may be empty.
+	// undo frees all that the connection may hold; restore gives it its own
+	// settings back, and is empty where undo does.
 	undo, restore string
 	// interrupt ends the question that waits on connection %d; its answer
 	// then has the code interrupted.
@@ -115,17 +117,31 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (*pinned, error
 	}
 }
 
-// back ends what was begun and returns the connection to the pool as it came.
-// Where that fails the connection is closed, and the server frees what it
-// held; the error says that the server has yet to notice.
-func (p *pinned) back(ctx context.Context) error {
+// undo frees whatever the connection holds.
+func (p *pinned) undo(ctx context.Context) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	for _, statement := range []string{p.board.sql.undo, p.board.sql.restore} {
-		if statement == "" {
-			continue
-		}
-		if _, err := p.ExecContext(ctx, statement); err != nil {
+	_, err := p.ExecContext(ctx, p.board.sql.undo)
+	return err
+}
+
+// back frees what the connection holds and returns it to the pool.
+func (p *pinned) back(ctx context.Context) error {
+	if err := p.undo(ctx); err != nil {
+		p.discard()
+		return err
+	}
+	return p.restore(ctx)
+}
+
+// restore returns the connection, which holds nothing, to the pool as it came.
+// Where that fails the connection is closed, and the server frees what it held
+// as soon as it notices.
+func (p *pinned) restore(ctx context.Context) error {
+	ctx, cancel := apart(ctx)
+	defer cancel()
+	if p.board.sql.restore != "" {
+		if _, err := p.ExecContext(ctx, p.board.sql.restore); err != nil {
 			p.discard()
 			return err
 		}
@@ -141,8 +157,17 @@ func (p *pinned) discard() {
 	<-p.board.slots
 }
 
+// drop takes care that the connection itself ends: a pool of pgx below that of
+// database/sql would take it back, with the lock that its session holds.
 func (p *pinned) drop() {
-	_ = p.Raw(func(any) error { return driver.ErrBadConn })
+	_ = p.Raw(func(c any) error {
+		if c, ok := c.(*stdlib.Conn); ok {
+			ctx, cancel := apart(context.Background())
+			defer cancel()
+			_ = c.Conn().Close(ctx)
+		}
+		return driver.ErrBadConn
+	})
 	_ = p.Close()
 }
 
@@ -173,7 +198,10 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	if stopped == nil && serverSays(err, p.board.sql.interrupted) {
 		_ = p.back(ctx)
 	} else {
-		p.discard()
+		if err == nil { // it was granted in that very moment
+			_ = p.undo(ctx)
+		}
+		p.discard() // an interruption that comes late must not meet another's question
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -31,6 +31,7 @@ func pinnedPostgres(begin, silence string) pinnedSQL {
 		counts: returning,
 	}
 	if begin == "" {
+		s.undo = `SELECT pg_advisory_unlock_all()`
 		s.restore = `RESET lock_timeout; RESET ` + silence
 	} else {
 		s.undo = `ROLLBACK`
@@ -63,8 +64,9 @@ func pinnedMySQL(begin string) pinnedSQL {
 			ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)`,
 		counts: lastInsertID,
 	}
-	if begin != "" {
-		s.undo = `ROLLBACK`
+	s.undo = `ROLLBACK`
+	if begin == "" {
+		s.undo = `DO RELEASE_ALL_LOCKS()`
 	}
 	return s
 }

@@ -150,7 +150,7 @@ func (s *session) release(ctx context.Context, p *pinned, name any) error {
 		p.discard()
 		return errors.Join(errLost, err)
 	}
-	return p.back(ctx)
+	return p.restore(ctx)
 }
 
 func (s *session) ping(ctx context.Context) error { return s.board.db.PingContext(ctx) }

@@ -1,0 +1,88 @@
+package lockertest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/stock"
+)
+
+// killedHolder: the lock of a process that was killed is free within its term,
+// or at once where the server sees the connection close.
+func killedHolder(b *bench) error {
+	first, err := b.processes[0].hold(0, b.key, patience)
+	if err != nil {
+		return err
+	}
+	next := b.processes[1].ask(0, b.key, patience)
+	time.Sleep(b.TTL / 2) // a lease that was renewed at least once
+	killed := time.Now()
+	b.processes[0].kill()
+	if err := within(b.ctx, b.Grip+slack, next.heldC, "the next holder after a kill"); err != nil {
+		return err
+	}
+	b.result.KilledFree = milliseconds(next.at.Sub(killed))
+	if next.token <= first.token {
+		return fmt.Errorf("token %d came after %d", next.token, first.token)
+	}
+	if err := next.release(); err != nil {
+		return err
+	}
+	return b.restart(0)
+}
+
+// pausedHolder: a process that stands still past its lease loses the lock; the
+// next one draws; when the first goes on it is told, its write is refused, and
+// its release does not free the next one's lock.
+func pausedHolder(b *bench) error {
+	before, err := b.vault.issued(b.ctx)
+	if err != nil {
+		return err
+	}
+	first, err := b.processes[0].hold(0, b.key, patience)
+	if err != nil {
+		return err
+	}
+	if err := b.vault.write(b.ctx, first.token); err != nil {
+		return fmt.Errorf("the first holder's write: %w", err)
+	}
+	stopped := time.Now()
+	b.processes[0].stop()
+	defer b.processes[0].cont()
+	next := b.processes[1].ask(0, b.key, patience)
+	if err := within(b.ctx, b.Term+slack, next.heldC, "the next holder after a pause"); err != nil {
+		return err
+	}
+	b.result.PausedFree = milliseconds(next.at.Sub(stopped))
+	if err := b.vault.write(b.ctx, next.token); err != nil {
+		return fmt.Errorf("the next holder's write: %w", err)
+	}
+	b.processes[0].cont()
+	if err := within(b.ctx, slack, first.lostC, "the first holder is told"); err != nil {
+		return err
+	}
+	if err := b.vault.write(b.ctx, first.token); !errors.Is(err, stock.ErrStaleLock) {
+		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
+	}
+	if err := first.release(); err != nil {
+		return err
+	}
+	third := b.processes[2].ask(0, b.key, 0)
+	if err := within(b.ctx, 2*slack, third.doneC, "a try behind the second holder"); err != nil {
+		return fmt.Errorf("the first holder's release freed the second's lock: %w", err)
+	}
+	if third.done.Code != "contended" {
+		return fmt.Errorf("a try behind the second holder: wanted contended, got %q", third.done.Code)
+	}
+	if err := next.release(); err != nil {
+		return err
+	}
+	b.result.StaleRefused = true
+	return b.vault.audit(b.ctx, before+2)
+}
+
+// milliseconds rounds for a table.
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}

@@ -1,0 +1,108 @@
+package lockertest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// contenders ask for one key, from all processes and several instances
+	// of the lock in each.
+	contenders = 32
+	instances  = 3
+	// rounds is how often each has the lock.
+	rounds = 3
+	// patience is a wait limit that no healthy lock reaches.
+	patience = 30 * time.Second
+)
+
+// inside watches who is in, and with which token they came.
+type inside struct {
+	mu       sync.Mutex
+	count    int
+	last     int64
+	overlaps int
+	broken   error
+}
+
+func (i *inside) enter(token int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.count++
+	if i.count > 1 {
+		i.overlaps++
+		i.broken = fmt.Errorf("%d hold the lock at once", i.count)
+	}
+	if token <= i.last {
+		i.broken = fmt.Errorf("token %d came after %d", token, i.last)
+	}
+	i.last = max(i.last, token)
+}
+
+func (i *inside) leave() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.count--
+}
+
+// exclusion: of many contenders one is in at a time, each with a token above
+// all before it.
+func exclusion(b *bench) error {
+	var in inside
+	errs := make(chan error, contenders)
+	for n := range contenders {
+		p := b.processes[n%processes]
+		go func() {
+			for range rounds {
+				h, err := p.hold(n%instances, b.key, patience)
+				if err != nil {
+					errs <- err
+					return
+				}
+				in.enter(h.token)
+				time.Sleep(500 * time.Microsecond) // long enough to be met
+				in.leave()
+				if err := h.release(); err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range contenders {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	b.result.Contenders, b.result.Overlaps = contenders, in.overlaps
+	return in.broken
+}
+
+// tokenOutlives: the token grows from holder to holder, across the end of a
+// process and of every connection that it had.
+func tokenOutlives(b *bench) error {
+	last := int64(0)
+	for n := range 4 {
+		h, err := b.processes[n%processes].hold(0, b.key, patience)
+		if err != nil {
+			return err
+		}
+		if h.token <= last {
+			return fmt.Errorf("token %d came after %d", h.token, last)
+		}
+		last = h.token
+		if err := h.release(); err != nil {
+			return err
+		}
+		if n == 0 {
+			b.processes[0].kill()
+			if err := b.restart(0); err != nil {
+				return err
+			}
+		}
+	}
+	b.result.TokenGrows = true
+	return nil
+}

@@ -1,0 +1,125 @@
+package lockertest
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"drawsvc/internal/servertest"
+)
+
+// links are what lies between a lock and its servers, one for each.
+type links []*servertest.Proxy
+
+// linked returns the subject by way of links of its own, none for a lock
+// whose server is a file.
+func (s Subject) linked(tb testing.TB) (Subject, links) {
+	tb.Helper()
+	var all links
+	through := func(location string) string {
+		u, err := url.Parse(strings.ReplaceAll(location, ",", "-")) // several hosts are no URL to Go
+		if err != nil || u.Host == "" {
+			return location
+		}
+		_, hosts, _ := strings.Cut(location, "://")
+		hosts, _, _ = strings.Cut(hosts, "/")
+		hosts = hosts[strings.LastIndex(hosts, "@")+1:]
+		var others []string
+		for _, host := range strings.Split(hosts, ",") {
+			p := servertest.StartProxy(tb, host)
+			all = append(all, p)
+			others = append(others, p.Addr())
+		}
+		return strings.Replace(location, hosts, strings.Join(others, ","), 1)
+	}
+	s.Lock, s.Database = through(s.Lock), through(s.Database)
+	return s, all
+}
+
+func (l links) turns() (n int64) {
+	for _, p := range l {
+		n += p.Turns()
+	}
+	return n
+}
+
+// each does something to all links.
+func (l links) each(do func(*servertest.Proxy)) {
+	for _, p := range l {
+		do(p)
+	}
+}
+
+const (
+	// idleTime is how long waiters are watched before a release, wakeTime how
+	// long after the first of them was served.
+	idleTime = 300 * time.Millisecond
+	wakeTime = 40 * time.Millisecond
+	// pollsMin is how many questions a second make a waiter one that polls.
+	pollsMin = 10
+)
+
+// wakeUps measures what waiters do: how often they ask the lock service while
+// nothing happens, and how many of them a release wakes.
+func wakeUps(b *bench) error {
+	long := b.Subject
+	long.TTL = 20 * time.Second // so that no renewal is taken for a wake-up
+	var locks []*opened
+	var ways []links
+	for range waiters {
+		s, way := long.linked(b.tb)
+		l, err := b.openAs(s, patience)
+		if err != nil {
+			return err
+		}
+		locks, ways = append(locks, l), append(ways, way)
+		if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // connects
+			return err
+		}
+	}
+	if len(ways[0]) == 0 {
+		return nil // nothing to observe: its waiters are all in one process
+	}
+	count := func() (all []int64) {
+		for _, w := range ways {
+			all = append(all, w.turns())
+		}
+		return all
+	}
+	const runs = 3
+	asked, woken := int64(0), 0
+	for range runs {
+		var before []int64
+		_, err := queued(b, locks, func(served int) error {
+			if served < 0 {
+				idle := count()
+				time.Sleep(idleTime)
+				before = count()
+				for n := range before {
+					asked += before[n] - idle[n]
+				}
+				return nil
+			}
+			time.Sleep(wakeTime)
+			for n, now := range count() {
+				if n == served || now > before[n] {
+					woken++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	perSecond := float64(asked) / runs / waiters / idleTime.Seconds()
+	b.result.Wakes = perSecond < pollsMin
+	b.result.AsksPerSecond, b.result.Waiters = perSecond, waiters
+	b.result.WokenPerRelease = float64(woken) / runs
+	if b.result.Wakes && slices.Contains([]string{"zookeeper", "etcd", "postgres", "mysql"}, b.Kind) && b.result.WokenPerRelease > 2 {
+		return errHerd(b.result.WokenPerRelease)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package lockertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is another process, with locks of the same subject open.
+type process struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+
+	mu     sync.Mutex
+	out    *json.Encoder
+	next   int
+	holds  map[int]*held
+	exited chan struct{}
+}
+
+// startProcess starts this very test binary again, as a holder of locks.
+func startProcess(s Subject) (*process, error) {
+	spec, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(binary)
+	cmd.Env = append(os.Environ(), childVariable+"="+string(spec))
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd, stdin: stdin, out: json.NewEncoder(stdin), holds: map[int]*held{}, exited: make(chan struct{})}
+	go p.listen(stdout)
+	return p, nil
+}
+
+// listen hands reports on until the process ends.
+func (p *process) listen(stdout io.Reader) {
+	defer close(p.exited)
+	defer func() { _ = p.cmd.Wait() }() // how it ended is the suite's own doing
+	reports := json.NewDecoder(bufio.NewReader(stdout))
+	for {
+		var r report
+		if reports.Decode(&r) != nil {
+			return
+		}
+		p.mu.Lock()
+		h := p.holds[r.ID]
+		p.mu.Unlock()
+		h.hear(r)
+	}
+}
+
+func (p *process) tell(c command) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.out.Encode(c) // one that is dead is seen by exited
+}
+
+// kill ends the process at once.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// stop lets the process stand still, until cont.
+func (p *process) stop() { _ = p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+func (p *process) cont() { _ = p.cmd.Process.Signal(syscall.SIGCONT) }
+
+// held is a hold, or a wait for one, in another process.
+type held struct {
+	process *process
+	id      int
+	token   int64
+	at      time.Time // when it was held
+
+	heldC chan struct{}
+	lostC chan struct{}
+	doneC chan struct{}
+	lost  time.Time
+	done  report
+}
+
+func (h *held) hear(r report) {
+	switch r.What {
+	case "held":
+		h.token, h.at = r.Token, time.Unix(0, r.At)
+		close(h.heldC)
+	case "lost":
+		h.lost = time.Unix(0, r.At)
+		close(h.lostC)
+	case "done":
+		h.done = r
+		close(h.doneC)
+	}
+}
+
+// ask begins to hold key with one of the process's locks.
+func (p *process) ask(lock int, key string, wait time.Duration) *held {
+	p.mu.Lock()
+	p.next++
+	h := &held{process: p, id: p.next, heldC: make(chan struct{}), lostC: make(chan struct{}), doneC: make(chan struct{})}
+	p.holds[h.id] = h
+	p.mu.Unlock()
+	p.tell(command{ID: h.id, Do: "hold", Lock: lock, Key: key, Wait: wait})
+	return h
+}
+
+// hold waits until key is held. An error is a *refusedError.
+func (p *process) hold(lock int, key string, wait time.Duration) (*held, error) {
+	h := p.ask(lock, key, wait)
+	return h, h.await()
+}
+
+// await waits until it is held.
+func (h *held) await() error {
+	select {
+	case <-h.heldC:
+		return nil
+	case <-h.doneC:
+		return &refusedError{h.done}
+	case <-h.process.exited:
+		return fmt.Errorf("the process ended")
+	}
+}
+
+// release ends the hold and returns when WithLock has.
+func (h *held) release() error {
+	h.process.tell(command{ID: h.id, Do: "release"})
+	return h.end()
+}
+
+// cancel ends the caller's context and returns when WithLock has.
+func (h *held) cancel() error {
+	h.process.tell(command{ID: h.id, Do: "cancel"})
+	return h.end()
+}
+
+func (h *held) end() error {
+	select {
+	case <-h.doneC:
+	case <-h.process.exited:
+		return fmt.Errorf("the process ended")
+	}
+	if h.done.Code != "" {
+		return &refusedError{h.done}
+	}
+	return nil
+}
+
+// refusedError is an error of WithLock in another process.
+type refusedError struct{ report }
+
+func (e *refusedError) Error() string { return e.Code + ": " + e.Text }
+
+// within waits for c, no longer than limit.
+func within(ctx context.Context, limit time.Duration, c <-chan struct{}, what string) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return fmt.Errorf("%s: not within %v", what, limit)
+	}
+}

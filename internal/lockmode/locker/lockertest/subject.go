@@ -1,0 +1,155 @@
+package lockertest
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/servertest"
+)
+
+// Subject is one lock on one server. It goes to other processes as JSON.
+type Subject struct {
+	// Lock and Database are URLs as the flags take them; Database is empty
+	// for the locks that need none.
+	Lock, Database string
+	// Kind is the server that the lock lives on, such as "postgres".
+	Kind string
+	// Flaw, when not empty, is one of Flaws: the lock is broken on purpose.
+	Flaw string
+	// TTL is the lease to ask for, Term the longest that a holder which stands
+	// still may keep the lock: some servers round up.
+	TTL, Term time.Duration
+	// Grip is the longest that a dead holder may keep it: nothing where the
+	// server sees its connection close.
+	Grip time.Duration
+}
+
+// Name is the scheme and the server.
+func (s Subject) Name() string { return s.Scheme() + " on " + s.Kind + s.Flaw }
+
+// Scheme is the part of the lock's URL before the first slash.
+func (s Subject) Scheme() string {
+	scheme, _, _ := strings.Cut(s.Lock, "/")
+	return scheme
+}
+
+const (
+	ttl = 500 * time.Millisecond
+	// wholeSecond is what some servers make of it.
+	wholeSecond = time.Second
+	// slack is allowed on top of every bound, for a machine that is busy.
+	slack = time.Second
+)
+
+// Subjects returns every lock of the registry on every server that it can use,
+// the servers shared with other tests.
+func Subjects(tb testing.TB) []Subject {
+	return subjects(tb, func(kind string) string {
+		switch kind {
+		case "sqlite":
+			return "sqlite:" + filepath.Join(tb.TempDir(), "locks.db")
+		case "postgres":
+			return servertest.Postgres(tb)
+		case "mysql":
+			return servertest.MySQL(tb)
+		case "redis":
+			return servertest.Redis(tb)
+		case "zookeeper":
+			return servertest.ZooKeeper(tb)
+		case "etcd":
+			return servertest.Etcd(tb)
+		}
+		tb.Fatalf("lockertest: a new kind of server %q needs a throwaway one here", kind)
+		return ""
+	})
+}
+
+// subjects ranges over the registry; server returns the URL of one of a kind.
+func subjects(tb testing.TB, server func(kind string) string) []Subject {
+	tb.Helper()
+	var all []Subject
+	for _, scheme := range locker.Schemes() {
+		switch scheme {
+		case "table":
+			for _, kind := range []string{"sqlite", "postgres", "mysql"} {
+				all = append(all, Subject{Lock: "table:", Database: server(kind), Kind: kind, TTL: ttl, Term: ttl, Grip: ttl})
+			}
+		case "row", "session":
+			all = append(all,
+				Subject{Lock: scheme + ":", Database: server("postgres"), Kind: "postgres", TTL: ttl, Term: ttl},
+				Subject{Lock: scheme + ":", Database: server("mysql"), Kind: "mysql", TTL: ttl, Term: wholeSecond})
+		case "redis":
+			all = append(all,
+				Subject{Lock: server("redis"), Kind: "redis", TTL: ttl, Term: ttl, Grip: ttl},
+				Subject{Lock: majority(tb), Kind: "3 × redis", TTL: ttl, Term: ttl, Grip: ttl})
+		case "zookeeper":
+			all = append(all, Subject{Lock: server("zookeeper"), Kind: "zookeeper", TTL: ttl, Term: ttl, Grip: ttl})
+		case "etcd":
+			all = append(all, Subject{Lock: server("etcd"), Kind: "etcd", TTL: wholeSecond, Term: wholeSecond, Grip: wholeSecond})
+		default:
+			tb.Fatalf("lockertest: a new lock %q needs its server here", scheme)
+		}
+	}
+	for _, s := range all {
+		require.NoError(tb, migrate(tb.Context(), s.Database))
+	}
+	return all
+}
+
+// majority starts three independent Redis servers and returns a URL of all.
+func majority(tb testing.TB) string {
+	var hosts []string
+	for range 3 {
+		hosts = append(hosts, servertest.Start(tb, "redis").Addr())
+	}
+	return "redis://" + strings.Join(hosts, ",") + "/0"
+}
+
+// opened is a lock with what it needs to be closed.
+type opened struct {
+	locker.Lock
+	database database
+}
+
+// open opens the subject's lock, one instance among many, with a wait limit.
+func (s Subject) open(ctx context.Context, wait time.Duration) (*opened, error) {
+	db, err := openDatabase(ctx, s.Database)
+	if err != nil {
+		return nil, err
+	}
+	l, err := openLock(ctx, s, db, wait)
+	return &opened{l, db}, err
+}
+
+func openLock(ctx context.Context, s Subject, db locker.Database, wait time.Duration) (locker.Lock, error) {
+	o := locker.Options{TTL: s.TTL, Wait: wait, Log: verbose(), Database: db}
+	if s.Flaw != FlawNone {
+		return openFlawed(s.Lock, s.Flaw, o)
+	}
+	return locker.Open(ctx, s.Lock, o)
+}
+
+// Close closes the lock and the database below it.
+func (o *opened) Close() error {
+	err := o.Lock.Close()
+	if o.database != nil {
+		_ = o.database.Close()
+	}
+	return err
+}
+
+// verbose logs to the test's output when DRAWSVC_LOCKS_LOG is set.
+func verbose() *slog.Logger {
+	if os.Getenv("DRAWSVC_LOCKS_LOG") == "" {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

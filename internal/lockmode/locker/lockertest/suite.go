@@ -1,0 +1,160 @@
+package lockertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Check is one promise of the contract.
+type Check struct {
+	Name string
+	run  func(b *bench) error
+}
+
+// Checks are all promises that need no fault of the lock's server.
+func Checks() []Check {
+	return []Check{
+		{"one at a time", exclusion},
+		{"token outlives its holder", tokenOutlives},
+		{"killed holder", killedHolder},
+		{"paused holder", pausedHolder},
+		{"renewal", renewal},
+		{"try once", tryOnce},
+		{"wait limit", waitLimit},
+		{"cancelled wait", cancelledWait},
+		{"re-entrant by context", reentrant},
+		{"in-process queue", inProcessQueue},
+		{"order of service", orderOfService},
+		{"hand-over", handOver},
+		{"wake-ups", wakeUps},
+	}
+}
+
+// Run holds the subject to every check.
+func Run(t *testing.T, s Subject) {
+	b, err := newBench(t, s)
+	require.NoError(t, err)
+	for _, c := range Checks() {
+		t.Run(c.Name, func(t *testing.T) { require.NoError(t, b.check(t.Context(), c)) })
+	}
+	if measuring() {
+		t.Run("speed", func(t *testing.T) { require.NoError(t, speed(t, b)) })
+	}
+}
+
+// CaughtBy returns the names of the checks that the subject fails.
+func CaughtBy(t *testing.T, s Subject) []string {
+	b, err := newBench(t, s)
+	require.NoError(t, err)
+	var caught []string
+	for _, c := range Checks() {
+		if err := b.check(t.Context(), c); err != nil {
+			t.Logf("%s: %v", c.Name, err)
+			caught = append(caught, c.Name)
+		}
+	}
+	return caught
+}
+
+// processes is how many processes contend.
+const processes = 3
+
+// bench is where a subject is checked.
+type bench struct {
+	Subject
+	tb        testing.TB
+	ctx       context.Context // of the check that runs
+	key       string          // of the check that runs
+	processes [processes]*process
+	vault     *vault
+	result    *Result
+}
+
+// newBench starts the processes, which end with the test.
+func newBench(tb testing.TB, s Subject) (*bench, error) {
+	v, err := newVault(tb)
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{Subject: s, tb: tb, vault: v, result: newResult(tb, s)}
+	tb.Cleanup(func() {
+		for _, p := range b.processes {
+			if p != nil {
+				p.kill()
+			}
+		}
+	})
+	for i := range b.processes {
+		if b.processes[i], err = startProcess(s); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// checkMax is the longest that a check may take before it counts as hanging.
+const checkMax = 60 * time.Second
+
+func (b *bench) check(ctx context.Context, c Check) error {
+	ctx, cancel := context.WithTimeout(ctx, checkMax)
+	defer cancel()
+	b.ctx, b.key = ctx, c.Name
+	done := make(chan error, 1)
+	go func() { done <- c.run(b) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("it hangs: %w", ctx.Err())
+	}
+}
+
+// restart replaces a process that was killed.
+func (b *bench) restart(i int) (err error) {
+	b.processes[i], err = startProcess(b.Subject)
+	return err
+}
+
+// open opens a lock in this process, until the end of the test.
+func (b *bench) open(wait time.Duration) (*opened, error) { return b.openAs(b.Subject, wait) }
+
+func (b *bench) openAs(s Subject, wait time.Duration) (*opened, error) {
+	l, err := s.open(b.ctx, wait)
+	if err == nil {
+		b.tb.Cleanup(func() { _ = l.Close() })
+	}
+	return l, err
+}
+
+// openAll opens n locks with one wait limit.
+func (b *bench) openAll(n int, wait time.Duration) ([]*opened, error) {
+	locks := make([]*opened, n)
+	var errs []error
+	for i := range locks {
+		var err error
+		locks[i], err = b.open(wait)
+		errs = append(errs, err)
+	}
+	return locks, errors.Join(errs...)
+}
+
+// mustBeContended wants the error of a wait that was spent.
+func mustBeContended(err error) error {
+	if codeOf(err) != "contended" {
+		return fmt.Errorf("wanted contended, got %w", orNil(err))
+	}
+	return nil
+}
+
+// orNil gives "no error" words.
+func orNil(err error) error {
+	if err == nil {
+		return errors.New("no error")
+	}
+	return err
+}

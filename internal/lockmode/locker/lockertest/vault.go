@@ -1,0 +1,69 @@
+package lockertest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// vault is what locks protect: a pool in a store of its own, written by
+// whoever shows a token.
+type vault struct {
+	mu     sync.Mutex
+	store  *stock.Store
+	writes int
+}
+
+const (
+	vaultPool  = "vault"
+	vaultStock = 1_000_000
+)
+
+func newVault(tb testing.TB) (*vault, error) {
+	v := &vault{store: stocktest.Open(tb, "sqlite:"+filepath.Join(tb.TempDir(), "vault.db"), stock.Options{})}
+	stocktest.Pool(tb, v.store, vaultPool, vaultStock)
+	return v, nil
+}
+
+// write draws a unit under a token, as external mode does: stock.ErrStaleLock
+// says that a later token has written.
+func (v *vault) write(ctx context.Context, token int64) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	urn := draw.NewUrn(vaultPool)
+	tx, err := v.store.Begin(ctx, urn, stock.TxOptions{Fence: token, By: "lockertest"})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	issued := vaultStock - urn.Remaining()
+	v.writes++
+	return tx.Apply(ctx, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes)))
+}
+
+// audit fails when the pool issued other than the given number of units.
+func (v *vault) audit(ctx context.Context, issued int64) error {
+	a, err := v.store.Audit(ctx, vaultPool)
+	if err != nil {
+		return err
+	}
+	if !a.OK() || a.Prizes[0].Issued != issued || a.Prizes[0].Awards != issued {
+		return fmt.Errorf("%d units should be issued, the audit says %+v", issued, a)
+	}
+	return nil
+}
+
+// issued is the number of units that are out.
+func (v *vault) issued(ctx context.Context) (int64, error) {
+	a, err := v.store.Audit(ctx, vaultPool)
+	if err != nil {
+		return 0, err
+	}
+	return a.Prizes[0].Issued, nil
+}

@@ -1,0 +1,151 @@
+package lockertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// nothing is what a holder does that only wants to know whether it can be one.
+func nothing(context.Context, int64) error { return nil }
+
+// behind runs do while another process holds the lock.
+func behind(b *bench, do func() error) error {
+	h, err := b.processes[0].hold(0, b.key, patience)
+	if err != nil {
+		return err
+	}
+	err = do()
+	return errors.Join(err, h.release())
+}
+
+// best is the shortest of three, which a busy machine disturbs least.
+func best(measure func() (time.Duration, error)) (time.Duration, error) {
+	shortest := time.Duration(1 << 62)
+	for range 3 {
+		took, err := measure()
+		if err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, took)
+	}
+	return shortest, nil
+}
+
+// tryOnce: without a wait a taken lock is refused at once, and a free one is
+// had.
+func tryOnce(b *bench) error {
+	l, err := b.open(0)
+	if err != nil {
+		return err
+	}
+	if err := l.WithLock(b.ctx, b.key, nothing); err != nil {
+		return err
+	}
+	return behind(b, func() error {
+		took, err := best(func() (time.Duration, error) {
+			began := time.Now()
+			err := l.WithLock(b.ctx, b.key, nothing)
+			return time.Since(began), mustBeContended(err)
+		})
+		b.result.TryOnce = milliseconds(took)
+		if err == nil && took > 50*time.Millisecond {
+			err = fmt.Errorf("a try took %v", took)
+		}
+		return err
+	})
+}
+
+// waitLimit: a wait ends when its limit is reached, not 50 ms later.
+func waitLimit(b *bench) error {
+	const limit = 200 * time.Millisecond
+	l, err := b.open(limit)
+	if err != nil {
+		return err
+	}
+	if err := l.WithLock(b.ctx, b.key, nothing); err != nil { // connects
+		return err
+	}
+	return behind(b, func() error {
+		over, err := best(func() (time.Duration, error) {
+			began := time.Now()
+			err := mustBeContended(l.WithLock(b.ctx, b.key, nothing))
+			took := time.Since(began)
+			if err == nil && took < limit {
+				err = fmt.Errorf("a wait of %v ended after %v", limit, took)
+			}
+			return took - limit, err
+		})
+		b.result.WaitOver = milliseconds(over)
+		if err == nil && over > 50*time.Millisecond {
+			err = fmt.Errorf("a wait of %v took %v more", limit, over)
+		}
+		return err
+	})
+}
+
+// cancelledWait: a caller that gives up gets its own error soon, and nothing
+// of its wait stays behind: no place in a queue, no lock that nobody holds.
+// Some give up in the very moment in which the lock becomes free.
+func cancelledWait(b *bench) error {
+	waiter, err := b.open(patience)
+	if err != nil {
+		return err
+	}
+	for n := range 8 {
+		h, err := b.processes[0].hold(0, b.key, patience)
+		if err != nil {
+			return err
+		}
+		waits := 30*time.Millisecond + rand.N(10*time.Millisecond) //nolint:gosec // any moment will do
+		ctx, cancel := context.WithTimeout(b.ctx, waits)
+		done := make(chan error, 1)
+		began := time.Now()
+		go func() { done <- waiter.WithLock(ctx, b.key, nothing) }()
+		if n%2 == 0 {
+			err = givesUp(done, began, waits)
+			err = errors.Join(err, h.release())
+		} else {
+			time.Sleep(time.Until(began.Add(35 * time.Millisecond)))
+			err = h.release()
+			<-done // served or not, as it happens
+		}
+		cancel()
+		if err == nil {
+			err = isFree(b)
+		}
+		if err != nil {
+			return fmt.Errorf("round %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
+	err := <-done
+	if codeOf(err) != "canceled" {
+		return fmt.Errorf("wanted the context's error, got %w", orNil(err))
+	}
+	if late := time.Since(began) - waits; late > slack {
+		return fmt.Errorf("it gave up %v late", late)
+	}
+	return nil
+}
+
+// isFree says that a try of another process is served, now and, for what comes
+// late, a moment later.
+func isFree(b *bench) error {
+	for _, later := range []time.Duration{0, 20 * time.Millisecond} {
+		time.Sleep(later)
+		h, err := b.processes[2].hold(0, b.key, 0)
+		if err != nil {
+			return fmt.Errorf("the lock is free and was not had: %w", err)
+		}
+		if err := h.release(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
