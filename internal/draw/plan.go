@@ -49,7 +49,7 @@ func (b *Batch) plan(now time.Time) *Plan {
 		outcomes: make([]outcome, len(b.waiters)),
 	}
 	at := now.UTC().Truncate(time.Microsecond)
-	var named map[string]int // key → index of its first award-winning waiter
+	var named map[string]int // key → index of the first waiter that it gives awards
 	for i, w := range b.waiters {
 		o := &p.outcomes[i]
 		if !w.state.CompareAndSwap(waiting, planned) && w.state.Load() == withdrawn {
@@ -61,7 +61,7 @@ func (b *Batch) plan(now time.Time) *Plan {
 			continue
 		}
 		b.decide(p, o, w, at)
-		if w.Named && o.end > o.first {
+		if w.Named && (o.end > o.first || o.known != nil) {
 			if named == nil {
 				named = make(map[string]int, len(b.waiters))
 			}
@@ -169,7 +169,9 @@ func (p *Plan) answer(i int, w *waiter) (Draw, error) {
 	case o.err != nil:
 		return Draw{}, o.err
 	case o.known != nil:
-		return *o.known, nil
+		known := *o.known
+		known.Replayed = known.Replayed || o.repeats
+		return known, nil
 	}
 	return Draw{
 		ID:       w.DrawID,
