@@ -1,0 +1,245 @@
+package draw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ledger decides batches in memory, as a mode does on a database. before, when
+// set, runs ahead of each write and may stop, fail or break it.
+type ledger struct {
+	before func(*Plan) error
+	// goesOn has a batch followed by the next ones under one Issue.
+	goesOn bool
+
+	mu      sync.Mutex
+	pools   map[string]*Pool
+	draws   map[string]Draw // by pool, slash and draw
+	batches []int
+	looks   int
+}
+
+// What before may say: the plan is written and its answer lost; or somebody
+// else was there first. Any other error ends the batch.
+var (
+	errLostAnswer = errors.New("written, but not answered")
+	errTooLate    = errors.New("not written")
+)
+
+func newLedger(pools ...Pool) *ledger {
+	l := &ledger{pools: map[string]*Pool{}, draws: map[string]Draw{}}
+	for _, p := range pools {
+		p.State = StateOpen
+		p.Version = int64(len(p.Prizes))
+		l.pools[p.ID] = &p
+	}
+	return l
+}
+
+// poolOf is a pool whose prizes p0, p1 … hold the given stock.
+func poolOf(id string, stock ...int64) Pool {
+	p := Pool{ID: id, Name: id}
+	for i, n := range stock {
+		p.Prizes = append(p.Prizes, Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
+	}
+	return p
+}
+
+func (l *ledger) Issue(ctx context.Context, b *Batch) error {
+	b.SetMode("ledger")
+	for {
+		if err := l.decide(ctx, b); err != nil {
+			return err
+		}
+		if !l.goesOn || !b.Next() {
+			return nil
+		}
+	}
+}
+
+func (l *ledger) decide(ctx context.Context, b *Batch) error {
+	l.mu.Lock()
+	l.batches = append(l.batches, b.Draws())
+	l.mu.Unlock()
+	for {
+		if err := l.read(b.Urn); err != nil {
+			return err
+		}
+		plan, err := b.Plan(ctx, time.Now(), l.lookUp)
+		if err != nil {
+			return err
+		}
+		err = nil
+		if l.before != nil {
+			err = l.before(plan)
+		}
+		switch {
+		case errors.Is(err, errTooLate):
+			b.Undo(plan)
+		case err != nil && !errors.Is(err, errLostAnswer):
+			b.Undo(plan)
+			return err
+		case !l.write(plan):
+			b.Undo(plan)
+			b.KnownKey()
+		case err != nil:
+			b.Unsure(plan)
+		default:
+			b.Settle(plan)
+			return nil
+		}
+	}
+}
+
+func (l *ledger) read(u *Urn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pool := l.pools[u.PoolID]
+	if pool == nil {
+		return Errorf(CodePoolNotFound, "there is no pool %q", u.PoolID)
+	}
+	for _, p := range pool.Prizes {
+		u.Put(p)
+	}
+	u.State, u.Version = pool.State, pool.Version
+	return nil
+}
+
+func (l *ledger) lookUp(_ context.Context, poolID string, ids []string) (map[string]Draw, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks++
+	known := map[string]Draw{}
+	for _, id := range ids {
+		if d, ok := l.draws[poolID+"/"+id]; ok {
+			known[id] = d
+		}
+	}
+	return known, nil
+}
+
+// write is false when the log holds one of the plan's draws.
+func (l *ledger) write(p *Plan) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range p.Awards {
+		if _, known := l.draws[p.PoolID+"/"+a.DrawID]; known {
+			return false
+		}
+	}
+	pool := l.pools[p.PoolID]
+	if pool.Version != p.From {
+		panic("the ledger is written by one queue at a time")
+	}
+	for _, a := range p.Awards {
+		d := l.draws[p.PoolID+"/"+a.DrawID]
+		d.ID, d.PoolID, d.UserID = a.DrawID, p.PoolID, a.UserID
+		d.Awards = append(d.Awards, a)
+		l.draws[p.PoolID+"/"+a.DrawID] = d
+	}
+	pool.Version += int64(len(p.Awards))
+	for _, c := range p.Changes {
+		for i := range pool.Prizes {
+			if pool.Prizes[i].ID == c.PrizeID {
+				pool.Prizes[i].Issued += c.Issued
+			}
+		}
+	}
+	return true
+}
+
+func (l *ledger) set(poolID string, change func(*Pool)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.pools[poolID])
+}
+
+// issued is the number of units that the pool gave out, by the log.
+func (l *ledger) issued(poolID string) (units int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.draws {
+		if d.PoolID == poolID {
+			units += len(d.Awards)
+		}
+	}
+	return units
+}
+
+// tally is an Observer that adds up.
+type tally struct {
+	mu       sync.Mutex
+	gathered []int
+	answered map[string]int
+}
+
+func (y *tally) Gathered(draws int, waited time.Duration) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if waited < 0 {
+		panic("waited for less than nothing")
+	}
+	y.gathered = append(y.gathered, draws)
+}
+
+func (y *tally) Answered(mode, outcome string, draws int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if y.answered == nil {
+		y.answered = map[string]int{}
+	}
+	y.answered[mode+" "+outcome] += draws
+}
+
+// patience bounds every wait of a test; none of them is ever waited out.
+const patience = 30 * time.Second
+
+// newTestBatcher drains the batcher with the test, so that nothing is left.
+func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *tally) {
+	if limits.BatchMax == 0 {
+		limits.BatchMax = 512
+	}
+	if limits.QueueMax == 0 {
+		limits.QueueMax = 4096
+	}
+	if limits.Timeout == 0 {
+		limits.Timeout = patience
+	}
+	seen := &tally{}
+	b := NewBatcher(issuer, seen, limits)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, b.Drain(ctx))
+	})
+	return b, seen
+}
+
+// named is a request of one unit under a key of the caller's.
+func named(id string) Request {
+	return Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: 1}
+}
+
+// code fails the test unless err has the code.
+func code(t *testing.T, want Code, err error) {
+	t.Helper()
+	require.Equal(t, want, CodeOf(err), "%v", err)
+}
+
+// receive takes from a channel, or fails when nothing comes.
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		require.FailNow(t, "nothing came")
+		panic("unreachable")
+	}
+}
