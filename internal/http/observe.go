@@ -96,8 +96,8 @@ func (s *Server) logRequest(c *gin.Context, o *observed, taken time.Duration) {
 	switch {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
-	case status > nethttp.StatusInternalServerError:
-		level = slog.LevelWarn
+	case status > nethttp.StatusInternalServerError && o.route != drawPath:
+		level = slog.LevelWarn // a draw's is in the log once for its batch, and counted
 	}
 	ctx := c.Request.Context()
 	if !s.Log.Enabled(ctx, level) {

@@ -11,8 +11,9 @@ import (
 // Audit reads a pool's rows in one snapshot and reports every rule that they
 // break. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
-	a := draw.Audit{PoolID: poolID}
+	var a draw.Audit
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx) error {
+		a = draw.Audit{PoolID: poolID}
 		if err := s.auditPrizes(ctx, tx, &a); err != nil {
 			return err
 		}

@@ -57,6 +57,12 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// The reasons to look for another server.
+const (
+	reasonReadOnly = "read-only"
+	reasonNotReady = "not-ready"
+)
+
 // The refusals of the guarded write itself.
 var (
 	// ErrConflict: the pool is no longer at the version that was planned from.

@@ -12,8 +12,9 @@ import (
 // Draw returns a draw that the pool's log holds. Errors: CodePoolNotFound,
 // CodeDrawNotFound, and those of the store.
 func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
-	found := map[string]draw.Draw{}
+	var found map[string]draw.Draw
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx) error {
+		found = map[string]draw.Draw{}
 		awards, err := selectAll(ctx, tx, s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal"), scanAward)
 		for _, a := range awards {
 			collect(found, poolID, a)

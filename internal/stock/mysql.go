@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,17 +34,14 @@ func mysqlDialect() *dialect {
 }
 
 func openMySQL(_ context.Context, s *Store, rawURL string) error {
-	u, err := parseURL(rawURL)
+	u, hosts, err := parseURL(rawURL, "3306")
 	if err != nil {
 		return err
 	}
 	config := mysql.NewConfig()
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
-	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
-	if u.Port() == "" {
-		config.Addr += ":3306"
-	}
+	config.Net, config.Addr, config.DBName = "tcp", hosts[0], strings.TrimPrefix(u.Path, "/")
 	config.ParseTime, config.Loc = true, time.UTC
 	// One round trip for each statement; the server's character set is one
 	// in which the driver's quoting is safe.
@@ -57,11 +53,8 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
 	open := func(connections int, silence time.Duration) *sql.DB {
-		c := config.Clone()
-		// COMMIT and ROLLBACK have no context: this bounds them.
-		c.ReadTimeout = silence
-		connector, _ := mysql.NewConnector(c) // was checked above
-		db := sql.OpenDB(&mysqlSessions{connector, s.options.LockWait})
+		// COMMIT and ROLLBACK have no context: the longest silence bounds them.
+		db := sql.OpenDB(newMySQLSessions(config, hosts, silence, s.options.LockWait))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(5 * time.Minute)
@@ -74,36 +67,13 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	s.lock = open(connectionsMax, adminSilence)
 	s.tries = &sqlTries{write: draws, read: draws, dialect: s.dialect, words: mysqlWords()}
 	s.connections = databaseConnections(draws)
-	return nil
-}
-
-// mysqlSessions gives every connection the settings that draws rely on. They
-// are statements, because the names of the variables differ between MySQL and
-// MariaDB.
-type mysqlSessions struct {
-	driver.Connector
-	lockWait time.Duration
-}
-
-// Connect implements driver.Connector.
-func (c *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wait := max(1, int(c.lockWait.Round(time.Second).Seconds()))
-	for _, s := range []string{
-		// The default, REPEATABLE READ, shows an old snapshot to SELECT and
-		// the latest rows to UPDATE.
-		`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
-		fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d`, wait, statementSeconds),
-		`SET SESSION time_zone = '+00:00', sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')`,
-	} {
-		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, s, nil); err != nil {
-			return nil, errors.Join(err, conn.Close())
+	s.leave = func() {
+		for _, db := range []*sql.DB{draws, s.write, s.lock} {
+			db.SetMaxIdleConns(0) // closes them
+			db.SetMaxIdleConns(connectionsMax)
 		}
 	}
-	return conn, nil
+	return nil
 }
 
 // adminSilence is the longest silence of the server that an audit of a long log,
@@ -132,11 +102,11 @@ func classifyMySQL(err error) *Error {
 	case 1062, 1586:
 		return knownKey(err)
 	case 1290, 1792, 1836: // read-only, so another node is to be written
-		return unavailable("read-only", err, true)
+		return unavailable(reasonReadOnly, err, true)
 	case 1040, 1203, 1226: // too many connections
 		return unavailable("connections", err, true)
 	case 1047: // a node that is not part of its cluster
-		return unavailable("unavailable", err, true)
+		return unavailable(reasonNotReady, err, true)
 	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927: // shutting down, link lost, killed
 		return unavailable("unavailable", err, false)
 	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory

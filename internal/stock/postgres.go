@@ -5,17 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-
-	"drawsvc/internal/draw"
 )
 
 func postgresDialect() *dialect {
@@ -36,12 +36,12 @@ func postgresDialect() *dialect {
 }
 
 func openPostgres(ctx context.Context, s *Store, rawURL string) error {
-	if _, err := parseURL(rawURL); err != nil {
-		return err
-	}
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
+		return errURL() // the text of err would show the password
+	}
+	if severalHosts(config.ConnConfig) && config.ConnConfig.ValidateConnect == nil {
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
 	}
 	if !strings.Contains(rawURL, "pool_max_conns=") {
 		config.MaxConns = connectionsMax
@@ -74,7 +74,16 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		stat := pools[0].Stat()
 		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
 	}
+	s.leave = func() {
+		for _, pool := range pools {
+			pool.Reset()
+		}
+	}
 	return nil
+}
+
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 const (
@@ -121,7 +130,7 @@ func classifyPostgres(err error) *Error {
 	case "23505":
 		return knownKey(err)
 	case "25006":
-		return unavailable("read-only", err, undone)
+		return unavailable(reasonReadOnly, err, undone)
 	}
 	switch e.Code[:2] {
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system

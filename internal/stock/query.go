@@ -12,24 +12,35 @@ import (
 )
 
 const (
-	// changeTries and changeWait bound the repeats of an admin's change that
-	// met a draw or another change.
-	changeTries = 8
-	changeWait  = 10 * time.Millisecond
+	// repeatMax and repeatWait bound the repeats of a transaction that met a
+	// draw, another change, or a connection that was dead already.
+	repeatMax  = 8
+	deadMax    = 2
+	repeatWait = 10 * time.Millisecond
 )
 
 // change runs fn in a transaction and commits it; what others were first at is
 // run again in a new one. Its errors are *draw.Error.
 func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
-	for try := 1; ; try++ {
-		err := s.once(ctx, fn)
-		if ClassOf(err) != ClassConflict || try == changeTries {
+	return repeated(ctx, func() error { return s.once(ctx, fn) })
+}
+
+// repeated calls try again as long as it says that nothing was written and
+// that another try may fare better.
+func repeated(ctx context.Context, try func() error) error {
+	for n, dead := 1, 0; ; n++ {
+		err := try()
+		class := ClassOf(err)
+		if class == ClassUnavailable {
+			dead++
+		}
+		if class != ClassConflict && class != ClassUnavailable || n == repeatMax || dead > deadMax {
 			return public(err)
 		}
 		select {
 		case <-ctx.Done():
 			return public(err)
-		case <-time.After(rand.N(changeWait << try)):
+		case <-time.After(rand.N(repeatWait << n)):
 		}
 	}
 }
@@ -52,15 +63,17 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	return nil
 }
 
-// snapshot runs fn in a transaction that reads one state of the database. Its
-// errors are *draw.Error.
+// snapshot runs fn in a transaction that reads one state of the database. fn
+// may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
-	if err != nil {
-		return public(classify(err, s.dialect.classify))
-	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
-	return public(classify(fn(tx), s.dialect.classify))
+	return repeated(ctx, func() error {
+		tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
+		if err != nil {
+			return classify(err, s.dialect.classify)
+		}
+		defer func() { _ = tx.Rollback() }() // nothing was written
+		return classify(fn(tx), s.dialect.classify)
+	})
 }
 
 func (s *Store) isDuplicate(err error) bool {

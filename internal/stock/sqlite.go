@@ -133,7 +133,7 @@ func classifySQLite(err error) *Error {
 	case sqlite3.SQLITE_IOERR:
 		return unavailable("io", err, false)
 	case sqlite3.SQLITE_READONLY:
-		return unavailable("read-only", err, true)
+		return unavailable(reasonReadOnly, err, true)
 	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM:
 		return unavailable("unavailable", err, false)
 	}

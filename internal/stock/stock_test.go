@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"testing"
+	"time"
 
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -15,3 +16,8 @@ func TestContract(t *testing.T) {
 		})
 	}
 }
+
+const (
+	waitMax = 10 * time.Second
+	tick    = 50 * time.Millisecond
+)

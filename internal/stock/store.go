@@ -3,7 +3,9 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
+	"net"
 	"net/url"
 	"strings"
 	"time"
@@ -45,7 +47,10 @@ type Store struct {
 	tries tries
 	// connections counts those that draws use.
 	connections func() (open, inUse, most int)
-	closers     []func() error
+	// leave, when set, closes the connections to a server that can no longer be
+	// written, so that the next ones are made to another.
+	leave   func()
+	closers []func() error
 }
 
 // tries begins the tries of a batch in the way of its database.
@@ -135,21 +140,71 @@ func databaseConnections(db *sql.DB) func() (open, inUse, most int) {
 func (s *Store) Begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
 	tx, err := s.tries.begin(ctx, urn, o)
 	if err == nil {
-		return tx, nil
+		return &watchedTx{Tx: tx, store: s}, nil
 	}
 	err = classify(err, s.dialect.classify)
 	if ClassOf(err) == ClassUnavailable {
 		urn.Reset() // it may be another server, with another history, that answers next
 	}
+	s.lookElsewhere(err)
 	return nil, err
 }
 
-// parseURL reads a database URL of the form SCHEME://….
-func parseURL(rawURL string) (*url.URL, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Host == "" {
-		// the text of err would show the password
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
+// watchedTx notices at the write that the server can no longer be written.
+type watchedTx struct {
+	Tx
+	store  *Store
+	failed error
+}
+
+// Apply implements Tx.
+func (tx *watchedTx) Apply(ctx context.Context, p *draw.Plan) error {
+	tx.failed = tx.Tx.Apply(ctx, p)
+	return tx.failed
+}
+
+// Rollback implements Tx.
+func (tx *watchedTx) Rollback() {
+	tx.Tx.Rollback()
+	tx.store.lookElsewhere(tx.failed) // now that the connection is given back
+	tx.failed = nil
+}
+
+// lookElsewhere leaves a server that says that another is to be written.
+func (s *Store) lookElsewhere(err error) {
+	if e, ok := errors.AsType[*Error](err); ok && s.leave != nil && (e.Reason == reasonReadOnly || e.Reason == reasonNotReady) {
+		s.leave()
 	}
-	return u, nil
+}
+
+// parseURL reads a database URL of the form SCHEME://USER:PASS@HOST:PORT,…/DB
+// and its hosts, of which there may be several.
+func parseURL(rawURL, port string) (*url.URL, []string, error) {
+	scheme, rest, _ := strings.Cut(rawURL, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority := rest[:end]
+	at := strings.LastIndex(authority, "@") + 1
+	// url.Parse knows one host only. The text of its error would show the
+	// password.
+	u, err := url.Parse(scheme + "://" + authority[:at] + "host" + rest[end:])
+	if err != nil {
+		return nil, nil, errURL()
+	}
+	hosts := strings.Split(authority[at:], ",")
+	for i, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			hosts[i] = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		if name, _, err := net.SplitHostPort(hosts[i]); err != nil || name == "" {
+			return nil, nil, errURL()
+		}
+	}
+	return u, hosts, nil
+}
+
+func errURL() error {
+	return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be read")
 }

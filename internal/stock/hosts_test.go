@@ -1,0 +1,67 @@
+package stock_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestSeveralHosts: of several hosts the first that can be written is used,
+// and it is left when it turns read-only.
+func TestSeveralHosts(t *testing.T) {
+	for dialect, c := range map[string]struct{ user, readOnly []string }{
+		"postgres": {
+			[]string{`CREATE ROLE app LOGIN SUPERUSER PASSWORD 'app-password'`},
+			[]string{
+				`ALTER ROLE app SET default_transaction_read_only = on`,
+				// sessions that are open keep their setting
+				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'`,
+			},
+		},
+		"mysql": {
+			[]string{`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON *.* TO app`},
+			[]string{`SET GLOBAL read_only = on`}, // refuses all but administrators
+		},
+	} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			down := servertest.StartProxy(t, "127.0.0.1:9")
+			down.Cut()
+			first := servertest.Start(t, dialect)
+			second := servertest.Start(t, dialect)
+			stores := map[*servertest.Server]*stock.Store{}
+			for server, stocked := range map[*servertest.Server]int64{first: 10, second: 20} {
+				stores[server] = stocktest.Open(t, server.URL(), stock.Options{})
+				stocktest.Pool(t, stores[server], "p", stocked)
+				execAll(t, stores[server], c.user)
+			}
+			u, err := url.Parse(first.URL())
+			require.NoError(t, err)
+			u.User = url.UserPassword("app", "app-password")
+			several := strings.Replace(u.String(), first.Addr(), down.Addr()+","+first.Addr()+","+second.Addr(), 1)
+
+			s := stocktest.Open(t, several, stock.Options{})
+			require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d1")))
+			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
+			execAll(t, stores[first], c.readOnly)
+			require.Eventually(t, func() bool {
+				return stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d2")) == nil
+			}, waitMax, tick)
+			require.Equal(t, int64(20), stocktest.NoViolations(t, s, "p").Prizes[0].Stocked, "now the other")
+		})
+	}
+}
+
+func execAll(t *testing.T, s *stock.Store, statements []string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := s.LockDB().ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+}
