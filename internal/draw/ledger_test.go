@@ -213,12 +213,16 @@ func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *tall
 	}
 	seen := &tally{}
 	b := NewBatcher(issuer, seen, limits)
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		require.NoError(t, b.Drain(ctx))
-	})
+	t.Cleanup(func() { drain(t, b) })
 	return b, seen
+}
+
+// drain waits for the batcher's workers.
+func drain(t *testing.T, b *Batcher) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(t, b.Drain(ctx))
 }
 
 // named is a request of one unit under a key of the caller's.

@@ -1,0 +1,247 @@
+package draw
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answer is what a Draw returned.
+type answer struct {
+	draw Draw
+	err  error
+}
+
+// ask draws in the background.
+func ask(ctx context.Context, b *Batcher, r Request) <-chan answer {
+	to := make(chan answer, 1)
+	go func() {
+		d, err := b.Draw(ctx, r)
+		to <- answer{d, err}
+	}()
+	return to
+}
+
+// door stops the writer of the first plan until it is opened.
+type door struct {
+	passed  atomic.Bool
+	arrived chan *Plan
+	open    chan struct{}
+}
+
+func newDoor() *door { return &door{arrived: make(chan *Plan, 1), open: make(chan struct{})} }
+
+func (d *door) before(p *Plan) error {
+	if !d.passed.Swap(true) {
+		d.arrived <- p
+		<-d.open
+	}
+	return nil
+}
+
+// waitingOn waits until n draws wait on the pool.
+func waitingOn(t *testing.T, b *Batcher, poolID string, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		b.mu.RLock()
+		defer b.mu.RUnlock()
+		q := b.queues[poolID]
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return len(q.waiting) == n
+	}, patience, time.Millisecond)
+}
+
+// TestBatcherSellsOutExactly: 64 callers ask for twice what is there.
+func TestBatcherSellsOutExactly(t *testing.T) {
+	for _, limits := range []Limits{{}, {BatchMax: 1}, {BatchMax: 7}} {
+		l := newLedger(poolOf("p", 400, 99, 1))
+		b, seen := newTestBatcher(t, l, limits)
+		var group sync.WaitGroup
+		codes := make(chan Code, 1000)
+		for i := range 64 {
+			group.Go(func() {
+				for n := i; n < 1000; n += 64 {
+					_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: fmt.Sprint(n), Named: n%2 == 0, Count: 1})
+					codes <- CodeOf(err)
+				}
+			})
+		}
+		group.Wait()
+		close(codes)
+		count := map[Code]int{}
+		for c := range codes {
+			count[c]++
+		}
+		require.Equal(t, map[Code]int{"": 500, CodeSoldOut: 500}, count)
+		require.Equal(t, 500, l.issued("p"))
+		drain(t, b) // what is counted is counted behind the answers
+		require.Equal(t, 500, seen.answered["ledger won"])
+		require.Equal(t, 500, seen.answered["ledger sold-out"])
+		for _, n := range append(l.batches, seen.gathered...) {
+			require.LessOrEqual(t, n, b.limits.BatchMax)
+			require.Positive(t, n)
+		}
+	}
+}
+
+// TestBatcherGathers: what waits while a batch is written is the next batch,
+// as far as the limits go, in order of arrival.
+func TestBatcherGathers(t *testing.T) {
+	for _, goesOn := range []bool{false, true} {
+		l, stop := newLedger(poolOf("p", 1_000_000)), newDoor()
+		l.before, l.goesOn = stop.before, goesOn
+		b, seen := newTestBatcher(t, l, Limits{BatchMax: 100})
+		answers := []<-chan answer{ask(t.Context(), b, named("first"))}
+		receive(t, stop.arrived)
+		for i := range 90 {
+			answers = append(answers, ask(t.Context(), b, wanting(named(fmt.Sprint("big", i)), CountMax)))
+		}
+		waitingOn(t, b, "p", 90)
+		for i := range 30 {
+			answers = append(answers, ask(t.Context(), b, named(fmt.Sprint("small", i))))
+			waitingOn(t, b, "p", 91+i)
+		}
+		close(stop.open)
+		for _, a := range answers {
+			require.NoError(t, receive(t, a).err)
+		}
+		drain(t, b)
+		// 82 draws of 100 units reach the bound on units, then 100 the one on draws
+		require.Equal(t, []int{1, 82, 38}, l.batches)
+		require.Equal(t, l.batches, seen.gathered)
+		last := l.draws["p/small0"].Awards[0].Version
+		for i := 1; i < 30; i++ {
+			version := l.draws[fmt.Sprint("p/small", i)].Awards[0].Version
+			require.Equal(t, last+1, version, "in order of arrival")
+			last = version
+		}
+	}
+}
+
+// TestBatcherOverload: a full queue refuses at once, and only what is too much.
+func TestBatcherOverload(t *testing.T) {
+	l, stop := newLedger(poolOf("p", 100), poolOf("q", 1)), newDoor()
+	l.before = stop.before
+	b, _ := newTestBatcher(t, l, Limits{QueueMax: 3})
+	first := ask(t.Context(), b, named("first"))
+	receive(t, stop.arrived)
+	all := make(chan answer, 10)
+	for i := range 10 {
+		go func() {
+			d, err := b.Draw(t.Context(), named(fmt.Sprint(i)))
+			all <- answer{d, err}
+		}()
+	}
+	for range 7 {
+		code(t, CodeOverloaded, receive(t, all).err)
+	}
+	other := named("x")
+	other.PoolID = "q"
+	require.NoError(t, receive(t, ask(t.Context(), b, other)).err, "other pools are served")
+	close(stop.open)
+	for range 3 {
+		require.NoError(t, receive(t, all).err)
+	}
+	require.NoError(t, receive(t, first).err)
+	require.Equal(t, 4, l.issued("p"))
+}
+
+// TestBatcherGivesUp: a caller that goes while its draw waits has not drawn;
+// one that goes while it is being written asks again and is told.
+func TestBatcherGivesUp(t *testing.T) {
+	for name, limits := range map[string]Limits{"caller gone": {}, "time-out": {Timeout: 50 * time.Millisecond}} {
+		t.Run(name, func(t *testing.T) {
+			l, stop := newLedger(poolOf("p", 100)), newDoor()
+			l.before = stop.before
+			b, seen := newTestBatcher(t, l, limits)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			under := ask(ctx, b, named("under way"))
+			receive(t, stop.arrived)
+			if limits.Timeout == 0 {
+				leave()
+			}
+			code(t, CodeOutcomeUnknown, receive(t, under).err)
+			// one that has left already waits not at all
+			code(t, CodeContended, receive(t, ask(ctx, b, named("waits"))).err)
+			close(stop.open)
+			// The next batch begins after the first one was answered.
+			d, err := b.Draw(t.Context(), named("under way"))
+			for CodeOf(err) == CodeContended || CodeOf(err) == CodeOutcomeUnknown {
+				d, err = b.Draw(t.Context(), named("under way"))
+			}
+			require.NoError(t, err)
+			require.True(t, d.Replayed)
+			require.Equal(t, 1, l.issued("p"), "the draw that waited was not made")
+			drain(t, b)
+			require.Zero(t, seen.answered["ledger contended"], "withdrawn draws have no answer of a mode")
+		})
+	}
+}
+
+// TestBatcherMemoryOfSoldOut: it refuses names that the service made, for a
+// second, until it is told to forget; keys of callers are always looked at.
+func TestBatcherMemoryOfSoldOut(t *testing.T) {
+	l := newLedger(poolOf("p", 2))
+	b, seen := newTestBatcher(t, l, Limits{})
+	draw := func(id string, isNamed bool, count int) error {
+		_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: id, Named: isNamed, Count: count})
+		return err
+	}
+	require.NoError(t, draw("kept", true, 1))
+	code(t, CodeSoldOut, draw("a", false, 2))
+	asked := len(l.batches)
+	b.queues["p"].soldOut.Load().seen = time.Now() // however slow this machine is
+	code(t, CodeSoldOut, draw("b", false, 2))
+	require.Len(t, l.batches, asked, "answered from memory")
+	require.NoError(t, draw("kept", true, 1), "a known key")
+	code(t, CodeSoldOut, draw("c", true, 2))
+	require.NoError(t, draw("d", false, 1), "there is one unit")
+	code(t, CodeSoldOut, draw("e", false, 1))
+
+	l.set("p", func(p *Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
+	b.queues["p"].soldOut.Load().seen = time.Now()
+	code(t, CodeSoldOut, draw("f", false, 1))
+	b.Forget("p")
+	b.Forget("absent")
+	require.NoError(t, draw("g", false, 1), "a restock by this process is seen at once")
+
+	code(t, CodeSoldOut, draw("h", false, 1))
+	l.set("p", func(p *Pool) { p.Prizes[0].Stocked, p.Version = 4, p.Version+1 })
+	b.queues["p"].soldOut.Load().seen = time.Now().Add(-soldOutFor)
+	require.NoError(t, draw("i", false, 1), "one by another process after a second")
+	drain(t, b)
+	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
+}
+
+// TestBatcherForgetsWhatItReadBefore: what was read before a restock is not
+// remembered after it.
+func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
+	for moved, restock := range map[bool]func(*Batcher){
+		true:  func(b *Batcher) { b.Forget("p") },
+		false: func(b *Batcher) {},
+	} {
+		l, stop := newLedger(poolOf("p", 3)), newDoor()
+		l.before = stop.before
+		b, _ := newTestBatcher(t, l, Limits{})
+		first := ask(t.Context(), b, named("first"))
+		receive(t, stop.arrived)
+		l.before = func(*Plan) error { restock(b); return nil }
+		answers := []<-chan answer{ask(t.Context(), b, named("second"))}
+		waitingOn(t, b, "p", 1)
+		answers = append(answers, ask(t.Context(), b, wanting(named("many"), 9)))
+		waitingOn(t, b, "p", 2)
+		close(stop.open)
+		require.NoError(t, receive(t, first).err)
+		require.NoError(t, receive(t, answers[0]).err)
+		code(t, CodeSoldOut, receive(t, answers[1]).err)
+		drain(t, b)
+		require.Equal(t, moved, b.queues["p"].soldOut.Load() == nil)
+	}
+}

@@ -1,0 +1,78 @@
+package draw
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBatcherBadApple: a draw that makes its batch fail or panic fails alone;
+// the others are served, and nobody hangs.
+func TestBatcherBadApple(t *testing.T) {
+	for name, spoil := range map[string]func() error{
+		"error":          func() error { return errors.New("nobody expected this") },
+		"coded error":    func() error { return Errorf(CodeInternal, "the database refused") },
+		"panic":          func() error { panic("a defect") },
+		"runtime panic":  func() error { var none *Plan; return none.urn.random.source.UnreadByte() },
+		"nil from panic": func() error { panic(error(nil)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, stop := newLedger(poolOf("p", 100)), newDoor()
+			l.before = func(p *Plan) error {
+				if err := stop.before(p); err != nil {
+					return err
+				}
+				for _, a := range p.Awards {
+					if a.DrawID == "bad" {
+						return spoil()
+					}
+				}
+				return nil
+			}
+			b, _ := newTestBatcher(t, l, Limits{})
+			answers := map[string]<-chan answer{"first": ask(t.Context(), b, named("first"))}
+			receive(t, stop.arrived)
+			for _, id := range []string{"a", "bad", "b", "c"} {
+				answers[id] = ask(t.Context(), b, named(id))
+			}
+			waitingOn(t, b, "p", 4)
+			close(stop.open)
+			for id, from := range answers {
+				a := receive(t, from)
+				if id == "bad" {
+					code(t, CodeInternal, a.err)
+				} else {
+					require.NoError(t, a.err, id)
+					require.Equal(t, id, a.draw.ID)
+				}
+			}
+			require.Equal(t, 4, l.issued("p"))
+			_, err := b.Draw(t.Context(), named("later"))
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestBatcherFailsTogether: what says nothing about one draw is told to all.
+func TestBatcherFailsTogether(t *testing.T) {
+	l, stop := newLedger(poolOf("p", 100)), newDoor()
+	l.before = func(p *Plan) error {
+		if p.Awards[0].DrawID == "first" {
+			return stop.before(p)
+		}
+		return Errorf(CodeStoreUnavailable, "down")
+	}
+	b, seen := newTestBatcher(t, l, Limits{})
+	first := ask(t.Context(), b, named("first"))
+	receive(t, stop.arrived)
+	x, y := ask(t.Context(), b, named("x")), ask(t.Context(), b, named("y"))
+	waitingOn(t, b, "p", 2)
+	close(stop.open)
+	require.NoError(t, receive(t, first).err)
+	code(t, CodeStoreUnavailable, receive(t, x).err)
+	code(t, CodeStoreUnavailable, receive(t, y).err)
+	drain(t, b)
+	require.Equal(t, []int{1, 2}, l.batches)
+	require.Equal(t, 2, seen.answered["ledger store-unavailable"])
+}

@@ -1,0 +1,185 @@
+package draw
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDrainFinishesWhatIsUnderWay: from the first moment of a drain new draws
+// are refused, and those that came before have their answers at its end.
+func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
+	l, stop := newLedger(poolOf("p", 100)), newDoor()
+	l.before = stop.before
+	b, _ := newTestBatcher(t, l, Limits{})
+	first := ask(t.Context(), b, named("first"))
+	receive(t, stop.arrived)
+	second := ask(t.Context(), b, named("second"))
+	waitingOn(t, b, "p", 1)
+
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	require.ErrorIs(t, b.Drain(gone), context.Canceled, "bounded by its context")
+	drained := make(chan error, 1)
+	go func() { drained <- b.Drain(t.Context()) }()
+	_, err := b.Draw(t.Context(), named("late"))
+	code(t, CodeDraining, err)
+	other := named("late")
+	other.PoolID = "q"
+	_, err = b.Draw(t.Context(), other)
+	code(t, CodeDraining, err)
+	select {
+	case <-drained:
+		require.FailNow(t, "drained while a draw is under way")
+	default:
+	}
+	close(stop.open)
+	require.NoError(t, receive(t, drained))
+	require.NoError(t, receive(t, first).err)
+	require.NoError(t, receive(t, second).err)
+	require.Equal(t, 2, l.issued("p"))
+	require.NoError(t, b.Drain(t.Context()), "again")
+}
+
+// TestDrainUnderLoad: each draw is either made and answered or refused, none
+// is lost on the way.
+func TestDrainUnderLoad(t *testing.T) {
+	l := newLedger(poolOf("p", 1_000_000))
+	b, _ := newTestBatcher(t, l, Limits{})
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	count := map[Code]int{}
+	for i := range 32 {
+		group.Go(func() {
+			for n := 0; ; n++ {
+				if i == 0 && n == 20 {
+					go b.Drain(t.Context()) //nolint:errcheck // asked again below
+				}
+				_, err := b.Draw(t.Context(), named(fmt.Sprint(i, "-", n)))
+				mu.Lock()
+				count[CodeOf(err)]++
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	require.NoError(t, b.Drain(t.Context()))
+	require.Equal(t, 32, count[CodeDraining], "%v", count)
+	require.Len(t, count, 2)
+	require.Equal(t, count[""], l.issued("p"))
+}
+
+// TestUnknownPoolsLeaveNothing: a pool that was never read is not kept.
+func TestUnknownPoolsLeaveNothing(t *testing.T) {
+	b, _ := newTestBatcher(t, newLedger(poolOf("p", 1)), Limits{})
+	var group sync.WaitGroup
+	for i := range 200 {
+		group.Go(func() {
+			r := named("x")
+			r.PoolID = fmt.Sprint("absent", i%20)
+			_, err := b.Draw(t.Context(), r)
+			code(t, CodePoolNotFound, err)
+		})
+	}
+	group.Wait()
+	_, err := b.Draw(t.Context(), named("x"))
+	require.NoError(t, err)
+	require.NoError(t, b.Drain(t.Context())) // the workers have gone
+	require.Len(t, b.queues, 1)
+}
+
+// TestQueuesAreBounded: pools that nobody draws from any more are forgotten,
+// the ones used longest ago first, and are read again when they come back.
+func TestQueuesAreBounded(t *testing.T) {
+	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
+	b, _ := newTestBatcher(t, l, Limits{})
+	on := func(poolID, id string) Draw {
+		r := named(id)
+		r.PoolID = poolID
+		d, err := b.Draw(t.Context(), r)
+		require.NoError(t, err)
+		return d
+	}
+	on("p", "a")
+	on("q", "a")
+	b.mu.Lock()
+	for i := range queuesMax - 2 {
+		idle := newQueue(b, fmt.Sprint(i))
+		idle.lastUsed = time.Now().Add(-time.Hour)
+		b.queues[fmt.Sprint(i)] = idle
+	}
+	q := b.queues["p"]
+	b.mu.Unlock()
+	require.Eventually(t, func() bool { q.mu.Lock(); defer q.mu.Unlock(); return !q.working }, patience, time.Millisecond)
+	q.lastUsed = time.Now().Add(-2 * time.Hour)
+
+	on("new", "a")
+	require.Len(t, b.queues, queuesMax/2+1)
+	require.Contains(t, b.queues, "q", "was used last")
+	require.NotContains(t, b.queues, "p", "was used first")
+	require.Equal(t, int64(3), on("p", "b").Awards[0].Version)
+	require.True(t, on("p", "a").Replayed)
+
+	b.mu.Lock() // nine pools of very many prizes are too much as well
+	many := make([]urnPrize, urnPrizesMax/8)
+	for i := range 9 {
+		large := newQueue(b, fmt.Sprint("large", i))
+		large.batch.Urn.prizes = many
+		b.queues[fmt.Sprint("large", i)] = large
+	}
+	b.mu.Unlock()
+	l.mu.Lock()
+	newer := poolOf("newer", 1)
+	newer.State = StateOpen
+	l.pools["newer"] = &newer
+	l.mu.Unlock()
+	on("newer", "a")
+	require.NotContains(t, b.queues, "large0")
+}
+
+func TestDrawChecksItsRequest(t *testing.T) {
+	b, _ := newTestBatcher(t, newLedger(poolOf("p", 1)), Limits{})
+	_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: "k", Count: 0})
+	code(t, CodeInvalidRequest, err)
+	require.Empty(t, b.queues)
+}
+
+// TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them
+// is told that it is new.
+func TestSameKeyAtOnce(t *testing.T) {
+	for _, limits := range []Limits{{}, {BatchMax: 1}} {
+		l := newLedger(poolOf("p", 100))
+		b, seen := newTestBatcher(t, l, limits)
+		answers := make(chan answer, 200)
+		for range 200 {
+			go func() {
+				d, err := b.Draw(t.Context(), wanting(named("k"), 2))
+				answers <- answer{d, err}
+			}()
+		}
+		fresh := 0
+		var first []Award
+		for range 200 {
+			a := receive(t, answers)
+			require.NoError(t, a.err)
+			if first == nil {
+				first = a.draw.Awards
+			}
+			require.Equal(t, first, a.draw.Awards)
+			if !a.draw.Replayed {
+				fresh++
+			}
+		}
+		require.Equal(t, 1, fresh)
+		require.Equal(t, 2, l.issued("p"))
+		require.NoError(t, b.Drain(t.Context()))
+		require.Equal(t, map[string]int{"ledger won": 1, "ledger replayed": 199}, seen.answered)
+	}
+}
