@@ -16,7 +16,7 @@ const p99 = lib.number('P99_MS', 2000, 1); // longest 99th percentile in each ph
 
 const phase = (r, startTime, seconds) => ({
   executor: 'constant-arrival-rate', rate: r, duration: `${seconds}s`, startTime: `${startTime}s`, gracefulStop: '1m',
-  preAllocatedVUs: Math.min(Math.max(Math.ceil(r / 4), 20), vusMax), maxVUs: vusMax,
+  preAllocatedVUs: Math.min(Math.max(Math.ceil(r / 2), 20), vusMax), maxVUs: vusMax,
 });
 const phases = ['before', 'spike', 'after'];
 const slow = {};

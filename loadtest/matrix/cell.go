@@ -147,6 +147,7 @@ func fullCells() []cell {
 func quickCells() []cell {
 	return []cell{
 		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
+		textbook("broken-rare", "odds", "odds_z", "STOCK=100,300,3000", "AFTER=0"),
 		textbook("for-update", "odds", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		draws("oversell", place{"sqlite", 1}, "for-update", ""),
 		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
@@ -157,7 +158,9 @@ func quickCells() []cell {
 		draws("oversell", place{"mysql", 1}, "for-update", ""),
 		draws("oversell", place{"mysql", 3}, "optimistic", ""),
 		draws("oversell", place{"mysql", 3}, "external", "session"),
+		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=50"),
 		draws("idempotency", place{"postgres", 3}, "for-update", "", "KEYS=50"),
+		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=6"),
 		draws("modes", place{"mysql", 3}, "for-update", "table", "SECONDS=6"),
 		draws("spike", place{"sqlite", 1}, "for-update", "", "CALM=2", "PEAK=3"),
 	}
