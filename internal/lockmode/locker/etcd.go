@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -32,6 +33,8 @@ import (
 type etcdLock struct {
 	client *etcd.Client
 	ttl    time.Duration
+	// late are leases being ended whose last question was not answered.
+	late sync.WaitGroup
 }
 
 // etcdFolder is before the names of all keys.
@@ -70,8 +73,13 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 	if err == nil {
 		err = s.front(ctx, until)
 	}
-	if err != nil {
-		_ = s.leave(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, errBusy) || ctx.Err() != nil:
+		_ = s.leave(ctx) // the next one in the queue need not wait for the term
+		return nil, err
+	default:
+		e.late.Go(func() { _ = s.leave(ctx) })
 		return nil, err
 	}
 	return &lease{token: s.revision, since: s.since, renew: s.prove, release: s.leave}, nil
@@ -82,7 +90,10 @@ func (e *etcdLock) ping(ctx context.Context) error {
 	return err
 }
 
-func (e *etcdLock) close() error { return e.client.Close() }
+func (e *etcdLock) close() error {
+	e.late.Wait()
+	return e.client.Close()
+}
 
 // stand is one holder's or waiter's place in the queue of a lock.
 type stand struct {

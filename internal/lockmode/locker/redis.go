@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,6 +24,8 @@ import (
 type redisLock struct {
 	server *redisServer
 	ttl    time.Duration
+	// late are keys being freed that may have been set.
+	late sync.WaitGroup
 }
 
 func openRedis(rest string, o Options) (backend, error) {
@@ -40,7 +43,7 @@ func (r *redisLock) acquire(ctx context.Context, key string, until time.Time) (*
 	owner := rand.Text()
 	wake, done := r.server.wakes.wait(key)
 	defer done()
-	p := pace{shortest: 5 * time.Millisecond, longest: 250 * time.Millisecond}
+	p := pace{shortest: 5 * time.Millisecond, longest: 500 * time.Millisecond}
 	return poll(ctx, until, p, wake, func(ctx context.Context) (*lease, time.Duration, error) {
 		l, left, err := r.take(ctx, key, owner)
 		if errors.Is(err, errBusy) {
@@ -56,9 +59,9 @@ func (r *redisLock) take(ctx context.Context, key, owner string) (*lease, time.D
 	since := time.Now()
 	granted, n, err := r.server.take(ctx, key, owner, r.ttl)
 	if err != nil {
-		// It may have been granted all the same; where this cannot free it,
-		// its life does.
-		_, _ = r.server.release(context.WithoutCancel(ctx), key, owner, true)
+		// It may have been granted all the same. The caller need not wait;
+		// where this cannot free it, its life does.
+		r.late.Go(func() { _, _ = r.server.release(context.WithoutCancel(ctx), key, owner, true) })
 		return nil, 0, err
 	}
 	if !granted {
@@ -84,7 +87,10 @@ func lostUnless(yes bool, err error) error {
 
 func (r *redisLock) ping(ctx context.Context) error { return r.server.client.Ping(ctx).Err() }
 
-func (r *redisLock) close() error { return r.server.close() }
+func (r *redisLock) close() error {
+	r.late.Wait()
+	return r.server.close()
+}
 
 // redisScripts are what a server does in one step. KEYS are the lock and the
 // counter of tokens, ARGV the owner and what else is named.

@@ -49,7 +49,7 @@ func newRedisMajority(servers []*redisServer, o Options) *redisMajority {
 func (m *redisMajority) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
 	wake, done := m.servers[0].wakes.wait(key)
 	defer done()
-	p := pace{shortest: 5 * time.Millisecond, longest: 250 * time.Millisecond}
+	p := pace{shortest: 5 * time.Millisecond, longest: 500 * time.Millisecond}
 	return poll(ctx, until, p, wake, func(ctx context.Context) (*lease, time.Duration, error) {
 		b := &ballot{m: m, key: key, owner: rand.Text(), claimed: make([]chan struct{}, len(m.servers))}
 		l, left, err := b.hold(ctx)

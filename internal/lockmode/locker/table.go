@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -21,6 +22,8 @@ type table struct {
 	db  *sql.DB
 	sql tableSQL
 	ttl time.Duration
+	// late are leases being freed that may have been granted.
+	late sync.WaitGroup
 }
 
 // tableSQL are the statements of one dialect. Times are microseconds since
@@ -131,9 +134,9 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		case clashed(err):
 			err = errBusy
 		default:
-			// It may have been granted all the same; where this cannot free
-			// it, its term does.
-			_ = t.exec(ctx, nil, t.sql.release, key, owner)
+			// It may have been granted all the same. The caller need not wait;
+			// where this cannot free it, its term does.
+			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.release, key, owner) })
 		}
 		return nil, err
 	}
@@ -172,4 +175,7 @@ func (t *table) exec(ctx context.Context, none error, query string, args ...any)
 
 func (t *table) ping(ctx context.Context) error { return t.db.PingContext(ctx) }
 
-func (t *table) close() error { return nil }
+func (t *table) close() error {
+	t.late.Wait()
+	return nil
+}

@@ -61,8 +61,13 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 		return nil, err
 	}
 	token, err := p.front(ctx, until)
-	if err != nil {
-		_ = p.leave()
+	switch {
+	case err == nil:
+	case errors.Is(err, errBusy) || ctx.Err() != nil:
+		_ = p.leave() // the next one in the queue need not wait for a sweep
+		return nil, err
+	default:
+		p.sweep()
 		return nil, err
 	}
 	return &lease{
