@@ -2,39 +2,24 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 )
 
 // audited is what the service says of a pool itself.
 type audited struct {
-	OK     bool `json:"ok"`
-	Prizes []struct {
-		Prize      string `json:"prize"`
-		Stocked    int64  `json:"stocked"`
-		Issued     int64  `json:"issued"`
-		Awards     int64  `json:"awards"`
-		OverIssued int64  `json:"over_issued"`
-	} `json:"prizes"`
+	Prizes []auditedPrize `json:"prizes"`
+}
+
+type auditedPrize struct {
+	Prize   string `json:"prize"`
+	Stocked int64  `json:"stocked"`
+	Awards  int64  `json:"awards"`
 }
 
 func audit(ctx context.Context, base, pool string) (audited, error) {
 	var a audited
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/admin/pools/"+pool+"/audit", nil)
-	if err != nil {
-		return a, err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminToken)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return a, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return a, fmt.Errorf("the audit answers %s", response.Status)
-	}
-	return a, json.NewDecoder(response.Body).Decode(&a)
+	err := fetch(ctx, base+"/admin/pools/"+pool+"/audit", &a)
+	return a, err
 }
 
 // agree names every prize of which the service's audit, the script's count of

@@ -79,7 +79,7 @@ func read(ctx context.Context, db *sql.DB, pool string, placeholder func(string)
 	if err != nil {
 		return r, fmt.Errorf("count the awards: %w", err)
 	}
-	defer found.Close()
+	defer func() { _ = found.Close() }()
 	for found.Next() {
 		var id string
 		var p prizeRows
@@ -109,7 +109,7 @@ func check(ctx context.Context, raw, pool string) (rows, error) {
 	if err != nil {
 		return rows{}, err
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }()
 	placeholder := func(text string) string { return text }
 	if strings.HasPrefix(raw, "postgres") {
 		placeholder = dollars

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,7 +70,7 @@ func (t *tail) String() string {
 // ends, unless it was stopped before.
 func start(ctx context.Context, s *site, program string, args ...string) (*instance, error) {
 	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan error, 1)}
-	i.cmd = exec.Command(filepath.Join(bin, program), args...)
+	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
 	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
 	if err := i.cmd.Start(); err != nil {
@@ -95,15 +93,12 @@ func start(ctx context.Context, s *site, program string, args ...string) (*insta
 
 func (i *instance) awaitReady(ctx context.Context) error {
 	for until := time.Now().Add(startMax); ; time.Sleep(20 * time.Millisecond) {
-		if response, err := http.Get(i.url + "/readyz"); err == nil {
-			_, _ = io.Copy(io.Discard, response.Body)
-			_ = response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				return nil
-			}
+		err := fetch(ctx, i.url+"/readyz", new(map[string]any))
+		if err == nil {
+			return nil
 		}
 		if time.Now().After(until) || ctx.Err() != nil {
-			return fmt.Errorf("%s is not ready after %v\n%s", i.cmd.Path, startMax, i.output)
+			return fmt.Errorf("%s is not ready after %v: %w\n%s", i.cmd.Path, startMax, err, i.output)
 		}
 	}
 }

@@ -66,22 +66,23 @@ func parse(args []string) (settings, error) {
 // prove runs all cells and writes the results. Its error is the verdict.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	begin := time.Now()
-	fmt.Fprintln(out, "building k6, the service and the textbook programs (the first time takes minutes)")
+	say(out, "building k6, the service and the textbook programs (the first time takes minutes)\n")
 	if err := build(ctx); err != nil {
 		return err
 	}
 	var results []result
 	err := onSite("matrix", func(whole *site) error {
-		g := newGround(whole)
-		for i, c := range cells(s) {
+		g := newGround(whole) //nolint:contextcheck // servers for tests bound their own waits
+		list := cells(s)
+		for i, c := range list {
 			if ctx.Err() != nil {
 				return errors.New("interrupted")
 			}
-			fmt.Fprintf(out, "[%2d/%2d] %-66s ", i+1, len(cells(s)), c.name())
+			say(out, "[%2d/%2d] %-66s ", i+1, len(list), c.name())
 			r := g.run(ctx, c)
-			fmt.Fprintln(out, r.line())
+			say(out, "%s\n", r.line())
 			if !r.Passed && !r.skipped() {
-				fmt.Fprintln(out, indent(r.output))
+				say(out, "%s\n", indent(r.output))
 			}
 			results = append(results, r)
 			if c.control() && !r.Passed {
@@ -95,3 +96,6 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	}
 	return publish(s, out, results, time.Since(begin))
 }
+
+// say prints to a terminal, where a failed write has no one to be told to.
+func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }

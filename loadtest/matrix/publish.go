@@ -32,11 +32,11 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 		At: time.Now().UTC().Format(time.RFC3339), Quick: s.quick, CPUs: runtime.NumCPU(), Go: runtime.Version(),
 		Seconds: took.Round(time.Second).Seconds(), Passed: verdict == nil, Cells: results,
 	}
-	fmt.Fprintln(out)
+	say(out, "\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, strings.Join(columns(), "\t"))
+	say(table, "%s\n", strings.Join(columns(), "\t"))
 	for _, r := range results {
-		fmt.Fprintln(table, strings.Join(r.columns(), "\t"))
+		say(table, "%s\n", strings.Join(r.columns(), "\t"))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	if err := p.write(s.results, results); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	fmt.Fprintf(out, "\n%d cells in %v, results in %s\n", len(results), took.Round(time.Second), s.results)
+	say(out, "\n%d cells in %v, results in %s\n", len(results), took.Round(time.Second), s.results)
 	return verdict
 }
 

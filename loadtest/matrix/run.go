@@ -32,7 +32,7 @@ func (g *ground) run(ctx context.Context, c cell) result {
 func (g *ground) show(ctx context.Context, s *site, c cell, r *result) error {
 	var database string
 	if c.database != "" {
-		database = g.database(s, c.database)
+		database = g.database(s, c.database) //nolint:contextcheck // servers for tests bound their own waits
 	}
 	instances, err := g.start(ctx, s, c, database)
 	if err != nil {
@@ -81,10 +81,10 @@ func (g *ground) start(ctx context.Context, s *site, c cell, database string) ([
 			args = append(args, "--migrate")
 		}
 		if c.lock != "" {
-			args = append(args, "--lock", g.lock(s, c.lock))
+			args = append(args, "--lock", g.lock(s, c.lock)) //nolint:contextcheck // servers for tests bound their own waits
 		}
 	case strings.HasPrefix(c.program, "redis-"):
-		args = append(args, "--redis", g.lasting(s))
+		args = append(args, "--redis", g.lasting(s)) //nolint:contextcheck // servers for tests bound their own waits
 	}
 	instances := make([]*instance, c.instances)
 	for k := range instances {

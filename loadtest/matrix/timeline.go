@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net"
-	"net/http"
 	"time"
 )
 
@@ -29,7 +26,7 @@ type sample struct {
 
 // sampled runs a script and watches it.
 func sampled(ctx context.Context, s *site, c cell, urls []string) (loadRun, *timeline, error) {
-	address, err := freeAddress()
+	address, err := freeAddress(ctx)
 	if err != nil {
 		return loadRun{}, nil, err
 	}
@@ -107,25 +104,8 @@ func countersOf(ctx context.Context, k6 string) (map[string]int64, error) {
 	return counters, err
 }
 
-func fetch(ctx context.Context, url string, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminToken)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", request.URL.Path, response.Status)
-	}
-	return json.NewDecoder(response.Body).Decode(into)
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}

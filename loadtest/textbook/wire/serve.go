@@ -50,8 +50,9 @@ func Serve(listen string, draw Drawer, ledger Ledger) error {
 	engine.GET("/admin/pools/:pool/audit", s.audit)
 	engine.GET("/admin/pools/:pool/awards", s.awards)
 	engine.GET("/admin/pools/:pool/moves", s.moves)
-	engine.GET("/livez", func(c *gin.Context) { c.Status(http.StatusOK) })
-	engine.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) })
+	healthy := func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ready"}) }
+	engine.GET("/livez", healthy)
+	engine.GET("/readyz", healthy)
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)

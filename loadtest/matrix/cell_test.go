@@ -1,0 +1,67 @@
+package main
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBothMatricesBeginWithTheControlAndCoverEverything(t *testing.T) {
+	for name, quick := range map[string]bool{"full": false, "quick": true} {
+		t.Run(name, func(t *testing.T) {
+			list := cells(settings{quick: quick, only: regexp.MustCompile("")})
+			assert.True(t, list[0].control(), "the control comes first")
+			names, modes, databases := map[string]bool{}, map[string]bool{}, map[string]bool{}
+			for _, c := range list {
+				assert.False(t, names[c.name()], "%s is there twice", c.name())
+				names[c.name()] = true
+				modes[c.mode], databases[c.database] = true, true
+				assert.False(t, c.database == "sqlite" && c.instances > 1, "SQLite serves one process")
+			}
+			for _, mode := range []string{"for-update", "optimistic", "external"} {
+				assert.True(t, modes[mode], mode)
+			}
+			for _, p := range places() {
+				assert.True(t, databases[p.database], p.database)
+			}
+		})
+	}
+}
+
+func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
+	must := cell{crossed: "over_issued"}
+	ran := func(exit int, failed ...string) loadRun {
+		return loadRun{exit: exit, summary: &summary{Passed: len(failed) == 0, Failed: failed}}
+	}
+	assert.Empty(t, expected(must, ran(99, "over_issued must be count==0, is 3")))
+	assert.NotEmpty(t, expected(must, ran(0)), "it caught nothing")
+	assert.NotEmpty(t, expected(must, ran(108, "over_issued must be count==0, is 3")), "it was stopped")
+	assert.NotEmpty(t, expected(must, ran(99, "unexpected must be count==0, is 1")), "it failed for another reason")
+	assert.Empty(t, expected(cell{}, ran(0)))
+	assert.NotEmpty(t, expected(cell{}, ran(99, "unaccounted must be count==0, is 1")))
+}
+
+func TestTailFindsTheAddressOnceTheLineIsWhole(t *testing.T) {
+	output := &tail{address: make(chan string, 1)}
+	for _, part := range []string{`{"msg":"listening","addr`, `ess":"127.0.0.1:80`, "80\"}\n", "listening again on 127.0.0.1:9\n"} {
+		_, err := output.Write([]byte(part))
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "127.0.0.1:8080", <-output.address)
+}
+
+func TestASiteCleansUpAndTellsSkippedFromFailed(t *testing.T) {
+	var order []int
+	err := onSite("s", func(s *site) error {
+		s.Cleanup(func() { order = append(order, 1) })
+		s.Cleanup(func() { order = append(order, 2) })
+		s.Skip("not installed")
+		return nil
+	})
+	assert.Equal(t, skipped{"not installed"}, err)
+	assert.Equal(t, []int{2, 1}, order)
+	err = onSite("s", func(s *site) error { s.Fatalf("no %s", "luck"); return nil })
+	assert.Equal(t, failed{"no luck"}, err)
+}
