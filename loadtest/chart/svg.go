@@ -150,13 +150,13 @@ func (p panel) grid(b *strings.Builder) {
 	fmt.Fprintf(b, `<path class="axis" d="M%g %gH%g"/>`+"\n", left, p.bottom, right)
 }
 
-// ceiling is the next round number: 1, 2, 4 or 8 times a power of ten.
+// ceiling is the next round number: 1, 2, 4, 6 or 8 times a power of ten.
 func ceiling(value float64) float64 {
 	if value <= 0 {
 		return 1
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(value)))
-	for _, times := range []float64{1, 2, 4, 8} {
+	for _, times := range []float64{1, 2, 4, 6, 8} {
 		if value <= times*unit {
 			return times * unit
 		}

@@ -49,7 +49,7 @@ func parse(args []string) (settings, error) {
 	flags := flag.NewFlagSet("matrix", flag.ContinueOnError)
 	flags.BoolVar(&s.quick, "quick", false, "the same shape with fewer cells, in under three minutes")
 	only := flags.String("only", "", "run only the cells whose name matches this regular expression")
-	flags.StringVar(&s.results, "results", "loadtest/results", "folder for the results")
+	flags.StringVar(&s.results, "results", "", "folder for the results (default loadtest/results, or loadtest/results/part for a part of the matrix)")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -59,6 +59,12 @@ func parse(args []string) (settings, error) {
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {
 		return s, fmt.Errorf("--only: %w", err)
+	}
+	if s.results == "" {
+		s.results = "loadtest/results"
+		if s.quick || *only != "" {
+			s.results += "/part" // what is published is the whole
+		}
 	}
 	return s, nil
 }
