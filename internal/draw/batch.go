@@ -32,27 +32,6 @@ type Batch struct {
 	mode      atomic.Pointer[string]
 }
 
-// waiter is a request and the place where its answer is left.
-type waiter struct {
-	Request
-	since time.Time
-	state atomic.Int32
-	// tried: an apply that may have been committed held this draw.
-	tried bool
-	done  chan struct{}
-	draw  Draw
-	err   error
-}
-
-// The states of a waiter. A caller that gives up withdraws a waiting request
-// and knows that nothing happened; once it is planned it may be committed at
-// any moment, and only asking again with the same key tells.
-const (
-	waiting int32 = iota
-	planned
-	withdrawn
-)
-
 // LookUp finds the draws among ids that the pool's log holds already.
 type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]Draw, error)
 
@@ -204,7 +183,7 @@ func (b *Batch) fail(err error) {
 // release lets every caller go with the answer that it was left.
 func (b *Batch) release() {
 	for _, w := range b.waiters {
-		close(w.done)
+		w.answer()
 	}
 	b.settled = true
 }

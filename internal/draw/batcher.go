@@ -69,7 +69,8 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 	return &Batcher{issuer: issuer, observer: observer, limits: limits, queues: map[string]*queue{}}
 }
 
-// Draw decides r and returns its answer once that is durable. Its errors are
+// Draw decides r and returns its answer once that is durable, or gives up when
+// Limits.Timeout has passed or ctx ends. Its errors are
 // all *Error: CodeInvalidRequest; those of the pool's state (CodePoolNotFound,
 // CodePoolNotOpen, CodeSoldOut); CodeKeyReused; the busy ones, after which
 // nothing happened (CodeContended, CodeOverloaded, CodeDraining,
@@ -82,23 +83,7 @@ func (b *Batcher) Draw(ctx context.Context, r Request) (Draw, error) {
 	if err := b.enqueue(w); err != nil {
 		return Draw{}, err
 	}
-	timeout := time.NewTimer(b.limits.Timeout)
-	defer timeout.Stop()
-	select {
-	case <-w.done:
-		return w.draw, w.err
-	case <-timeout.C:
-	case <-ctx.Done():
-	}
-	if w.state.CompareAndSwap(waiting, withdrawn) {
-		return Draw{}, Errorf(CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
-	}
-	select {
-	case <-w.done: // answered while we looked
-		return w.draw, w.err
-	default:
-		return Draw{}, Errorf(CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", r.DrawID)
-	}
+	return w.wait(ctx)
 }
 
 func (b *Batcher) enqueue(w *waiter) error {

@@ -35,7 +35,7 @@ type outcome struct {
 	// repeats says that an earlier waiter of the batch has the same key and
 	// the same awards.
 	repeats bool
-	// skipped: the caller withdrew.
+	// skipped: nobody waits any more.
 	skipped bool
 }
 
@@ -52,7 +52,7 @@ func (b *Batch) plan(now time.Time) *Plan {
 	var named map[string]int // key → index of the first waiter that it gives awards
 	for i, w := range b.waiters {
 		o := &p.outcomes[i]
-		if !w.state.CompareAndSwap(waiting, planned) && w.state.Load() == withdrawn {
+		if !w.state.CompareAndSwap(waiting, planned) && w.hasGivenUp() {
 			o.skipped = true
 			continue
 		}

@@ -21,6 +21,11 @@ type queue struct {
 	// touches batch, held and lastUsed.
 	working  bool
 	lastUsed time.Time
+	// flight are the draws that were taken last. deadline, armed while the
+	// queue works, gives up those whose time is over: one timer for all.
+	flight   []*waiter
+	deadline *time.Timer
+	armed    bool
 
 	batch *Batch
 	// held are draws of a batch that failed as a whole, to be tried one by one.
@@ -61,7 +66,45 @@ func (q *queue) push(w *waiter) error {
 		q.batcher.working.Add(1)
 		go q.work()
 	}
+	if !q.armed {
+		q.arm()
+	}
 	return nil
+}
+
+// arm sets the deadline to that of the draw that has waited longest. q.mu is
+// held.
+func (q *queue) arm() {
+	q.armed = false
+	for _, line := range [2][]*waiter{q.flight, q.waiting} {
+		for _, w := range line {
+			if w.state.Load() >= answered {
+				continue
+			}
+			left := q.batcher.limits.Timeout - time.Since(w.since)
+			if q.deadline == nil {
+				q.deadline = time.AfterFunc(left, q.expire)
+			} else {
+				q.deadline.Reset(left)
+			}
+			q.armed = true
+			return
+		}
+	}
+}
+
+// expire gives up the draws whose time is over.
+func (q *queue) expire() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, line := range [2][]*waiter{q.flight, q.waiting} {
+		for _, w := range line {
+			if time.Since(w.since) >= q.batcher.limits.Timeout && w.giveUp() {
+				close(w.done)
+			}
+		}
+	}
+	q.arm()
 }
 
 // refuses answers a draw from the memory of having sold out. A key that its
@@ -126,13 +169,17 @@ func (q *queue) take(b *Batch) bool {
 	}
 	b.fill(q.waiting[:n])
 	if n == 0 {
-		q.waiting, q.working, q.lastUsed = nil, false, time.Now()
+		q.waiting, q.flight, q.working, q.lastUsed = nil, nil, false, time.Now()
+		q.deadline.Stop()
+		q.armed = false
 		b.settled = true
 		return false
 	}
 	rest := copy(q.waiting, q.waiting[n:])
 	clear(q.waiting[rest:])
 	q.waiting = q.waiting[:rest]
+	q.flight = append(q.flight[:0], b.waiters...)
+	q.arm()
 	b.stockings = q.stockings.Load()
 	q.batcher.observer.Gathered(n, time.Since(b.waiters[0].since))
 	return true

@@ -32,9 +32,9 @@ func (s *Server) postDraw(c *gin.Context) {
 		return
 	}
 	defer s.gate.leave()
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.RequestTimeout)
-	defer cancel()
-	made, err := s.Drawer.Draw(ctx, request)
+	// A draw that is under way is not its caller's to cancel, and the drawer
+	// has a deadline of its own: no context to watch, for every draw.
+	made, err := s.Drawer.Draw(context.WithoutCancel(c.Request.Context()), request)
 	if err != nil {
 		s.fail(c, err)
 		return

@@ -138,7 +138,7 @@ func TestDrain(t *testing.T) {
 }
 
 func TestDrainIsBounded(t *testing.T) {
-	f, started, _ := held()
+	f, started, letGo := held()
 	s := newServer(t, f, func(c *Config) { c.RequestTimeout = time.Minute })
 	require.Less(t, s.limits.draws+s.limits.rest, 15*time.Second)
 	s.limits.draws, s.limits.rest = 100*time.Millisecond, 100*time.Millisecond
@@ -151,8 +151,9 @@ func TestDrainIsBounded(t *testing.T) {
 	require.NoError(t, <-server.done)
 	require.Less(t, time.Since(begin), 5*time.Second)
 	require.Error(t, (<-answers).err)
+	close(letGo)
 	require.Eventually(t, func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.inside == 0 },
-		time.Second, time.Millisecond, "what was cut off has ended, too")
+		time.Second, time.Millisecond, "what was cut off ends by itself")
 }
 
 func TestDrainOfAnIdleServerIsQuick(t *testing.T) {

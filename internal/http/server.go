@@ -15,8 +15,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Drawer decides draws. It keeps its own limits within ctx's deadline and
-// returns *draw.Error.
+// Drawer decides draws. It has a deadline of its own and returns *draw.Error.
 type Drawer interface {
 	Draw(ctx context.Context, r draw.Request) (draw.Draw, error)
 }
