@@ -17,7 +17,7 @@ export const options = Object.assign({}, lib.settings, {
   batch: users * each,
   batchPerHost: users * each,
   scenarios: {
-    keys: { executor: 'shared-iterations', vus, iterations: keys, maxDuration: '10m', gracefulStop: '1m' },
+    keys: { executor: 'shared-iterations', vus: Math.min(vus, keys), iterations: keys, maxDuration: '10m', gracefulStop: '1m' },
   },
   thresholds: lib.thresholds(pool.prizes, { won: [`count==${keys}`], refused: [`count==${keys * (each * (users - 1) + 1)}`], dropped_iterations: ['count==0'] }),
 });

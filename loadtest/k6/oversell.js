@@ -23,7 +23,7 @@ const asked = selling + Math.ceil((after * selling) / 2);
 
 export const options = Object.assign({}, lib.settings, {
   scenarios: {
-    draws: { executor: 'shared-iterations', vus, iterations: asked, maxDuration: `${minutes}m`, gracefulStop: '1m' },
+    draws: { executor: 'shared-iterations', vus: Math.min(vus, asked), iterations: asked, maxDuration: `${minutes}m`, gracefulStop: '1m' },
   },
   thresholds: lib.thresholds(pool.prizes, {
     under_issued: ['count==0'], dropped_iterations: ['count==0'], odds_z: ['value<6'],

@@ -22,11 +22,13 @@ function params(token, headers = {}) {
 }
 
 // ask sends a request that is not a draw and returns the answer, or ends the
-// run: where nothing answers, and where the token is refused.
-function ask(token, method, at, path, body = null, headers = {}) {
+// run: where nothing answers, and where the token is refused. instance is
+// one, null for the next that answers.
+function ask(token, method, instance, path, body = null, headers = {}) {
   const [name, value] = token;
   const until = Date.now() + 1000 * silenceMax;
   for (;;) {
+    const at = instance || base();
     try {
       const r = http.request(method, at + path, body === null ? null : JSON.stringify(body), params(value, headers));
       if (r.status === 401 || r.status === 403) stop(`${at} refuses the token (${r.status}): set ${name}`);
@@ -40,7 +42,7 @@ function ask(token, method, at, path, body = null, headers = {}) {
 }
 
 // admin asks an instance as its operator.
-export const admin = (method, path, body, headers, at = base()) => ask(['ADMIN_TOKEN', adminToken], method, at, path, body, headers);
+export const admin = (method, path, body, headers, instance = null) => ask(['ADMIN_TOKEN', adminToken], method, instance, path, body, headers);
 
 const reason = (e) => String(e.message || e).replace(/^(GoError: )?(Get|Post|Patch) "[^"]*": /, '');
 
