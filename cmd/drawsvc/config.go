@@ -58,8 +58,7 @@ func (c *config) flags(cmd *cobra.Command) {
 	c.drawSecret.flag(f, "draw-token", "", "bearer `token` of drawing and reading")
 	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
 	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
-	f.BoolVar(&c.demo, "demo", false, "make and stock a pool `demo` if there is none, and print how to draw from it")
-	f.Lookup("demo").NoOptDefVal = "true"
+	f.BoolVar(&c.demo, "demo", false, "make and stock the pool demo if there is none, and print how to draw from it")
 	f.StringVar(&c.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 }

@@ -109,12 +109,22 @@ func variable(flag string) string {
 	return "DRAWSVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fromEnvironment sets the flags that the command line left out.
+// noVariable is the annotation of a flag that has no environment variable,
+// because the variable of its name means something else.
+const noVariable = "drawsvc_no_variable"
+
+// fromEnvironment sets the flags that the command line left out. A secret that
+// the command line gives, itself or as a file, is given.
 func fromEnvironment(flags *pflag.FlagSet, env environment) error {
+	given := map[string]bool{"help": true}
+	flags.Visit(func(f *pflag.Flag) {
+		secret := strings.TrimSuffix(f.Name, fileSuffix)
+		given[secret], given[secret+fileSuffix] = true, true
+	})
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := env.lookUp(variable(f.Name))
-		if f.Changed || !ok || failed != nil || f.Name == "help" {
+		if !ok || given[f.Name] || f.Annotations[noVariable] != nil || failed != nil {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

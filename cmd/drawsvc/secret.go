@@ -13,11 +13,14 @@ import (
 // in a process list.
 type secret struct{ name, value, file string }
 
+// fileSuffix makes the name of the flag that names the file.
+const fileSuffix = "-file"
+
 // flag declares --NAME and --NAME-file.
 func (s *secret) flag(flags *pflag.FlagSet, name, value, usage string) {
 	s.name = name
 	flags.StringVar(&s.value, name, value, usage)
-	flags.StringVar(&s.file, name+"-file", "", "file that holds the value of --"+name)
+	flags.StringVar(&s.file, name+fileSuffix, "", "file that holds the value of --"+name)
 }
 
 // read returns the value. What the file holds is trimmed of the white space

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
+}
+
+// program runs commands as a shell would, in this process. vars are its
+// environment.
+type program struct {
+	tb    testing.TB
+	vars  map[string]string
+	stdin string
+}
+
+// on is a program whose environment names the database.
+func on(tb testing.TB, url string) program {
+	return program{tb: tb, vars: map[string]string{"DRAWSVC_DATABASE": url}}
+}
+
+// outcome is what came of a command. message is the line that main prints.
+type outcome struct {
+	code                    int
+	message, stdout, stderr string
+}
+
+// commandMax is the longest that a command in these tests may take.
+const commandMax = 45 * time.Second
+
+func (p program) environment(stdout, stderr io.Writer) environment {
+	return environment{
+		lookUp: func(name string) (string, bool) { value, ok := p.vars[name]; return value, ok },
+		stdin:  strings.NewReader(p.stdin), stdout: stdout, stderr: stderr,
+	}
+}
+
+// run runs a command to its end.
+func (p program) run(args ...string) outcome {
+	p.tb.Helper()
+	ctx, cancel := context.WithTimeout(p.tb.Context(), commandMax)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	err := run(ctx, args, p.environment(&stdout, &stderr))
+	o := outcome{code: exitCode(err), stdout: stdout.String(), stderr: stderr.String()}
+	if err != nil {
+		o.message = message(err)
+	}
+	return o
+}
+
+// ok runs a command that must go well, and returns what it printed.
+func (p program) ok(args ...string) string {
+	p.tb.Helper()
+	o := p.run(args...)
+	require.Equal(p.tb, outcome{stdout: o.stdout}, o, "%v", args)
+	return o.stdout
+}
+
+// refused runs a command that must fail with the exit code and one line that
+// holds part, and print nothing else. It returns the line.
+func (p program) refused(code int, part string, args ...string) string {
+	p.tb.Helper()
+	o := p.run(args...)
+	require.Equal(p.tb, code, o.code, "%v: %s", args, o.message)
+	require.Contains(p.tb, o.message, part, "%v", args)
+	require.NotContains(p.tb, o.message, "\n")
+	require.Less(p.tb, len(o.message), 1000)
+	require.Empty(p.tb, o.stdout, "%v", args)
+	require.Empty(p.tb, o.stderr, "%v", args)
+	return o.message
+}
+
+// text is a buffer that a command fills while the test reads.
+type text struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (t *text) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buffer.Write(p)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buffer.String()
+}
+
+// service is a `serve` that runs in this process.
+type service struct {
+	tb             testing.TB
+	url, token     string
+	stdout, stderr text
+	client         *http.Client
+	cancel         context.CancelFunc
+	ended          chan error
+	end            func() outcome
+}
+
+// serve starts the service on a free port of this machine, with JSON for its
+// log, and waits until it listens. It ends with the test at the latest.
+func (p program) serve(args ...string) *service {
+	p.tb.Helper()
+	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &service{
+		tb: p.tb, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 20 * time.Second},
+		cancel: cancel, ended: make(chan error, 1),
+	}
+	go func() { s.ended <- run(ctx, args, p.environment(&s.stdout, &s.stderr)) }()
+	s.end = sync.OnceValue(s.stop)
+	p.tb.Cleanup(func() { s.end() })
+	s.awaitListening()
+	if _, after, ok := strings.Cut(s.stdout.String(), "admin token for this run: "); ok {
+		s.token, _, _ = strings.Cut(after, "\n")
+	}
+	return s
+}
+
+// stop sends what a signal sends and waits for the end. It is called once, by
+// end, which says how it ended.
+func (s *service) stop() outcome {
+	s.cancel()
+	var err error
+	select {
+	case err = <-s.ended:
+	case <-time.After(commandMax):
+		s.tb.Errorf("the service did not end")
+	}
+	s.client.CloseIdleConnections()
+	o := outcome{code: exitCode(err), stdout: s.stdout.String(), stderr: s.stderr.String()}
+	if err != nil {
+		o.message = message(err)
+	}
+	return o
+}
+
+func (s *service) awaitListening() {
+	s.tb.Helper()
+	for range 2000 {
+		for _, line := range s.log() {
+			if line["msg"] == "listening" {
+				s.url = "http://" + line["address"].(string)
+				return
+			}
+		}
+		select {
+		case err := <-s.ended:
+			s.ended <- err
+			s.tb.Fatalf("serve ended: %v\n%s", err, s.stderr.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	s.tb.Fatalf("serve does not listen:\n%s", s.stderr.String())
+}
+
+// log is the service's log so far, a line each.
+func (s *service) log() []map[string]any {
+	var lines []map[string]any
+	for line := range strings.Lines(s.stderr.String()) {
+		parsed := map[string]any{}
+		if json.Unmarshal([]byte(line), &parsed) == nil {
+			lines = append(lines, parsed)
+		}
+	}
+	return lines
+}
+
+// ask makes a call and returns status and body. headers are pairs.
+func (s *service) ask(method, path, body string, headers ...string) (int, string, error) {
+	request, err := http.NewRequestWithContext(context.Background(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := s.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, string(content), err
+}
+
+// admin makes a call with the admin token, which must be answered with status.
+func (s *service) admin(status int, method, path, body string) string {
+	s.tb.Helper()
+	got, answer, err := s.ask(method, path, body, "Authorization", "Bearer "+s.token)
+	require.NoError(s.tb, err)
+	require.Equal(s.tb, status, got, "%s %s: %s", method, path, answer)
+	return answer
+}
+
+// draw asks for a prize; a key may be "".
+func (s *service) draw(pool, user, key string) (int, string, error) {
+	headers := []string{}
+	if key != "" {
+		headers = append(headers, "Idempotency-Key", key)
+	}
+	return s.ask("POST", "/draw", `{"pool":"`+pool+`","user":"`+user+`"}`, headers...)
+}
+
+// won draws and must win. It returns the answer without "replayed", and that.
+func (s *service) won(pool, user, key string) (answer map[string]any, replayed bool) {
+	s.tb.Helper()
+	status, body, err := s.draw(pool, user, key)
+	require.NoError(s.tb, err)
+	require.Equal(s.tb, http.StatusOK, status, body)
+	return parseDraw(s.tb, body)
+}
+
+func parseDraw(tb testing.TB, body string) (answer map[string]any, replayed bool) {
+	tb.Helper()
+	require.NoError(tb, json.Unmarshal([]byte(body), &answer))
+	replayed = answer["replayed"].(bool)
+	delete(answer, "replayed")
+	return answer, replayed
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"drawsvc/internal/draw"
+)
+
+// units are the counts of a pool, all its prizes together.
+type units struct{ stocked, issued int64 }
+
+func unitsOf(p *draw.Pool) (u units) {
+	for i := range p.Prizes {
+		u.stocked += p.Prizes[i].Stocked
+		u.issued += p.Prizes[i].Issued
+	}
+	return u
+}
+
+// ownMode is how a table shows a pool that names no mode.
+func ownMode(p *draw.Pool) string {
+	if p.Mode == "" {
+		return "(service's)"
+	}
+	return p.Mode
+}
+
+func printPools(w io.Writer, o output, pools []draw.Pool) error {
+	if o == outputJSON {
+		all := make([]poolJSON, len(pools))
+		for i := range pools {
+			all[i] = jsonPool(&pools[i])
+		}
+		return json.NewEncoder(w).Encode(map[string]any{"pools": all})
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
+	for i := range pools {
+		p, u := &pools[i], unitsOf(&pools[i])
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
+	}
+	return t.Flush()
+}
+
+func printPool(w io.Writer, o output, p *draw.Pool) error {
+	if o == outputJSON {
+		return json.NewEncoder(w).Encode(jsonPool(p))
+	}
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s, mode %s, version %d\n\n", p.ID, p.Name, p.State, ownMode(p), p.Version); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
+	for i := range p.Prizes {
+		z := &p.Prizes[i]
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", z.ID, z.Value.StringFixed(2), z.Stocked, z.Issued, z.Remaining(), z.Name)
+	}
+	return t.Flush()
+}
+
+// poolJSON is a pool as GET /admin/pools/{pool} answers it.
+type (
+	poolJSON struct {
+		ID      string      `json:"id"`
+		Name    string      `json:"name"`
+		State   draw.State  `json:"state"`
+		Mode    *string     `json:"mode"` // null: the service's own
+		Version int64       `json:"version"`
+		Prizes  []prizeJSON `json:"prizes"`
+	}
+	prizeJSON struct {
+		ID        string `json:"id"`
+		Name      string `json:"name"`
+		Value     string `json:"value"`
+		Stocked   int64  `json:"stocked"`
+		Issued    int64  `json:"issued"`
+		Remaining int64  `json:"remaining"`
+	}
+)
+
+func jsonPool(p *draw.Pool) poolJSON {
+	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Prizes: make([]prizeJSON, len(p.Prizes))}
+	if p.Mode != "" {
+		j.Mode = &p.Mode
+	}
+	for i := range p.Prizes {
+		z := &p.Prizes[i]
+		j.Prizes[i] = prizeJSON{z.ID, z.Name, z.Value.StringFixed(2), z.Stocked, z.Issued, z.Remaining()}
+	}
+	return j
+}

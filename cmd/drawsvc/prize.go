@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"drawsvc/internal/draw"
+)
+
+// prizeFlags collects the --prize flags. It implements pflag.Value.
+type prizeFlags []draw.Prize
+
+// String implements pflag.Value.
+func (p *prizeFlags) String() string { return "" }
+
+// Type implements pflag.Value.
+func (p *prizeFlags) Type() string { return "PRIZE" }
+
+// Set implements pflag.Value: it adds one prize.
+func (p *prizeFlags) Set(text string) error {
+	// The record of a CSV file, so that a name may hold a comma.
+	parts, err := csv.NewReader(strings.NewReader(text)).Read()
+	if err != nil {
+		return errors.New("must be id=ID,stock=N[,name=NAME][,value=AMOUNT]")
+	}
+	given := map[string]string{}
+	for _, part := range parts {
+		key, value, ok := strings.Cut(part, "=")
+		if _, twice := given[key]; !ok || twice {
+			return fmt.Errorf("%q is not KEY=VALUE, or there twice", part)
+		}
+		given[key] = value
+	}
+	prize, err := prizeOf(given)
+	if err != nil {
+		return err
+	}
+	*p = append(*p, prize)
+	return nil
+}
+
+func prizeOf(given map[string]string) (prize draw.Prize, err error) {
+	prize = draw.Prize{ID: given["id"], Name: given["id"]}
+	for key, value := range given {
+		switch key {
+		case "id":
+		case "name":
+			prize.Name = value
+		case "value":
+			prize.Value, err = draw.ParseValue(value)
+		case "stock":
+			prize.Stocked, err = strconv.ParseInt(value, 10, 64)
+		default:
+			return prize, fmt.Errorf("%q is none of id, name, value and stock", key)
+		}
+		if err != nil {
+			return prize, fmt.Errorf("%s %q: %s", key, value, plain(err))
+		}
+	}
+	if _, ok := given["stock"]; !ok {
+		return prize, errors.New("stock is missing")
+	}
+	if err := prize.Check(); err != nil {
+		return prize, errors.New(plain(err))
+	}
+	return prize, nil
+}
+
+// plain is what an error says to the reader of a command's line.
+func plain(err error) string {
+	if e, ok := errors.AsType[*strconv.NumError](err); ok {
+		return e.Err.Error()
+	}
+	return message(err)
+}
