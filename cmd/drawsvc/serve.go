@@ -61,14 +61,14 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	defer closing(store, &err)
-	if err := prepare(ctx, store, c.migrate, false); err != nil {
-		return err
-	}
 	lock, err := locker.Open(ctx, c.lock, locker.Options{TTL: c.lockTTL, Wait: c.lockWait, Log: log, Database: store})
 	if err != nil {
 		return err
 	}
 	defer func() { err = firstOf(err, lock.Close()) }()
+	if err := prepare(ctx, store, c.migrate, false); err != nil {
+		return err
+	}
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
