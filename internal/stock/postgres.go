@@ -49,15 +49,11 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "drawsvc"
-	params["lock_timeout"] = fmt.Sprint(s.options.LockWait.Milliseconds())
-	params["idle_in_transaction_session_timeout"] = fmt.Sprint(sessionTimeout.Milliseconds())
 	params["timezone"] = "UTC"
-	draws := config.Copy()
-	draws.ConnConfig.RuntimeParams["statement_timeout"] = fmt.Sprint(statementTimeout.Milliseconds())
 	admin := config.Copy()
 	admin.MaxConns = adminConnections
 	pools := make([]*pgxpool.Pool, 0, 3)
-	for _, c := range []*pgxpool.Config{draws, admin, config} {
+	for _, c := range []*pgxpool.Config{config, admin, config.Copy()} {
 		pool, err := pgxpool.NewWithConfig(ctx, c)
 		if err != nil {
 			return err
@@ -65,7 +61,8 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		pools = append(pools, pool)
 		s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	}
-	s.tries = &postgresTries{pool: pools[0]}
+	s.tries = &postgresTries{pool: pools[0], limits: postgresLimits(s.options.LockWait, statementTimeout)}
+	s.limits = postgresLimits(s.options.LockWait, 0)
 	s.write = stdlib.OpenDBFromPool(pools[1])
 	s.read = s.write
 	s.lock = stdlib.OpenDBFromPool(pools[2])
@@ -80,6 +77,15 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		}
 	}
 	return nil
+}
+
+// postgresLimits is a statement that bounds what follows in its transaction.
+// The bounds are the transaction's and not the session's, so that they also
+// hold, and go no further, behind a proxy that hands sessions around.
+func postgresLimits(lockWait, statement time.Duration) string {
+	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
+		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
+		lockWait.Milliseconds(), statement.Milliseconds(), sessionTimeout.Milliseconds())
 }
 
 func severalHosts(c *pgx.ConnConfig) bool {

@@ -12,10 +12,15 @@ import (
 
 // postgresTries draws with pgx itself, whose pipeline makes a batch two round
 // trips: lock and read; write and commit.
-type postgresTries struct{ pool *pgxpool.Pool }
+type postgresTries struct {
+	pool *pgxpool.Pool
+	// limits is the statement that bounds a transaction.
+	limits string
+}
 
 type postgresTx struct {
 	conn    *pgxpool.Conn
+	limits  string
 	options TxOptions
 	// open says that a transaction is open on the connection.
 	open bool
@@ -77,7 +82,7 @@ func (t *postgresTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (
 	if err != nil {
 		return nil, err
 	}
-	tx := &postgresTx{conn: conn, options: o, open: o.Lock}
+	tx := &postgresTx{conn: conn, limits: t.limits, options: o}
 	if err := tx.read(ctx, urn); err != nil {
 		tx.Rollback()
 		return nil, err
@@ -98,7 +103,7 @@ func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow
 	batch := &pgx.Batch{}
 	pool := postgresPool
 	if tx.options.Lock {
-		batch.Queue(postgresBegin)
+		tx.begin(batch)
 		pool += " FOR NO KEY UPDATE"
 	}
 	batch.Queue(pool, urn.PoolID)
@@ -106,7 +111,7 @@ func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if tx.options.Lock {
-		if _, err := results.Exec(); err != nil {
+		if err := tx.begun(results); err != nil {
 			return row, nil, err
 		}
 	}
@@ -123,6 +128,23 @@ func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow
 	}
 	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return scanPrize(r) })
 	return row, prizes, err
+}
+
+// begin puts the beginning of a transaction into a pipeline.
+func (tx *postgresTx) begin(batch *pgx.Batch) {
+	batch.Queue(postgresBegin)
+	batch.Queue(tx.limits)
+	tx.open = true
+}
+
+// begun reads the answers to begin.
+func (tx *postgresTx) begun(results pgx.BatchResults) error {
+	for range 2 {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Draws implements Tx.
@@ -143,14 +165,22 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 // Apply implements Tx: the second round trip.
 func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
 	batch := &pgx.Batch{}
-	batch.Queue(postgresApply, postgresArguments(p, tx.options)...)
-	if tx.open {
-		batch.Queue(`COMMIT`)
+	locked := tx.open
+	if !locked {
+		tx.begin(batch)
 	}
+	batch.Queue(postgresApply, postgresArguments(p, tx.options)...)
+	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools, one int64
-	err := results.QueryRow().Scan(&pools, &one)
-	if err == nil && tx.open {
+	var err error
+	if !locked {
+		err = tx.begun(results)
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&pools, &one)
+	}
+	if err == nil {
 		_, err = results.Exec()
 	}
 	if err = errors.Join(err, results.Close()); err != nil {

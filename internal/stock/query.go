@@ -53,7 +53,13 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return classify(err, s.dialect.classify)
 	}
-	if err := fn(tx); err != nil {
+	if s.limits != "" {
+		_, err = tx.ExecContext(ctx, s.limits)
+	}
+	if err == nil {
+		err = fn(tx)
+	}
+	if err != nil {
 		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
 		return classify(err, s.dialect.classify)
 	}

@@ -45,6 +45,8 @@ type Store struct {
 	// wait for locks.
 	lock  *sql.DB
 	tries tries
+	// limits, when set, is a statement that bounds the transaction it is in.
+	limits string
 	// connections counts those that draws use.
 	connections func() (open, inUse, most int)
 	// leave, when set, closes the connections to a server that can no longer be
