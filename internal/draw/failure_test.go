@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -75,4 +76,40 @@ func TestBatcherFailsTogether(t *testing.T) {
 	drain(t, b)
 	require.Equal(t, []int{1, 2}, l.batches)
 	require.Equal(t, 2, seen.answered["ledger store-unavailable"])
+}
+
+// brokenLate panics when everybody has had an answer.
+type brokenLate struct{ *ledger }
+
+func (l *brokenLate) Issue(ctx context.Context, b *Batch) error {
+	if err := l.ledger.Issue(ctx, b); err != nil {
+		return err
+	}
+	panic("a defect")
+}
+
+// TestBatcherPanicBehindTheAnswers: draws that were answered are not decided
+// again, least of all those that were refused.
+func TestBatcherPanicBehindTheAnswers(t *testing.T) {
+	l, stop := newLedger(poolOf("p", 2)), newDoor()
+	l.before = stop.before
+	b, _ := newTestBatcher(t, &brokenLate{l}, Limits{})
+	answers := []<-chan answer{ask(t.Context(), b, named("first"))}
+	receive(t, stop.arrived)
+	for i, id := range []string{"second", "third", "fourth"} {
+		answers = append(answers, ask(t.Context(), b, named(id)))
+		waitingOn(t, b, "p", i+1)
+	}
+	close(stop.open)
+	for i, from := range answers {
+		a := receive(t, from)
+		if i < 2 {
+			require.NoError(t, a.err)
+		} else {
+			code(t, CodeSoldOut, a.err)
+		}
+	}
+	drain(t, b)
+	require.Equal(t, []int{1, 3}, l.batches)
+	require.Equal(t, 2, l.issued("p"))
 }

@@ -117,13 +117,30 @@ func (s *soldOut) refuses(w *waiter) bool {
 func (q *queue) work() {
 	defer q.batcher.working.Done()
 	defer q.batcher.dropUnread(q)
-	for q.batch.Next() {
-		for !q.batch.settled {
-			if err := q.issue(); err != nil {
-				q.giveUp(err)
+	for !q.rest() {
+		for q.batch.Next() {
+			for !q.batch.settled {
+				if err := q.issue(); err != nil {
+					q.giveUp(err)
+				}
 			}
 		}
 	}
+}
+
+// rest ends the worker, unless somebody waits. Only the worker itself may say
+// so: an issuer that was told that nobody waits is still on its way back, and
+// a second worker would take the batch out of its hands.
+func (q *queue) rest() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) > 0 {
+		return false
+	}
+	q.waiting, q.flight, q.working, q.lastUsed = nil, nil, false, time.Now()
+	q.deadline.Stop()
+	q.armed = false
+	return true
 }
 
 // issue runs the issuer and turns a panic into an error, so that a defect met
@@ -143,6 +160,9 @@ func (q *queue) issue() (err error) {
 // first, because how far the batch came is not known.
 func (q *queue) giveUp(err error) {
 	b := q.batch
+	if b.settled {
+		return // a panic behind the last answer has nobody left to tell
+	}
 	if CodeOf(err) == CodeInternal && len(b.waiters) > 1 {
 		q.held = append(q.held, b.waiters...)
 		b.settled = true
@@ -151,8 +171,7 @@ func (q *queue) giveUp(err error) {
 	b.fail(err)
 }
 
-// take fills b with those who wait; false when nobody does, and then the
-// worker is done.
+// take fills b with those who wait; false when nobody does.
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
 		b.fill(q.held[:1])
@@ -169,9 +188,6 @@ func (q *queue) take(b *Batch) bool {
 	}
 	b.fill(q.waiting[:n])
 	if n == 0 {
-		q.waiting, q.flight, q.working, q.lastUsed = nil, nil, false, time.Now()
-		q.deadline.Stop()
-		q.armed = false
 		b.settled = true
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,6 +143,57 @@ func TestQueuesAreBounded(t *testing.T) {
 	l.mu.Unlock()
 	on("newer", "a")
 	require.NotContains(t, b.queues, "large0")
+}
+
+// slowIssuer goes on with whoever waits, and when nobody does it takes its time
+// to come back: it gives a lock back, for example.
+type slowIssuer struct {
+	*ledger
+	inside  atomic.Int32
+	crowded atomic.Bool
+	leaving func()
+}
+
+func (s *slowIssuer) Issue(ctx context.Context, b *Batch) error {
+	if s.inside.Add(1) > 1 {
+		s.crowded.Store(true)
+	}
+	defer s.inside.Add(-1)
+	err := s.ledger.Issue(ctx, b)
+	s.leaving()
+	return err
+}
+
+// TestOneWorker: while an issuer is on its way back from a batch, nobody else
+// touches that batch, although it has been told that nobody waits.
+func TestOneWorker(t *testing.T) {
+	l := newLedger(poolOf("p", 10))
+	l.goesOn = true
+	slow := &slowIssuer{ledger: l}
+	b, _ := newTestBatcher(t, slow, Limits{})
+	second := make(chan (<-chan answer), 1)
+	var once sync.Once
+	slow.leaving = func() {
+		once.Do(func() {
+			second <- ask(t.Context(), b, named("second"))
+			for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+				b.mu.RLock()
+				q := b.queues["p"]
+				b.mu.RUnlock()
+				q.mu.Lock()
+				here := len(q.waiting) == 1 || slow.inside.Load() > 1
+				q.mu.Unlock()
+				if here {
+					return
+				}
+			}
+		})
+	}
+	require.NoError(t, receive(t, ask(t.Context(), b, named("first"))).err)
+	require.NoError(t, receive(t, receive(t, second)).err)
+	drain(t, b)
+	require.False(t, slow.crowded.Load(), "two workers on one batch")
+	require.Equal(t, 2, l.issued("p"))
 }
 
 func TestDrawChecksItsRequest(t *testing.T) {
