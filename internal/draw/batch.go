@@ -74,7 +74,7 @@ func (b *Batch) KnownKey() { b.lookUpFirst, b.looked = true, false }
 func (b *Batch) Undo(p *Plan) {
 	p.putBack()
 	for _, w := range b.waiters {
-		if !w.tried {
+		if len(w.tried) == 0 {
 			w.state.CompareAndSwap(planned, waiting)
 		}
 	}
@@ -85,7 +85,9 @@ func (b *Batch) Undo(p *Plan) {
 func (b *Batch) Unsure(p *Plan) {
 	p.putBack()
 	for i, w := range b.waiters {
-		w.tried = w.tried || p.outcomes[i].end > p.outcomes[i].first
+		if o := p.outcomes[i]; o.end > o.first {
+			w.tried = append(w.tried, p.Awards[o.first])
+		}
 	}
 	b.unsure = true
 	b.KnownKey()

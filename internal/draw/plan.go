@@ -107,7 +107,7 @@ func (b *Batch) replay(o *outcome, w *waiter, known Draw) {
 	}
 	// A draw that an earlier try of this batch committed without hearing so is
 	// no replay: its caller has not had an answer yet.
-	known.Replayed = !w.tried
+	known.Replayed = !w.made(known)
 	o.known = &known
 }
 

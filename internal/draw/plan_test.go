@@ -133,6 +133,22 @@ func TestPlanRepeats(t *testing.T) {
 	}
 }
 
+// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is
+// a replay, also to a batch that is in doubt about its own try at the same key.
+func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
+	b := batchOf(urnOf(10), named("a"), named("b"))
+	p := planOf(t, b, nil)
+	mine, other := p.Awards[0], p.Awards[1]
+	other.At = other.At.Add(-time.Second)
+	b.Unsure(p)
+	b.Unsure(planOf(t, b, nil)) // the first try is seen only now
+	b.Settle(planOf(t, b, map[string]Draw{
+		"a": {ID: "a", UserID: "u", Awards: []Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []Award{other}},
+	}))
+	require.False(t, b.waiters[0].draw.Replayed)
+	require.True(t, b.waiters[1].draw.Replayed)
+}
+
 // TestPlanRefusedKeyIsFree: a draw that was sold out is not recorded, so its
 // key may win in the same batch.
 func TestPlanRefusedKeyIsFree(t *testing.T) {

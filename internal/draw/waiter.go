@@ -2,6 +2,7 @@ package draw
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -11,8 +12,9 @@ type waiter struct {
 	Request
 	since time.Time
 	state atomic.Int32
-	// tried: an apply that may have been committed held this draw.
-	tried bool
+	// tried are the first awards that applies which may have been committed
+	// held for this draw.
+	tried []Award
 	// done is closed once there is an answer, or none is to be expected.
 	done chan struct{}
 	draw Draw
@@ -46,6 +48,14 @@ func (w *waiter) giveUp() bool {
 			return false
 		}
 	}
+}
+
+// made says that a draw in the log is the doing of one of these tries.
+func (w *waiter) made(known Draw) bool {
+	return slices.ContainsFunc(w.tried, func(a Award) bool {
+		k := &known.Awards[0]
+		return a.Version == k.Version && a.PrizeID == k.PrizeID && a.Unit == k.Unit && a.At.Equal(k.At)
+	})
 }
 
 // hasGivenUp says that nobody waits any more.
