@@ -2,6 +2,7 @@ package draw
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -32,7 +33,8 @@ type Batch struct {
 	mode      atomic.Pointer[string]
 }
 
-// LookUp finds the draws among ids that the pool's log holds already.
+// LookUp finds the draws among ids that the pool's log holds already. No id
+// is there twice.
 type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]Draw, error)
 
 // Draws is the number of draws in the batch.
@@ -127,6 +129,8 @@ func (b *Batch) look(ctx context.Context, lookUp LookUp) error {
 			ids = append(ids, w.DrawID)
 		}
 	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids) // asked for twice, a draw's awards would come twice
 	known := map[string]Draw{}
 	if len(ids) > 0 {
 		var err error
