@@ -1,0 +1,14 @@
+package fault
+
+// Point names a place in the way of a draw.
+type Point string
+
+// The points, in the order in which a batch comes to them.
+const (
+	// BeforeWrite: the batch is planned, and the lock, if any, is held.
+	BeforeWrite Point = "before-write"
+	// BeforeCommit: the rows are written in a transaction that is open.
+	BeforeCommit Point = "before-commit"
+	// AfterCommit: the batch is durable and nobody has been answered.
+	AfterCommit Point = "after-commit"
+)
