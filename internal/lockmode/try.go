@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 	"drawsvc/internal/stock"
 )
 
@@ -94,10 +95,12 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 		b.Settle(plan)
 		return nil
 	}
+	fault.At(fault.BeforeWrite)
 	if err := tx.Apply(ctx, plan); err != nil {
 		t.undo(b, plan, err)
 		return err
 	}
+	fault.At(fault.AfterCommit)
 	b.Settle(plan)
 	return nil
 }

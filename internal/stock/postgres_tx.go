@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 )
 
 // postgresTries draws with pgx itself, whose pipeline makes a batch two round
@@ -164,12 +165,15 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 
 // Apply implements Tx: the second round trip.
 func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
+	if fault.Armed(fault.BeforeCommit) {
+		return tx.applySplit(ctx, p)
+	}
 	batch := &pgx.Batch{}
 	locked := tx.open
 	if !locked {
 		tx.begin(batch)
 	}
-	batch.Queue(postgresApply, postgresArguments(p, tx.options)...)
+	batch.Queue(fault.Unguarded(postgresApply), postgresArguments(p, tx.options)...)
 	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools, one int64

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 )
 
 // sqlTries draws through database/sql, for MySQL and SQLite.
@@ -115,6 +116,7 @@ func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
 	if err := tx.write(ctx, p); err != nil {
 		return classify(err, tx.tries.dialect.classify)
 	}
+	fault.At(fault.BeforeCommit)
 	if err := tx.tx.Commit(); err != nil {
 		return atCommit(err, tx.tries.dialect.classify)
 	}
@@ -133,6 +135,7 @@ func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
 		pool.sql += ` WHERE id = ? AND version = ?`
 		pool.args = append(pool.args, p.PoolID, p.From)
 	}
+	pool.sql = fault.Unguarded(pool.sql)
 	if err := exec(ctx, tx.tx, pool); errors.Is(err, errRows) {
 		return ErrConflict
 	} else if err != nil {

@@ -1,0 +1,35 @@
+package stock
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+)
+
+// applySplit is Apply with the commit in a round trip of its own, so that a
+// fault can come between. The released program does not have it.
+func (tx *postgresTx) applySplit(ctx context.Context, p *draw.Plan) error {
+	if !tx.open {
+		begin := &pgx.Batch{}
+		tx.begin(begin)
+		if err := tx.conn.SendBatch(ctx, begin).Close(); err != nil {
+			return classify(err, classifyPostgres)
+		}
+	}
+	var pools, one int64
+	if err := tx.conn.QueryRow(ctx, postgresApply, postgresArguments(p, tx.options)...).Scan(&pools, &one); err != nil {
+		return classify(err, classifyPostgres)
+	}
+	fault.At(fault.BeforeCommit)
+	if _, err := tx.conn.Exec(ctx, `COMMIT`); err != nil {
+		return atCommit(err, classifyPostgres)
+	}
+	tx.open = false
+	if pools == 0 {
+		return ErrConflict
+	}
+	return nil
+}
