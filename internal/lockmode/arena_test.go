@@ -1,0 +1,208 @@
+package lockmode_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// cell is one square of the matrix. lock is a scheme of package locker, or
+// nobody; it is "" outside external mode.
+type cell struct{ mode, dialect, lock string }
+
+// nobody is a lock that keeps nobody away, as every lock service does now and
+// then. Its tokens grow.
+const nobody = "nobody"
+
+func (c cell) String() string {
+	return strings.TrimSuffix(c.mode+" "+c.lock, " ") + " on " + c.dialect
+}
+
+// cells are all squares that the registries make, except those of a lock that
+// the dialect cannot have.
+func cells() []cell {
+	var all []cell
+	for _, dialect := range stock.Dialects() {
+		for _, mode := range lockmode.Names() {
+			if mode != lockmode.External {
+				all = append(all, cell{mode: mode, dialect: dialect})
+				continue
+			}
+			for _, lock := range append(locker.Schemes(), nobody) {
+				if !refused(dialect, lock) {
+					all = append(all, cell{mode, dialect, lock})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// refused says which locks cannot be had: SQLite has no row locks and no
+// sessions that a lock could belong to.
+func refused(dialect, lock string) bool {
+	return dialect == "sqlite" && (lock == "row" || lock == "session")
+}
+
+// lockURL is a lock that no other test takes.
+func lockURL(t *testing.T, scheme string) string {
+	t.Helper()
+	switch scheme {
+	case "table", "row", "session":
+		return scheme + ":"
+	case "redis":
+		return servertest.Redis(t)
+	case "zookeeper":
+		return servertest.ZooKeeper(t)
+	case "etcd":
+		return servertest.Etcd(t)
+	}
+	require.FailNow(t, "a new lock needs its throwaway server here", scheme)
+	return ""
+}
+
+// instances is the number of services that meet on one database.
+const instances = 3
+
+// arena is one database with what several services need to meet on it. They
+// have stores and locks of their own; an SQLite file has one store, as it has
+// one process.
+type arena struct {
+	cell
+	url    string
+	stores []*stock.Store
+	locks  []lockmode.Locker
+}
+
+func newArena(t *testing.T, c cell) *arena {
+	t.Helper()
+	a := &arena{cell: c, url: stocktest.URL(t, c.dialect)}
+	for len(a.stores) == 0 || c.dialect != "sqlite" && len(a.stores) < instances {
+		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{}))
+	}
+	a.openLocks(t)
+	return a
+}
+
+// lockTTL is long enough for a test that stands still on a busy machine.
+const lockTTL = 20 * time.Second
+
+func (a *arena) openLocks(t *testing.T) {
+	if a.lock == "" || a.lock == nobody {
+		open := &noLock{}
+		a.locks = []lockmode.Locker{open}
+		return
+	}
+	url := lockURL(t, a.lock)
+	for i := range instances {
+		l, err := locker.Open(t.Context(), url, locker.Options{TTL: lockTTL, Wait: 2 * time.Second, Database: a.store(i)})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, l.Close()) })
+		a.locks = append(a.locks, l)
+	}
+}
+
+func (a *arena) store(i int) *stock.Store { return a.stores[i%len(a.stores)] }
+
+// pool makes a pool with a name of its own: some lock services are shared by
+// all tests.
+func (a *arena) pool(t *testing.T, stocked ...int64) string {
+	t.Helper()
+	id := "pool-" + strings.ToLower(rand.Text())
+	stocktest.Pool(t, a.store(0), id, stocked...)
+	return id
+}
+
+// settings are those of one service; a test edits what it needs otherwise.
+type settings struct {
+	lockmode.Options
+	draw.Limits
+}
+
+type edit func(*settings)
+
+// service is one instance: its queues, its modes, its store.
+type service struct {
+	*draw.Batcher
+	store *stock.Store
+	seen  *watch
+}
+
+// serve starts the i-th instance, and drains it with the test.
+func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
+	t.Helper()
+	seen := newWatch()
+	s := &settings{
+		Options: lockmode.Options{
+			Store: a.store(i), Observer: seen, Log: slog.New(slog.DiscardHandler), Mode: a.mode,
+			Budget: 6 * time.Second, Settle: 9 * time.Second,
+			OptimisticTries: 10, OptimisticBudget: 500 * time.Millisecond,
+			Locker: a.locks[i%len(a.locks)], LockName: a.lock,
+		},
+		Limits: draw.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 10 * time.Second},
+	}
+	for _, e := range edits {
+		e(s)
+	}
+	issuer, err := lockmode.New(s.Options)
+	require.NoError(t, err)
+	b := draw.NewBatcher(seen.around(issuer), seen, s.Limits)
+	t.Cleanup(func() { drain(t, b) })
+	return &service{Batcher: b, store: a.store(i), seen: seen}
+}
+
+// three starts as many instances as meet.
+func (a *arena) three(t *testing.T, edits ...edit) []*service {
+	var all []*service
+	for i := range instances {
+		all = append(all, a.serve(t, i, edits...))
+	}
+	return all
+}
+
+// patience bounds every wait of a test; none of them is waited out in order.
+const patience = 60 * time.Second
+
+func drain(t *testing.T, b *draw.Batcher) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	require.NoError(t, b.Drain(ctx))
+}
+
+// noLock lets everybody in at once.
+type noLock struct{ token atomic.Int64 }
+
+func (l *noLock) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
+	return fn(ctx, l.token.Add(1))
+}
+
+// TestRefusedLocks: what a dialect cannot give is refused at the start, not at
+// the first draw.
+func TestRefusedLocks(t *testing.T) {
+	found := 0
+	for _, dialect := range stock.Dialects() {
+		for _, scheme := range locker.Schemes() {
+			if !refused(dialect, scheme) {
+				continue
+			}
+			found++
+			store := stocktest.New(t, dialect)
+			_, err := locker.Open(t.Context(), scheme+":", locker.Options{TTL: lockTTL, Database: store})
+			require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%s on %s: %v", scheme, dialect, err)
+		}
+	}
+	require.Equal(t, 2, found)
+}

@@ -1,0 +1,199 @@
+package lockmode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// crowd holds one draw between its picks and its write, and has size others
+// wait behind it, so that they are decided together. It returns the answers to
+// come by the draws' names, that of the held one as "held".
+func crowd(t *testing.T, s *service, stop *door, poolID string, size int) map[string]<-chan answer {
+	t.Helper()
+	t.Cleanup(stop.release)
+	answers := map[string]<-chan answer{"held": once(t, s, named(poolID, "held"))}
+	receive(t, stop.arrived)
+	// The queue holds size draws: when the one more is refused, they are there.
+	all := make(chan answerTo, size+1)
+	for i := range size + 1 {
+		id := fmt.Sprint("d", i)
+		go func() {
+			d, err := s.Draw(t.Context(), named(poolID, id))
+			all <- answerTo{id, answer{d, err}}
+		}()
+	}
+	full := receive(t, all)
+	require.Equal(t, draw.CodeOverloaded, draw.CodeOf(full.err), "%v", full.err)
+	to := map[string]chan answer{}
+	for i := range size + 1 {
+		if id := fmt.Sprint("d", i); id != full.id {
+			to[id] = make(chan answer, 1)
+			answers[id] = to[id]
+		}
+	}
+	go func() {
+		for range size {
+			a := <-all
+			to[a.id] <- a.answer
+		}
+	}()
+	return answers
+}
+
+// answerTo is the answer to the draw of that name.
+type answerTo struct {
+	id string
+	answer
+}
+
+// once draws in the background, and takes whatever answer there is.
+func once(t *testing.T, s *service, r draw.Request) <-chan answer {
+	to := make(chan answer, 1)
+	go func() {
+		d, err := s.Draw(t.Context(), r)
+		to <- answer{d, err}
+	}()
+	return to
+}
+
+// queueOf is room for the draws of a crowd.
+func queueOf(size int) edit { return func(s *settings) { s.QueueMax = size } }
+
+// testAnswerLost: the callers of draws whose commit was not heard of, or was
+// not made, get their 200 once, as new draws.
+func testAnswerLost(t *testing.T, a *arena) {
+	for name, fault := range map[string]apply{"answer": answerLost, "commit": commitLost} {
+		pool := a.pool(t, 50)
+		stop := newDoor()
+		lostTwice := inTurn(applied, fault, fault, applied, applied)
+		s := a.serve(t, 0, applying(stop.then(lostTwice)), queueOf(5))
+		answers := crowd(t, s, stop, pool, 5)
+		stop.release()
+		for id, from := range answers {
+			got := receive(t, from)
+			require.NoError(t, got.err, "%s lost: %s", name, id)
+			require.False(t, got.draw.Replayed, "%s lost: %s has had no answer yet", name, id)
+			again := receive(t, ask(t, s, named(pool, id)))
+			require.NoError(t, again.err)
+			require.True(t, again.draw.Replayed)
+			require.NoError(t, sameAwards(got.draw.Awards, again.draw.Awards))
+		}
+		require.Equal(t, int64(6), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
+	}
+}
+
+// testBadApple: a draw that breaks its batch, whenever it does, fails alone or
+// not at all; those beside it are served.
+func testBadApple(t *testing.T, a *arena) {
+	for name, c := range map[string]struct {
+		spoil  apply
+		served bool
+	}{
+		"error before the write": {spoil: func(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+			tx.Rollback()
+			return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errors.New("nobody expected this")}
+		}},
+		"panic before the write": {spoil: func(context.Context, stock.Tx, *draw.Plan) error { panic("a defect") }},
+		"panic after the write": {served: true, spoil: func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+			if err := tx.Apply(ctx, p); err != nil {
+				return err
+			}
+			panic("a defect")
+		}},
+	} {
+		pool := a.pool(t, 50)
+		stop, bad := newDoor(), atomic.Value{}
+		bad.Store("")
+		s := a.serve(t, 0, queueOf(5), applying(stop.then(spoiling(&bad, c.spoil))))
+		answers := crowd(t, s, stop, pool, 5)
+		for id := range answers {
+			if id != "held" {
+				bad.Store(id)
+			}
+		}
+		stop.release()
+		for id, from := range answers {
+			got := receive(t, from)
+			if id == bad.Load() && !c.served {
+				require.Equal(t, draw.CodeInternal, draw.CodeOf(got.err), "%s: %v", name, got.err)
+				continue
+			}
+			require.NoError(t, got.err, "%s: %s beside %s", name, id, bad.Load())
+			require.Equal(t, id, got.draw.ID)
+		}
+		want := int64(5)
+		if c.served {
+			want = 6
+		}
+		require.Equal(t, want, stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards, name)
+		require.NoError(t, receive(t, ask(t, s, named(pool, "later"))).err, name)
+	}
+}
+
+// spoiling applies plans that hold the bad draw in the way of spoil.
+func spoiling(bad *atomic.Value, spoil apply) apply {
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		for _, award := range p.Awards {
+			if award.DrawID == bad.Load() {
+				return spoil(ctx, tx, p)
+			}
+		}
+		return tx.Apply(ctx, p)
+	}
+}
+
+// testGivenUp: who leaves while waiting has not drawn; who leaves while its
+// draw is written asks again and is told.
+func testGivenUp(t *testing.T, a *arena) {
+	pool := a.pool(t, 50)
+	stop := newDoor()
+	t.Cleanup(stop.release)
+	s := a.serve(t, 0, applying(stop.then(applied)))
+	ctx, leave := context.WithCancel(t.Context())
+	under := make(chan answer, 1)
+	go func() {
+		d, err := s.Draw(ctx, named(pool, "under way"))
+		under <- answer{d, err}
+	}()
+	receive(t, stop.arrived)
+	leave()
+	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, under).err))
+	_, err := s.Draw(ctx, named(pool, "waits"))
+	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
+	stop.release()
+	again := receive(t, ask(t, s, named(pool, "under way")))
+	require.NoError(t, again.err)
+	require.True(t, again.draw.Replayed)
+	drain(t, s.Batcher)
+	_, err = a.store(0).Draw(t.Context(), pool, "waits")
+	require.Equal(t, draw.CodeDrawNotFound, draw.CodeOf(err), "nothing happened, as was said")
+	require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
+}
+
+// testDrained: a drain in the middle of a storm loses nothing that was
+// answered and leaves nothing that was not.
+func testDrained(t *testing.T, a *arena) {
+	pool := a.pool(t, 1000)
+	s := a.serve(t, 0)
+	y := storm{services: []*service{s}, poolID: pool, prefix: "d", asked: 300, before: func(i int) {
+		if i != 100 {
+			return
+		}
+		if err := s.Drain(t.Context()); err != nil {
+			t.Errorf("drain: %v", err)
+		}
+	}}.run(t)
+	require.Positive(t, len(y.refused[draw.CodeDraining]))
+	require.Len(t, y.won, 300-len(y.refused[draw.CodeDraining]), "%v", y.codes())
+	require.NoError(t, y.asLogged(t, a.store(0), pool))
+	stocktest.NoViolations(t, a.store(0), pool)
+}

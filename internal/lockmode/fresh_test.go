@@ -1,0 +1,155 @@
+package lockmode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+)
+
+// answer is what a Draw returned.
+type answer struct {
+	draw draw.Draw
+	err  error
+}
+
+// ask draws in the background, and again while the service is busy.
+func ask(t *testing.T, s *service, r draw.Request) <-chan answer {
+	to := make(chan answer, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	go func() {
+		defer cancel()
+		d, err := insist(ctx, []*service{s}, 0, r, nil)
+		to <- answer{d, err}
+	}()
+	return to
+}
+
+// receive takes from a channel, or fails when nothing comes.
+func receive[T any](t *testing.T, from <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-from:
+		return v
+	case <-time.After(patience):
+		require.FailNow(t, "nothing came")
+		panic("unreachable")
+	}
+}
+
+// named is a draw of one unit under a key of its caller's.
+func named(poolID, id string) draw.Request {
+	return draw.Request{PoolID: poolID, UserID: "u", DrawID: id, Named: true, Count: 1}
+}
+
+// meeting is two draws on one pool: the first was held between its picks and
+// its write while the second was asked for.
+type meeting struct {
+	// overtook: the second was answered while the first was held.
+	overtook bool
+	// written is what became of the write that was held.
+	written       error
+	first, second answer
+	violations    error
+}
+
+// meet makes a meeting of two services.
+func meet(t *testing.T, a *arena, units int64, first, second *service, stop *door) meeting {
+	t.Helper()
+	pool := a.pool(t, units)
+	t.Cleanup(stop.release)
+	var m meeting
+	held := ask(t, first, named(pool, "first"))
+	receive(t, stop.arrived)
+	begun, once := make(chan struct{}), sync.Once{}
+	second.seen.issuing = func(string) { once.Do(func() { close(begun) }) }
+	other := ask(t, second, named(pool, "second"))
+	receive(t, begun)
+	// A mode that keeps others away is given a moment to let somebody in; one
+	// that does not has all the time it needs.
+	window := 150 * time.Millisecond
+	if letsIn(a.cell) {
+		window = patience
+	}
+	select {
+	case m.second = <-other:
+		m.overtook = true
+	case <-time.After(window):
+	}
+	stop.release()
+	m.written = receive(t, stop.written)
+	m.first = receive(t, held)
+	if !m.overtook {
+		m.second = receive(t, other)
+	}
+	m.violations = audited(t, a.store(0), pool)
+	return m
+}
+
+// letsIn says that the cell lets a draw begin while another is under way, and
+// leaves it to the write who is first.
+func letsIn(c cell) bool { return c.mode == lockmode.Optimistic || c.lock == nobody }
+
+// keepsOut says that the cell is known to let nobody in.
+func keepsOut(c cell) bool {
+	return c.mode == lockmode.ForUpdate || c.mode == lockmode.External && c.lock != nobody
+}
+
+// fresh says what is wrong with a meeting on a pool of the given units: the
+// mode must have kept the second draw waiting, or refused what the first had
+// picked before it.
+func (m meeting) fresh(units int64) error {
+	if m.overtook && m.written == nil {
+		return errors.New("picks that were made before another draw was committed were written after it")
+	}
+	won := 0
+	for _, a := range []answer{m.first, m.second} {
+		switch draw.CodeOf(a.err) {
+		case "":
+			won++
+		case draw.CodeSoldOut:
+		default:
+			return fmt.Errorf("a draw ended with %w", a.err)
+		}
+	}
+	if int64(won) != min(2, units) {
+		return fmt.Errorf("%d of two draws won, there were %d units", won, units)
+	}
+	if m.overtook && m.second.err != nil || !m.overtook && m.first.err != nil {
+		return errors.New("the one that was written first should have won")
+	}
+	return m.violations
+}
+
+func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
+
+// testFreshAtTheLast: both pick the same unit, one gets it.
+func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
+
+func testFreshOf(t *testing.T, a *arena, units int64) {
+	stop := newDoor()
+	first, second := a.serve(t, 0, applying(stop.then(applied))), a.serve(t, 1)
+	m := meet(t, a, units, first, second, stop)
+	require.NoError(t, m.fresh(units))
+	if letsIn(a.cell) {
+		require.True(t, m.overtook)
+		require.Error(t, m.written)
+	}
+	if keepsOut(a.cell) {
+		require.False(t, m.overtook)
+		require.NoError(t, m.written)
+	}
+	if a.lock == nobody && a.mode == lockmode.External {
+		drain(t, first.Batcher)
+		first.seen.in(func() {
+			require.Positive(t, first.seen.stale, "a later holder has written, so the first must take the lock again")
+		})
+	}
+}

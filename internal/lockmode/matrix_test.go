@@ -1,0 +1,37 @@
+package lockmode_test
+
+import "testing"
+
+// TestMatrix holds every mode, with every lock, on every dialect, to the same
+// promises. A further mode, lock or dialect is in it by being registered.
+func TestMatrix(t *testing.T) {
+	cases := []struct {
+		name string
+		test func(*testing.T, *arena)
+	}{
+		{"sells out exactly", testSellOut},
+		{"sells out exactly in draws of many", testSellOutInDraws},
+		{"sells out exactly without group draws", testSellOutOneByOne},
+		{"sells out exactly whatever becomes of commits", testSellOutThroughFaults},
+		{"fresh", testFresh},
+		{"fresh at the last unit", testFreshAtTheLast},
+		{"restocked while drawn from", testRestock},
+		{"same key at once", testSameKey},
+		{"key used again", testKeyAgain},
+		{"draws of ten", testTens},
+		{"known keys of a pool that is shut", testShut},
+		{"answer lost", testAnswerLost},
+		{"bad apple", testBadApple},
+		{"given up", testGivenUp},
+		{"drained", testDrained},
+	}
+	for _, c := range cells() {
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, c)
+			for _, tc := range cases {
+				t.Run(tc.name, func(t *testing.T) { tc.test(t, a) })
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// callers is how many ask at the same time.
+const callers = 64
+
+// storm is many callers who ask several services for draws of one pool.
+type storm struct {
+	services []*service
+	poolID   string
+	prefix   string // of the draws' names
+	asked    int
+	count    func(i int) int // units of the i-th draw; nil for one
+	before   func(i int)     // runs ahead of the i-th draw
+}
+
+// tally is what callers were told in the end.
+type tally struct {
+	mu      sync.Mutex
+	won     map[string]draw.Draw
+	refused map[draw.Code][]draw.Request
+	busy    map[draw.Code]int
+}
+
+// run asks for every draw until it has a final answer.
+func (s storm) run(t *testing.T) *tally {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	y := &tally{won: map[string]draw.Draw{}, refused: map[draw.Code][]draw.Request{}, busy: map[draw.Code]int{}}
+	var group sync.WaitGroup
+	for caller := range callers {
+		group.Go(func() {
+			for i := caller; i < s.asked; i += callers {
+				if s.before != nil {
+					s.before(i)
+				}
+				s.ask(ctx, i, y)
+			}
+		})
+	}
+	group.Wait()
+	return y
+}
+
+// ask asks for one draw. Three of four begin without a key of its caller's,
+// as the service's own names do.
+func (s storm) ask(ctx context.Context, i int, y *tally) {
+	r := draw.Request{PoolID: s.poolID, UserID: fmt.Sprint("user-", i%7), DrawID: fmt.Sprintf("%s-%d", s.prefix, i), Named: i%4 == 0, Count: 1}
+	if s.count != nil {
+		r.Count = s.count(i)
+	}
+	d, err := insist(ctx, s.services, i, r, func(code draw.Code) {
+		y.mu.Lock()
+		y.busy[code]++
+		y.mu.Unlock()
+	})
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	if err != nil {
+		y.refused[draw.CodeOf(err)] = append(y.refused[draw.CodeOf(err)], r)
+		return
+	}
+	y.won[r.DrawID] = d
+}
+
+// insist repeats a draw that met a busy service at the next one, under the
+// same name, until its answer is final or ctx ends.
+func insist(ctx context.Context, services []*service, start int, r draw.Request, busy func(draw.Code)) (draw.Draw, error) {
+	for i := start; ; i++ {
+		d, err := services[i%len(services)].Draw(ctx, r)
+		switch draw.CodeOf(err) {
+		case draw.CodeContended, draw.CodeOverloaded, draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable, draw.CodeLockUnavailable:
+		default:
+			return d, err
+		}
+		if ctx.Err() != nil {
+			return d, err
+		}
+		if busy != nil {
+			busy(draw.CodeOf(err))
+		}
+		r.Named = true
+		pause := time.NewTimer(rand.N(4 * time.Millisecond))
+		<-pause.C
+	}
+}
+
+// units counts what was won, by prize.
+func (y *tally) units() map[string]int64 {
+	units := map[string]int64{}
+	for _, d := range y.won {
+		for _, a := range d.Awards {
+			units[a.PrizeID]++
+		}
+	}
+	return units
+}
+
+// soldOutExactly says what is wrong with draws of one unit that asked for more
+// than the stock, which is given by prize.
+func (y *tally) soldOutExactly(asked int, stocked ...int64) error {
+	var total int64
+	units := y.units()
+	for i, n := range stocked {
+		total += n
+		if id := string(rune('a' + i)); units[id] != n {
+			return fmt.Errorf("prize %s: %d units were won, there were %d", id, units[id], n)
+		}
+	}
+	won, sold := len(y.won), len(y.refused[draw.CodeSoldOut])
+	if int64(won) != total || won+sold != asked || len(y.refused) > 1 {
+		return fmt.Errorf("of %d draws %d won and %d were sold out, with a stock of %d; refused: %v", asked, won, sold, total, y.codes())
+	}
+	return nil
+}
+
+func (y *tally) codes() map[draw.Code]int {
+	n := map[draw.Code]int{}
+	for code, requests := range y.refused {
+		n[code] = len(requests)
+	}
+	return n
+}

@@ -1,0 +1,148 @@
+package lockmode_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+)
+
+// apply stands in for the Apply of a try.
+type apply func(ctx context.Context, tx stock.Tx, p *draw.Plan) error
+
+// tampered is a store whose every try is applied otherwise.
+type tampered struct {
+	lockmode.Store
+	apply apply
+}
+
+type tamperedTx struct {
+	stock.Tx
+	apply apply
+}
+
+func (s *tampered) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Begin(ctx, urn, o)
+	if err != nil {
+		return nil, err
+	}
+	return &tamperedTx{tx, s.apply}, nil
+}
+
+func (tx *tamperedTx) Apply(ctx context.Context, p *draw.Plan) error { return tx.apply(ctx, tx.Tx, p) }
+
+// applying has a service's tries applied otherwise.
+func applying(a apply) edit {
+	return func(s *settings) { s.Store = &tampered{s.Store, a} }
+}
+
+func applied(ctx context.Context, tx stock.Tx, p *draw.Plan) error { return tx.Apply(ctx, p) }
+
+var errCut = errors.New("the link was cut")
+
+// answerLost commits, but the answer does not arrive.
+func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	if err := tx.Apply(ctx, p); err != nil {
+		return err
+	}
+	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
+}
+
+// commitLost commits nothing and does not say so.
+func commitLost(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+	tx.Rollback()
+	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
+}
+
+// outrun finds that somebody else was first.
+func outrun(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+	tx.Rollback()
+	return stock.ErrConflict
+}
+
+// unreached does not reach the database.
+func unreached(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
+	tx.Rollback()
+	return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
+}
+
+// inTurn applies in one way after another; it is shared by services.
+func inTurn(ways ...apply) apply {
+	var n atomic.Int64
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		return ways[int(n.Add(1)-1)%len(ways)](ctx, tx, p)
+	}
+}
+
+// door stops the first plan between its picks and its write, until it is
+// opened.
+type door struct {
+	arrived chan *draw.Plan
+	open    chan struct{}
+	written chan error // what became of the write
+	once    sync.Once
+}
+
+func newDoor() *door {
+	return &door{arrived: make(chan *draw.Plan, 1), open: make(chan struct{}), written: make(chan error, 1)}
+}
+
+func (d *door) release() { d.once.Do(func() { close(d.open) }) }
+
+// then applies every plan in the way of next, the first one after a stop.
+func (d *door) then(next apply) apply {
+	var used atomic.Bool
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		if used.Swap(true) {
+			return next(ctx, tx, p)
+		}
+		d.arrived <- p
+		<-d.open
+		err := next(ctx, tx, p)
+		d.written <- err
+		return err
+	}
+}
+
+// rendezvous lets plans go on to their writes in groups that have all made
+// their picks, so that they contend.
+type rendezvous struct {
+	size     int
+	patience time.Duration
+
+	mu    sync.Mutex
+	group chan struct{}
+	here  int
+}
+
+func (r *rendezvous) meet() {
+	r.mu.Lock()
+	if r.group == nil {
+		r.group = make(chan struct{})
+	}
+	group := r.group
+	if r.here++; r.here == r.size {
+		close(group)
+		r.group, r.here = nil, 0
+	}
+	r.mu.Unlock()
+	// The last of a pool's draws may be fewer than make a group.
+	late := time.NewTimer(r.patience)
+	defer late.Stop()
+	select {
+	case <-group:
+	case <-late.C:
+	}
+}
+
+func (r *rendezvous) then(next apply) apply {
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		r.meet()
+		return next(ctx, tx, p)
+	}
+}

@@ -1,0 +1,83 @@
+package lockmode_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// watch sees what a service does: it is its Observer, and stands around its
+// Issuer.
+type watch struct {
+	mu       sync.Mutex
+	gathered []int
+	answered map[string]int
+	modes    map[string]int
+	retries  map[string]int
+	stale    int
+	// issuing, when set, is called as a batch goes to its mode.
+	issuing func(poolID string)
+}
+
+func newWatch() *watch {
+	return &watch{answered: map[string]int{}, modes: map[string]int{}, retries: map[string]int{}}
+}
+
+func (w *watch) Gathered(draws int, _ time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gathered = append(w.gathered, draws)
+}
+
+func (w *watch) Answered(_, outcome string, draws int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answered[outcome] += draws
+}
+
+func (w *watch) Tried(mode, reason string, _ time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.modes[mode]++
+	if reason != "" {
+		w.retries[reason]++
+	}
+}
+
+func (w *watch) StaleLock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stale++
+}
+
+// in runs look while nothing changes.
+func (w *watch) in(look func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	look()
+}
+
+// around is an Issuer that tells the watch first.
+func (w *watch) around(issuer draw.Issuer) draw.Issuer { return &watched{issuer, w} }
+
+type watched struct {
+	draw.Issuer
+	watch *watch
+}
+
+func (w *watched) Issue(ctx context.Context, b *draw.Batch) error {
+	if w.watch.issuing != nil {
+		w.watch.issuing(b.Urn.PoolID)
+	}
+	return w.Issuer.Issue(ctx, b)
+}
+
+// most is the highest of some numbers, 0 when there are none.
+func most(numbers []int) (n int) {
+	for _, m := range numbers {
+		n = max(n, m)
+	}
+	return n
+}
