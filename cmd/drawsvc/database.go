@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,13 +17,18 @@ func (d *database) flag(c *cobra.Command) {
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
+// openMax is how soon a database that does not answer is given up.
+const openMax = 10 * time.Second
+
 // open opens the database without looking at its schema.
 func (d *database) open(c *cobra.Command, o stock.Options) (*stock.Store, error) {
 	url, err := d.url.read(c.Flags().Changed("database"))
 	if err != nil {
 		return nil, err
 	}
-	return stock.Open(c.Context(), url, o)
+	ctx, cancel := context.WithTimeout(c.Context(), openMax)
+	defer cancel()
+	return stock.Open(ctx, url, o)
 }
 
 // with runs fn on the open database, whose schema is the one that this binary

@@ -26,9 +26,9 @@ func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr 
 	}
 	token := ""
 	if c.drawToken != "" {
-		token = " -H 'Authorization: Bearer " + c.drawToken + "'"
+		token = " -H " + quoted("Authorization: Bearer "+c.drawToken)
 	}
-	admin := " -H 'Authorization: Bearer " + c.adminToken + "'"
+	admin := " -H " + quoted("Authorization: Bearer "+c.adminToken)
 	_, err = fmt.Fprint(w, strings.NewReplacer("URL", "http://"+reachable(addr), " TOKEN", token, " ADMIN", admin).Replace(demoLines))
 	return err
 }
@@ -46,6 +46,9 @@ See what is left, put more in, and have the books checked:
   curl -s URL/admin/pools/demo/audit ADMIN
 
 `
+
+// quoted is s as a word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // reachable is the address for somebody on this machine.
 func reachable(addr net.Addr) string {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,7 +128,7 @@ func (p program) serve(args ...string) *service {
 	go func() { s.ended <- run(ctx, args, p.environment(&s.stdout, &s.stderr)) }()
 	s.end = sync.OnceValue(s.stop)
 	p.tb.Cleanup(func() { s.end() })
-	s.awaitListening()
+	s.awaitListening(slices.Contains(args, "--demo"))
 	if _, after, ok := strings.Cut(s.stdout.String(), "admin token for this run: "); ok {
 		s.token, _, _ = strings.Cut(after, "\n")
 	}
@@ -151,14 +153,20 @@ func (s *service) stop() outcome {
 	return o
 }
 
-func (s *service) awaitListening() {
+// address finds where the service listens in what it logged or, for the demo,
+// printed.
+var address = regexp.MustCompile(`(?:"address":"|address=|http://)(127\.0\.0\.1:\d+)`)
+
+// awaitListening waits until the service has said where it listens; one with a
+// demo says more after that.
+func (s *service) awaitListening(isDemo bool) {
 	s.tb.Helper()
 	for range 2000 {
-		for _, line := range s.log() {
-			if line["msg"] == "listening" {
-				s.url = "http://" + line["address"].(string)
-				return
-			}
+		stdout := s.stdout.String()
+		found := address.FindStringSubmatch(s.stderr.String() + stdout)
+		if found != nil && (!isDemo || strings.Contains(stdout, "/audit")) {
+			s.url = "http://" + found[1]
+			return
 		}
 		select {
 		case err := <-s.ended:
