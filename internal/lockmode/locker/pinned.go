@@ -97,24 +97,21 @@ func (b *pinboard) pin(ctx context.Context, until time.Time) (*pinned, error) {
 
 // connect passes over connections of the pool that died unseen: nothing has
 // been asked on them yet.
-func (b *pinboard) connect(ctx context.Context, until time.Time) (*pinned, error) {
+func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	for idle := b.db.Stats().Idle; ; idle-- {
+	err = again(ctx, func() error {
 		conn, err := b.db.Conn(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p := &pinned{Conn: conn, board: b}
-		p.id, err = b.sql.prepare(ctx, conn, b.ttl, max(time.Until(until), 0))
-		if err == nil {
-			return p, nil
+		p = &pinned{Conn: conn, board: b}
+		if p.id, err = b.sql.prepare(ctx, conn, b.ttl, max(time.Until(until), 0)); err != nil {
+			p.drop()
 		}
-		p.drop()
-		if idle <= 0 || ctx.Err() != nil {
-			return nil, err
-		}
-	}
+		return err
+	})
+	return p, err
 }
 
 // undo frees whatever the connection holds.
@@ -230,14 +227,20 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 func (p *pinned) interrupt(ctx context.Context) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(p.board.sql.interrupt, p.id))
-	return err
+	return again(ctx, func() error {
+		_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(p.board.sql.interrupt, p.id))
+		return err
+	})
 }
 
 // token counts key's holders, on another connection and committed at once, so
 // that a token is spent even when its holder dies.
-func (b *pinboard) token(ctx context.Context, key string) (int64, error) {
+func (b *pinboard) token(ctx context.Context, key string) (token int64, err error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	return b.sql.counts(ctx, b.db, b.sql.count, key)
+	err = again(ctx, func() (err error) {
+		token, err = b.sql.counts(ctx, b.db, b.sql.count, key)
+		return err
+	})
+	return token, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"drawsvc/internal/draw"
@@ -39,6 +40,7 @@ func redisServers(rest string) ([]*redisServer, error) {
 	if !strings.HasPrefix(rest, "//") || len(names) == 2 {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be redis://HOST:PORT/DB, or redis://A,B,C/DB with three hosts or more")
 	}
+	logging.Disable() // every error comes back to its caller
 	w := newWakes()
 	servers := make([]*redisServer, 0, len(names))
 	for _, name := range names {

@@ -101,10 +101,12 @@ func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, er
 func (r *row) seed(ctx context.Context, key string) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	_, err := r.board.db.ExecContext(ctx, r.sql.seed, key)
-	return err
+	return again(ctx, func() error {
+		_, err := r.board.db.ExecContext(ctx, r.sql.seed, key)
+		return err
+	})
 }
 
-func (r *row) ping(ctx context.Context) error { return r.board.db.PingContext(ctx) }
+func (r *row) ping(ctx context.Context) error { return pingDB(ctx, r.board.db) }
 
 func (r *row) close() error { return nil }

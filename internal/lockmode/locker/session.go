@@ -153,6 +153,6 @@ func (s *session) release(ctx context.Context, p *pinned, name any) error {
 	return p.restore(ctx)
 }
 
-func (s *session) ping(ctx context.Context) error { return s.board.db.PingContext(ctx) }
+func (s *session) ping(ctx context.Context) error { return pingDB(ctx, s.board.db) }
 
 func (s *session) close() error { return nil }

@@ -3,10 +3,14 @@ package locker
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -48,6 +52,10 @@ func lastInsertID(ctx context.Context, db *sql.DB, query string, args ...any) (i
 	return result.LastInsertId()
 }
 
+func pingDB(ctx context.Context, db *sql.DB) error {
+	return again(ctx, func() error { return db.PingContext(ctx) })
+}
+
 // serverSays reports whether err is the database's answer with one of the
 // given codes: a SQLSTATE of PostgreSQL or a number of MySQL.
 func serverSays(err error, codes ...string) bool {
@@ -64,4 +72,35 @@ func serverSays(err error, codes ...string) bool {
 // deadlock, lock wait or NOWAIT refused.
 func clashed(err error) bool {
 	return serverSays(err, "40001", "40P01", "55P03", "1213", "1205", "1020", "3572")
+}
+
+// staleMax is the most dead connections of a pool that one question may meet.
+const staleMax = 16
+
+// again asks a question that may be asked twice, and asks it again while the
+// pool hands out connections that died unseen: one server that started again
+// has ended all of them at once.
+func again(ctx context.Context, ask func() error) error {
+	for n := 0; ; n++ {
+		err := ask()
+		if err == nil || n == staleMax || ctx.Err() != nil || !isStale(err) {
+			return err
+		}
+	}
+}
+
+// isStale says that a connection had ended, and not that none could be made.
+func isStale(err error) bool {
+	if _, refused := errors.AsType[*pgconn.ConnectError](err); refused {
+		return false
+	}
+	for _, ended := range []error{
+		driver.ErrBadConn, mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET,
+	} {
+		if errors.Is(err, ended) {
+			return true
+		}
+	}
+	// Sessions that the server has ended say so to the next question.
+	return pgconn.SafeToRetry(err) || serverSays(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
 }

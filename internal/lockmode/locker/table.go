@@ -126,8 +126,16 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	since := time.Now()
-	token, err := t.sql.takes(ctx, t.db, t.sql.take, owner, t.ttl.Microseconds(), key)
+	var token int64
+	var since time.Time
+	err := again(ctx, func() (err error) {
+		if !since.IsZero() { // the last try may have been granted unheard
+			_ = t.exec(ctx, nil, t.sql.release, key, owner)
+		}
+		since = time.Now()
+		token, err = t.sql.takes(ctx, t.db, t.sql.take, owner, t.ttl.Microseconds(), key)
+		return err
+	})
 	if err != nil {
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
@@ -155,7 +163,7 @@ func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	var left int64
-	err := t.db.QueryRowContext(ctx, t.sql.look, key).Scan(&left)
+	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.look, key).Scan(&left) })
 	return time.Duration(left) * time.Microsecond, err
 }
 
@@ -163,17 +171,19 @@ func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
 func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	result, err := t.db.ExecContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(err, none)
-	}
-	return nil
+	return again(ctx, func() error {
+		result, err := t.db.ExecContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, none)
+		}
+		return nil
+	})
 }
 
-func (t *table) ping(ctx context.Context) error { return t.db.PingContext(ctx) }
+func (t *table) ping(ctx context.Context) error { return pingDB(ctx, t.db) }
 
 func (t *table) close() error {
 	t.late.Wait()

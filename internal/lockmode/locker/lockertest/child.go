@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9/logging"
 
 	"drawsvc/internal/draw"
 )
@@ -17,11 +20,18 @@ import (
 // suite started to hold locks.
 const childVariable = "DRAWSVC_LOCKERTEST_CHILD"
 
+// parallelTests is how many subjects are checked beside each other: they mostly
+// wait.
+const parallelTests = "4"
+
 // Main is for TestMain: it runs the tests, or in a process that the suite
 // started, the holder.
 func Main(m *testing.M) int {
+	logging.Disable() // it speaks of servers that were killed on purpose
 	spec := os.Getenv(childVariable)
 	if spec == "" {
+		flag.Parse()
+		_ = flag.Set("test.parallel", parallelTests)
 		return m.Run()
 	}
 	var s Subject

@@ -53,11 +53,13 @@ func (l links) each(do func(*servertest.Proxy)) {
 }
 
 const (
-	// idleTime is how long waiters are watched before a release, wakeTime how
-	// long after the first of them was served.
-	idleTime = 300 * time.Millisecond
-	wakeTime = 40 * time.Millisecond
-	// pollsMin is how many questions a second make a waiter one that polls.
+	// idleTime is how long waiters are watched before a release, once they
+	// have settled, wakeTime how long after the first of them was served.
+	settleTime = 400 * time.Millisecond
+	idleTime   = 300 * time.Millisecond
+	wakeTime   = 40 * time.Millisecond
+	// pollsMin is how many questions a second to one server make a waiter one
+	// that polls.
 	pollsMin = 10
 )
 
@@ -88,12 +90,13 @@ func wakeUps(b *bench) error {
 		}
 		return all
 	}
-	const runs = 3
+	const runs = 2
 	asked, woken := int64(0), 0
 	for range runs {
 		var before []int64
 		_, err := queued(b, locks, func(served int) error {
 			if served < 0 {
+				time.Sleep(settleTime)
 				idle := count()
 				time.Sleep(idleTime)
 				before = count()
@@ -114,7 +117,7 @@ func wakeUps(b *bench) error {
 			return err
 		}
 	}
-	perSecond := float64(asked) / runs / waiters / idleTime.Seconds()
+	perSecond := float64(asked) / runs / waiters / float64(len(ways[0])) / idleTime.Seconds()
 	b.result.Wakes = perSecond < pollsMin
 	b.result.AsksPerSecond, b.result.Waiters = perSecond, waiters
 	b.result.WokenPerRelease = float64(woken) / runs

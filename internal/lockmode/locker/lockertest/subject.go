@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,68 +50,88 @@ const (
 	slack = time.Second
 )
 
-// Subjects returns every lock of the registry on every server that it can use,
-// the servers shared with other tests.
-func Subjects(tb testing.TB) []Subject {
-	return subjects(tb, func(kind string) string {
-		switch kind {
-		case "sqlite":
-			return "sqlite:" + filepath.Join(tb.TempDir(), "locks.db")
-		case "postgres":
-			return servertest.Postgres(tb)
-		case "mysql":
-			return servertest.MySQL(tb)
-		case "redis":
-			return servertest.Redis(tb)
-		case "zookeeper":
-			return servertest.ZooKeeper(tb)
-		case "etcd":
-			return servertest.Etcd(tb)
-		}
-		tb.Fatalf("lockertest: a new kind of server %q needs a throwaway one here", kind)
-		return ""
-	})
-}
-
-// subjects ranges over the registry; server returns the URL of one of a kind.
-func subjects(tb testing.TB, server func(kind string) string) []Subject {
+// Registered returns every lock of the registry on every kind of server that
+// it can use, without a server yet.
+func Registered(tb testing.TB) []Subject {
 	tb.Helper()
 	var all []Subject
 	for _, scheme := range locker.Schemes() {
 		switch scheme {
 		case "table":
 			for _, kind := range []string{"sqlite", "postgres", "mysql"} {
-				all = append(all, Subject{Lock: "table:", Database: server(kind), Kind: kind, TTL: ttl, Term: ttl, Grip: ttl})
+				all = append(all, Subject{Lock: "table:", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl})
 			}
 		case "row", "session":
 			all = append(all,
-				Subject{Lock: scheme + ":", Database: server("postgres"), Kind: "postgres", TTL: ttl, Term: ttl},
-				Subject{Lock: scheme + ":", Database: server("mysql"), Kind: "mysql", TTL: ttl, Term: wholeSecond})
+				Subject{Lock: scheme + ":", Kind: "postgres", TTL: ttl, Term: ttl},
+				Subject{Lock: scheme + ":", Kind: "mysql", TTL: ttl, Term: wholeSecond})
 		case "redis":
 			all = append(all,
-				Subject{Lock: server("redis"), Kind: "redis", TTL: ttl, Term: ttl, Grip: ttl},
-				Subject{Lock: majority(tb), Kind: "3 × redis", TTL: ttl, Term: ttl, Grip: ttl})
+				Subject{Lock: "redis:", Kind: "redis", TTL: ttl, Term: ttl, Grip: ttl},
+				Subject{Lock: "redis:", Kind: "3 × redis", TTL: ttl, Term: ttl, Grip: ttl})
 		case "zookeeper":
-			all = append(all, Subject{Lock: server("zookeeper"), Kind: "zookeeper", TTL: ttl, Term: ttl, Grip: ttl})
+			all = append(all, Subject{Lock: "zookeeper:", Kind: scheme, TTL: ttl, Term: ttl, Grip: ttl})
 		case "etcd":
-			all = append(all, Subject{Lock: server("etcd"), Kind: "etcd", TTL: wholeSecond, Term: wholeSecond, Grip: wholeSecond})
+			all = append(all, Subject{Lock: "etcd:", Kind: scheme, TTL: wholeSecond, Term: wholeSecond, Grip: wholeSecond})
 		default:
-			tb.Fatalf("lockertest: a new lock %q needs its server here", scheme)
+			tb.Fatalf("lockertest: a new lock %q needs its kinds of server here", scheme)
 		}
-	}
-	for _, s := range all {
-		require.NoError(tb, migrate(tb.Context(), s.Database))
 	}
 	return all
 }
 
-// majority starts three independent Redis servers and returns a URL of all.
-func majority(tb testing.TB) string {
-	var hosts []string
-	for range 3 {
-		hosts = append(hosts, servertest.Start(tb, "redis").Addr())
+// On returns the subject on the server at a URL, with its tables made.
+func (s Subject) On(tb testing.TB, url string) Subject {
+	tb.Helper()
+	switch s.Kind {
+	case "sqlite", "postgres", "mysql":
+		s.Database = url
+	default:
+		s.Lock = url
 	}
-	return "redis://" + strings.Join(hosts, ",") + "/0"
+	require.NoError(tb, migrate(tb.Context(), s.Database))
+	return s
+}
+
+// Shared returns the URL of a server of the subject's kind, which other tests
+// use too, and on it something that they do not touch.
+func (s Subject) Shared(tb testing.TB) string {
+	tb.Helper()
+	switch s.Kind {
+	case "sqlite":
+		return "sqlite:" + filepath.Join(tb.TempDir(), "locks.db")
+	case "postgres":
+		return servertest.Postgres(tb)
+	case "mysql":
+		return servertest.MySQL(tb)
+	case "redis":
+		return servertest.Redis(tb)
+	case "zookeeper":
+		return servertest.ZooKeeper(tb)
+	case "etcd":
+		return servertest.Etcd(tb)
+	}
+	url, _ := s.Private(tb)
+	return url
+}
+
+// Private starts servers for the subject alone, which a test may kill, and
+// returns a URL of them all. A file has no server.
+func (s Subject) Private(tb testing.TB) (url string, servers []*servertest.Server) {
+	tb.Helper()
+	count, kind, several := strings.Cut(s.Kind, " × ")
+	if !several {
+		server := servertest.Start(tb, s.Kind)
+		return server.URL(), []*servertest.Server{server}
+	}
+	n, err := strconv.Atoi(count)
+	require.NoError(tb, err)
+	var hosts []string
+	for range n {
+		server := servertest.Start(tb, kind)
+		servers, hosts = append(servers, server), append(hosts, server.Addr())
+	}
+	return kind + "://" + strings.Join(hosts, ",") + "/0", servers
 }
 
 // opened is a lock with what it needs to be closed.

@@ -1,0 +1,224 @@
+package lockertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+const (
+	// refusedMax is the longest that a call may take to find out that the lock
+	// service is not there.
+	refusedMax = 1500*time.Millisecond + slack
+	// backMax is the longest that a lock may take to work again when its
+	// service is back.
+	backMax = 5 * time.Second
+)
+
+// fault is one way of going wrong, for the kinds of server that have it; no
+// kinds are all.
+type fault struct {
+	name  string
+	kinds []string
+	run   func(r *rig) error
+}
+
+func faults() []fault {
+	return []fault{
+		{"server killed and started again", nil, serverKilled},
+		{"link cut", nil, func(r *rig) error { return linkBroken(r, (*servertest.Proxy).Cut) }},
+		{"link silent", nil, func(r *rig) error { return linkBroken(r, (*servertest.Proxy).Hold) }},
+		{"link cut while waiting", nil, cutWhileWaiting},
+		{"answer lost", nil, answerLost},
+		{"sessions killed", []string{"postgres", "mysql"}, sessionsKilled},
+		{"emptied", []string{"redis", "3 × redis"}, redisEmptied},
+		{"failed over to a replica that lags", []string{"redis"}, redisRolledBack},
+		{"clock moved", []string{"redis"}, redisClock},
+		{"one of the servers down", []string{"3 × redis"}, oneOfThreeDown},
+	}
+}
+
+// RunFaults breaks the subject's own servers in every way that they have.
+func RunFaults(t *testing.T, s Subject) {
+	v, err := newVault(t)
+	require.NoError(t, err)
+	url, servers := s.Private(t)
+	near := s.On(t, url)
+	result := newResult(t, s)
+	for _, f := range faults() {
+		if len(f.kinds) > 0 && !slices.Contains(f.kinds, s.Kind) {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), checkMax)
+			defer cancel()
+			far, links := near.linked(t)
+			r := &rig{
+				bench:   bench{Subject: near, tb: t, ctx: ctx, key: f.name, vault: v, result: result},
+				servers: servers, far: far, links: links,
+			}
+			require.NoError(t, f.run(r))
+		})
+	}
+}
+
+// rig is a bench whose servers, and the links to them, can be broken.
+type rig struct {
+	bench
+	servers []*servertest.Server
+	// far is the subject by way of the links.
+	far   Subject
+	links links
+}
+
+// note keeps what was seen for the table.
+func (r *rig) note(format string, args ...any) {
+	r.result.Failover = append(r.result.Failover, fmt.Sprintf(format, args...))
+}
+
+// grip is a hold in this process.
+type grip struct {
+	token int64
+	lost  <-chan struct{}
+	end   chan struct{}
+	done  chan error
+}
+
+// grab holds the rig's key with l until release.
+func (r *rig) grab(l *opened) (*grip, error) {
+	g := &grip{end: make(chan struct{}), done: make(chan error, 1)}
+	in := make(chan struct{})
+	go func() {
+		g.done <- l.WithLock(r.ctx, r.key, func(ctx context.Context, token int64) error {
+			g.token, g.lost = token, ctx.Done()
+			close(in)
+			<-g.end
+			return nil
+		})
+	}()
+	select {
+	case <-in:
+		return g, nil
+	case err := <-g.done:
+		return nil, orNil(err)
+	}
+}
+
+func (g *grip) release() error {
+	close(g.end)
+	return <-g.done
+}
+
+// isLost says whether the holder was told of a loss.
+func (g *grip) isLost() bool {
+	select {
+	case <-g.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// warm opens a lock and uses it once, so that it has connections to lose.
+func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
+	l, err := r.openAs(s, wait)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.WithLock(r.ctx, r.key, nothing)
+}
+
+// refused wants l to find out soon that its service is not there.
+func (r *rig) refused(l *opened) (time.Duration, error) {
+	began := time.Now()
+	err := l.WithLock(r.ctx, r.key, nothing)
+	took := time.Since(began)
+	if codeOf(err) != "lock-unavailable" {
+		return took, fmt.Errorf("wanted lock-unavailable, got %w", orNil(err))
+	}
+	if took > refusedMax {
+		return took, fmt.Errorf("the refusal took %v", took)
+	}
+	return took, nil
+}
+
+// served wants l, which tries once, to be served within a time, and until then
+// to be refused in the words of the contract. It returns the token.
+func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Duration, err error) {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := l.WithLock(r.ctx, r.key, func(_ context.Context, t int64) error {
+			token = t
+			return nil
+		})
+		took := time.Since(began)
+		if err == nil {
+			return token, took, nil
+		}
+		if code := codeOf(err); code != "contended" && code != "lock-unavailable" {
+			return 0, took, err
+		}
+		if took > limit {
+			return 0, took, fmt.Errorf("not served within %v: %w", limit, err)
+		}
+	}
+}
+
+// after wants a token above an earlier one.
+func after(earlier, token int64) error {
+	if token <= earlier {
+		return fmt.Errorf("token %d came after %d", token, earlier)
+	}
+	return nil
+}
+
+// serverKilled: the holder is told, others are refused fast, and the same
+// locks work again when the server does.
+func serverKilled(r *rig) error {
+	holder, err := r.warm(r.Subject, patience)
+	if err != nil {
+		return err
+	}
+	other, err := r.warm(r.Subject, 0)
+	if err != nil {
+		return err
+	}
+	first, err := r.grab(holder)
+	if err != nil {
+		return err
+	}
+	killed := time.Now()
+	for _, s := range r.servers {
+		s.Kill()
+	}
+	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is told"); err != nil {
+		return err
+	}
+	told := time.Since(killed)
+	took, err := r.refused(other)
+	if err != nil {
+		return err
+	}
+	r.result.DownRefused = milliseconds(took)
+	if err := first.release(); err != nil {
+		return err
+	}
+	for _, s := range r.servers {
+		if err := s.Start(); err != nil {
+			return err
+		}
+	}
+	token, took, err := r.served(other, backMax)
+	if err != nil {
+		return err
+	}
+	r.result.BackAfter = milliseconds(took)
+	r.note("killed and started again: holder told after %.1f s, works again after %.1f s, token grew", told.Seconds(), took.Seconds())
+	return errors.Join(after(first.token, token), holder.WithLock(r.ctx, r.key, nothing))
+}

@@ -1,0 +1,202 @@
+package lockertest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/servertest"
+)
+
+// linkBroken: a holder without its service is told; the lock is free for those
+// who have the service; those who have not are refused fast; and when the link
+// is back, the same locks work again.
+func linkBroken(r *rig, break_ func(*servertest.Proxy)) error {
+	holder, err := r.warm(r.far, patience)
+	if err != nil {
+		return err
+	}
+	cutOff, err := r.warm(r.far, 0)
+	if err != nil {
+		return err
+	}
+	near, err := r.warm(r.Subject, 0)
+	if err != nil {
+		return err
+	}
+	first, err := r.grab(holder)
+	if err != nil {
+		return err
+	}
+	r.links.each(break_)
+	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is told"); err != nil {
+		return err
+	}
+	took, err := r.refused(cutOff)
+	if err != nil {
+		return err
+	}
+	r.result.SilentRefused = max(r.result.SilentRefused, milliseconds(took))
+	token, _, err := r.served(near, r.Term+slack)
+	if err := errors.Join(err, after(first.token, token)); err != nil {
+		return fmt.Errorf("one who has the service: %w", err)
+	}
+	if err := r.vault.write(r.ctx, token); err != nil {
+		return err
+	}
+	if err := r.vault.write(r.ctx, first.token); err == nil {
+		return fmt.Errorf("the write of the one who was cut off was not refused")
+	}
+	if err := first.release(); err != nil {
+		return err
+	}
+	r.links.each((*servertest.Proxy).Pass)
+	_, _, err = r.served(cutOff, backMax)
+	return errors.Join(err, holder.WithLock(r.ctx, r.key, nothing))
+}
+
+// cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and
+// no lock behind, whatever it is told itself.
+func cutWhileWaiting(r *rig) error {
+	holder, err := r.warm(r.Subject, patience)
+	if err != nil {
+		return err
+	}
+	waiter, err := r.warm(r.far, patience)
+	if err != nil {
+		return err
+	}
+	near, err := r.warm(r.Subject, 0)
+	if err != nil {
+		return err
+	}
+	first, err := r.grab(holder)
+	if err != nil {
+		return err
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- waiter.WithLock(r.ctx, r.key, nothing) }()
+	time.Sleep(100 * time.Millisecond)
+	r.links.each((*servertest.Proxy).Cut)
+	time.Sleep(100 * time.Millisecond)
+	r.links.each((*servertest.Proxy).Pass)
+	if first.isLost() {
+		return fmt.Errorf("the holder lost the lock although its own link held")
+	}
+	if err := first.release(); err != nil {
+		return err
+	}
+	// It may still wait, and is then served; or it was told.
+	if err := <-waited; err != nil && codeOf(err) != "lock-unavailable" {
+		return fmt.Errorf("the waiter: %w", err)
+	}
+	_, _, err = r.served(near, r.Term+slack)
+	return err
+}
+
+// answerLost: a lock that was given, but whose answer never came, is not left
+// to nobody.
+func answerLost(r *rig) error {
+	far := r.far
+	limit := r.Term + slack
+	if r.Kind == "zookeeper" {
+		// The session outlives the loss, so that only a sweep can free it.
+		far.TTL, limit = 20*time.Second, 4*time.Second
+	}
+	cutOff, err := r.warm(far, 0)
+	if err != nil {
+		return err
+	}
+	near, err := r.warm(r.Subject, 0)
+	if err != nil {
+		return err
+	}
+	r.links.each((*servertest.Proxy).HoldAnswers)
+	if _, err := r.refused(cutOff); err != nil {
+		return err
+	}
+	r.links.each((*servertest.Proxy).Cut)
+	r.links.each((*servertest.Proxy).Pass)
+	if _, _, err := r.served(near, limit); err != nil {
+		return err
+	}
+	_, _, err = r.served(cutOff, backMax)
+	return err
+}
+
+// sessionsKilled: a database that ends all sessions frees the locks that are
+// sessions, and their holders are told; a lease in a table does not care.
+func sessionsKilled(r *rig) error {
+	holder, err := r.warm(r.Subject, patience)
+	if err != nil {
+		return err
+	}
+	other, err := r.warm(r.Subject, 0)
+	if err != nil {
+		return err
+	}
+	first, err := r.grab(holder)
+	if err != nil {
+		return err
+	}
+	if err := r.killSessions(); err != nil {
+		return err
+	}
+	if r.Scheme() == "table:" {
+		time.Sleep(r.TTL)
+		err := mustBeContended(other.WithLock(r.ctx, r.key, nothing))
+		if first.isLost() {
+			err = errors.Join(err, fmt.Errorf("the holder lost a lease that needs no session"))
+		}
+		r.note("all sessions killed: the lease stays")
+		return errors.Join(err, first.release())
+	}
+	token, took, err := r.served(other, slack)
+	if err != nil {
+		return err
+	}
+	r.note("all sessions killed: free after %.0f ms, token grew", milliseconds(took))
+	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the holder is told"); err != nil {
+		return err
+	}
+	return errors.Join(after(first.token, token), first.release())
+}
+
+// killSessions ends every session with the database but the one that asks.
+func (r *rig) killSessions() error {
+	admin, err := openDatabase(r.ctx, r.Database)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	conn, err := admin.LockDB().Conn(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	find, kill := `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`, `SELECT pg_terminate_backend(%d)`
+	if r.Kind == "mysql" {
+		find, kill = `SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> CONNECTION_ID()`, `KILL %d`
+	}
+	rows, err := conn.QueryContext(r.ctx, find)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var sessions []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		sessions = append(sessions, id)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, id := range sessions {
+		// One that ended by itself is as well.
+		_, _ = conn.ExecContext(r.ctx, fmt.Sprintf(kill, id))
+	}
+	return nil
+}
