@@ -137,8 +137,8 @@ type edit func(*settings)
 // service is one instance: its queues, its modes, its store.
 type service struct {
 	*draw.Batcher
-	store *stock.Store
-	seen  *watch
+	issuer draw.Issuer
+	seen   *watch
 }
 
 // serve starts the i-th instance, and drains it with the test.
@@ -161,7 +161,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 	require.NoError(t, err)
 	b := draw.NewBatcher(seen.around(issuer), seen, s.Limits)
 	t.Cleanup(func() { drain(t, b) })
-	return &service{Batcher: b, store: a.store(i), seen: seen}
+	return &service{Batcher: b, issuer: issuer, seen: seen}
 }
 
 // three starts as many instances as meet.

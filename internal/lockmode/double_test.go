@@ -1,0 +1,166 @@
+package lockmode_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+)
+
+// The doubles here are broken on purpose, each in a way that others have
+// shipped. The tests show that the assertions of the matrix condemn them, and
+// that they pass what is right in the same circumstances.
+
+// onRows runs fn in a transaction of its own on the rows of an SQLite store,
+// past package stock.
+func onRows(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := fn(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// nextVersion raises a pool's version, whatever it is.
+func nextVersion(ctx context.Context, tx *sql.Tx, poolID string) (version int64, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE pools SET version = version + 1 WHERE id = ? RETURNING version`, poolID).Scan(&version)
+	return version, err
+}
+
+func insertAward(ctx context.Context, tx *sql.Tx, poolID string, version int64, a draw.Award) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, poolID, version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit,
+		a.At.Format("2006-01-02T15:04:05.000000Z"))
+	return err
+}
+
+// blindly writes a plan whatever has happened since it was made.
+func blindly(db *sql.DB) apply {
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		tx.Rollback()
+		return onRows(ctx, db, func(tx *sql.Tx) error {
+			for _, a := range p.Awards {
+				version, err := nextVersion(ctx, tx, p.PoolID)
+				if err != nil {
+					return err
+				}
+				if _, err := tx.ExecContext(ctx, `UPDATE prizes SET issued = issued + 1, changed = ? WHERE pool_id = ? AND id = ?`,
+					version, p.PoolID, a.PrizeID); err != nil {
+					return err
+				}
+				if err := insertAward(ctx, tx, p.PoolID, version, a); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// perPrize guards each prize's row by that row's own count, and lets a draw
+// that came too late to it pick again: the trap of law 3. Every unit it gives
+// out is there, and no unit twice; only the odds are wrong.
+func perPrize(db *sql.DB) apply {
+	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+		tx.Rollback()
+		return onRows(ctx, db, func(tx *sql.Tx) error {
+			for _, a := range p.Awards {
+				version, err := nextVersion(ctx, tx, p.PoolID)
+				if err != nil {
+					return err
+				}
+				result, err := tx.ExecContext(ctx, `UPDATE prizes SET issued = issued + 1, changed = ?
+					WHERE pool_id = ? AND id = ? AND issued = ?`, version, p.PoolID, a.PrizeID, a.Unit-1)
+				if err != nil {
+					return err
+				}
+				if n, err := result.RowsAffected(); err != nil || n != 1 {
+					return stock.ErrConflict
+				}
+				if err := insertAward(ctx, tx, p.PoolID, version, a); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// hasty takes a busy pool for one that is sold out.
+type hasty struct{ draw.Issuer }
+
+func (h *hasty) Issue(ctx context.Context, b *draw.Batch) error {
+	err := h.Issuer.Issue(ctx, b)
+	if draw.CodeOf(err) == draw.CodeContended {
+		return draw.Errorf(draw.CodeSoldOut, "the decrement failed, so there must be nothing left")
+	}
+	return err
+}
+
+func optimisticOnSQLite(t *testing.T) *arena {
+	return newArena(t, cell{mode: lockmode.Optimistic, dialect: "sqlite"})
+}
+
+// TestFreshCondemnsABlindWrite: picks that were held are written over another
+// draw's.
+func TestFreshCondemnsABlindWrite(t *testing.T) {
+	t.Parallel()
+	for _, units := range []int64{100, 1} {
+		a := optimisticOnSQLite(t)
+		stop := newDoor()
+		first, second := a.serve(t, 0, applying(stop.then(blindly(a.store(0).LockDB())))), a.serve(t, 1)
+		m := meet(t, a, units, first, second, stop)
+		require.True(t, m.overtook)
+		require.Error(t, m.fresh(units), "%d units", units)
+	}
+}
+
+// TestSellOutCondemnsABlindWrite: the sums may be right, the log is not.
+func TestSellOutCondemnsABlindWrite(t *testing.T) {
+	t.Parallel()
+	for name, condemned := range map[string]bool{"blind": true, "guarded": false} {
+		a := optimisticOnSQLite(t)
+		pool := a.pool(t, 40, 20)
+		write := applied
+		if condemned {
+			write = blindly(a.store(0).LockDB())
+		}
+		together := &rendezvous{size: instances, patience: 20 * time.Millisecond}
+		y := storm{services: a.three(t, oneByOne, applying(together.then(write))), poolID: pool, prefix: "b", asked: 120}.run(t)
+		err := errors.Join(y.soldOutExactly(120, 40, 20), y.asLogged(t, a.store(0), pool), audited(t, a.store(0), pool))
+		require.Equal(t, condemned, err != nil, "%s: %v", name, err)
+	}
+}
+
+// TestSellOutCondemnsHaste: busy must never look like sold out.
+func TestSellOutCondemnsHaste(t *testing.T) {
+	t.Parallel()
+	for name, condemned := range map[string]bool{"hasty": true, "patient": false} {
+		a := optimisticOnSQLite(t)
+		pool := a.pool(t, 40, 20)
+		outrunNowAndThen := applying(inTurn(outrun, applied))
+		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticTries = 1 })
+		if condemned {
+			for i, s := range services {
+				s.Batcher = draw.NewBatcher(&hasty{s.issuer}, s.seen, draw.Limits{BatchMax: 1, QueueMax: 100, Timeout: patience})
+				t.Cleanup(func() { drain(t, services[i].Batcher) })
+			}
+		}
+		y := storm{services: services, poolID: pool, prefix: "h", asked: 120}.run(t)
+		require.Equal(t, condemned, y.soldOutExactly(120, 40, 20) != nil, "%s: %v", name, y.codes())
+		if !condemned {
+			require.Positive(t, y.busy[draw.CodeContended], "it was busy, and said so")
+		}
+		require.NoError(t, audited(t, a.store(0), pool))
+	}
+}
