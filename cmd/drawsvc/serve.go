@@ -50,6 +50,14 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return fmt.Errorf("--listen: %w", err)
 	}
 	defer listener.Close() // the server has done so already, save after an error below
+	last, endLast := lastContext(ctx)
+	defer endLast()
+	var opened closers
+	defer func() {
+		if err = firstOf(err, opened.closeWithin(last, log)); err == nil {
+			log.Info("stopped")
+		}
+	}()
 
 	var batcher *draw.Batcher
 	store, err := c.database.open(cmd, stock.Options{
@@ -60,12 +68,12 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	defer closing(store, &err)
+	opened.add(store.Close)
 	lock, err := locker.Open(ctx, c.lock, locker.Options{TTL: c.lockTTL, Wait: c.lockWait, Log: log, Database: store})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstOf(err, lock.Close()) }()
+	opened.add(lock.Close)
 	if err := prepare(ctx, store, c.migrate, false); err != nil {
 		return err
 	}
@@ -83,6 +91,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	batcher = draw.NewBatcher(issuer, metrics, draw.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	opened.add(func() error { return batcher.Drain(context.Background()) }) // draws whose callers are gone
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -93,8 +102,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	if err := announce(ctx, c, env.stdout, store, listener.Addr(), log); err != nil {
 		return err
 	}
-	err = server.Serve(ctx, listener)
-	return firstOf(err, drain(batcher, log))
+	return server.Serve(ctx, listener)
 }
 
 func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *draw.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
@@ -141,19 +149,15 @@ func announce(ctx context.Context, c *config, w io.Writer, store *stock.Store, a
 	return demo(ctx, c, w, store, addr)
 }
 
-// drainMax bounds the wait for draws whose callers are gone. The server before
-// took 14 s at most, and the end of the service takes 15.
-const drainMax = time.Second
+// endMax bounds the end of the service, from the signal on: the server takes
+// 14 s of it at most, and 15 are promised.
+const endMax = 14500 * time.Millisecond
 
-// drain waits for the draws whose callers are gone already.
-func drain(b *draw.Batcher, log *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainMax)
-	defer cancel()
-	if err := b.Drain(ctx); err != nil {
-		return fmt.Errorf("draws were still under way after %s: %w", drainMax, err)
-	}
-	log.Info("stopped")
-	return nil
+// lastContext ends endMax after ctx has ended, or when it is cancelled.
+func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	last, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(endMax, end) })
+	return last, func() { stop(); end() }
 }
 
 // ensureAdminToken makes a token when none was given, which is allowed on a

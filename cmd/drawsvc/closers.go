@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+)
+
+// closers end what was started, the last first.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+// close runs them all and returns the first error.
+func (c closers) close() error {
+	var first error
+	for i := len(c) - 1; i >= 0; i-- {
+		first = firstOf(first, c[i]())
+	}
+	return first
+}
+
+// closeWithin is close as long as ctx lasts. What has not ended by then ends
+// with the process: a draw that waits for a silent database is left as a crash
+// would leave it, and its key settles it.
+func (c closers) closeWithin(ctx context.Context, log *slog.Logger) error {
+	closed := make(chan error, 1)
+	go func() { closed <- c.close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		log.Warn("ending while draws still wait for the database; asking again with their keys settles them")
+		return nil
+	}
+}

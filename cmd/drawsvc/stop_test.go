@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// stopMax is the promised bound of a graceful end.
+const stopMax = 15 * time.Second
+
+// crowd are callers that draw until the service is gone. Each draw has a key.
+type crowd struct {
+	mu sync.Mutex
+	// won holds the answer of each key that was answered 200.
+	won map[string]string
+	// asked are all keys; refused are those that were told that nothing
+	// happened, by code.
+	asked   []string
+	refused map[string][]string
+	under   sync.WaitGroup
+	// round keeps the keys of several crowds apart.
+	round int
+}
+
+// drawFrom starts so many callers.
+func (c *crowd) drawFrom(s *service, callers int) {
+	c.won, c.refused = map[string]string{}, map[string][]string{}
+	for caller := range callers {
+		c.under.Go(func() {
+			for n := 0; ; n++ {
+				key := fmt.Sprintf("r%d-c%d-%d", c.round, caller, n)
+				c.note(func() { c.asked = append(c.asked, key) })
+				status, body, err := s.draw("spring", "u1", key)
+				switch {
+				case err != nil:
+					return // the door is shut
+				case status == http.StatusOK:
+					c.note(func() { c.won[key] = body })
+				default:
+					code := fmt.Sprint(status)
+					if strings.Contains(body, `"code":"draining"`) && strings.Contains(body, `"outcome":"none"`) {
+						code = "draining"
+					}
+					c.note(func() { c.refused[code] = append(c.refused[code], key) })
+					if code != "draining" {
+						return
+					}
+				}
+			}
+		})
+	}
+}
+
+func (c *crowd) note(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	do()
+}
+
+func (c *crowd) wins() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.won)
+}
+
+// TestStopUnderLoad: the end of a service loses nothing that was acknowledged,
+// and the next one knows every key.
+func TestStopUnderLoad(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		p := on(t, url)
+		p.ok("migrate", "up")
+		p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000", "--prize", "id=tin,stock=100000")
+		s := p.serve("--log-level", "warn", "--demo")
+		var c crowd
+		c.drawFrom(s, 32)
+		require.Eventually(t, func() bool { return c.wins() >= 300 }, 20*time.Second, 5*time.Millisecond)
+		begun := time.Now()
+		o := s.end()
+		require.Less(t, time.Since(begun), stopMax)
+		require.Equal(t, exitOK, o.code, o.message)
+		c.under.Wait()
+		t.Logf("%d draws acknowledged, %d refused; ended in %s", len(c.won), len(c.asked)-len(c.won), time.Since(begun))
+		for code := range c.refused {
+			require.Equal(t, "draining", code)
+		}
+		p.ok("audit")
+
+		// Every key that was answered is answered alike; one that was told
+		// that nothing happened is new; and one that heard nothing is either.
+		s = p.serve()
+		for key, body := range c.won {
+			first, _ := parseDraw(t, body)
+			again, replayed := s.won("spring", "u1", key)
+			require.True(t, replayed, key)
+			require.Equal(t, first, again)
+		}
+		for _, key := range c.refused["draining"] {
+			_, replayed := s.won("spring", "u1", key)
+			require.False(t, replayed, key)
+		}
+		for _, key := range c.asked {
+			s.won("spring", "u1", key)
+		}
+		require.Equal(t, exitOK, s.end().code)
+		require.Contains(t, p.ok("audit", "--pool", "spring"), "0 violations")
+		require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("version %d\n", 2+len(c.asked)), "each key drew once")
+	})
+}
+
+// TestStopWithASilentDatabase: the bound holds whatever a draw waits for.
+func TestStopWithASilentDatabase(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			spring(t, url)
+			proxy := servertest.StartProxy(t, url)
+			s := on(t, proxy.URL()).serve("--request-timeout", "2m")
+			s.won("spring", "u1", "first")
+			proxy.Hold()
+			var waiting sync.WaitGroup
+			waiting.Go(func() { s.draw("spring", "u1", "second") })
+			require.Eventually(t, func() bool {
+				_, metrics, err := s.ask("GET", "/metrics", "")
+				return err == nil && strings.Contains(metrics, "drawsvc_batch_draws_count 2")
+			}, 10*time.Second, 10*time.Millisecond)
+			begun := time.Now()
+			o := s.end()
+			t.Logf("ended in %s", time.Since(begun))
+			require.Less(t, time.Since(begun), stopMax)
+			require.Equal(t, exitOK, o.code, o.message)
+			proxy.Cut() // what would have ended with the process ends now
+			waiting.Wait()
+			p := on(t, url).serve()
+			p.won("spring", "u1", "second")
+		})
+	}
+}
