@@ -114,11 +114,16 @@ func textbook(program, gate, crossed string, options ...string) cell {
 	return c
 }
 
+// wrongOdds has many rare prizes beside a common one, so that what is wrong
+// shows beyond doubt: some 15 standard deviations, where 6 are too many.
+func wrongOdds() cell {
+	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
+}
+
 func fullCells() []cell {
 	list := []cell{
 		textbook("broken", "over-issue", "over_issued"),
-		// Stock enough for wrong odds to show beyond doubt.
-		textbook("broken-rare", "odds", "odds_z", "STOCK=100,400,5000", "AFTER=0"),
+		wrongOdds(),
 		textbook("for-update", "odds", ""),
 		textbook("optimistic", "odds", "", "AFTER=2"),
 		textbook("redis-lua", "odds", ""),
@@ -147,7 +152,7 @@ func fullCells() []cell {
 func quickCells() []cell {
 	return []cell{
 		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
-		textbook("broken-rare", "odds", "odds_z", "STOCK=100,300,3000", "AFTER=0"),
+		wrongOdds(),
 		textbook("for-update", "odds", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		draws("oversell", place{"sqlite", 1}, "for-update", ""),
 		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
