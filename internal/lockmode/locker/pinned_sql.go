@@ -71,9 +71,9 @@ func pinnedMySQL(begin string) pinnedSQL {
 	return s
 }
 
-// milliseconds is for PostgreSQL, where 0 would mean without limit.
+// milliseconds rounds up for PostgreSQL, where 0 would mean without limit.
 func milliseconds(d time.Duration) string {
-	return strconv.FormatInt(max(1, d.Milliseconds()), 10)
+	return strconv.FormatInt(max(1, (d+time.Millisecond-1).Milliseconds()), 10)
 }
 
 // seconds rounds up to what MySQL counts in.

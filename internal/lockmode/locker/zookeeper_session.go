@@ -2,11 +2,9 @@ package locker
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +28,7 @@ type zkSession struct {
 
 func newZKSession(servers []string, o Options) (*zkSession, error) {
 	s := &zkSession{quit: make(chan struct{})}
-	conn, events, err := zk.Connect(servers, o.TTL, zk.WithDialer(s.dial), zk.WithLogInfo(false), zk.WithLogger(zkLog{o.Log}))
+	conn, events, err := zk.Connect(servers, o.TTL, zk.WithDialer(s.dial), zk.WithHostProvider(&zkServers{}), zk.WithLogInfo(false), zk.WithLogger(zkLog{o.Log}))
 	if err != nil {
 		return nil, err
 	}
@@ -146,43 +144,4 @@ func (s *zkSession) close() {
 			return
 		}
 	}
-}
-
-// dial opens a connection that listens in to its greeting.
-func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, address, min(limit, opTimeout))
-	if err != nil {
-		return nil, err
-	}
-	return &zkConn{Conn: conn, session: s}, nil
-}
-
-// zkGreeting is how much of the server's first answer is read: its length, the
-// protocol's version and the session's time-out, 32 bits each.
-const zkGreeting = 12
-
-// zkConn tells the session its time-out, which the client keeps to itself, and
-// bounds the wait for the greeting, for which the client takes many times that.
-type zkConn struct {
-	net.Conn
-	session *zkSession
-	greeted []byte
-}
-
-func (c *zkConn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if missing := zkGreeting - len(c.greeted); missing > 0 {
-		c.greeted = append(c.greeted, b[:min(n, missing)]...)
-		if len(c.greeted) == zkGreeting {
-			c.session.granted.Store(int32(binary.BigEndian.Uint32(c.greeted[8:]))) //nolint:gosec // as it was sent
-		}
-	}
-	return n, err
-}
-
-func (c *zkConn) SetReadDeadline(t time.Time) error {
-	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
-		t = soon
-	}
-	return c.Conn.SetReadDeadline(t)
 }

@@ -1,0 +1,88 @@
+package locker
+
+import (
+	"encoding/binary"
+	"net"
+	"sync"
+	"time"
+)
+
+// zkServers is the client's list of servers. The client's own pauses a second
+// before it goes back to the only server that it has, in which a session may
+// end, and asks for addresses only once.
+type zkServers struct {
+	mu      sync.Mutex
+	servers []string
+	next    int
+	// tries counts the servers handed out since one was connected.
+	tries     int
+	connected time.Time
+}
+
+// Init implements zk.HostProvider.
+func (z *zkServers) Init(servers []string) error {
+	z.servers = servers
+	return nil
+}
+
+// Len implements zk.HostProvider.
+func (z *zkServers) Len() int { return len(z.servers) }
+
+// Next implements zk.HostProvider: the client pauses a second when pause is
+// true, once all servers were tried or where one fails as soon as it is
+// connected.
+func (z *zkServers) Next() (server string, pause bool) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	pause = (z.tries > 0 && z.tries%len(z.servers) == 0) || time.Since(z.connected) < opTimeout
+	server = z.servers[z.next]
+	z.next = (z.next + 1) % len(z.servers)
+	z.tries++
+	return server, pause
+}
+
+// Connected implements zk.HostProvider.
+func (z *zkServers) Connected() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.tries, z.connected = 0, time.Now()
+}
+
+// dial opens a connection that listens in to its greeting.
+func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, min(limit, opTimeout))
+	if err != nil {
+		return nil, err
+	}
+	return &zkConn{Conn: conn, session: s}, nil
+}
+
+// zkGreeting is how much of the server's first answer is read: its length, the
+// protocol's version and the session's time-out, 32 bits each.
+const zkGreeting = 12
+
+// zkConn tells the session its time-out, which the client keeps to itself, and
+// bounds the wait for the greeting, for which the client takes many times that.
+type zkConn struct {
+	net.Conn
+	session *zkSession
+	greeted []byte
+}
+
+func (c *zkConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if missing := zkGreeting - len(c.greeted); missing > 0 {
+		c.greeted = append(c.greeted, b[:min(n, missing)]...)
+		if len(c.greeted) == zkGreeting {
+			c.session.granted.Store(int32(binary.BigEndian.Uint32(c.greeted[8:]))) //nolint:gosec // as it was sent
+		}
+	}
+	return n, err
+}
+
+func (c *zkConn) SetReadDeadline(t time.Time) error {
+	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
+		t = soon
+	}
+	return c.Conn.SetReadDeadline(t)
+}
