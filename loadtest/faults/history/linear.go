@@ -1,0 +1,175 @@
+package history
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Prize is a prize of a pool as it was made.
+type Prize struct {
+	ID    string
+	Stock int64
+}
+
+// urn is the model: one pool, as it should be after some order of events. A
+// step makes a new one and leaves the old as it was.
+type urn struct {
+	version int64
+	prizes  []PrizeRow
+	draws   map[string][]Award
+	moves   map[string]Op
+}
+
+// linearMax bounds one check. Orders that are hard to find are not told as
+// broken.
+const linearMax = 20 * time.Second
+
+// Linear says whether some order of events, in which each happens between its
+// request and its answer, explains all answers that one pool gave: Ok, Illegal,
+// or Unknown when the time did not suffice.
+func Linear(ops []Op, pool string, made []Prize) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(made), events(ops, pool), linearMax)
+}
+
+func model(made []Prize) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any {
+			u := &urn{version: int64(len(made)), draws: map[string][]Award{}, moves: map[string]Op{}}
+			for _, p := range made {
+				u.prizes = append(u.prizes, PrizeRow{ID: p.ID, Stocked: p.Stock})
+			}
+			return u
+		},
+		Step: func(state, input, _ any) (bool, any) {
+			next := state.(*urn).step(input.(Op))
+			return next != nil, next
+		},
+		Equal: func(a, b any) bool { return a.(*urn).equal(b.(*urn)) },
+		Hash:  func(state any) uint64 { return uint64(state.(*urn).version) }, //nolint:gosec // a hash
+	}
+}
+
+// events are the operations of one pool that tell something. An operation with
+// an unknown end may happen at any time after it was asked for; that it did is
+// known when a later answer under its key is a replay.
+func events(ops []Op, pool string) []porcupine.Operation {
+	var all []porcupine.Operation
+	fresh, doubts, replays := map[string]bool{}, map[string]Op{}, map[string]Op{}
+	var names []string
+	for _, o := range ops {
+		if o.Pool != pool || o.Busy() || o.Code == "idempotency-key-reused" {
+			continue
+		}
+		name := o.name()
+		if o.Unknown() {
+			first, known := doubts[name]
+			if !known {
+				first = o
+				names = append(names, name)
+			}
+			first.Call = min(first.Call, o.Call)
+			doubts[name] = first
+			continue
+		}
+		if o.Won() && o.Replayed {
+			replays[name] = o
+		}
+		fresh[name] = fresh[name] || o.Won() && !o.Replayed
+		all = append(all, porcupine.Operation{ClientId: o.Client, Input: o, Call: int64(o.Call), Return: int64(o.Return)})
+	}
+	for _, name := range names {
+		o, replay := doubts[name], replays[name]
+		if fresh[name] || !replay.Won() {
+			continue
+		}
+		o.Status, o.Awards, o.Version, o.Stocked, o.Issued = 200, replay.Awards, replay.Version, replay.Stocked, replay.Issued
+		all = append(all, porcupine.Operation{ClientId: o.Client, Input: o, Call: int64(o.Call), Return: math.MaxInt64})
+	}
+	return all
+}
+
+// step is the urn after an operation was answered, nil when it could not have
+// been answered so.
+func (u *urn) step(o Op) *urn {
+	known, drawn := u.draws[o.Key]
+	move, moved := u.moves[o.Key]
+	switch {
+	case o.Kind == Draw && o.Won() && o.Replayed:
+		return u.when(drawn && sameAwards(known, o.Awards))
+	case o.Kind == Draw && o.Won():
+		return u.draw(o, drawn)
+	case o.Code == "sold-out":
+		return u.when(!drawn && u.remaining() < int64(o.Count))
+	case o.Kind == Stock && o.Won() && o.Replayed:
+		return u.when(moved && move.Version == o.Version && move.Stocked == o.Stocked && move.Issued == o.Issued)
+	case o.Kind == Stock && o.Won():
+		return u.move(o, moved)
+	case o.Code == "stock-below-issued":
+		p := u.prize(o.Prize)
+		return u.when(!moved && p.Stocked+o.Delta < p.Issued)
+	}
+	return nil
+}
+
+func (u *urn) when(legal bool) *urn {
+	if legal {
+		return u
+	}
+	return nil
+}
+
+func (u *urn) draw(o Op, drawn bool) *urn {
+	if drawn || len(o.Awards) != o.Count {
+		return nil
+	}
+	next := &urn{version: u.version, prizes: slices.Clone(u.prizes), draws: maps.Clone(u.draws), moves: u.moves}
+	for _, a := range o.Awards {
+		next.version++
+		p := next.prize(a.Prize)
+		p.Issued++
+		if a.Version != next.version || a.Unit != p.Issued || p.Issued > p.Stocked {
+			return nil
+		}
+	}
+	next.draws[o.Key] = o.Awards
+	return next
+}
+
+func (u *urn) move(o Op, moved bool) *urn {
+	next := &urn{version: u.version + 1, prizes: slices.Clone(u.prizes), draws: u.draws, moves: maps.Clone(u.moves)}
+	p := next.prize(o.Prize)
+	p.Stocked += o.Delta
+	if moved || o.Version != next.version || p.Stocked < p.Issued || p.Stocked != o.Stocked || p.Issued != o.Issued {
+		return nil
+	}
+	next.moves[o.Key] = o
+	return next
+}
+
+// prize finds a prize; one that the pool does not have is empty.
+func (u *urn) prize(id string) *PrizeRow {
+	for i := range u.prizes {
+		if u.prizes[i].ID == id {
+			return &u.prizes[i]
+		}
+	}
+	return &PrizeRow{ID: id}
+}
+
+func (u *urn) remaining() int64 {
+	var n int64
+	for _, p := range u.prizes {
+		n += p.Stocked - p.Issued
+	}
+	return n
+}
+
+func (u *urn) equal(v *urn) bool {
+	return u.version == v.version && slices.Equal(u.prizes, v.prizes) &&
+		maps.EqualFunc(u.draws, v.draws, sameAwards) &&
+		maps.EqualFunc(u.moves, v.moves, func(a, b Op) bool { return a.Version == b.Version })
+}
