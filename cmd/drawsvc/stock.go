@@ -79,8 +79,8 @@ the standard input.
 
 The file is UTF-8 text with the header ` + stock.ImportHeader + ` and a line for each
 prize. A prize that the pool does not have is added. One that it has gets the
-stock added to its own; name and value must be the same, or empty. Fields are
-not quoted: a name that holds a comma or a quote cannot be imported.
+stock added to its own; name and value must be the same, or empty. A field that
+holds a comma or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
 
 An import has no key: the same file again stocks again. Whether it went through
 is told by the exit code, and by the moves in the pool's log, which carry the

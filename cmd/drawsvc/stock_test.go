@@ -55,8 +55,8 @@ func TestStockImport(t *testing.T) {
 		write(long.String())
 		require.Equal(t, file+": line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported",
 			p.refused(exitFailure, "line 900: ", "stock", "import", "--pool", "spring", file))
-		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\n\"tin\",,,1\nsilver,,,1\ntin,,2,1\n"
-		p.refused(exitFailure, "-: line 3: holds a quote", "stock", "import", "--pool", "spring", "-")
+		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\n\"tin,,,1\nsilver,,,1\ntin,,2,1\n"
+		p.refused(exitFailure, "-: line 3: has a quote", "stock", "import", "--pool", "spring", "-")
 		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\nsilver,,,1\ntin,,2,1\nnew,,,1\n"
 		p.refused(exitFailure, `-: line 2: prize "gold" has the name "Gold coin" in the pool; line 4: prize "tin" has the value 0.01 in the pool; `+
 			`line 5: prize "new" is new and needs a name; nothing was imported`, "stock", "import", "--pool", "spring", "-")

@@ -120,7 +120,8 @@ func TestImportRefusesBadFiles(t *testing.T) {
 		"\uFEFF\uFEFF" + header:                      "line 1: must be the header prize,name,value,stock; nothing was imported",
 		header + "b,B,1":                             "line 2: has 3 columns instead of 4; nothing was imported",
 		header + "b,B,1,1,":                          "line 2: has 5 columns instead of 4; nothing was imported",
-		header + "b,\"B\",1,1":                       "line 2: holds a quote; fields are neither quoted nor hold commas or quotes; nothing was imported",
+		header + "b,\"B,1,1":                         "line 2: has a quote that is not closed on the line, or that stands inside a field; nothing was imported",
+		header + "b,B \"x\",1,1":                     "line 2: has a quote that is not closed on the line, or that stands inside a field; nothing was imported",
 		header + "b,B\x00,1,1":                       "line 2: holds a NUL byte; nothing was imported",
 		header + "b,B\xff,1,1":                       "line 2: is not valid UTF-8; nothing was imported",
 		header + "b,B\u0085,1,1":                     "line 2: prize name holds a character that is not printable; nothing was imported",
@@ -281,4 +282,17 @@ func FuzzImport(f *testing.F) {
 		require.Len(t, p.Prizes, 1+done.Added)
 		stocktest.NoViolations(t, s, id)
 	})
+}
+
+// TestImportQuotes: what a spreadsheet writes is read back.
+func TestImportQuotes(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "p")
+	_, err := imported(t, s, "p", stock.ImportHeader+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
+	require.NoError(t, err)
+	p, err := s.Pool(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, [2]string{"gold", `Coin, 24 "carat"`}, [2]string{p.Prizes[0].ID, p.Prizes[0].Name})
+	require.Equal(t, int64(10), p.Prizes[0].Stocked)
+	require.Equal(t, "plain", p.Prizes[1].ID)
 }

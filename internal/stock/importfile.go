@@ -3,6 +3,7 @@ package stock
 import (
 	"bufio"
 	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -62,7 +63,7 @@ func (b *badLines) err() error {
 }
 
 // readImport reads and checks a whole import file, as far as that goes without
-// the pool. The format is deliberately poor: no quotes, so that a line is a
+// the pool. A field may be quoted but holds no line break, so that a line is a
 // record and its number is where the editor shows it. Error:
 // CodeInvalidRequest, or that of the reader.
 func readImport(file io.Reader) ([]importLine, error) {
@@ -129,10 +130,11 @@ func parseImportLine(number int, text []byte) (line importLine, err error) {
 		return line, errors.New("is not valid UTF-8")
 	case bytes.IndexByte(text, 0) >= 0:
 		return line, errors.New("holds a NUL byte")
-	case bytes.IndexByte(text, '"') >= 0:
-		return line, errors.New("holds a quote; fields are neither quoted nor hold commas or quotes")
 	}
-	fields := strings.Split(string(text), ",")
+	fields, err := splitImportLine(string(text))
+	if err != nil {
+		return line, err
+	}
 	if len(fields) != importColumns {
 		return line, fmt.Errorf("has %d columns instead of %d", len(fields), importColumns)
 	}
@@ -148,6 +150,21 @@ func parseImportLine(number int, text []byte) (line importLine, err error) {
 		checked.Name = checked.ID // a prize that is there need not be named again
 	}
 	return line, checked.Check()
+}
+
+// splitImportLine splits a line into its fields, which may be quoted as
+// RFC 4180 has it.
+func splitImportLine(text string) ([]string, error) {
+	if !strings.Contains(text, `"`) {
+		return strings.Split(text, ","), nil
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.FieldsPerRecord = -1 // they are counted by the caller
+	fields, err := r.Read()
+	if err != nil {
+		return nil, errors.New("has a quote that is not closed on the line, or that stands inside a field")
+	}
+	return fields, nil
 }
 
 func parseImportStock(field string) (int64, error) {
