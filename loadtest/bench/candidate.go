@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// service is the program that is measured; the others are rulers.
+const service = "drawsvc"
+
+// candidate is one thing that is measured: a program, what it runs on and what
+// it is asked. The zero value of each member is the usual case.
+type candidate struct {
+	program  string // drawsvc, noop, or one of the textbook's
+	database string // postgres, mysql, sqlite; redis for the textbook's
+	mode     string
+	lock     string // the scheme of the lock in external mode
+
+	instances   int // 0 is one
+	connections int // 0 is as the settings say
+	count       int // units per draw, 0 is one
+	keyed       bool
+	soldOut     bool
+
+	prizes int // in the pool, 0 is ten
+	awards int // in the pool before it starts
+	pools  int // drawn from at random, 0 is one hot pool
+
+	idle   bool // nothing is asked while it is measured
+	engine bool // without HTTP: a Go benchmark of package lockmode
+}
+
+// name tells the candidate from all others.
+func (c candidate) name() string {
+	parts := []string{c.title()}
+	if c.mode != "" {
+		parts[0] += " " + c.mode
+	}
+	if c.lock != "" {
+		parts[0] += " " + c.lock + ":"
+	}
+	say := func(on bool, format string, args ...any) {
+		if on {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	say(c.engine, "engine alone")
+	say(c.instances > 1, "%d instances", c.instances)
+	say(c.connections == 1, "one caller")
+	say(c.count > 1, "draws of %d", c.count)
+	say(c.keyed, "keys")
+	say(c.soldOut, "sold out")
+	say(c.prizes > 0, "%d prizes", c.prizes)
+	say(c.awards > 0, "%d awards", c.awards)
+	say(c.pools > 0, "%d pools", c.pools)
+	say(c.idle, "idle")
+	return strings.Join(parts, ", ")
+}
+
+func (c candidate) title() string {
+	switch c.program {
+	case "noop":
+		return "no-op handler"
+	case service:
+		return databaseTitle(c.database)
+	}
+	return "textbook " + c.program
+}
+
+// databaseTitle is what is really run: the mysql here is MariaDB.
+func databaseTitle(database string) string {
+	return map[string]string{"postgres": "PostgreSQL", "mysql": "MariaDB", "sqlite": "SQLite", "redis": "Redis"}[database]
+}
+
+// durable says what survives a power cut once 200 is answered.
+func (c candidate) durable() string {
+	switch {
+	case c.program == "noop":
+		return "nothing"
+	case c.database == "redis":
+		return "all but the last second (AOF, fsync each second)"
+	case c.database == "sqlite":
+		return "the draw (WAL, synchronous=FULL)"
+	case c.database == "mysql":
+		return "the draw (redo log flushed at commit)"
+	}
+	return "the draw (WAL, fsync at commit)"
+}
+
+func (c candidate) units() int  { return max(c.count, 1) }
+func (c candidate) copies() int { return max(c.instances, 1) }
+
+// filled says that the database is made once and used in all rounds, because
+// to fill it takes long.
+func (c candidate) filled() bool { return c.prizes > 0 || c.awards > 0 || c.pools > 0 }
+
+// filling names what the database is filled with; candidates of one filling
+// share it.
+func (c candidate) filling() string {
+	return fmt.Sprintf("%s, %d prizes, %d awards, %d pools", c.database, c.prizes, c.awards, c.pools)
+}
+
+// The variations, so that an entry reads as one line.
+
+func (c candidate) withKeys() candidate         { c.keyed = true; return c }
+func (c candidate) withMode(m string) candidate { c.mode = m; return c }
+func (c candidate) withLock(l string) candidate { c.mode, c.lock = "external", l; return c }
+func (c candidate) on(db string) candidate      { c.database = db; return c }
+func (c candidate) times(n int) candidate       { c.instances = n; return c }
+func (c candidate) callers(n int) candidate     { c.connections = n; return c }
+func (c candidate) draws(n int) candidate       { c.count = n; return c }
+func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
+func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
+func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }
+func (c candidate) ofPools(n int) candidate     { c.pools = n; return c }
+func (c candidate) whenIdle() candidate         { c.idle = true; return c }
+func (c candidate) alone() candidate            { c.engine = true; return c }

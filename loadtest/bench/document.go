@@ -1,0 +1,202 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// document is the results of a run, as they are kept.
+type document struct {
+	At    string `json:"at"`
+	Quick bool   `json:"quick"`
+	// Partial says that entries were left out by their names.
+	Partial bool   `json:"partial"`
+	Go      string `json:"go"`
+	CPUs    int    `json:"cpus"`
+	CPU     string `json:"cpu"`
+	// FlushMicros is the median time of an fdatasync of 8 KiB.
+	FlushMicros float64             `json:"flush_us"`
+	Seconds     float64             `json:"seconds"`
+	Settings    map[string]int      `json:"settings"`
+	Servers     map[string][]string `json:"servers"`
+	Entries     []judged            `json:"entries"`
+	Candidates  []measured          `json:"candidates"`
+}
+
+// judged is an entry with its ratio in each round.
+type judged struct {
+	Name   string    `json:"name"`
+	Over   string    `json:"over"`
+	Under  string    `json:"under"`
+	spread           // of the ratio
+	Rounds []float64 `json:"rounds"`
+	Least  float64   `json:"least,omitempty"`
+	Most   float64   `json:"most,omitempty"`
+	// Reached says whether the ratio is within its limits; an entry without
+	// limits is.
+	Reached bool `json:"reached"`
+	// Missing says that there is no ratio, because a measurement failed.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// measured is a candidate with its figures.
+type measured struct {
+	Name    string            `json:"name"`
+	Durable string            `json:"durable"`
+	Fault   string            `json:"fault,omitempty"`
+	Middle  map[metric]spread `json:"middle"`
+	Rounds  []figures         `json:"rounds"`
+}
+
+func newDocument(b *benchmark, list []entry, flush time.Duration) document {
+	d := document{
+		At: time.Now().UTC().Format(time.RFC3339), Quick: b.quick, Partial: b.only.String() != "",
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), FlushMicros: float64(flush.Microseconds()),
+		Settings: b.numbers(), Servers: make(map[string][]string),
+	}
+	for name, k := range serverKinds() {
+		d.Servers[name] = k.args
+	}
+	for _, e := range list {
+		d.Entries = append(d.Entries, e.judge(b.figures))
+	}
+	for _, c := range b.candidates {
+		m := measured{Name: c.name(), Durable: c.durable(), Middle: middleOf(b.figures[c]), Rounds: b.figures[c]}
+		if err := b.faults[c]; err != nil {
+			m.Fault = firstLine(err)
+		}
+		d.Candidates = append(d.Candidates, m)
+	}
+	return d
+}
+
+// judge takes the ratio of each round in which both sides were measured.
+func (e entry) judge(measured map[candidate][]figures) judged {
+	j := judged{Name: e.name, Over: e.over.name(), Under: e.under.name(), Least: e.least, Most: e.most, Rounds: []float64{}}
+	over, under := e.over.values(measured), e.under.values(measured)
+	for round := range max(len(over), len(under)) {
+		a, ok := e.over.at(over, round)
+		b, okToo := e.under.at(under, round)
+		if ok && okToo && b > 0 {
+			j.Rounds = append(j.Rounds, a/b)
+		}
+	}
+	if j.Missing = len(j.Rounds) == 0; j.Missing {
+		return j
+	}
+	j.spread = spreadOf(j.Rounds)
+	j.Reached = e.reached(j.Median)
+	return j
+}
+
+// values are the figure's in each round.
+func (f figure) values(measured map[candidate][]figures) []float64 {
+	var values []float64
+	for _, round := range measured[f.of] {
+		if value, ok := round[f.metric]; ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// at is the value of one round; a constant has one in all.
+func (f figure) at(values []float64, round int) (float64, bool) {
+	if f.metric == "" {
+		return f.constant, true
+	}
+	if round >= len(values) {
+		return 0, false
+	}
+	return values[round], true
+}
+
+// middleOf summarises each metric over the rounds.
+func middleOf(rounds []figures) map[metric]spread {
+	values := make(map[metric][]float64)
+	for _, f := range rounds {
+		for m, value := range f {
+			values[m] = append(values[m], value)
+		}
+	}
+	middle := make(map[metric]spread, len(values))
+	for m, v := range values {
+		middle[m] = spreadOf(v)
+	}
+	return middle
+}
+
+// processor is the name of the CPU, "" where it is not told.
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+func readDocument(file string) (document, error) {
+	var d document
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return d, err
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return d, fmt.Errorf("read %s: %w", file, err)
+	}
+	return d, nil
+}
+
+// write writes the results as JSON, table and picture.
+func (d document) write(folder, name string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(d, "", " ")
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(folder, name)
+	return errors.Join(
+		os.WriteFile(file+".json", append(text, '\n'), 0o644),
+		os.WriteFile(file+".md", []byte(d.markdown()), 0o644),
+		os.WriteFile(file+".svg", []byte(d.chart()), 0o644),
+	)
+}
+
+// publish makes the last run the one that the quick mode compares with.
+func publish(s settings, out io.Writer) error {
+	last := filepath.Join(s.results, "last.json")
+	d, err := readDocument(last)
+	if err != nil {
+		return err
+	}
+	if d.Quick || d.Partial {
+		return fmt.Errorf("%s holds a quick or a partial run: ratios are published from one whole run", last)
+	}
+	if faults := d.faults(); len(faults) > 0 {
+		return fmt.Errorf("%s holds measurements that failed: %s", last, strings.Join(faults, "; "))
+	}
+	if err := d.write(s.results, "published"); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "published", s.published())
+	return nil
+}

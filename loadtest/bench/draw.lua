@@ -1,0 +1,82 @@
+-- Draws from a service: wrk -s draw.lua URL -- NAME=VALUE …
+--
+--   pool=ID         the pool, default bench
+--   pools=N         a pool at random of ID-1 to ID-N instead
+--   count=N         units per draw, default 1
+--   keyed=1         a random Idempotency-Key on every request
+--   seed=N          seed of keys and pools; no two runs may share one
+--   token=TOKEN     bearer token
+--   also=PORT,PORT  further instances: thread n talks to the n-th port
+--
+-- Where every request is the same, wrk sends one that is built once. The last
+-- line printed is the result as JSON, times in microseconds.
+
+local threads = {}
+
+-- Runs once per thread, in the main state.
+function setup(thread)
+   table.insert(threads, thread)
+   thread:set("number", #threads)
+end
+
+local function read(args)
+   local options = { pool = "bench", count = "1", seed = "1", pools = "0" }
+   for _, text in ipairs(args) do
+      local name, value = text:match("^(%w+)=(.*)$")
+      if not name then error("draw.lua: what is " .. text .. "?") end
+      options[name] = value
+   end
+   return options
+end
+
+local function body(pool, count)
+   return '{"pool":"' .. pool .. '","user":"user-12345","count":' .. count .. '}'
+end
+
+local function key()
+   return string.format("%08x-%04x-4%03x-%04x-%04x%08x", math.random(0, 2^32 - 1), math.random(0, 65535),
+      math.random(0, 4095), math.random(32768, 49151), math.random(0, 65535), math.random(0, 2^32 - 1))
+end
+
+-- Runs once in each thread.
+function init(args)
+   local o = read(args)
+   math.randomseed(tonumber(o.seed) * 64 + number)
+   wrk.method, wrk.path = "POST", "/draw"
+   wrk.headers["Content-Type"] = "application/json"
+   if o.token then wrk.headers["Authorization"] = "Bearer " .. o.token end
+   wrk.body = body(o.pool, o.count)
+   local ports = {}
+   for port in (o.also or ""):gmatch("%d+") do table.insert(ports, port) end
+   if ports[number - 1] then
+      wrk.thread.addr = wrk.lookup(wrk.host, ports[number - 1])[1]
+   end
+   local pools, prepared = tonumber(o.pools), {}
+   if pools == 0 and not o.keyed then return end
+
+   -- The request is cut where the key goes: joining strings is all that is
+   -- left to do for each.
+   local mark = "the-key-goes-here"
+   if o.keyed then wrk.headers["Idempotency-Key"] = mark end
+   for n = 1, math.max(pools, 1) do
+      if pools > 0 then wrk.body = body(o.pool .. "-" .. n, o.count) end
+      local text = wrk.format()
+      local from, to = text:find(mark, 1, true)
+      prepared[n] = o.keyed and { text:sub(1, from - 1), text:sub(to + 1) } or { text, "" }
+   end
+   local keyed, last = o.keyed, #prepared
+   request = function()
+      local p = prepared[last == 1 and 1 or math.random(last)]
+      if not keyed then return p[1] end
+      return p[1] .. key() .. p[2]
+   end
+end
+
+function done(summary, latency, requests)
+   local e = summary.errors
+   io.write(string.format(
+      '{"requests":%d,"duration":%d,"bytes":%d,"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d,' ..
+      '"p50":%d,"p90":%d,"p99":%d,"p999":%d,"max":%d}\n',
+      summary.requests, summary.duration, summary.bytes, e.connect, e.read, e.write, e.status, e.timeout,
+      latency:percentile(50), latency:percentile(90), latency:percentile(99), latency:percentile(99.9), latency.max))
+end

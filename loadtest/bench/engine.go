@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+)
+
+// engineCallers is how many wait at once in the benchmark of the engine alone.
+const engineCallers = 2048
+
+// measureEngine runs the Go benchmark of the engine, which starts a database
+// of its own.
+func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) error {
+	name := fmt.Sprintf("^BenchmarkEngine$/^dialect=%s$/^callers=%d$", c.database, engineCallers)
+	program, err := filepath.Abs(filepath.Join(bin, engineTest))
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", name, "-test.benchtime", fmt.Sprintf("%ds", b.seconds))
+	cmd.Dir = "internal/lockmode"
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return errors.Join(fmt.Errorf("the benchmark of the engine: %w\n%s", err, output), ctx.Err())
+	}
+	f[perSecond], err = parseBenchmark(output)
+	return err
+}
+
+// parseBenchmark finds the draws per second in what a Go benchmark printed.
+func parseBenchmark(output []byte) (float64, error) {
+	m := regexp.MustCompile(`(?m)^BenchmarkEngine/.*\s([0-9.e+]+) draws/s`).FindSubmatch(output)
+	if m == nil {
+		return 0, fmt.Errorf("the benchmark of the engine tells no draws/s:\n%s", output)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// startMax is the longest that a program may take until it is ready.
+	startMax = 20 * time.Second
+	// stopMax is the longest that a program may take after SIGTERM.
+	stopMax = 20 * time.Second
+
+	adminToken = "bench-admin-token"
+	drawToken  = "bench-draw-token"
+)
+
+// instance is one running program.
+type instance struct {
+	url    string
+	pid    int
+	output *tail
+	cmd    *exec.Cmd
+	ended  chan struct{}
+}
+
+// tail keeps the end of what a program prints, and the address it tells first.
+type tail struct {
+	mu      sync.Mutex
+	text    []byte
+	told    bool
+	address chan string
+}
+
+// tailMax is how much of a program's output is kept, in bytes.
+const tailMax = 4 << 10
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if !t.told && bytes.HasSuffix(t.text, []byte("\n")) {
+		if m := regexp.MustCompile(`(?i)listen[^\n]*?(127\.0\.0\.1:[1-9]\d*)`).FindSubmatch(t.text); m != nil {
+			t.told = true
+			t.address <- string(m[1])
+		}
+	}
+	t.text = t.text[max(0, len(t.text)-tailMax):]
+	return len(p), nil
+}
+
+// String returns what is kept.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// start runs a program and returns when it answers. It is killed when the site
+// or the context ends, unless it was stopped before.
+func start(ctx context.Context, s *site, program string, args ...string) (*instance, error) {
+	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan struct{})}
+	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
+	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
+	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
+	if err := i.cmd.Start(); err != nil {
+		return nil, err
+	}
+	i.pid = i.cmd.Process.Pid
+	go func() {
+		defer close(i.ended)
+		_ = i.cmd.Wait() // how it ended is asked by stop
+	}()
+	s.Cleanup(func() {
+		_ = i.cmd.Process.Kill() // it may have ended
+		<-i.ended
+	})
+	select {
+	case address := <-i.output.address:
+		i.url = "http://" + address
+	case <-i.ended:
+		return nil, fmt.Errorf("%s ended at once\n%s", program, i.output)
+	case <-time.After(startMax):
+		return nil, fmt.Errorf("%s has told no address for %v\n%s", program, startMax, i.output)
+	}
+	return i, i.awaitReady(ctx)
+}
+
+func (i *instance) awaitReady(ctx context.Context) error {
+	for until := time.Now().Add(startMax); ; time.Sleep(10 * time.Millisecond) {
+		if _, status, err := i.call(ctx, http.MethodGet, "/readyz", ""); err == nil && status == http.StatusOK {
+			return nil
+		}
+		if time.Now().After(until) || ctx.Err() != nil {
+			return fmt.Errorf("%s is not ready after %v\n%s", i.cmd.Path, startMax, i.output)
+		}
+	}
+}
+
+// stop ends the program in good order. The textbook's and the no-op handler
+// end by the signal itself; the service has to end well.
+func (i *instance) stop() error {
+	if err := i.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("it had ended by itself: %w\n%s", err, i.output)
+	}
+	select {
+	case <-i.ended:
+	case <-time.After(stopMax):
+		return fmt.Errorf("it runs on %v after SIGTERM\n%s", stopMax, i.output)
+	}
+	if code := i.cmd.ProcessState.ExitCode(); code > 0 {
+		return fmt.Errorf("it ended with exit code %d\n%s", code, i.output)
+	}
+	return nil
+}
+
+// call asks the program, as an operator save for draws, and returns the
+// answer's body and status.
+func (i *instance) call(ctx context.Context, method, path, body string) ([]byte, int, error) {
+	request, err := http.NewRequestWithContext(ctx, method, i.url+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminToken)
+	if path == "/draw" {
+		request.Header.Set("Authorization", "Bearer "+drawToken)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return text, response.StatusCode, err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	os.Exit(code)
+}
+
+// errUsage is a command line that cannot be meant.
+var errUsage = errors.New("usage: bench [flags] [list | table [FILE] | chart [FILE] | publish]")
+
+// run returns the exit code: 0 well, 1 a measurement failed or a ratio fell, 2
+// usage.
+func run(ctx context.Context, args []string, out io.Writer) int {
+	s, rest, err := parse(args, os.LookupEnv)
+	if err == nil {
+		err = command(ctx, s, rest, out)
+	}
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	return 1
+}
+
+func command(ctx context.Context, s settings, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return bench(ctx, s, out)
+	}
+	file := s.published()
+	if len(args) == 2 {
+		file = args[1]
+	}
+	switch {
+	case args[0] == "list" && len(args) == 1:
+		for _, e := range entries(s) {
+			fmt.Fprintf(out, "%-60s %-10s %s\n", e.name, e.limit(), e.size())
+		}
+		return nil
+	case args[0] == "table" && len(args) <= 2:
+		d, err := readDocument(file)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(out, d.markdown())
+		return err
+	case args[0] == "chart" && len(args) <= 2:
+		d, err := readDocument(file)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(out, d.chart())
+		return err
+	case args[0] == "publish" && len(args) == 1:
+		return publish(s, out)
+	}
+	return errUsage
+}
+
+// bench measures, writes the results and, in quick mode, holds them against
+// those published.
+func bench(ctx context.Context, s settings, out io.Writer) error {
+	var published document
+	if s.quick {
+		var err error
+		if published, err = readDocument(s.published()); err != nil {
+			return fmt.Errorf("nothing is published to compare with (bench, then bench publish): %w", err)
+		}
+	}
+	begin := time.Now()
+	fmt.Fprint(out, s)
+	d, err := measureAll(ctx, s, out, published)
+	if err != nil {
+		return err
+	}
+	d.Seconds = time.Since(begin).Round(time.Second).Seconds()
+	d.print(out)
+	if err := d.write(s.results, "last"); err != nil {
+		return fmt.Errorf("write the results: %w", err)
+	}
+	fmt.Fprintf(out, "\n%v, results in %s/last.json\n", time.Since(begin).Round(time.Second), s.results)
+	return d.verdict(published)
+}

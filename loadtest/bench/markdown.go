@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// print shows the ratios on a terminal.
+func (d document) print(out io.Writer) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "\nmeasure\tlimit\tmedian\tlow to high\t\n")
+	for _, e := range d.Entries {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+	}
+	_ = table.Flush() // a terminal that does not take it has nobody to tell
+	if count, all := d.disturbed(); count > 0 {
+		fmt.Fprintf(out, "\nThe machine worked for others during %d of %d measurements: do not publish this run.\n", count, all)
+	}
+}
+
+func (j judged) limits() limits { return limits{j.Least, j.Most} }
+
+func (j judged) median() string {
+	if j.Missing {
+		return "–"
+	}
+	return short(j.Median)
+}
+
+func (j judged) span() string {
+	if j.Missing {
+		return "–"
+	}
+	return short(j.Low) + " to " + short(j.High)
+}
+
+func (j judged) word() string {
+	switch {
+	case j.Missing:
+		return "no figure"
+	case !j.Reached:
+		return "not reached"
+	case j.Least == 0 && j.Most == 0:
+		return ""
+	}
+	return "reached"
+}
+
+// short writes a ratio with as many digits as it is worth.
+func short(value float64) string {
+	switch {
+	case value == 0:
+		return "0"
+	case value < 0.1:
+		return fmt.Sprintf("%.2g", value)
+	case value < 10:
+		return fmt.Sprintf("%.2f", value)
+	}
+	return fmt.Sprintf("%.0f", value)
+}
+
+// markdown is the results as tables of ratios.
+func (d document) markdown() string {
+	var b strings.Builder
+	shape := "all measures"
+	if d.Quick {
+		shape = "the quick measures"
+	}
+	if d.Partial {
+		shape = "some measures"
+	}
+	n := d.Settings
+	fmt.Fprintf(&b, "# Speed\n\n%s: %s, each candidate in turn for %d rounds of %d s, %d callers. ", d.At, shape, n["rounds"], n["seconds"], n["connections"])
+	fmt.Fprintf(&b, "wrk, the service and the databases share %d cores; %s. A ratio is of two figures of one round; the median of the rounds, lowest to highest.\n\n", d.CPUs, d.Go)
+	if count, all := d.disturbed(); count > 0 {
+		fmt.Fprintf(&b, "The machine worked for others during %d of %d measurements.\n\n", count, all)
+	}
+	b.WriteString("| measure | limit | median | low to high | |\n|---|---|---|---|---|\n")
+	for _, e := range d.Entries {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+	}
+	d.candidateTable(&b)
+	return b.String()
+}
+
+// column of the candidates' table: a median, divided by one of the no-op
+// handler's where by names its metric. What is not divided counts or weighs, and
+// is the same on every machine.
+type column struct {
+	title  string
+	metric metric
+	by     metric
+}
+
+func columns() []column {
+	return []column{
+		{"answers/s ÷ no-op", perSecond, perSecond},
+		{"CPU, service ÷ no-op", serviceCPU, serviceCPU},
+		{"CPU, database ÷ no-op", databaseCPU, serviceCPU},
+		{"p50 ÷ no-op", p50, p50},
+		{"p99 ÷ no-op", p99, p99},
+		{"p99.9 ÷ no-op", p999, p999},
+		{"draws per batch", batchDraws, ""},
+		{"round trips per draw", roundTrips, ""},
+		{"WAL bytes per draw", walBytes, ""},
+		{"memory, MB", memory, ""},
+	}
+}
+
+func (d document) candidateTable(b *strings.Builder) {
+	var titles []string
+	for _, c := range columns() {
+		titles = append(titles, c.title)
+	}
+	fmt.Fprintf(b, "\nThe candidates, each beside the no-op handler without keys:\n\n| candidate | durable when 200 is answered | %s |\n|---|---|%s\n",
+		strings.Join(titles, " | "), strings.Repeat("---|", len(titles)))
+	ruler := d.ruler()
+	for _, c := range d.Candidates {
+		if len(c.Rounds) == 0 || c.Middle[serviceCPU].Median == 0 {
+			continue // without HTTP, or failed
+		}
+		fmt.Fprintf(b, "| %s | %s |", c.Name, c.Durable)
+		for _, col := range columns() {
+			fmt.Fprintf(b, " %s |", col.cell(c.Middle, ruler))
+		}
+		b.WriteString("\n")
+	}
+}
+
+func (col column) cell(middle, ruler map[metric]spread) string {
+	value, ok := middle[col.metric]
+	if !ok {
+		return "–"
+	}
+	if col.by == "" {
+		return short(value.Median)
+	}
+	by, ok := ruler[col.by]
+	if !ok || by.Median == 0 {
+		return "–"
+	}
+	return short(value.Median / by.Median)
+}
+
+// ruler is the no-op handler without keys, nil where it was not measured.
+func (d document) ruler() map[metric]spread {
+	for _, c := range d.Candidates {
+		if c.Name == (candidate{program: "noop"}).name() {
+			return c.Middle
+		}
+	}
+	return nil
+}

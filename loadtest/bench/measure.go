@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"drawsvc/internal/servertest"
+)
+
+// refusedMax is the share of requests that may go unanswered, or be answered
+// busy, in a measurement that counts.
+const refusedMax = 0.01
+
+// measure measures a candidate once.
+func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
+	f := make(figures)
+	err := onSite(c.name(), func(s *site) error {
+		if c.engine {
+			return b.measureEngine(ctx, c, f)
+		}
+		p, err := b.place(s, c)
+		if err != nil {
+			return err
+		}
+		instances, err := b.start(ctx, s, c, p.url)
+		if err != nil {
+			return err
+		}
+		if err := b.stock(ctx, c, p, instances[0]); err != nil {
+			return err
+		}
+		if c.idle {
+			err = b.measureIdle(ctx, c, p, instances, f)
+		} else {
+			err = b.measureLoad(ctx, c, p, instances, f)
+		}
+		if err != nil {
+			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].output)
+		}
+		if first && c.database == "postgres" && !c.idle {
+			return b.countTrips(ctx, s, c, p, f)
+		}
+		return nil
+	})
+	return f, errors.Join(err, b.settle(ctx))
+}
+
+// measureLoad loads the instances and stops them.
+func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
+	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
+		return err
+	}
+	begun, err := b.transactionsBefore(ctx, c, p)
+	if err != nil {
+		return err
+	}
+	before, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	run, err := b.load(ctx, c, instances, b.seconds)
+	if err != nil {
+		return err
+	}
+	after, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	peak, err := peakOf(pidsOf(instances))
+	if err != nil {
+		return err
+	}
+	if err := stopAll(instances); err != nil {
+		return err
+	}
+	f.take(c, run, before, after)
+	f[memory] = float64(peak) / 1e6
+	if f[refused] > refusedMax {
+		return fmt.Errorf("%.1f %% of the requests were not answered as they should be: %+v", 100*f[refused], run)
+	}
+	if err := believe(c, run, before, after); err != nil {
+		return err
+	}
+	return b.countTransactions(ctx, c, p, run, begun, f)
+}
+
+// take works the figures out.
+func (f figures) take(c candidate, run wrkResult, before, after reading) {
+	seconds := float64(run.Duration) / 1e6
+	requests := float64(run.answered(c))
+	f[perSecond] = requests / seconds
+	f[unitRate] = requests * float64(c.units()) / seconds
+	f[p50], f[p99], f[p999], f[slowest] = float64(run.P50), float64(run.P99), float64(run.P999), float64(run.Max)
+	f[refused] = run.refused(c)
+	f[answerSize] = float64(run.Bytes) / float64(run.Requests)
+	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / requests }
+	f[serviceCPU] = per(after.service - before.service)
+	f[clientCPU] = per(run.cpu)
+	f[disturbance] = float64(after.strangers-before.strangers) / float64(after.at.Sub(before.at))
+	if c.database != "" && c.database != "sqlite" { // SQLite is within the service
+		f[databaseCPU] = per(after.database - before.database)
+	}
+	if c.database == "postgres" {
+		f[walBytes] = float64(after.wal-before.wal) / requests
+	}
+	if batches := after.batches - before.batches; batches > 0 && !c.soldOut {
+		f[batchDraws] = (after.draws - before.draws) / batches
+	}
+}
+
+// believe holds what was counted against the service's books: every 200 is a
+// draw that happened, and none is missing save those whose callers had gone
+// when a load ended.
+func believe(c candidate, run wrkResult, before, after reading) error {
+	if c.program != service {
+		return nil
+	}
+	units := int64(c.units())
+	counted, booked := run.answered(c)*units, after.issued-before.issued
+	if c.soldOut {
+		counted = 0
+	}
+	gone := 2 * 10_000 * units // two loads' callers at most
+	if booked < counted || booked > counted+gone {
+		return fmt.Errorf("wrk counts %d units, the service's books say %d", counted, booked)
+	}
+	return nil
+}
+
+func (b *benchmark) transactionsBefore(ctx context.Context, c candidate, p *place) (int64, error) {
+	if c.database != "postgres" {
+		return 0, nil
+	}
+	return b.transactionsOf(ctx, p.url)
+}
+
+// countTransactions is called when the instances have ended.
+func (b *benchmark) countTransactions(ctx context.Context, c candidate, p *place, run wrkResult, begun int64, f figures) error {
+	if c.database != "postgres" {
+		return nil
+	}
+	time.Sleep(calmEvery) // the sessions end after their clients
+	ended, err := b.transactionsOf(ctx, p.url)
+	f[transactions] = float64(ended-begun) / float64(run.answered(c))
+	return err
+}
+
+// tripSeconds is how long round trips are counted.
+const tripSeconds = 1
+
+// countTrips runs the candidate once more, through a link that counts, which
+// makes it slower. For the service it counts the trips of a batch; how many
+// draws share a batch is known from the measurement itself.
+func (b *benchmark) countTrips(ctx context.Context, s *site, c candidate, p *place, f figures) error {
+	proxy := servertest.StartProxy(s, p.url)
+	instances, err := b.start(ctx, s, c, proxy.URL())
+	if err != nil {
+		return err
+	}
+	if _, err := b.load(ctx, c, instances, tripSeconds); err != nil { // connects, prepares statements
+		return err
+	}
+	before, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	turns := proxy.Turns()
+	run, err := b.load(ctx, c, instances, tripSeconds)
+	if err != nil {
+		return err
+	}
+	trips := float64(proxy.Turns() - turns)
+	after, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	f[roundTrips] = trips / float64(run.answered(c))
+	if batches := after.batches - before.batches; batches > 0 && f[batchDraws] > 0 {
+		f[roundTrips] = trips / batches / f[batchDraws]
+	}
+	return stopAll(instances)
+}
+
+// idleAfter is how long the service is left alone before it is watched idle.
+const idleAfter = 2 * time.Second
+
+// measureIdle draws from all pools, leaves them, and looks what stays.
+func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
+	// The connections to the database stay, and are no pool's.
+	http.DefaultClient.CloseIdleConnections()
+	fresh, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
+		return err
+	}
+	time.Sleep(idleAfter)
+	before, err := b.read(ctx, c, p, instances)
+	if err != nil {
+		return err
+	}
+	http.DefaultClient.CloseIdleConnections()
+	begin := time.Now()
+	select {
+	case <-time.After(time.Duration(b.seconds) * time.Second):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	all, err := processes()
+	if err != nil {
+		return err
+	}
+	f[idleCPU] = float64(cpuOf(all, pidsOf(instances)...)-before.service) / float64(time.Since(begin))
+	f[goroutines] = max(before.goroutines-fresh.goroutines, 0) / float64(c.pools)
+	return stopAll(instances)
+}

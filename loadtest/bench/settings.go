@@ -1,0 +1,123 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// settings are what a run is told: flags, or environment variables of the same
+// names in capitals.
+type settings struct {
+	quick bool
+	// rounds is how often each candidate is measured, seconds how long each
+	// time, warmUp how long it is loaded before.
+	rounds, seconds, warmUp int
+	// connections and threads are wrk's.
+	connections, threads int
+	// prizes, awards and pools are the sizes of the large cases.
+	prizes, awards, pools int
+	only                  *regexp.Regexp
+	results               string
+}
+
+// option is one number of the settings.
+type option struct {
+	name        string
+	value       *int
+	full, quick int
+	min, max    int
+	meaning     string
+}
+
+func (s *settings) options() []option {
+	return []option{
+		{"rounds", &s.rounds, 5, 3, 1, 1000, "how often each candidate is measured, in turn with the others"},
+		{"seconds", &s.seconds, 8, 2, 1, 600, "length of one measurement"},
+		{"warmup", &s.warmUp, 1, 1, 1, 60, "seconds of load before each measurement"},
+		{"connections", &s.connections, 256, 256, 1, 10_000, "callers at once"},
+		{"threads", &s.threads, 2, 2, 1, 64, "threads of wrk"},
+		{"prizes", &s.prizes, 100_000, 10_000, 20, 1_000_000, "prizes in the pool of many prizes"},
+		{"awards", &s.awards, 10_000_000, 200_000, 10, 1_000_000_000, "awards in the pool of many awards"},
+		{"pools", &s.pools, 1000, 200, 2, 4000, "pools drawn from at random"},
+	}
+}
+
+// parse reads flags, and the environment where there is no flag. What is left
+// of the arguments is returned.
+func parse(args []string, lookUp func(string) (string, bool)) (settings, []string, error) {
+	var s settings
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.BoolVar(&s.quick, "quick", false, "few measures and short ones; fails where a ratio falls behind the published one")
+	for _, o := range s.options() {
+		flags.IntVar(o.value, o.name, 0, fmt.Sprintf("%s (default %d, quick %d)", o.meaning, o.full, o.quick))
+	}
+	only := flags.String("only", "", "measure only the entries whose name matches this regular expression")
+	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
+	if err := flags.Parse(args); err != nil {
+		if err == flag.ErrHelp {
+			return s, nil, err
+		}
+		return s, nil, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	given := make(map[string]bool)
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, o := range s.options() {
+		if err := o.settle(s.quick, given[o.name], lookUp); err != nil {
+			return s, nil, err
+		}
+	}
+	if value, ok := lookUp("ONLY"); ok && !given["only"] {
+		*only = value
+	}
+	var err error
+	if s.only, err = regexp.Compile(*only); err != nil {
+		return s, nil, fmt.Errorf("%w: only: %w", errUsage, err)
+	}
+	return s, flags.Args(), nil
+}
+
+// settle gives a number its value: the flag's, the environment's, the default.
+func (o option) settle(quick, given bool, lookUp func(string) (string, bool)) error {
+	if value, ok := lookUp(strings.ToUpper(o.name)); ok && value != "" && !given {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return fmt.Errorf("%w: %s=%s is not a number", errUsage, strings.ToUpper(o.name), value)
+		}
+		*o.value, given = n, true
+	}
+	if !given {
+		*o.value = o.full
+		if quick {
+			*o.value = o.quick
+		}
+	}
+	if *o.value < o.min || *o.value > o.max {
+		return fmt.Errorf("%w: %s must be %d to %d", errUsage, o.name, o.min, o.max)
+	}
+	return nil
+}
+
+// String shows every option with its value.
+func (s settings) String() string {
+	var b strings.Builder
+	for _, o := range s.options() {
+		fmt.Fprintf(&b, "%s=%d ", strings.ToUpper(o.name), *o.value)
+	}
+	fmt.Fprintf(&b, "ONLY=%q quick=%t\n", s.only, s.quick)
+	return b.String()
+}
+
+// numbers are the options by name, for the results.
+func (s settings) numbers() map[string]int {
+	numbers := make(map[string]int)
+	for _, o := range s.options() {
+		numbers[o.name] = *o.value
+	}
+	return numbers
+}
+
+func (s settings) published() string { return filepath.Join(s.results, "published.json") }

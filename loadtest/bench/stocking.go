@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// plenty is the stock of a prize that does not run out.
+	plenty = 1_000_000_000
+	// prizesUsual is how many prizes a pool has.
+	prizesUsual = 10
+	// awardsAtOnce bounds one statement that fills the log.
+	awardsAtOnce = 500_000
+)
+
+// poolOf is the pool that a candidate draws from, or what the names of its
+// pools begin with.
+func poolOf(c candidate) string {
+	if c.soldOut {
+		return "sold-out"
+	}
+	return "bench"
+}
+
+// stock makes the candidate's pools, where its place has none yet.
+func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *instance) error {
+	if p.stocked {
+		return nil
+	}
+	p.stocked = true
+	if c.pools > 0 {
+		return b.stockMany(ctx, c, i)
+	}
+	if c.soldOut {
+		if err := createPool(ctx, i, poolOf(c), 1); err != nil {
+			return err
+		}
+		_, err := drawOnce(ctx, i, poolOf(c), prizesUsual)
+		return err
+	}
+	if err := createPool(ctx, i, poolOf(c), plenty); err != nil {
+		return err
+	}
+	if c.prizes == 0 && c.awards == 0 {
+		return nil
+	}
+	fmt.Fprintf(b.out, "(filling) ")
+	return fill(ctx, c, p.url)
+}
+
+// makersMax is how many pools are made at a time.
+const makersMax = 16
+
+func (b *benchmark) stockMany(ctx context.Context, c candidate, i *instance) error {
+	var makers sync.WaitGroup
+	names, errs := make(chan string), make(chan error, c.pools)
+	for range makersMax {
+		makers.Go(func() {
+			for name := range names {
+				errs <- createPool(ctx, i, name, plenty)
+			}
+		})
+	}
+	for n := range c.pools {
+		names <- fmt.Sprintf("%s-%d", poolOf(c), n+1)
+	}
+	close(names)
+	makers.Wait()
+	for range c.pools {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type newPrize struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Stock int64  `json:"stock"`
+}
+
+// createPool makes a pool of ten prizes with the given stock of each.
+func createPool(ctx context.Context, i *instance, id string, stock int64) error {
+	prizes := make([]newPrize, prizesUsual)
+	for n := range prizes {
+		prizes[n] = newPrize{fmt.Sprintf("prize-%d", n), fmt.Sprintf("Prize %d", n), "1.00", stock}
+	}
+	body, err := json.Marshal(map[string]any{"id": id, "name": "Bench", "prizes": prizes})
+	if err != nil {
+		return err
+	}
+	answer, status, err := i.call(ctx, http.MethodPost, "/admin/pools", string(body))
+	if err == nil && status != http.StatusCreated {
+		err = fmt.Errorf("making a pool is answered %d: %s", status, answer)
+	}
+	return err
+}
+
+// drawOnce draws once and returns the status.
+func drawOnce(ctx context.Context, i *instance, pool string, count int) (int, error) {
+	answer, status, err := i.call(ctx, http.MethodPost, "/draw", fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count))
+	if err == nil && status != http.StatusOK && status != http.StatusConflict {
+		err = fmt.Errorf("a draw is answered %d: %s", status, answer)
+	}
+	return status, err
+}
+
+// The rows of PostgreSQL are filled by SQL, which keeps every rule that the
+// audit knows: versions without gaps, a move for each prize, issued as many as
+// awarded. The ids of the draws are random, as callers choose them.
+const (
+	morePrizesSQL = `WITH pool AS (
+	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
+), added AS (
+	INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
+	SELECT $1, 'more-' || n, 'Prize ' || n, 1, $3, 0, was + n, was + n FROM pool, generate_series(1, $2::bigint) n
+)
+INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
+SELECT $1, was + n, 'more-' || n, $3, 'created', $3, 0, now() FROM pool, generate_series(1, $2::bigint) n`
+
+	moreAwardsSQL = `WITH pool AS (
+	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
+), before AS (
+	SELECT issued FROM prizes WHERE pool_id = $1 AND id = 'prize-0'
+), raised AS (
+	UPDATE prizes SET issued = issued + $2 / 10, changed = was + $2 FROM pool WHERE pool_id = $1
+)
+INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+SELECT $1, was + n, gen_random_uuid()::text, 1, 'user-12345', 'prize-' || (n - 1) % 10, issued + (n - 1) / 10 + 1, now()
+FROM pool, before, generate_series(1, $2::bigint) n`
+)
+
+// fill puts more prizes or awards into the candidate's pool.
+func fill(ctx context.Context, c candidate, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if c.prizes > prizesUsual {
+		if _, err := conn.Exec(ctx, morePrizesSQL, poolOf(c), c.prizes-prizesUsual, int64(plenty)); err != nil {
+			return fmt.Errorf("add prizes: %w", err)
+		}
+	}
+	for left := c.awards; left > 0; left -= awardsAtOnce {
+		n := min(left, awardsAtOnce) / prizesUsual * prizesUsual
+		if _, err := conn.Exec(ctx, moreAwardsSQL, poolOf(c), n); err != nil {
+			return fmt.Errorf("add awards: %w", err)
+		}
+	}
+	for _, text := range []string{"VACUUM ANALYZE awards", "VACUUM ANALYZE prizes", "CHECKPOINT"} {
+		if _, err := conn.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

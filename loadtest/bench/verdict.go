@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fallMax is how far a ratio may fall below the published one.
+const fallMax = 0.2
+
+// disturbanceMax is how many cores others may use in a measurement that is to
+// be trusted.
+const disturbanceMax = 0.1
+
+// disturbed counts the measurements during which the machine worked for others,
+// and all.
+func (d document) disturbed() (count, all int) {
+	for _, c := range d.Candidates {
+		for _, f := range c.Rounds {
+			all++
+			if f[disturbance] > disturbanceMax {
+				count++
+			}
+		}
+	}
+	return count, all
+}
+
+// fallen names the entries whose ratio is worse by more than fallMax than the
+// published one. What is not published, or was not measured, is not compared.
+func (d document) fallen(published document) []string {
+	before := make(map[string]judged)
+	for _, e := range published.Entries {
+		before[e.Name] = e
+	}
+	var names []string
+	for _, e := range d.Entries {
+		if was, ok := before[e.Name]; ok && !was.Missing && !e.Missing && e.worse(was) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// worse compares medians: what must be at least something has fallen when it
+// is smaller, what must be at most something when it is greater.
+func (j judged) worse(was judged) bool {
+	if j.Most > 0 {
+		return j.Median > was.Median/(1-fallMax)
+	}
+	return j.Median < was.Median*(1-fallMax)
+}
+
+// faults names the measurements that failed.
+func (d document) faults() []string {
+	var faults []string
+	for _, c := range d.Candidates {
+		if c.Fault != "" {
+			faults = append(faults, c.Name+": "+c.Fault)
+		}
+	}
+	return faults
+}
+
+// verdict is the error of a run: measurements that failed and, in quick mode,
+// ratios that have fallen. A limit that is not reached is shown, and is no
+// error: it depends on the machine.
+func (d document) verdict(published document) error {
+	if faults := d.faults(); len(faults) > 0 {
+		return fmt.Errorf("measurements failed:\n  %s", strings.Join(faults, "\n  "))
+	}
+	if !d.Quick {
+		return nil
+	}
+	fallen := d.fallen(published)
+	if len(fallen) == 0 {
+		return nil
+	}
+	now, before := d.byName(), published.byName()
+	lines := make([]string, len(fallen))
+	for i, name := range fallen {
+		lines[i] = fmt.Sprintf("%s: %.3g, published %.3g", name, now[name].Median, before[name].Median)
+	}
+	if count, all := d.disturbed(); count > 0 {
+		lines = append(lines, fmt.Sprintf("(the machine worked for others during %d of %d measurements)", count, all))
+	}
+	return fmt.Errorf("%d ratios have fallen by more than %.0f %%:\n  %s", len(fallen), 100*fallMax, strings.Join(lines, "\n  "))
+}
+
+func (d document) byName() map[string]judged {
+	entries := make(map[string]judged, len(d.Entries))
+	for _, e := range d.Entries {
+		entries[e.Name] = e
+	}
+	return entries
+}

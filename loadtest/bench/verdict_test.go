@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// quickSettings are those of a quick run.
+func quickSettings(t *testing.T) settings {
+	s, _, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
+	require.NoError(t, err)
+	return s
+}
+
+// runOf is a quick run in which each metric of each candidate has a value of
+// its own, some of them changed.
+func runOf(t *testing.T, change map[figure]float64) document {
+	s := quickSettings(t)
+	b := &benchmark{settings: s, figures: make(map[candidate][]figures), faults: make(map[candidate]error)}
+	list := chosen(s)
+	b.candidates = candidatesOf(list)
+	for n, c := range b.candidates {
+		for round := range s.rounds {
+			f := figures{perSecond: 1000 * float64(n+1), unitRate: 1000 * float64(n+1), serviceCPU: 20 + float64(n), p50: 5, memory: 40}
+			for m, value := range f {
+				f[m] = value * (1 + 0.01*float64(round)) // the machine gets faster
+				if times, ok := change[of(c, m)]; ok {
+					f[m] *= times
+				}
+			}
+			b.figures[c] = append(b.figures[c], f)
+		}
+	}
+	return newDocument(b, list, 0)
+}
+
+// TestFallen feeds the gate runs whose ratios are worse, and sees them
+// condemned by name: a gate that condemns nothing would guard nothing.
+func TestFallen(t *testing.T) {
+	published := runOf(t, nil)
+	require.NoError(t, runOf(t, nil).verdict(published), "the same run")
+
+	list := chosen(quickSettings(t))
+	for _, e := range list {
+		worse := 0.79
+		if e.most > 0 {
+			worse = 1 / 0.79
+		}
+		lowered := runOf(t, map[figure]float64{e.over: worse})
+		assert.Contains(t, lowered.fallen(published), e.name)
+		assert.ErrorContains(t, lowered.verdict(published), e.name)
+
+		slightly := 0.82
+		if e.most > 0 {
+			slightly = 1 / 0.82
+		}
+		assert.NotContains(t, runOf(t, map[figure]float64{e.over: slightly}).fallen(published), e.name)
+		assert.NotContains(t, runOf(t, map[figure]float64{e.over: 1 / worse}).fallen(published), e.name, "better is no fall")
+	}
+
+	soldOut := list[slices.IndexFunc(list, func(e entry) bool { return e.name == "sold out ÷ no-op" })]
+	err := runOf(t, map[figure]float64{soldOut.over: 0.5}).verdict(published)
+	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.545, published 1.09")
+}
+
+// TestBothSlower: a machine at half speed has the same ratios.
+func TestBothSlower(t *testing.T) {
+	half := make(map[figure]float64)
+	for _, c := range candidatesOf(chosen(quickSettings(t))) {
+		half[rate(c)], half[of(c, unitRate)], half[of(c, serviceCPU)] = 0.5, 0.5, 2
+	}
+	require.NoError(t, runOf(t, half).verdict(runOf(t, nil)))
+}
+
+func TestVerdictNamesFaults(t *testing.T) {
+	d := runOf(t, nil)
+	d.Candidates[1].Fault = "wrk got no answer"
+	require.ErrorContains(t, d.verdict(runOf(t, nil)), d.Candidates[1].Name+": wrk got no answer")
+}
+
+func TestJudge(t *testing.T) {
+	over, under := candidate{program: service}, candidate{program: "noop"}
+	e := entry{"x", rate(over), rate(under), atLeast(0.5), full}
+	values := func(list ...float64) (rounds []figures) {
+		for _, v := range list {
+			rounds = append(rounds, figures{perSecond: v})
+		}
+		return rounds
+	}
+	// The ratio of each round, not of the medians.
+	j := e.judge(map[candidate][]figures{over: values(10, 60, 20), under: values(10, 100, 50)})
+	assert.Equal(t, []float64{1, 0.6, 0.4}, j.Rounds)
+	assert.Equal(t, spread{0.6, 0.4, 1}, j.spread)
+	assert.True(t, j.Reached)
+	assert.False(t, e.judge(map[candidate][]figures{over: values(10), under: values(100)}).Reached)
+
+	gone := e.judge(map[candidate][]figures{over: values(10)})
+	assert.True(t, gone.Missing)
+	assert.False(t, gone.Reached)
+
+	e.under = constant(20)
+	assert.Equal(t, []float64{0.5, 2}, e.judge(map[candidate][]figures{over: values(10, 40)}).Rounds)
+}
+
+// TestQuickNames: what the quick mode compares has the names of the full run.
+func TestQuickNames(t *testing.T) {
+	s, _, err := parse(nil, func(string) (string, bool) { return "", false })
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries(s) {
+		assert.NotContains(t, names, e.name)
+		names = append(names, e.name)
+	}
+	for _, e := range chosen(quickSettings(t)) {
+		assert.Contains(t, names, e.name)
+	}
+	all := make(map[string]candidate)
+	for _, c := range candidatesOf(entries(s)) {
+		assert.NotContains(t, all, c.name(), "two candidates of one name")
+		all[c.name()] = c
+		assert.NotEmpty(t, c.durable())
+	}
+}
+
+func TestSettings(t *testing.T) {
+	environment := map[string]string{"ROUNDS": "7", "SECONDS": "3", "ONLY": "SQLite", "POOLS": ""}
+	lookUp := func(name string) (string, bool) { value, ok := environment[name]; return value, ok }
+	s, rest, err := parse([]string{"--seconds", "4", "list"}, lookUp)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"list"}, rest)
+	assert.Equal(t, 7, s.rounds)
+	assert.Equal(t, 4, s.seconds, "the flag beats the environment")
+	assert.Equal(t, 1000, s.pools)
+	assert.Equal(t, "SQLite", s.only.String())
+	assert.Contains(t, s.String(), "ROUNDS=7 SECONDS=4")
+	for _, args := range [][]string{{"--rounds", "0"}, {"--only", "("}, {"--nothing"}} {
+		_, _, err := parse(args, lookUp)
+		require.ErrorIs(t, err, errUsage, args)
+	}
+	environment["ROUNDS"] = "many"
+	_, _, err = parse(nil, lookUp)
+	require.ErrorIs(t, err, errUsage)
+	require.ErrorIs(t, command(t.Context(), s, []string{"nothing"}, io.Discard), errUsage)
+}
+
+func TestSpread(t *testing.T) {
+	assert.Equal(t, spread{2, 1, 9}, spreadOf([]float64{9, 1, 2}))
+	assert.Equal(t, spread{1.5, 1, 2}, spreadOf([]float64{2, 1}))
+}
+
+// TestDocument: what is written can be read again, and the picture is XML.
+func TestDocument(t *testing.T) {
+	d, folder := runOf(t, nil), t.TempDir()
+	d.Quick = false
+	require.NoError(t, d.write(folder, "last"))
+	require.NoError(t, publish(settings{results: folder}, io.Discard))
+	again, err := readDocument(settings{results: folder}.published())
+	require.NoError(t, err)
+	assert.Equal(t, d, again)
+	assert.Contains(t, again.markdown(), "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 2.00 | 2.00 to 2.00 | reached |")
+	assert.Contains(t, again.markdown(), "the draw (WAL, fsync at commit)")
+
+	decoder := xml.NewDecoder(strings.NewReader(again.chart()))
+	for err == nil {
+		_, err = decoder.Token()
+	}
+	require.ErrorIs(t, err, io.EOF)
+
+	d.Quick = true
+	require.NoError(t, d.write(folder, "last"))
+	require.Error(t, publish(settings{results: folder}, io.Discard), "a quick run is not published")
+}
+
+func TestTake(t *testing.T) {
+	run, err := parseWrk([]byte(wrkPrinted))
+	require.NoError(t, err)
+	f, c := figures{}, candidate{program: service, database: "postgres", count: 10}
+	f.take(c, run, reading{batches: 2, draws: 10, wal: 100}, reading{batches: 5, draws: 100, wal: 9100, service: 900e6, issued: 9000})
+	assert.InDelta(t, 1800, f[perSecond], 1e-9, "900 good answers in half a second")
+	assert.InDelta(t, 18000, f[unitRate], 1e-9)
+	assert.InDelta(t, 1000, f[serviceCPU], 1e-9)
+	assert.InDelta(t, 10, f[walBytes], 1e-9)
+	assert.InDelta(t, 30, f[batchDraws], 1e-9)
+
+	require.NoError(t, believe(c, run, reading{}, reading{issued: 9000}))
+	require.Error(t, believe(c, run, reading{}, reading{issued: 8990}), "an answer without its units")
+	require.Error(t, believe(c, run, reading{}, reading{issued: 9_000_000}), "units without their answers")
+	require.NoError(t, believe(c.whenSoldOut(), run, reading{issued: 10}, reading{issued: 10}))
+}
+
+func TestOnSite(t *testing.T) {
+	var ended []string
+	err := onSite("x", func(s *site) error {
+		s.Cleanup(func() { ended = append(ended, "first") })
+		s.Cleanup(func() { ended = append(ended, "second") })
+		s.Fatalf("no %s", "server")
+		return nil
+	})
+	require.EqualError(t, err, "no server")
+	assert.Equal(t, []string{"second", "first"}, ended)
+	broken := errors.New("broken")
+	require.ErrorIs(t, onSite("x", func(*site) error { return broken }), broken)
+	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// wrkResult is the line that draw.lua prints at its end; times are in
+// microseconds.
+type wrkResult struct {
+	Requests int64 `json:"requests"`
+	Duration int64 `json:"duration"`
+	Bytes    int64 `json:"bytes"`
+	Connect  int64 `json:"connect"`
+	Read     int64 `json:"read"`
+	Write    int64 `json:"write"`
+	// Status counts the answers of 400 and above, which are among Requests.
+	Status  int64 `json:"status"`
+	Timeout int64 `json:"timeout"`
+	P50     int64 `json:"p50"`
+	P90     int64 `json:"p90"`
+	P99     int64 `json:"p99"`
+	P999    int64 `json:"p999"`
+	Max     int64 `json:"max"`
+
+	// cpu is what wrk itself used.
+	cpu time.Duration
+}
+
+// parseWrk finds the result in what wrk printed.
+func parseWrk(output []byte) (wrkResult, error) {
+	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
+	var r wrkResult
+	decoder := json.NewDecoder(bytes.NewReader(lines[len(lines)-1]))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return r, fmt.Errorf("wrk has printed no result: %w\n%s", err, output)
+	}
+	if r.Requests <= 0 || r.Duration <= 0 {
+		return r, fmt.Errorf("wrk got no answer\n%s", output)
+	}
+	return r, nil
+}
+
+// answered counts the answers that are as they should be: sold out is 409.
+func (r wrkResult) answered(c candidate) int64 {
+	if c.soldOut {
+		return r.Status
+	}
+	return r.Requests - r.Status
+}
+
+// refused is the share of requests that were not answered as they should be.
+func (r wrkResult) refused(c candidate) float64 {
+	lost := r.Connect + r.Read + r.Write + r.Timeout
+	return float64(r.Requests-r.answered(c)+lost) / float64(r.Requests+lost)
+}
+
+// load asks the instances for draws, for some seconds.
+func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance, seconds int) (wrkResult, error) {
+	threads, connections := b.threads, b.connections
+	if c.connections > 0 {
+		connections = c.connections
+	}
+	if len(instances) > 1 {
+		threads = len(instances) // one talks to each
+	}
+	threads = min(threads, connections)
+	connections -= connections % threads
+	b.seed++
+	args := []string{
+		"-t", fmt.Sprint(threads), "-c", fmt.Sprint(connections), "-d", fmt.Sprintf("%ds", seconds), "--timeout", "10s",
+		"-s", "loadtest/bench/draw.lua", instances[0].url, "--",
+		"token=" + drawToken, "pool=" + poolOf(c), fmt.Sprintf("seed=%d", b.seed), fmt.Sprintf("count=%d", c.units()),
+	}
+	if c.keyed {
+		args = append(args, "keyed=1")
+	}
+	if c.pools > 0 {
+		args = append(args, fmt.Sprintf("pools=%d", c.pools))
+	}
+	if len(instances) > 1 {
+		args = append(args, "also="+strings.Join(ports(instances[1:]), ","))
+	}
+	cmd := exec.CommandContext(ctx, "wrk", args...)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return wrkResult{}, errors.Join(fmt.Errorf("wrk: %w\n%s", err, output), ctx.Err())
+	}
+	r, err := parseWrk(output)
+	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return r, err
+}
+
+func ports(instances []*instance) []string {
+	var list []string
+	for _, i := range instances {
+		if u, err := url.Parse(i.url); err == nil {
+			list = append(list, u.Port())
+		}
+	}
+	return list
+}
