@@ -29,7 +29,7 @@ export const options = Object.assign({}, lib.settings, {
     },
     watch: { executor: 'per-vu-iterations', vus: 1, iterations: 1, maxDuration: `${seconds + 60}s`, exec: 'watch' },
   },
-  thresholds: lib.thresholds(pool.prizes, Object.assign({ sold_out: ['count==0'], dropped_iterations: ['count==0'] }, flat)),
+  thresholds: lib.thresholds(pool.prizes, Object.assign({ sold_out: ['count==0'], dropped_iterations: lib.fewDropped(rate * seconds) }, flat)),
 });
 
 export function setup() {

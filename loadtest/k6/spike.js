@@ -18,6 +18,7 @@ const phase = (r, startTime, seconds) => ({
   executor: 'constant-arrival-rate', rate: r, duration: `${seconds}s`, startTime: `${startTime}s`, gracefulStop: '1m',
   preAllocatedVUs: Math.min(Math.max(Math.ceil(r / 2), 20), vusMax), maxVUs: vusMax,
 });
+const arrivals = 2 * rate * calm + rate * times * peak;
 const phases = ['before', 'spike', 'after'];
 const slow = {};
 for (const name of phases) slow[`draw_latency{scenario:${name}}`] = [`p(99)<${p99}`];
@@ -26,7 +27,7 @@ export const options = Object.assign({}, lib.settings, {
   scenarios: {
     before: phase(rate, 0, calm), spike: phase(rate * times, calm, peak), after: phase(rate, calm + peak, calm),
   },
-  thresholds: lib.thresholds(pool.prizes, Object.assign({ sold_out: ['count==0'], dropped_iterations: ['count==0'] }, slow)),
+  thresholds: lib.thresholds(pool.prizes, Object.assign({ sold_out: ['count==0'], dropped_iterations: lib.fewDropped(arrivals) }, slow)),
 });
 
 export function setup() {
