@@ -21,12 +21,12 @@ func (d *database) flag(c *cobra.Command) {
 const openMax = 10 * time.Second
 
 // open opens the database without looking at its schema.
-func (d *database) open(c *cobra.Command, o stock.Options) (*stock.Store, error) {
+func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
 	url, err := d.url.read(c.Flags().Changed("database"))
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), openMax)
+	ctx, cancel := context.WithTimeout(ctx, openMax)
 	defer cancel()
 	return stock.Open(ctx, url, o)
 }
@@ -34,7 +34,7 @@ func (d *database) open(c *cobra.Command, o stock.Options) (*stock.Store, error)
 // with runs fn on the open database, whose schema is the one that this binary
 // knows, and closes it.
 func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
-	store, err := d.open(c, o)
+	store, err := d.open(c.Context(), c, o)
 	if err != nil {
 		return err
 	}

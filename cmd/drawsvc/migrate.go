@@ -28,7 +28,7 @@ func migrateUpCommand(env environment) *cobra.Command {
 	}
 	db.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		store, err := db.open(c, stock.Options{})
+		store, err := db.open(c.Context(), c, stock.Options{})
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func migrateStatusCommand(env environment) *cobra.Command {
 	}
 	db.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		store, err := db.open(c, stock.Options{ReadOnly: true})
+		store, err := db.open(c.Context(), c, stock.Options{ReadOnly: true})
 		if err != nil {
 			return err
 		}

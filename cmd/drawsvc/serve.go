@@ -60,7 +60,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}()
 
 	var batcher *draw.Batcher
-	store, err := c.database.open(cmd, stock.Options{
+	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Forget(poolID) },
@@ -91,7 +91,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	batcher = draw.NewBatcher(issuer, metrics, draw.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
-	opened.add(func() error { return batcher.Drain(context.Background()) }) // draws whose callers are gone
+	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // draws whose callers are gone
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}

@@ -119,30 +119,45 @@ func TestStopUnderLoad(t *testing.T) {
 // TestStopWithASilentDatabase: the bound holds whatever a draw waits for.
 func TestStopWithASilentDatabase(t *testing.T) {
 	t.Parallel()
+	type silenced struct {
+		url     string
+		proxy   *servertest.Proxy
+		service *service
+		took    time.Duration
+		ended   outcome
+	}
+	var all []*silenced
+	var waiting, ending sync.WaitGroup
 	for _, dialect := range []string{"postgres", "mysql"} {
-		t.Run(dialect, func(t *testing.T) {
-			t.Parallel()
-			url := stocktest.URL(t, dialect)
-			spring(t, url)
-			proxy := servertest.StartProxy(t, url)
-			s := on(t, proxy.URL()).serve("--request-timeout", "2m")
-			s.won("spring", "u1", "first")
-			proxy.Hold()
-			var waiting sync.WaitGroup
-			waiting.Go(func() { s.draw("spring", "u1", "second") })
-			require.Eventually(t, func() bool {
-				_, metrics, err := s.ask("GET", "/metrics", "")
-				return err == nil && strings.Contains(metrics, "drawsvc_batch_draws_count 2")
-			}, 10*time.Second, 10*time.Millisecond)
+		url := stocktest.URL(t, dialect)
+		spring(t, url)
+		proxy := servertest.StartProxy(t, url)
+		s := on(t, proxy.URL()).serve("--request-timeout", "2m")
+		s.won("spring", "u1", "first")
+		proxy.Hold()
+		waiting.Go(func() { s.draw("spring", "u1", "second") })
+		require.Eventually(t, func() bool {
+			_, metrics, err := s.ask("GET", "/metrics", "")
+			return err == nil && strings.Contains(metrics, "drawsvc_batch_draws_count 2")
+		}, 10*time.Second, 10*time.Millisecond)
+		all = append(all, &silenced{url: url, proxy: proxy, service: s})
+	}
+	for _, c := range all { // both at once: they mostly wait
+		ending.Go(func() {
 			begun := time.Now()
-			o := s.end()
-			t.Logf("ended in %s", time.Since(begun))
-			require.Less(t, time.Since(begun), stopMax)
-			require.Equal(t, exitOK, o.code, o.message)
-			proxy.Cut() // what would have ended with the process ends now
-			waiting.Wait()
-			p := on(t, url).serve()
-			p.won("spring", "u1", "second")
+			c.ended = c.service.end()
+			c.took = time.Since(begun)
 		})
+	}
+	ending.Wait()
+	for _, c := range all {
+		require.Less(t, c.took, stopMax)
+		require.Equal(t, exitOK, c.ended.code, c.ended.message)
+		require.Contains(t, c.ended.stderr, "ending while draws still wait for the database")
+		c.proxy.Cut() // what would have ended with the process ends now
+	}
+	waiting.Wait()
+	for _, c := range all {
+		on(t, c.url).serve().won("spring", "u1", "second")
 	}
 }

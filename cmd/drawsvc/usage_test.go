@@ -183,7 +183,7 @@ func TestSecretFiles(t *testing.T) {
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=9")
 	s := p.serve("--admin-token-file", admin)
 	require.Empty(t, s.stdout.String(), "a token that was given is not printed")
-	for token, want := range map[string]int{"": 401, "draw-from-a-file ": 200, "admin-from-a-file": 200, "another-token": 401} {
+	for token, want := range map[string]int{"": 401, "draw-from-a-file": 200, "admin-from-a-file": 200, "another-token": 401} {
 		status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer "+token)
 		require.NoError(t, err)
 		require.Equal(t, want, status, token)
