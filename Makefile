@@ -15,6 +15,16 @@ test: ## Installs the servers that the tests need, and runs every test with the 
 lint: ## The house rules
 	$(LINT) run ./...
 
+.PHONY: loadtest
+loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
+	.ci/packages
+	$(GO) run ./loadtest/matrix
+
+.PHONY: loadtest-quick
+loadtest-quick: ## The same shape in under three minutes
+	.ci/packages
+	$(GO) run ./loadtest/matrix --quick
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)

@@ -58,7 +58,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		group.Go(func() {
 			for n := 0; ; n++ {
 				if i == 0 && n == 20 {
-					go b.Drain(t.Context()) //nolint:errcheck // asked again below
+					go b.Drain(t.Context()) // asked again below
 				}
 				_, err := b.Draw(t.Context(), named(fmt.Sprint(i, "-", n)))
 				mu.Lock()

@@ -72,9 +72,10 @@ SELECT (SELECT count(*) FROM pool),
 	postgresDraws = `SELECT ` + awardColumns + `
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (
-	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT ` + countMaxText + `
+	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id LIMIT ` + countMaxText + `
 ) AS a
-JOIN prizes AS p ON p.pool_id = $1 AND p.id = a.prize_id`
+JOIN prizes AS p ON p.pool_id = $1 AND p.id = a.prize_id
+ORDER BY a.draw_id, a.ordinal`
 	countMaxText = "100"
 )
 

@@ -1,6 +1,7 @@
 package locker
 
 import (
+	"context"
 	"encoding/binary"
 	"net"
 	"sync"
@@ -50,7 +51,7 @@ func (z *zkServers) Connected() {
 
 // dial opens a connection that listens in to its greeting.
 func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn, error) {
-	conn, err := net.DialTimeout(network, address, min(limit, opTimeout))
+	conn, err := (&net.Dialer{Timeout: min(limit, opTimeout)}).DialContext(context.Background(), network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,39 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 	}
 }
 
+// testOrder: a draw comes back in the order of its ordinals, whatever the
+// order of its prizes.
+func testOrder(t *testing.T, s *stock.Store) {
+	const n = 40
+	Pool(t, s, "p", n, n, n)
+	plan := &draw.Plan{PoolID: "p", From: 3}
+	for _, id := range []string{"d1", "d2"} {
+		for i := range n {
+			plan.Awards = append(plan.Awards, draw.Award{
+				Version: int64(4 + len(plan.Awards)), DrawID: id, Ordinal: i + 1, UserID: "u",
+				PrizeID: []string{"c", "a", "b"}[i%3], Unit: int64(len(plan.Awards)), At: time.Now().UTC(),
+			})
+		}
+	}
+	for prize, units := range map[string]int64{"a": 26, "b": 26, "c": 28} {
+		plan.Changes = append(plan.Changes, draw.Change{PrizeID: prize, Issued: units})
+	}
+	require.NoError(t, Apply(t, s, stock.TxOptions{}, plan))
+	tx, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+	require.NoError(t, err)
+	defer tx.Rollback()
+	known, err := tx.Draws(t.Context(), "p", []string{"d1", "d2"})
+	require.NoError(t, err)
+	known["again"], err = s.Draw(t.Context(), "p", "d1")
+	require.NoError(t, err)
+	for _, d := range known {
+		require.Len(t, d.Awards, n)
+		for i, a := range d.Awards {
+			require.Equal(t, i+1, a.Ordinal)
+		}
+	}
+}
+
 // testKeysExact: names that a lax collation would confuse are different draws.
 func testKeysExact(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)

@@ -25,6 +25,7 @@ func Run(t *testing.T, dialect string) {
 		"apply is whole":      testApplyWhole,
 		"known keys":          testKnownKeys,
 		"keys are exact":      testKeysExact,
+		"order of a draw":     testOrder,
 		"fence":               testFence,
 		"urn follows":         testUrnFollows,
 		"urn of another time": testUrnAhead,

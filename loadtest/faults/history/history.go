@@ -22,6 +22,9 @@ func New() *History { return &History{begin: time.Now()} }
 // Now is the time since the history began.
 func (h *History) Now() time.Duration { return time.Since(h.begin) }
 
+// Time is the time of day of a moment in the history.
+func (h *History) Time(d time.Duration) time.Time { return h.begin.Add(d) }
+
 // Add writes an operation down.
 func (h *History) Add(o Op) {
 	h.mu.Lock()

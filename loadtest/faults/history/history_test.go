@@ -105,7 +105,7 @@ func TestAGoodHistoryBreaksNothing(t *testing.T) {
 }
 
 func TestEveryRuleCanBeBroken(t *testing.T) {
-	for rule, break_ := range map[string]func(ops []Op, r *Rows) []Op{
+	for rule, sever := range map[string]func(ops []Op, r *Rows) []Op{
 		AcknowledgedLost: func(ops []Op, r *Rows) []Op { r.Awards = r.Awards[1:]; return ops },
 		DrawTwice: func(ops []Op, r *Rows) []Op {
 			r.Awards = append(r.Awards, AwardRow{10, "a", 2, "ua", "tin", 5})
@@ -131,7 +131,7 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 		Overdue: func(ops []Op, _ *Rows) []Op { ops[5].Return += time.Minute; return ops },
 	} {
 		r := rows()
-		ops := break_(good(), &r)
+		ops := sever(good(), &r)
 		require.Contains(t, judged(ops, r), rule)
 	}
 }
@@ -156,7 +156,7 @@ func TestADefectIsDocumentedOnlyWhereOneWasMade(t *testing.T) {
 }
 
 func TestNoOrderExplainsABrokenHistory(t *testing.T) {
-	for name, break_ := range map[string]func(ops []Op){
+	for name, sever := range map[string]func(ops []Op){
 		"one unit issued twice":             func(ops []Op) { ops[6].Awards = []Award{unit(7, "tin", 2)} },
 		"one unit to two keys":              func(ops []Op) { ops[6].Awards = ops[1].Awards[1:] },
 		"a version given twice":             func(ops []Op) { ops[6].Awards = []Award{unit(6, "tin", 3)} },
@@ -172,7 +172,7 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 		},
 	} {
 		ops := good()
-		break_(ops)
+		sever(ops)
 		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made()), name)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // linkBroken: a holder without its service is told; the lock is free for those
 // who have the service; those who have not are refused fast; and when the link
 // is back, the same locks work again.
-func linkBroken(r *rig, break_ func(*servertest.Proxy)) error {
+func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	holder, err := r.warm(r.far, patience)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func linkBroken(r *rig, break_ func(*servertest.Proxy)) error {
 	if err != nil {
 		return err
 	}
-	r.links.each(break_)
+	r.links.each(sever)
 	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is told"); err != nil {
 		return err
 	}

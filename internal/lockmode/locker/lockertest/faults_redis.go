@@ -28,7 +28,7 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 
 // overtaken breaks the lock under a holder: the next one is served at once,
 // with a later token; the first is told, and its write is refused.
-func overtaken(r *rig, s Subject, what string, break_ func() error) error {
+func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	holder, err := r.warm(s, patience)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func overtaken(r *rig, s Subject, what string, break_ func() error) error {
 	if err := r.vault.write(r.ctx, first.token); err != nil {
 		return err
 	}
-	if err := break_(); err != nil {
+	if err := sever(); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -151,12 +151,6 @@ func (h *held) release() error {
 	return h.end()
 }
 
-// cancel ends the caller's context and returns when WithLock has.
-func (h *held) cancel() error {
-	h.process.tell(command{ID: h.id, Do: "cancel"})
-	return h.end()
-}
-
 func (h *held) end() error {
 	select {
 	case <-h.doneC:
