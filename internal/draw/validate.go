@@ -148,6 +148,10 @@ func (p *Prize) Check() error {
 	return nil
 }
 
+func errPrizesMax() error {
+	return Errorf(CodeInvalidRequest, "a pool may hold %d prizes at most", PrizesMax)
+}
+
 // Check reports whether the pool may be created.
 func (p *Pool) Check() error {
 	if err := CheckID("pool id", p.ID); err != nil {
@@ -155,6 +159,9 @@ func (p *Pool) Check() error {
 	}
 	if err := CheckName("pool name", p.Name); err != nil {
 		return err
+	}
+	if len(p.Prizes) > PrizesMax {
+		return errPrizesMax()
 	}
 	seen := make(map[string]bool, len(p.Prizes))
 	for i := range p.Prizes {

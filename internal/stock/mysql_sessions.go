@@ -53,6 +53,8 @@ func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 // connect makes a connection and its settings. These are statements, because
 // the names of the variables differ between MySQL and MariaDB.
 func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout) // a silent host must not keep from the next
+	defer cancel()
 	conn, err := host.Connect(ctx)
 	if err != nil {
 		return nil, err

@@ -32,9 +32,12 @@ func sqlitePrizes(p *draw.Plan) []statement {
 		rows[i] = [2]any{c.PrizeID, c.Issued}
 	}
 	return []statement{{
-		sql: `UPDATE prizes SET issued = issued + (change.value ->> 1), changed = ?
-FROM json_each(?) AS change WHERE prizes.pool_id = ? AND prizes.id = change.value ->> 0`,
-		args: []any{p.From + int64(len(p.Awards)), jsonText(rows), p.PoolID},
+		// MATERIALIZED, so that each change looks its prize up. Left to itself,
+		// the planner looks every prize of the pool up among the changes.
+		sql: `WITH change AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS n FROM json_each(?))
+UPDATE prizes SET issued = issued + change.n, changed = ?
+FROM change WHERE prizes.pool_id = ? AND prizes.id = change.id`,
+		args: []any{jsonText(rows), p.From + int64(len(p.Awards)), p.PoolID},
 		rows: int64(len(rows)),
 	}}
 }

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -197,12 +198,11 @@ func parseURL(rawURL, port string) (*url.URL, []string, error) {
 	}
 	hosts := strings.Split(authority[at:], ",")
 	for i, host := range hosts {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			hosts[i] = net.JoinHostPort(strings.Trim(host, "[]"), port)
-		}
-		if name, _, err := net.SplitHostPort(hosts[i]); err != nil || name == "" {
+		one, err := url.Parse("any://" + host)
+		if err != nil || one.Hostname() == "" || one.Host != host {
 			return nil, nil, errURL()
 		}
+		hosts[i] = net.JoinHostPort(one.Hostname(), cmp.Or(one.Port(), port))
 	}
 	return u, hosts, nil
 }

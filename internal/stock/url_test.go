@@ -15,7 +15,7 @@ func TestParseURL(t *testing.T) {
 	password, _ := u.User.Password()
 	require.Equal(t, [4]string{"me", "p@ss:w", "/shop", "true"}, [4]string{u.User.Username(), password, u.Path, u.Query().Get("tls")})
 
-	for _, bad := range []string{"mysql:", "mysql://", "mysql:///shop", "mysql://u:p@/shop", "mysql://u:p@h,,g/shop", "mysql://u:%zz@h/shop", "mysql://u:secret@h/shop\x00"} {
+	for _, bad := range []string{"mysql:", "mysql://", "mysql:///shop", "mysql://u:p@/shop", "mysql://u:p@h,,g/shop", "mysql://u:%zz@h/shop", "mysql://u:p@h:port/d", "mysql://u:p@[::1/d", "mysql://u:secret@h/shop\x00"} {
 		_, _, err := parseURL(bad, "3306")
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%q", bad)
 		require.NotContains(t, err.Error(), "secret")
