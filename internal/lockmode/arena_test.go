@@ -174,7 +174,7 @@ func (a *arena) three(t *testing.T, edits ...edit) []*service {
 }
 
 // patience bounds every wait of a test; none of them is waited out in order.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 func drain(t *testing.T, b *draw.Batcher) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

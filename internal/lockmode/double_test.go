@@ -73,7 +73,7 @@ func blindly(db *sql.DB) apply {
 func perPrize(db *sql.DB) apply {
 	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 		tx.Rollback()
-		return onRows(ctx, db, func(tx *sql.Tx) error {
+		err := onRows(ctx, db, func(tx *sql.Tx) error {
 			for _, a := range p.Awards {
 				version, err := nextVersion(ctx, tx, p.PoolID)
 				if err != nil {
@@ -93,6 +93,10 @@ func perPrize(db *sql.DB) apply {
 			}
 			return nil
 		})
+		if err != nil && !errors.Is(err, stock.ErrConflict) {
+			return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: err} // a busy machine
+		}
+		return err
 	}
 }
 

@@ -26,7 +26,7 @@ func ask(t *testing.T, s *service, r draw.Request) <-chan answer {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	go func() {
 		defer cancel()
-		d, err := insist(ctx, []*service{s}, 0, r, nil)
+		d, err := insist(ctx, []*service{s}, r, nil)
 		to <- answer{d, err}
 	}()
 	return to
@@ -69,7 +69,10 @@ func meet(t *testing.T, a *arena, units int64, first, second *service, stop *doo
 	held := ask(t, first, named(pool, "first"))
 	receive(t, stop.arrived)
 	begun, once := make(chan struct{}), sync.Once{}
-	second.seen.issuing = func(string) { once.Do(func() { close(begun) }) }
+	second.seen.issuing = func(string) func() {
+		once.Do(func() { close(begun) })
+		return func() {}
+	}
 	other := ask(t, second, named(pool, "second"))
 	receive(t, begun)
 	// A mode that keeps others away is given a moment to let somebody in; one

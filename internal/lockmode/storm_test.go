@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,9 @@ type storm struct {
 	asked    int
 	count    func(i int) int // units of the i-th draw; nil for one
 	before   func(i int)     // runs ahead of the i-th draw
+	// stay keeps each caller at one service, and has callers of fast services
+	// ask more often than those of slow ones.
+	stay bool
 }
 
 // tally is what callers were told in the end.
@@ -39,13 +43,14 @@ func (s storm) run(t *testing.T) *tally {
 	defer cancel()
 	y := &tally{won: map[string]draw.Draw{}, refused: map[draw.Code][]draw.Request{}, busy: map[draw.Code]int{}}
 	var group sync.WaitGroup
+	var next atomic.Int64
 	for caller := range callers {
 		group.Go(func() {
-			for i := caller; i < s.asked; i += callers {
+			for i := int(next.Add(1)) - 1; i < s.asked; i = int(next.Add(1)) - 1 {
 				if s.before != nil {
 					s.before(i)
 				}
-				s.ask(ctx, i, y)
+				s.ask(ctx, caller, i, y)
 			}
 		})
 	}
@@ -55,12 +60,17 @@ func (s storm) run(t *testing.T) *tally {
 
 // ask asks for one draw. Three of four begin without a key of its caller's,
 // as the service's own names do.
-func (s storm) ask(ctx context.Context, i int, y *tally) {
+func (s storm) ask(ctx context.Context, caller, i int, y *tally) {
 	r := draw.Request{PoolID: s.poolID, UserID: fmt.Sprint("user-", i%7), DrawID: fmt.Sprintf("%s-%d", s.prefix, i), Named: i%4 == 0, Count: 1}
 	if s.count != nil {
 		r.Count = s.count(i)
 	}
-	d, err := insist(ctx, s.services, i, r, func(code draw.Code) {
+	services := s.services[i%len(s.services):]
+	services = append(services[:len(services):len(services)], s.services[:i%len(s.services)]...)
+	if s.stay {
+		services = s.services[caller%len(s.services):][:1]
+	}
+	d, err := insist(ctx, services, r, func(code draw.Code) {
 		y.mu.Lock()
 		y.busy[code]++
 		y.mu.Unlock()
@@ -76,8 +86,8 @@ func (s storm) ask(ctx context.Context, i int, y *tally) {
 
 // insist repeats a draw that met a busy service at the next one, under the
 // same name, until its answer is final or ctx ends.
-func insist(ctx context.Context, services []*service, start int, r draw.Request, busy func(draw.Code)) (draw.Draw, error) {
-	for i := start; ; i++ {
+func insist(ctx context.Context, services []*service, r draw.Request, busy func(draw.Code)) (draw.Draw, error) {
+	for i := 0; ; i++ {
 		d, err := services[i%len(services)].Draw(ctx, r)
 		switch draw.CodeOf(err) {
 		case draw.CodeContended, draw.CodeOverloaded, draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable, draw.CodeLockUnavailable:

@@ -126,9 +126,8 @@ func (r *rendezvous) meet() {
 		r.group = make(chan struct{})
 	}
 	group := r.group
-	if r.here++; r.here == r.size {
-		close(group)
-		r.group, r.here = nil, 0
+	if r.here++; r.here >= r.size {
+		r.goOn()
 	}
 	r.mu.Unlock()
 	// The last of a pool's draws may be fewer than make a group.
@@ -138,6 +137,22 @@ func (r *rendezvous) meet() {
 	case <-group:
 	case <-late.C:
 	}
+}
+
+// goOn lets those who are here go on. r.mu is held.
+func (r *rendezvous) goOn() {
+	if r.group != nil {
+		close(r.group)
+		r.group, r.here = nil, 0
+	}
+}
+
+// open lets everybody go on from now.
+func (r *rendezvous) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.size = 1
+	r.goOn()
 }
 
 func (r *rendezvous) then(next apply) apply {

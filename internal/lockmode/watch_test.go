@@ -17,8 +17,9 @@ type watch struct {
 	modes    map[string]int
 	retries  map[string]int
 	stale    int
-	// issuing, when set, is called as a batch goes to its mode.
-	issuing func(poolID string)
+	// issuing, when set, is called as a batch goes to its mode, and what it
+	// returns as the mode comes back.
+	issuing func(poolID string) (back func())
 }
 
 func newWatch() *watch {
@@ -69,7 +70,7 @@ type watched struct {
 
 func (w *watched) Issue(ctx context.Context, b *draw.Batch) error {
 	if w.watch.issuing != nil {
-		w.watch.issuing(b.Urn.PoolID)
+		defer w.watch.issuing(b.Urn.PoolID)()
 	}
 	return w.Issuer.Issue(ctx, b)
 }
