@@ -10,12 +10,14 @@ type metric string
 
 // The metrics. Those per draw count a request, however many units it asks for.
 const (
-	perSecond   metric = "draws_per_second"
-	unitRate    metric = "units_per_second"
-	p50         metric = "p50_us"
-	p99         metric = "p99_us"
-	p999        metric = "p999_us"
-	slowest     metric = "slowest_us"
+	perSecond metric = "draws_per_second"
+	unitRate  metric = "units_per_second"
+	p50       metric = "p50_us"
+	p99       metric = "p99_us"
+	p999      metric = "p999_us"
+	slowest   metric = "slowest_us"
+	// firstDraw is the draw of a service that has just started.
+	firstDraw   metric = "first_draw_us"
 	serviceCPU  metric = "service_cpu_us_per_draw"
 	databaseCPU metric = "database_cpu_us_per_draw"
 	clientCPU   metric = "client_cpu_us_per_draw"

@@ -125,9 +125,9 @@ func (i *instance) stop() error {
 	return nil
 }
 
-// call asks the program, as an operator save for draws, and returns the
-// answer's body and status.
-func (i *instance) call(ctx context.Context, method, path, body string) ([]byte, int, error) {
+// call asks the program, as an operator save for draws, with further headers
+// as pairs, and returns the answer's body and status.
+func (i *instance) call(ctx context.Context, method, path, body string, headers ...string) ([]byte, int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, i.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		return nil, 0, err
@@ -137,6 +137,9 @@ func (i *instance) call(ctx context.Context, method, path, body string) ([]byte,
 		request.Header.Set("Authorization", "Bearer "+drawToken)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	for k := 0; k+1 < len(headers); k += 2 {
+		request.Header.Set(headers[k], headers[k+1])
+	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, 0, err

@@ -48,8 +48,19 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 	return f, errors.Join(err, b.settle(ctx))
 }
 
+// reading is all counters at one moment.
+type reading struct {
+	clocks
+	books
+}
+
 // measureLoad loads the instances and stops them.
 func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
+	took, err := b.firstDraw(ctx, c, instances)
+	if err != nil {
+		return err
+	}
+	f[firstDraw] = float64(took.Microseconds())
 	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
 		return err
 	}
@@ -57,20 +68,25 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if err != nil {
 		return err
 	}
-	before, err := b.read(ctx, c, p, instances)
-	if err != nil {
+	var before, after reading
+	if before.books, err = b.readBooks(ctx, c, p, instances); err != nil {
+		return err
+	}
+	if before.clocks, err = readClocks(p, instances); err != nil {
 		return err
 	}
 	run, err := b.load(ctx, c, instances, b.seconds)
 	if err != nil {
 		return err
 	}
-	after, err := b.read(ctx, c, p, instances)
-	if err != nil {
+	if after.clocks, err = readClocks(p, instances); err != nil {
 		return err
 	}
 	peak, err := peakOf(pidsOf(instances))
 	if err != nil {
+		return err
+	}
+	if after.books, err = b.readBooks(ctx, c, p, instances); err != nil {
 		return err
 	}
 	if err := stopAll(instances); err != nil {
@@ -81,7 +97,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if f[refused] > refusedMax {
 		return fmt.Errorf("%.1f %% of the requests were not answered as they should be: %+v", 100*f[refused], run)
 	}
-	if err := believe(c, run, before, after); err != nil {
+	if err := believe(c, b.callers(c), run, before.books, after.books); err != nil {
 		return err
 	}
 	return b.countTransactions(ctx, c, p, run, begun, f)
@@ -113,8 +129,8 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 
 // believe holds what was counted against the service's books: every 200 is a
 // draw that happened, and none is missing save those whose callers had gone
-// when a load ended.
-func believe(c candidate, run wrkResult, before, after reading) error {
+// the warm-up or the load ended.
+func believe(c candidate, callers int, run wrkResult, before, after books) error {
 	if c.program != service {
 		return nil
 	}
@@ -123,7 +139,7 @@ func believe(c candidate, run wrkResult, before, after reading) error {
 	if c.soldOut {
 		counted = 0
 	}
-	gone := 2 * 10_000 * units // two loads' callers at most
+	gone := 2 * int64(callers) * units
 	if booked < counted || booked > counted+gone {
 		return fmt.Errorf("wrk counts %d units, the service's books say %d", counted, booked)
 	}
@@ -160,10 +176,13 @@ func (b *benchmark) countTrips(ctx context.Context, s *site, c candidate, p *pla
 	if err != nil {
 		return err
 	}
+	if _, err := b.firstDraw(ctx, c, instances); err != nil {
+		return err
+	}
 	if _, err := b.load(ctx, c, instances, tripSeconds); err != nil { // connects, prepares statements
 		return err
 	}
-	before, err := b.read(ctx, c, p, instances)
+	before, err := b.readBooks(ctx, c, p, instances)
 	if err != nil {
 		return err
 	}
@@ -173,7 +192,7 @@ func (b *benchmark) countTrips(ctx context.Context, s *site, c candidate, p *pla
 		return err
 	}
 	trips := float64(proxy.Turns() - turns)
-	after, err := b.read(ctx, c, p, instances)
+	after, err := b.readBooks(ctx, c, p, instances)
 	if err != nil {
 		return err
 	}
@@ -191,7 +210,7 @@ const idleAfter = 2 * time.Second
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()
-	fresh, err := b.read(ctx, c, p, instances)
+	fresh, err := b.readBooks(ctx, c, p, instances)
 	if err != nil {
 		return err
 	}
@@ -199,22 +218,26 @@ func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, inst
 		return err
 	}
 	time.Sleep(idleAfter)
-	before, err := b.read(ctx, c, p, instances)
+	before, err := b.readBooks(ctx, c, p, instances)
 	if err != nil {
 		return err
 	}
 	http.DefaultClient.CloseIdleConnections()
-	begin := time.Now()
+	time.Sleep(calmEvery)
+	begin, err := readClocks(p, instances)
+	if err != nil {
+		return err
+	}
 	select {
 	case <-time.After(time.Duration(b.seconds) * time.Second):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	all, err := processes()
+	end, err := readClocks(p, instances)
 	if err != nil {
 		return err
 	}
-	f[idleCPU] = float64(cpuOf(all, pidsOf(instances)...)-before.service) / float64(time.Since(begin))
+	f[idleCPU] = float64(end.service-begin.service) / float64(end.at.Sub(begin.at))
 	f[goroutines] = max(before.goroutines-fresh.goroutines, 0) / float64(c.pools)
 	return stopAll(instances)
 }

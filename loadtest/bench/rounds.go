@@ -67,12 +67,12 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 // inTurn measures the candidates, round after round. One that fails is left out from then
 // on, and named in the end.
 func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
-	for round := range b.settings.rounds {
+	for round := range b.rounds {
 		for i, c := range candidates {
 			if b.faults[c] != nil {
 				continue
 			}
-			fmt.Fprintf(b.out, "round %d/%d [%2d/%2d] %-56s ", round+1, b.settings.rounds, i+1, len(candidates), c.name())
+			fmt.Fprintf(b.out, "round %d/%d [%2d/%2d] %-56s ", round+1, b.rounds, i+1, len(candidates), c.name())
 			f, err := b.measure(ctx, c, round == 0 && !b.quick && len(b.figures[c]) == 0)
 			if ctx.Err() != nil {
 				return errors.New("interrupted")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -58,7 +59,7 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, []strin
 	only := flags.String("only", "", "measure only the entries whose name matches this regular expression")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
 	if err := flags.Parse(args); err != nil {
-		if err == flag.ErrHelp {
+		if errors.Is(err, flag.ErrHelp) {
 			return s, nil, err
 		}
 		return s, nil, fmt.Errorf("%w: %w", errUsage, err)

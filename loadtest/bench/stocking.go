@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -41,7 +42,7 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *instanc
 		if err := createPool(ctx, i, poolOf(c), 1); err != nil {
 			return err
 		}
-		_, err := drawOnce(ctx, i, poolOf(c), prizesUsual)
+		_, err := b.drawOnce(ctx, i, poolOf(c), prizesUsual)
 		return err
 	}
 	if err := createPool(ctx, i, poolOf(c), plenty); err != nil {
@@ -104,13 +105,33 @@ func createPool(ctx context.Context, i *instance, id string, stock int64) error 
 	return err
 }
 
-// drawOnce draws once and returns the status.
-func drawOnce(ctx context.Context, i *instance, pool string, count int) (int, error) {
-	answer, status, err := i.call(ctx, http.MethodPost, "/draw", fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count))
+// drawOnce draws once and says how long that took. Sold out is an answer too.
+func (b *benchmark) drawOnce(ctx context.Context, i *instance, pool string, count int) (time.Duration, error) {
+	b.seed++
+	body := fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count)
+	begin := time.Now()
+	answer, status, err := i.call(ctx, http.MethodPost, "/draw", body, "Idempotency-Key", fmt.Sprintf("once-%d", b.seed))
 	if err == nil && status != http.StatusOK && status != http.StatusConflict {
 		err = fmt.Errorf("a draw is answered %d: %s", status, answer)
 	}
-	return status, err
+	return time.Since(begin), err
+}
+
+// firstDraw has each instance read the pool: one of many prizes takes its time.
+func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*instance) (time.Duration, error) {
+	pool := poolOf(c)
+	if c.pools > 0 {
+		pool += "-1"
+	}
+	var longest time.Duration
+	for _, i := range instances {
+		took, err := b.drawOnce(ctx, i, pool, 1)
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, took)
+	}
+	return longest, nil
 }
 
 // The rows of PostgreSQL are filled by SQL, which keeps every rule that the

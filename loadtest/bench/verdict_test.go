@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -183,17 +184,18 @@ func TestTake(t *testing.T) {
 	run, err := parseWrk([]byte(wrkPrinted))
 	require.NoError(t, err)
 	f, c := figures{}, candidate{program: service, database: "postgres", count: 10}
-	f.take(c, run, reading{batches: 2, draws: 10, wal: 100}, reading{batches: 5, draws: 100, wal: 9100, service: 900e6, issued: 9000})
+	f.take(c, run, reading{books: books{batches: 2, draws: 10, wal: 100}},
+		reading{clocks{service: 900 * time.Millisecond}, books{batches: 5, draws: 100, wal: 9100}})
 	assert.InDelta(t, 1800, f[perSecond], 1e-9, "900 good answers in half a second")
 	assert.InDelta(t, 18000, f[unitRate], 1e-9)
 	assert.InDelta(t, 1000, f[serviceCPU], 1e-9)
 	assert.InDelta(t, 10, f[walBytes], 1e-9)
 	assert.InDelta(t, 30, f[batchDraws], 1e-9)
 
-	require.NoError(t, believe(c, run, reading{}, reading{issued: 9000}))
-	require.Error(t, believe(c, run, reading{}, reading{issued: 8990}), "an answer without its units")
-	require.Error(t, believe(c, run, reading{}, reading{issued: 9_000_000}), "units without their answers")
-	require.NoError(t, believe(c.whenSoldOut(), run, reading{issued: 10}, reading{issued: 10}))
+	require.NoError(t, believe(c, 10, run, books{}, books{issued: 9000}))
+	require.Error(t, believe(c, 10, run, books{}, books{issued: 8990}), "an answer without its units")
+	require.Error(t, believe(c, 10, run, books{}, books{issued: 9300}), "units without their answers")
+	require.NoError(t, believe(c.whenSoldOut(), 10, run, books{issued: 10}, books{issued: 10}))
 }
 
 func TestOnSite(t *testing.T) {

@@ -14,34 +14,42 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// reading is what all counters say at one moment.
-type reading struct {
+// clocks are the CPU times at one moment.
+type clocks struct {
 	at                time.Time
-	service, database time.Duration // CPU
-	strangers         time.Duration // CPU of all that is not of this run
-	wal               int64         // bytes, PostgreSQL alone
-	batches, draws    float64       // as the service counts them
-	goroutines        float64
-	issued            int64 // units, as the service's books say
+	service, database time.Duration
+	// strangers is what all used that is not of this run.
+	strangers time.Duration
 }
 
-// read reads the counters of what runs for a candidate.
-func (b *benchmark) read(ctx context.Context, c candidate, p *place, instances []*instance) (reading, error) {
-	var r reading
+func readClocks(p *place, instances []*instance) (clocks, error) {
+	var c clocks
 	all, err := processes()
 	if err != nil {
-		return r, err
+		return c, err
 	}
-	if r.strangers, err = strangers(all); err != nil {
-		return r, err
-	}
-	r.at = time.Now()
-	r.service = cpuOf(all, pidsOf(instances)...)
+	c.at = time.Now()
+	c.service = cpuOf(all, pidsOf(instances)...)
 	if p.server != nil {
-		r.database = cpuOf(all, p.server.pid)
+		c.database = cpuOf(all, p.server.pid)
 	}
+	c.strangers, err = strangers(all)
+	return c, err
+}
+
+// books are what service and database count at one moment. Reading them costs
+// both of them work, so clocks are read on the inner side of a measurement.
+type books struct {
+	wal            int64   // bytes, PostgreSQL alone
+	batches, draws float64 // as the service counts them
+	goroutines     float64
+	issued         int64 // units drawn from all pools
+}
+
+func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instances []*instance) (books, error) {
+	var r books
 	if c.database == "postgres" {
-		if err := b.askPostgres(ctx, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint", &r.wal); err != nil {
+		if err := ask(ctx, p.url, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint", &r.wal); err != nil {
 			return r, err
 		}
 	}
@@ -57,13 +65,17 @@ func (b *benchmark) read(ctx context.Context, c candidate, p *place, instances [
 		r.draws += sampleOf(text, "drawsvc_batch_draws_sum")
 		r.goroutines += sampleOf(text, "go_goroutines")
 	}
+	if c.database == "postgres" { // a large pool costs the service memory to list
+		return r, ask(ctx, p.url, "SELECT sum(issued)::bigint FROM prizes", &r.issued)
+	}
+	var err error
 	r.issued, err = issued(ctx, instances[0])
 	return r, err
 }
 
-// askPostgres asks the server of the whole run for one value.
-func (b *benchmark) askPostgres(ctx context.Context, text string, into any, args ...any) error {
-	conn, err := pgx.Connect(ctx, b.servers["postgres"].url)
+// ask asks a PostgreSQL database for one value.
+func ask(ctx context.Context, url, text string, into any, args ...any) error {
+	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
 		return err
 	}
@@ -79,7 +91,7 @@ func (b *benchmark) transactionsOf(ctx context.Context, raw string) (int64, erro
 		return 0, err
 	}
 	var n int64
-	err = b.askPostgres(ctx, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", &n,
+	err = ask(ctx, b.servers["postgres"].url, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", &n,
 		strings.TrimPrefix(location.Path, "/"))
 	return n, err
 }
@@ -100,7 +112,7 @@ func sampleOf(text []byte, name string) float64 {
 	return 0
 }
 
-// issued adds up the units drawn from all pools.
+// issued adds up the units drawn from all pools, as the service lists them.
 func issued(ctx context.Context, i *instance) (int64, error) {
 	text, status, err := i.call(ctx, http.MethodGet, "/admin/pools", "")
 	if err != nil || status != http.StatusOK {

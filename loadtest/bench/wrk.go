@@ -65,10 +65,7 @@ func (r wrkResult) refused(c candidate) float64 {
 
 // load asks the instances for draws, for some seconds.
 func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance, seconds int) (wrkResult, error) {
-	threads, connections := b.threads, b.connections
-	if c.connections > 0 {
-		connections = c.connections
-	}
+	threads, connections := b.threads, b.callers(c)
 	if len(instances) > 1 {
 		threads = len(instances) // one talks to each
 	}
@@ -97,6 +94,14 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance
 	r, err := parseWrk(output)
 	r.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return r, err
+}
+
+// callers is how many ask at once.
+func (b *benchmark) callers(c candidate) int {
+	if c.connections > 0 {
+		return c.connections
+	}
+	return b.connections
 }
 
 func ports(instances []*instance) []string {

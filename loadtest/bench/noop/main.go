@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"net"
@@ -57,7 +58,7 @@ func serve(address string) error {
 	engine := gin.New()
 	engine.POST("/draw", draw)
 	engine.GET("/readyz", func(c *gin.Context) { c.Status(http.StatusOK) })
-	listener, err := net.Listen("tcp", address)
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,8 @@ func draw(c *gin.Context) {
 		return
 	}
 	if r.Pool == "sold-out" {
-		c.JSON(http.StatusConflict, problem{"/problems/sold-out", "Sold out", http.StatusConflict,
+		c.Header("X-Request-Id", "92b6885b-b39c-43b1-b044-cc9069ba9842")
+		c.JSON(http.StatusConflict, problem{"/problems/sold-out", "The pool holds fewer units than asked", http.StatusConflict,
 			`pool "sold-out" holds fewer units than asked for`, "sold-out", "none"})
 		return
 	}
