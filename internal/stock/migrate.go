@@ -35,10 +35,32 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	err = s.migrateAlone(ctx, func() error {
+		_, err := provider.Up(ctx)
+		return err
+	})
+	if err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
 	return nil
+}
+
+// migrateAlone runs fn while no other process migrates. The provider could hold
+// the lock itself, but makes its table before it does: on MySQL, where that
+// commits at once, another process then finds the table without its first row.
+func (s *Store) migrateAlone(ctx context.Context, fn func() error) (err error) {
+	if s.dialect.migrating == nil {
+		return fn()
+	}
+	locker, err := s.dialect.migrating()
+	if err != nil {
+		return err
+	}
+	if err := locker.Lock(ctx, s.write); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, locker.Unlock(ctx, s.write)) }()
+	return fn()
 }
 
 // Schema reads where the schema stands.
@@ -86,13 +108,6 @@ func (s *Store) provider() (*goose.Provider, error) {
 		return nil, fmt.Errorf("stock: embedded migrations: %w", err)
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
-	if s.dialect.migrating != nil {
-		locker, err := s.dialect.migrating()
-		if err != nil {
-			return nil, fmt.Errorf("stock: lock of migrations: %w", err)
-		}
-		options = append(options, goose.WithLocker(locker))
-	}
 	provider, err := goose.NewProvider(s.dialect.migrations, s.write, folder, options...)
 	if err != nil {
 		return nil, fmt.Errorf("stock: embedded migrations: %w", err)
