@@ -126,7 +126,7 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 	if drawn || len(o.Awards) != o.Count {
 		return nil
 	}
-	next := &urn{version: u.version, prizes: slices.Clone(u.prizes), draws: maps.Clone(u.draws), moves: u.moves}
+	next := &urn{version: u.version, prizes: slices.Clone(u.prizes), moves: u.moves}
 	for _, a := range o.Awards {
 		next.version++
 		p := next.prize(a.Prize)
@@ -135,17 +135,19 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 			return nil
 		}
 	}
+	next.draws = maps.Clone(u.draws)
 	next.draws[o.Key] = o.Awards
 	return next
 }
 
 func (u *urn) move(o Op, moved bool) *urn {
-	next := &urn{version: u.version + 1, prizes: slices.Clone(u.prizes), draws: u.draws, moves: maps.Clone(u.moves)}
+	next := &urn{version: u.version + 1, prizes: slices.Clone(u.prizes), draws: u.draws}
 	p := next.prize(o.Prize)
 	p.Stocked += o.Delta
 	if moved || o.Version != next.version || p.Stocked < p.Issued || p.Stocked != o.Stocked || p.Issued != o.Issued {
 		return nil
 	}
+	next.moves = maps.Clone(u.moves)
 	next.moves[o.Key] = o
 	return next
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"drawsvc/internal/lockmode"
+)
+
+// place is where a pool lives, how its draws are kept apart, and how many
+// instances serve it.
+type place struct {
+	database  string
+	mode      string
+	lock      string // in external mode
+	instances int
+}
+
+// experiment is one fault, or a handful of one sort, and where it is tried.
+type experiment struct {
+	name string
+	// number is that of the list of faults that the service must survive, 0
+	// for those that are not on it.
+	number int
+	// places are where it is tried; nil is everywhere.
+	places []place
+	// points says that the program needs fault points.
+	points bool
+	// links says that every way to the database goes through a proxy.
+	links bool
+	// internal allows answers 500 with an unknown outcome.
+	internal bool
+	// flags are added to the program's own.
+	flags []string
+	// timeout is the service's time for a request; 0 is the usual.
+	timeout time.Duration
+	// own says that run makes its own load; otherwise it is under load while it
+	// runs, and returns when the fault has ended.
+	own bool
+	// soaks says that the soak may use it.
+	soaks bool
+	// base makes the cell's database in a way of its own; nil is the usual.
+	base func(g *ground, s *site, kind string) *base
+	run  func(t *trial) error
+}
+
+// cell is one experiment at one place.
+type cell struct {
+	experiment
+	place
+	// program is what is tried.
+	program string
+	env     []string
+	// condemned are the rules of which a program that is broken has to break
+	// one; nil is a program in order.
+	condemned []string
+}
+
+// name tells the cell from all others.
+func (c cell) name() string {
+	parts := []string{c.experiment.name, databaseName(c.database), c.mode}
+	if c.lock != "" {
+		parts = append(parts, c.lock+":")
+	}
+	if c.instances > 1 {
+		parts = append(parts, fmt.Sprintf("×%d", c.instances))
+	}
+	if c.condemned != nil {
+		parts = append([]string{"CONTROL"}, parts...)
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+// databaseName is what is really run: the mysql of these experiments is MariaDB.
+func databaseName(kind string) string {
+	return map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MariaDB"}[kind]
+}
+
+// seedOf is the seed of one run of one cell, so that it can be replayed
+// without those before it.
+func seedOf(seed uint64, name string, run int) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, seed, name, run) // never fails
+	return h.Sum64()
+}
+
+// everywhere is every mode on every database: a file has one instance, a
+// server as many as are named.
+func everywhere(instances int) []place {
+	return at(instances, "sqlite", "postgres", "mysql")
+}
+
+// at is every mode on the named databases.
+func at(instances int, databases ...string) []place {
+	var all []place
+	for _, database := range databases {
+		for _, mode := range lockmode.Names() {
+			p := place{database: database, mode: mode, instances: instances}
+			if mode == lockmode.External {
+				p.lock = "table"
+			}
+			if database == "sqlite" {
+				p.instances = 1
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// servers is every mode on both servers.
+func servers(instances int) []place { return at(instances, "postgres", "mysql") }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"drawsvc/loadtest/faults/history"
+)
+
+// edges are the faults of stock that runs out and keys that meet.
+func edges() []experiment {
+	return []experiment{
+		sellOut(),
+		{name: "500 clients, one unit", number: 2, places: everywhere(3), own: true, run: oneUnit},
+		{name: "one key 200 times at once, then another user", number: 3, places: everywhere(3), own: true, run: oneKey},
+		{name: "clients gone in mid-request", number: 5, places: everywhere(2), soaks: true, run: clientsGone},
+		stockMoved(),
+	}
+}
+
+// sellOut asks for twice the stock at once.
+func sellOut() experiment {
+	return experiment{name: "twice the stock at once", number: 1, places: everywhere(3), own: true, run: func(t *trial) error {
+		pool, err := t.edge(1, 9, 190)
+		if err != nil {
+			return err
+		}
+		return t.mustAnswer(t.crowd(pool, 400), map[string]int{"won": 200, "sold-out": 200})
+	}}
+}
+
+// edge makes a pool that is checked for linearizability.
+func (t *trial) edge(stock ...int64) (string, error) {
+	p := &smallPool{name: t.pool("edge")}
+	t.small = append(t.small, p)
+	return p.name, t.makePool(p.name, stock...)
+}
+
+// crowd asks n times at once, each with a key of its own.
+func (t *trial) crowd(pool string, n int) []history.Op {
+	ops := make([]history.Op, n)
+	for k := range ops {
+		key := t.key()
+		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: key, User: "user-" + key, Count: 1, Client: k, Instance: k % len(t.instances)}
+	}
+	return t.atOnce(ops)
+}
+
+// atOnce sends requests in the same moment and returns them answered.
+func (t *trial) atOnce(ops []history.Op) []history.Op {
+	answered := make([]history.Op, len(ops))
+	ready := make(chan struct{})
+	go func() {
+		time.Sleep(50 * time.Millisecond) // all of them wait by then
+		close(ready)
+	}()
+	parallel(len(ops), func(n int) {
+		<-ready
+		answered[n] = t.send(t.ctx, ops[n])
+	})
+	return answered
+}
+
+// mustAnswer wants exactly these answers.
+func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
+	got := map[string]int{}
+	for i := range ops {
+		got[ops[i].Answer()]++
+	}
+	if !maps.Equal(got, want) {
+		t.verdict.Say(ruleFault, "answers are %v and must be %v", got, want)
+	}
+	return nil
+}
+
+func oneUnit(t *trial) error {
+	pool, err := t.edge(1)
+	if err != nil {
+		return err
+	}
+	return t.mustAnswer(t.crowd(pool, 500), map[string]int{"won": 1, "sold-out": 499})
+}
+
+func oneKey(t *trial) error {
+	pool, err := t.edge(3, 30)
+	if err != nil {
+		return err
+	}
+	ops := make([]history.Op, 200)
+	for k := range ops {
+		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: t.pool("one"), User: "first", Count: 2, Client: k, Instance: k % len(t.instances)}
+	}
+	if err := t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}); err != nil {
+		return err
+	}
+	other := make([]history.Op, 20)
+	for k := range other {
+		other[k] = ops[k]
+		other[k].User = "second"
+	}
+	if err := t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}); err != nil {
+		return err
+	}
+	return t.mustAnswer(t.atOnce(ops[:20]), map[string]int{"replayed": 20})
+}
+
+// clientsGone lets clients hang up at any moment of a request.
+func clientsGone(t *trial) error {
+	const gone = 120
+	for n := range gone {
+		ctx, leave := context.WithCancel(t.ctx)
+		stay := time.Duration(t.rng.Int64N(int64(20 * time.Millisecond)))
+		timer := time.AfterFunc(stay, leave)
+		key := t.key()
+		t.send(ctx, history.Op{Kind: history.Draw, Pool: t.pool(mainPool), Key: key, User: "gone", Count: 1, Client: 3000, Instance: n % len(t.instances)})
+		timer.Stop()
+		leave()
+	}
+	return nil
+}
+
+// stockMoved moves stock up and down as fast as it can while draws run.
+func stockMoved() experiment {
+	return experiment{name: "stock moved under load", number: 18, places: everywhere(2), soaks: true, run: func(t *trial) error {
+		until := time.Now().Add(1500 * time.Millisecond)
+		const movers = 6
+		rngs := make([]*worker, movers)
+		for n := range rngs {
+			rngs[n] = t.worker(n + 500)
+		}
+		parallel(movers, func(n int) {
+			for time.Now().Before(until) {
+				o := rngs[n].move(t.pool(mainPool), int64(rngs[n].rng.IntN(2001)-1000))
+				o.Client, o.Instance = rngs[n].number, rngs[n].rng.IntN(len(t.instances))
+				t.send(t.ctx, o)
+			}
+		})
+		return nil
+	}}
+}
+
+// kills is a fault that ends an instance and starts it again; fn ends it.
+func kills(fn func(t *trial, i *instance) error) func(*trial) error {
+	return func(t *trial) error {
+		i := t.any()
+		i.expect()
+		if err := fn(t, i); err != nil {
+			return err
+		}
+		if err := i.awaitEnd(stopMax); err == nil {
+			return fmt.Errorf("instance %d ended in good order though it was killed", i.number)
+		}
+		t.sleep(100, 400)
+		t.ended = time.Now()
+		return i.again(t.ctx)
+	}
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"drawsvc/internal/servertest"
+)
+
+// ground has the servers that cells share, one after another. A cell may kill
+// them, but has to leave them running.
+type ground struct {
+	whole   *site
+	servers map[string]*servertest.Server
+}
+
+func newGround(whole *site) *ground {
+	return &ground{whole: whole, servers: map[string]*servertest.Server{}}
+}
+
+// server returns the server of a kind or role, such as "redis 2", running.
+func (g *ground) server(s *site, name string) *servertest.Server {
+	kind, _, _ := strings.Cut(name, " ")
+	if g.servers[name] == nil {
+		g.servers[name] = servertest.Start(&lasting{site: s, whole: g.whole}, kind, servertest.Args(serverArgs(kind)...))
+		return g.servers[name]
+	}
+	server := g.servers[name]
+	server.Resume()
+	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+		s.Fatalf("%s does not start again: %v", name, err)
+	}
+	return server
+}
+
+// serverArgs make limits small enough to be reached, and deadlocks be found
+// before waits for a lock end.
+func serverArgs(kind string) []string {
+	switch kind {
+	case "postgres":
+		return []string{"-c", "max_connections=100", "-c", "deadlock_timeout=100ms"}
+	case "mysql":
+		return []string{"--max-connections=100"}
+	}
+	return nil
+}
+
+// lasting fails and skips in the cell, and cleans up with the whole.
+type lasting struct {
+	*site
+	whole *site
+}
+
+// Cleanup implements testing.TB.
+func (l *lasting) Cleanup(fn func()) { l.whole.Cleanup(fn) }
+
+// base is the database of one cell.
+type base struct {
+	kind string
+	// url is the service's own; it may do everything in its database and
+	// nothing else.
+	url string
+	// admin reads the rows, and does what operators and strangers do. An SQLite
+	// file is opened for reading alone.
+	admin *sql.DB
+	// server is nil for a file.
+	server *servertest.Server
+	file   string
+}
+
+const (
+	// serviceRole is the account of the service on a server.
+	serviceRole     = "draws"
+	servicePassword = "faults-service-password"
+	// statementMax is the longest that a statement of the harness may take.
+	statementMax = 20 * time.Second
+)
+
+// database makes an empty database for the cell, on the given server.
+func (g *ground) database(s *site, kind string, server *servertest.Server) *base {
+	b := &base{kind: kind, server: server}
+	var err error
+	switch kind {
+	case "sqlite":
+		folder := s.folder()
+		b.file = filepath.Join(folder, "draws.db")
+		b.url = "sqlite:" + b.file
+		b.admin, err = sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
+	case "postgres":
+		err = b.makePostgres(s)
+	case "mysql":
+		err = b.makeMySQL(s)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = b.admin.Close() })
+	return b
+}
+
+// folder returns an empty folder of the site's own.
+func (s *site) folder() string {
+	folder, err := os.MkdirTemp("", "drawsvc-faults-")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return folder
+}
+
+func (b *base) makePostgres(s *site) error {
+	name := "draws_" + strings.ToLower(rand.Text())
+	whole, err := sql.Open("pgx", b.server.URL())
+	if err != nil {
+		return err
+	}
+	s.Cleanup(func() {
+		_ = execAll(whole, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server goes as well
+		_ = whole.Close()
+	})
+	err = execAll(whole,
+		`DO $$ BEGIN CREATE ROLE `+serviceRole+` LOGIN PASSWORD '`+servicePassword+`'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
+		`CREATE DATABASE `+name+` OWNER `+serviceRole)
+	if err != nil {
+		return err
+	}
+	at, err := url.Parse(b.server.URL())
+	if err != nil {
+		return err
+	}
+	at.Path = "/" + name
+	if b.admin, err = sql.Open("pgx", at.String()); err != nil {
+		return err
+	}
+	at.User = url.UserPassword(serviceRole, servicePassword)
+	b.url = at.String()
+	return nil
+}
+
+func (b *base) makeMySQL(s *site) error {
+	name := "draws_" + strings.ToLower(rand.Text())
+	whole, err := openMySQL(b.server.URL(), "")
+	if err != nil {
+		return err
+	}
+	s.Cleanup(func() {
+		_ = execAll(whole, "DROP DATABASE IF EXISTS "+name) // the server goes as well
+		_ = whole.Close()
+	})
+	err = execAll(whole,
+		`CREATE USER IF NOT EXISTS `+serviceRole+`@'%' IDENTIFIED BY '`+servicePassword+`'`,
+		`CREATE DATABASE `+name,
+		`GRANT ALL ON `+name+`.* TO `+serviceRole+`@'%'`)
+	if err != nil {
+		return err
+	}
+	if b.admin, err = openMySQL(b.server.URL(), name); err != nil {
+		return err
+	}
+	b.url = (&url.URL{
+		Scheme: "mysql", User: url.UserPassword(serviceRole, servicePassword), Host: b.server.Addr(), Path: "/" + name,
+	}).String()
+	return nil
+}
+
+func openMySQL(raw, name string) (*sql.DB, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, name
+	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// execAll runs statements one after another.
+func execAll(db *sql.DB, statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementMax)
+	defer cancel()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// count asks a question that is answered with one number. A connection that
+// died unseen is not the answer.
+func (b *base) count(ctx context.Context, query string) (n int64, err error) {
+	for range 3 {
+		if err = b.admin.QueryRowContext(ctx, query).Scan(&n); err == nil {
+			return n, nil
+		}
+	}
+	return n, errors.Join(fmt.Errorf("%s", query), err)
+}
+
+// numbered says whether the database numbers the parameters of a statement.
+func (b *base) numbered() bool { return b.kind == "postgres" }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+
+	"drawsvc/internal/servertest"
+)
+
+// goroutinesMore is how many goroutines more than at its start an idle
+// instance may have: those of its connections, and of pools that were drawn
+// from just now. What leaks, leaks with every request.
+const goroutinesMore = 40
+
+// leftovers looks for what the trial left behind, in the instances and in the
+// database.
+func (t *trial) leftovers() {
+	t.client.CloseIdleConnections()
+	for _, look := range []func() string{t.leftInInstances, t.leftInDatabase, t.leftLocks} {
+		if said := within(t.ctx, leftoverMax+lockTTL, look); said != "" {
+			t.verdict.Say(ruleLeftover, "%s", said)
+		}
+	}
+}
+
+func (t *trial) leftInInstances() string {
+	if t.program == textbook {
+		return ""
+	}
+	for n, i := range t.instances {
+		m := t.metrics(i)
+		if len(m) == 0 {
+			return fmt.Sprintf("instance %d has no metrics", n)
+		}
+		if inUse := m["drawsvc_database_connections_in_use"]; inUse > 0 {
+			return fmt.Sprintf("instance %d has %.0f connections in use", n, inUse)
+		}
+		if now := m["go_goroutines"]; now > t.calm[n]+goroutinesMore {
+			return fmt.Sprintf("instance %d has %.0f goroutines, %.0f at its start", n, now, t.calm[n])
+		}
+	}
+	return ""
+}
+
+// transactionsSQL counts what sessions have not ended.
+func transactionsSQL(kind string) []string {
+	switch kind {
+	case "postgres":
+		return []string{
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+				AND backend_type = 'client backend' AND state <> 'idle'`,
+			`SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+				WHERE d.datname = current_database() AND l.locktype = 'advisory'`,
+		}
+	case "mysql":
+		return []string{
+			`SELECT count(*) FROM information_schema.innodb_trx`,
+			`SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon') AND id <> CONNECTION_ID()
+				AND user = '` + serviceRole + `'`,
+		}
+	}
+	return nil
+}
+
+func (t *trial) leftInDatabase() string {
+	for _, query := range transactionsSQL(t.kind) {
+		n, err := t.count(t.ctx, query)
+		if err != nil {
+			return err.Error()
+		}
+		if n > 0 {
+			return fmt.Sprintf("%d are left in the database by %s", n, query)
+		}
+	}
+	return ""
+}
+
+// leftLocks looks for leases that still run in the database's table of locks.
+func (t *trial) leftLocks() string {
+	clock := map[string]string{
+		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
+		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
+		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
+	}[t.kind]
+	if t.program == textbook {
+		return ""
+	}
+	n, err := t.count(t.ctx, `SELECT count(*) FROM locks WHERE expires_at > `+clock)
+	switch {
+	case err != nil:
+		return err.Error()
+	case n > 0:
+		return fmt.Sprintf("%d leases still run", n)
+	}
+	return ""
+}
+
+// pass opens every link again.
+func (w *world) pass() {
+	for _, links := range [][]*servertest.Proxy{w.links, w.lockLinks} {
+		for _, link := range links {
+			link.Pass()
+		}
+	}
+}

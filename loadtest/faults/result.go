@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/loadtest/faults/history"
+)
+
+// result is what one run of one cell showed. It is published as it stands.
+type result struct {
+	Name      string `json:"name"`
+	Fault     string `json:"fault"`
+	Number    int    `json:"number"`
+	Program   string `json:"program"`
+	Database  string `json:"database"`
+	Mode      string `json:"mode"`
+	Lock      string `json:"lock"`
+	Instances int    `json:"instances"`
+	Condemned bool   `json:"must_be_condemned"`
+	Seed      uint64 `json:"seed"`
+
+	Passed  bool     `json:"passed"`
+	Skipped string   `json:"skipped"`
+	Broken  []string `json:"broken"`
+	Notes   []string `json:"notes"`
+	// Took is in seconds, Recovery in milliseconds, the worst instance's; it is
+	// negative where nothing had to recover.
+	Took     float64        `json:"took"`
+	Draws    int            `json:"draws"`
+	Answers  map[string]int `json:"answers"`
+	Unknown  int            `json:"unknown"`
+	Settled  int            `json:"settled"`
+	Recovery float64        `json:"recovery_ms"`
+	Longest  float64        `json:"longest_ms"`
+	Lag      float64        `json:"own_lag_ms"`
+
+	output string
+	kept   string
+}
+
+func newResult(c cell, seed uint64) result {
+	return result{
+		Name: c.name(), Fault: c.experiment.name, Number: c.number, Program: c.program, Database: databaseName(c.database),
+		Mode: c.mode, Lock: c.lock, Instances: c.instances, Condemned: c.condemned != nil, Seed: seed,
+		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
+	}
+}
+
+// report copies the figures of a trial.
+func (t *trial) report(r *result) {
+	for _, o := range t.history.Ops() {
+		r.Answers[o.Answer()]++
+		if o.Kind == history.Draw {
+			r.Draws++
+		}
+		if took := milliseconds(o.Return - o.Call); !t.instances[o.Instance].halted(t.history.Time(o.Call), t.history.Time(o.Return)) {
+			r.Longest = max(r.Longest, took)
+		}
+	}
+	r.Unknown = t.unknown
+	r.Settled = t.unknown - t.verdict.Count(history.Unsettled)
+	for _, took := range t.recoveries {
+		r.Recovery = max(r.Recovery, milliseconds(took))
+	}
+	r.Lag = milliseconds(time.Duration(t.lag.Load()))
+	r.Notes = append(r.Notes, t.notes...)
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// take judges. A program that is broken must have broken a rule that says so.
+func (r *result) take(t *trial, c cell) {
+	for _, v := range t.verdict.Violations {
+		r.Broken = append(r.Broken, v.Rule+": "+v.Detail)
+	}
+	if c.condemned == nil {
+		r.Passed = len(r.Broken) == 0
+		return
+	}
+	r.Passed = slices.ContainsFunc(c.condemned, func(rule string) bool { return t.verdict.Count(rule) > 0 })
+}
+
+func (r *result) skipped() bool { return r.Skipped != "" }
+
+// verdict is one word, or the reason.
+func (r *result) verdict() string {
+	switch {
+	case r.skipped():
+		return "skipped: " + r.Skipped
+	case r.Condemned && r.Passed:
+		return "condemned, as it must be"
+	case r.Condemned:
+		return "FAILED: not condemned"
+	case !r.Passed:
+		return "FAILED"
+	}
+	return "ok"
+}
+
+// line is shown when the cell is done.
+func (r *result) line(seed uint64) string {
+	if r.skipped() {
+		return r.verdict()
+	}
+	text := fmt.Sprintf("%s, %d draws, %d unknown settled, %.0f s", r.verdict(), r.Draws, r.Settled, r.Took)
+	if r.Recovery >= 0 {
+		text += fmt.Sprintf(", recovered in %.0f ms", r.Recovery)
+	}
+	lines := append([]string{text}, r.Notes...)
+	if !r.Passed || r.Condemned {
+		lines = append(lines, r.Broken...)
+	}
+	if !r.Passed {
+		lines = append(lines, fmt.Sprintf("answers %v, longest %.0f ms, own lag %.0f ms", r.Answers, r.Longest, r.Lag),
+			fmt.Sprintf("again: go run ./loadtest/faults -seed %d -only '^%s$'; kept in %s", seed, regexp.QuoteMeta(r.Name), r.kept))
+	}
+	return strings.Join(lines, "\n          ")
+}

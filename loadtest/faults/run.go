@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// cellMax is the longest that one cell may take.
+const cellMax = 5 * time.Minute
+
+// run runs one cell, from the empty database to the verdict.
+func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
+	ctx, cancel := context.WithTimeout(ctx, cellMax)
+	defer cancel()
+	r := newResult(c, seed)
+	begin := time.Now()
+	err := onSite(c.name(), func(s *site) error {
+		w, err := newWorld(ctx, s, g, c)
+		if err != nil {
+			return err
+		}
+		defer func() { r.output += w.printed() }()
+		t, err := newTrial(w, seed, "")
+		if err != nil {
+			return err
+		}
+		err = t.show()
+		t.report(&r)
+		if err := w.end(); err != nil {
+			t.verdict.Say(ruleEnd, "%v", err)
+		}
+		r.take(t, c)
+		if !r.Passed {
+			t.keep(&r)
+		}
+		return err
+	})
+	r.Took = time.Since(begin).Seconds()
+	if missing, ok := errors.AsType[skipped](err); ok {
+		r.Skipped = missing.reason
+	} else if err != nil {
+		r.Passed = false
+		r.Broken = append(r.Broken, "harness: "+err.Error())
+	}
+	return r
+}
+
+// show runs the experiment and everything that follows it.
+func (t *trial) show() error {
+	run := t.run
+	if !t.own {
+		run = func(t *trial) error { return t.underLoad(t.experiment.run) }
+	}
+	if err := run(t); err != nil {
+		return fmt.Errorf("the fault could not be made: %w", err)
+	}
+	t.settle()
+	t.leftovers()
+	return t.check()
+}
+
+// keep writes the history of a trial that failed, and what its instances
+// printed, to a temporary folder.
+func (t *trial) keep(r *result) {
+	folder, err := os.MkdirTemp("", "drawsvc-faults-failed-")
+	if err != nil {
+		return
+	}
+	if err := t.history.Write(filepath.Join(folder, "history.jsonl")); err != nil {
+		return
+	}
+	printed := strings.Join(append(r.Broken, t.printed()), "\n")
+	if err := os.WriteFile(filepath.Join(folder, "printed.txt"), []byte(printed), 0o600); err == nil {
+		r.kept = folder
+	}
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+)
+
+const (
+	// roundTime is how long one trial of a soak lasts; then its history is
+	// judged and a new one begins.
+	roundTime = 20 * time.Second
+	// roundsEach is how many trials a world sees before the next mode's turn.
+	roundsEach = 3
+)
+
+// soaked is the file soak.json.
+type soaked struct {
+	At         string         `json:"at"`
+	Seed       uint64         `json:"seed"`
+	CPUs       int            `json:"cpus"`
+	Go         string         `json:"go"`
+	Seconds    float64        `json:"seconds"`
+	Passed     bool           `json:"passed"`
+	Rounds     int            `json:"rounds"`
+	Draws      int            `json:"draws"`
+	Answers    map[string]int `json:"answers"`
+	Faults     map[string]int `json:"faults"`
+	Places     map[string]int `json:"rounds_by_place"`
+	Unknown    int            `json:"unknown"`
+	Settled    int            `json:"settled"`
+	Recoveries int            `json:"recoveries"`
+	// Median and Worst are times to recovery, in milliseconds.
+	Median float64  `json:"recovery_median_ms"`
+	Worst  float64  `json:"recovery_worst_ms"`
+	Broken []string `json:"broken"`
+
+	times []float64
+}
+
+// soakPlaces are the places of a soak, in turn: all modes, all databases, and
+// in external mode every lock once.
+func soakPlaces() []place {
+	return []place{
+		{"postgres", "for-update", "", 3}, {"mysql", "optimistic", "", 3}, {"postgres", "external", "redis×3", 3},
+		{"sqlite", "for-update", "", 1}, {"mysql", "for-update", "", 3}, {"postgres", "optimistic", "", 3},
+		{"mysql", "external", "table", 3}, {"sqlite", "optimistic", "", 1}, {"postgres", "external", "zookeeper", 3},
+		{"postgres", "external", "session", 3}, {"mysql", "external", "etcd", 3}, {"sqlite", "external", "table", 1},
+		{"postgres", "external", "row", 3}, {"mysql", "external", "redis", 3},
+	}
+}
+
+// soak makes random faults until the time is over, and publishes the counts.
+// Its error is the verdict.
+func soak(ctx context.Context, s settings, out io.Writer) error {
+	say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
+	if err := build(ctx); err != nil {
+		return err
+	}
+	total := &soaked{
+		Seed: s.seed, CPUs: runtime.NumCPU(), Go: runtime.Version(),
+		Answers: map[string]int{}, Faults: map[string]int{}, Places: map[string]int{}, Broken: []string{},
+	}
+	begin := time.Now()
+	err := onSite("soak", func(whole *site) error {
+		g := newGround(whole)
+		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
+			p := soakPlaces()[turn%len(soakPlaces())]
+			c := cell{experiment: experiment{name: "soak", points: true, links: true}, place: p, program: faulty}
+			if !s.only.MatchString(c.name()) {
+				continue
+			}
+			left := s.lasting - time.Since(begin)
+			err := onSite(c.name(), func(own *site) error {
+				return g.soakAt(ctx, own, c, seedOf(s.seed, c.name(), turn), left, total, out)
+			})
+			if err != nil {
+				total.Broken = append(total.Broken, fmt.Sprintf("%s, turn %d: %v", c.name(), turn, err))
+				say(out, "%s: %v\n", c.name(), err)
+			}
+		}
+		return nil
+	})
+	total.Seconds = time.Since(begin).Round(time.Second).Seconds()
+	return errors.Join(err, total.publish(s, out))
+}
+
+// soakAt is one turn: a world and some trials on it.
+func (g *ground) soakAt(ctx context.Context, own *site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
+	w, err := newWorld(ctx, own, g, c)
+	if err != nil {
+		return err
+	}
+	until := time.Now().Add(left)
+	for n := 0; n < roundsEach && time.Now().Before(until) && ctx.Err() == nil; n++ {
+		began := time.Now()
+		t, err := newTrial(w, seedOf(seed, "round", n), fmt.Sprintf("r%d-", n))
+		if err != nil {
+			return err
+		}
+		if err := t.soakRound(total); err != nil {
+			t.verdict.Say(ruleFault, "%v", err)
+		}
+		r := newResult(c, t.seed)
+		t.report(&r)
+		r.take(t, c)
+		if !r.Passed {
+			t.keep(&r)
+		}
+		total.add(&r, t)
+		say(out, "%-48s round %d: %s, faults %v (%.0f s)\n", c.name(), n+1, r.line(total.Seed), t.notes, time.Since(began).Seconds())
+		if !r.Passed {
+			return nil // it is counted; what follows on this world could be its consequence
+		}
+	}
+	return w.end()
+}
+
+// soakRound is one trial: load, and faults one after another.
+func (t *trial) soakRound(total *soaked) error {
+	if err := t.makeSmall(); err != nil {
+		return err
+	}
+	fitting := t.fitting()
+	l := t.startLoad(workersUsual)
+	defer l.stop()
+	for until := time.Now().Add(roundTime); time.Now().Before(until) && t.ctx.Err() == nil; {
+		t.sleep(500, 3000)
+		e := fitting[t.rng.IntN(len(fitting))]
+		t.internal = t.internal || e.internal
+		t.ended = time.Time{}
+		err := e.run(t)
+		if t.ended.IsZero() {
+			t.ended = time.Now()
+		}
+		total.Faults[e.name]++
+		t.note("%s", e.name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", e.name, err)
+		}
+		t.recover(t.ended)
+	}
+	l.stop()
+	t.settle()
+	t.leftovers()
+	return t.check()
+}
+
+// fitting are the experiments that a soak may use at the trial's place.
+func (t *trial) fitting() []experiment {
+	return slices.DeleteFunc(experiments(), func(e experiment) bool {
+		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
+			return p.database == t.database && (p.mode == t.mode || p.mode == "") && (p.lock == t.lock || p.lock == "table" || p.lock == "")
+		})
+	})
+}
+
+func (s *soaked) add(r *result, t *trial) {
+	s.Rounds++
+	s.Places[t.cell.name()]++
+	s.Draws += r.Draws
+	s.Unknown += r.Unknown
+	s.Settled += r.Settled
+	for kind, n := range r.Answers {
+		s.Answers[kind] += n
+	}
+	for _, took := range t.recoveries {
+		s.times = append(s.times, milliseconds(took))
+	}
+	for _, broken := range r.Broken {
+		s.Broken = append(s.Broken, fmt.Sprintf("%s, seed %d: %s", r.Name, r.Seed, broken))
+	}
+}
+
+// publish writes the counts. Its error is the verdict.
+func (s *soaked) publish(to settings, out io.Writer) error {
+	s.At = time.Now().UTC().Format(time.RFC3339)
+	s.Passed = len(s.Broken) == 0 && s.Rounds > 0
+	if n := len(s.times); n > 0 {
+		slices.Sort(s.times)
+		s.Recoveries, s.Median, s.Worst = n, s.times[n/2], s.times[n-1]
+	}
+	if err := os.MkdirAll(to.results, 0o755); err != nil {
+		return err
+	}
+	if err := writeJSON(filepath.Join(to.results, "soak.json"), s); err != nil {
+		return err
+	}
+	faults := 0
+	for _, n := range s.Faults {
+		faults += n
+	}
+	say(out, "%d rounds in %.0f s: %d draws, %d faults, %d of %d unknown settled, %d recoveries, median %.0f ms, worst %.0f ms; SEED=%d\n",
+		s.Rounds, s.Seconds, s.Draws, faults, s.Settled, s.Unknown, s.Recoveries, s.Median, s.Worst, s.Seed)
+	if !s.Passed {
+		return fmt.Errorf("%d rules were broken, in %d rounds", len(s.Broken), s.Rounds)
+	}
+	return nil
+}

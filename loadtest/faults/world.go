@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"drawsvc/internal/servertest"
+)
+
+// world is the stage of one cell: database, lock service, instances, and the
+// ways between them.
+type world struct {
+	*site
+	cell
+	ctx    context.Context
+	ground *ground
+	*base
+	// links are the ways to the database, one for each instance; lockLinks
+	// those to the lock service.
+	links, lockLinks []*servertest.Proxy
+	lockServers      []*servertest.Server
+	lockURL          string
+	instances        []*instance
+	client           *http.Client
+	// calm is the number of goroutines of an instance before any load.
+	calm []float64
+}
+
+const (
+	// usualTimeout is the service's time for a request: short, so that many
+	// faults fit into an hour.
+	usualTimeout = 2 * time.Second
+	// lockTTL bounds how long a dead holder keeps the lock.
+	lockTTL = 2 * time.Second
+	// grace is how much later than its time an answer may come.
+	grace = 500 * time.Millisecond
+)
+
+func (c *cell) limit() time.Duration {
+	if c.timeout == 0 {
+		return usualTimeout
+	}
+	return c.timeout
+}
+
+// newWorld starts everything that the cell needs.
+func newWorld(ctx context.Context, s *site, g *ground, c cell) (*world, error) {
+	w := &world{site: s, cell: c, ctx: ctx, ground: g, client: newClient()}
+	s.Cleanup(w.client.CloseIdleConnections)
+	switch {
+	case c.base != nil:
+		w.base = c.base(g, s, c.database)
+	case c.database == "sqlite":
+		w.base = g.database(s, c.database, nil)
+	default:
+		w.base = g.database(s, c.database, g.server(s, c.database))
+	}
+	w.openLock()
+	if c.experiment.links && w.server != nil {
+		for range c.instances {
+			w.links = append(w.links, servertest.StartProxy(s, w.url))
+		}
+	}
+	for n := range c.instances {
+		i, err := w.newInstance(n)
+		if err != nil {
+			return nil, err
+		}
+		w.instances = append(w.instances, i)
+		if err := i.start(); err != nil {
+			return nil, err
+		}
+		s.Cleanup(i.kill)
+	}
+	for _, i := range w.instances {
+		if err := i.awaitReady(ctx); err != nil {
+			return nil, err
+		}
+		w.calm = append(w.calm, w.metrics(i)["go_goroutines"])
+	}
+	return w, nil
+}
+
+// newInstance prepares an instance on an address that stays its own.
+func (w *world) newInstance(n int) (*instance, error) {
+	listener, err := new(net.ListenConfig).Listen(w.ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		return nil, err
+	}
+	url := w.url
+	if len(w.links) > 0 {
+		url = w.links[n].URL()
+	}
+	i := &instance{
+		number: n, program: w.program, address: address, output: &tail{}, env: w.env,
+		control: filepath.Join(w.folder(), "control"), ended: make(chan error, 1),
+	}
+	i.args = []string{"--listen", address, "--database", url}
+	if w.program == textbook {
+		return i, nil
+	}
+	i.args = append([]string{"serve"}, i.args...)
+	i.args = append(i.args, "--mode", w.mode, "--log-format", "json", "--lock", w.lockURL,
+		"--request-timeout", w.limit().String(), "--lock-ttl", lockTTL.String(), "--lock-wait", (w.limit() / 2).String())
+	if w.kind != "sqlite" {
+		i.args = append(i.args, "--migrate")
+	}
+	i.args = append(i.args, w.flags...)
+	return i, nil
+}
+
+// openLock gives the cell a lock service with keys of its own.
+func (w *world) openLock() {
+	scheme, count, _ := strings.Cut(w.lock, "×")
+	servers := 1
+	if count != "" {
+		servers = int(count[0] - '0')
+	}
+	switch scheme {
+	case "", "table", "row", "session":
+		w.lockURL = scheme + ":"
+		if scheme == "" {
+			w.lockURL = "table:"
+		}
+		return
+	}
+	var addresses []string
+	for n := range servers {
+		server := w.ground.server(w.site, fmt.Sprintf("%s %d", scheme, n+1))
+		link := servertest.StartProxy(w.site, server.Addr())
+		w.lockServers, w.lockLinks = append(w.lockServers, server), append(w.lockLinks, link)
+		addresses = append(addresses, link.Addr())
+	}
+	w.lockURL = scheme + "://" + strings.Join(addresses, ",")
+	switch scheme {
+	case "redis":
+		w.lockURL += "/0"
+	case "zookeeper":
+		w.lockURL += "/faults-" + strings.ToLower(rand.Text())
+	}
+}
+
+// end stops the instances in good order.
+func (w *world) end() error {
+	var all error
+	for _, i := range w.instances {
+		if died, err := i.died(); died {
+			all = errors.Join(all, fmt.Errorf("instance %d ended by itself: %w", i.number, err))
+			continue
+		}
+		if w.program == textbook {
+			i.kill()
+			continue
+		}
+		all = errors.Join(all, i.stop())
+	}
+	return all
+}
+
+// printed is what the instances printed.
+func (w *world) printed() string {
+	var b strings.Builder
+	for _, i := range w.instances {
+		fmt.Fprintf(&b, "--- instance %d printed at its end:\n%s\n", i.number, i.output)
+	}
+	return b.String()
+}
