@@ -75,6 +75,8 @@ func databaseTitle(database string) string {
 // durable says what survives a power cut once 200 is answered.
 func (c candidate) durable() string {
 	switch {
+	case c.soldOut:
+		return "nothing is drawn"
 	case c.program == "noop":
 		return "nothing"
 	case c.database == "redis":
