@@ -37,7 +37,7 @@ const (
 	group = 10
 	// further draws keep the instances contending until the last win that
 	// counts.
-	further = 3 * rivals
+	further = 2 * rivals
 	// poolsAtOnce keeps the callers of one pool from waiting for those of too
 	// many others.
 	poolsAtOnce = 4
@@ -173,7 +173,7 @@ func TestLaw(t *testing.T) {
 			t.Parallel()
 			r := race{arena: newArena(t, c), pools: 1, units: 6000, meet: c.mode == lockmode.Optimistic}
 			if c.dialect == "sqlite" {
-				r.pools, r.units = 20, 300
+				r.pools, r.units = 8, 800
 			}
 			got := r.run(t)
 			draws := r.pools * r.units / 10
@@ -192,7 +192,7 @@ func TestLaw(t *testing.T) {
 func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
-	got := race{arena: a, pools: 20, units: 300, meet: true, write: perPrize(a.store(0).LockDB())}.run(t)
+	got := race{arena: a, pools: 8, units: 800, meet: true, write: perPrize(a.store(0).LockDB())}.run(t)
 	t.Logf("%d retries, %s", got.retries, shares(got.samples))
 	require.Error(t, drawtest.Judge(got.samples...))
 }
