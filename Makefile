@@ -19,11 +19,17 @@ lint: ## The house rules
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
 	$(GO) run ./loadtest/matrix
+	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick
 loadtest-quick: ## The same shape in under three minutes
 	.ci/packages
 	$(GO) run ./loadtest/matrix --quick
+
+.PHONY: bench
+bench: ## Ratios against a no-op handler and the textbook, interleaved; results in loadtest/bench/results
+	.ci/packages
+	$(GO) run ./loadtest/bench
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
