@@ -44,9 +44,6 @@ func (m *external) issue(ctx context.Context, b *draw.Batch) error {
 		}
 		m.observer.StaleLock()
 		m.log.Warn("stale lock refused", "lock", m.name, "pool", b.Urn.PoolID, "try", n)
-		if n == staleMax && b.IsUnsure() {
-			return errUnsure(err)
-		}
 		if n == staleMax {
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}

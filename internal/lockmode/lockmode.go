@@ -60,6 +60,9 @@ type Options struct {
 	// same lock.
 	Locker   Locker
 	LockName string
+
+	// resolve is Switch.name, which New passes on to the modes.
+	resolve func(ofPool string) string
 }
 
 // mode is one way of keeping two draws on one pool apart. issue returns
@@ -103,7 +106,9 @@ type Switch struct {
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
 func New(o Options) (*Switch, error) {
-	s := &Switch{own: o.Mode, modes: modes(o)}
+	s := &Switch{own: o.Mode}
+	o.resolve = s.name
+	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "mode must be one of %v", Names())
 	}
@@ -126,10 +131,23 @@ func (s *Switch) Issue(ctx context.Context, b *draw.Batch) error {
 		name := s.name(b.Urn.Mode)
 		b.SetMode(name)
 		if err := s.modes[name].issue(ctx, b); !errors.Is(err, errOtherMode) {
-			return err
+			return inDoubt(b, err)
 		}
 	}
-	return draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened")
+	return inDoubt(b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
+}
+
+// inDoubt keeps errors that say that nothing happened from callers whose draws
+// may have been committed by an earlier try.
+func inDoubt(b *draw.Batch, err error) error {
+	if !b.IsUnsure() {
+		return err
+	}
+	switch draw.CodeOf(err) {
+	case draw.CodeContended, draw.CodeStoreUnavailable, draw.CodeLockUnavailable:
+		return errUnsure(err)
+	}
+	return err
 }
 
 // name is the mode to use for a pool that names the given one. A name that

@@ -18,7 +18,7 @@ type trier struct {
 	observer Observer
 	log      *slog.Logger
 	name     string
-	own      string // the service's own mode
+	resolve  func(ofPool string) string
 	// tries and budget bound what is repeated, whichever ends first.
 	tries  int
 	budget time.Duration
@@ -29,7 +29,7 @@ type trier struct {
 
 func newTrier(o Options, name string) *trier {
 	return &trier{
-		store: o.Store, observer: o.Observer, log: o.Log, name: name, own: o.Mode,
+		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve,
 		tries: triesMax, budget: o.Budget, settle: o.Settle,
 	}
 }
@@ -84,7 +84,7 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 		return err
 	}
 	defer tx.Rollback()
-	if t.isOther(b.Urn.Mode) {
+	if t.resolve(b.Urn.Mode) != t.name {
 		return errOtherMode
 	}
 	plan, err := b.Plan(ctx, time.Now(), tx.Draws)
@@ -117,10 +117,6 @@ func (t *trier) undo(b *draw.Batch, p *draw.Plan, err error) {
 	}
 }
 
-func (t *trier) isOther(ofPool string) bool {
-	return ofPool != t.name && (ofPool != "" || t.own != t.name)
-}
-
 // giveUp is the answer to draws that could not be decided.
 func (t *trier) giveUp(b *draw.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
@@ -140,7 +136,11 @@ func (t *trier) giveUp(b *draw.Batch, err error) error {
 }
 
 func errUnsure(err error) error {
-	return draw.Wrap(draw.CodeOutcomeUnknown, err, "the draw may or may not have happened; asking again with the same key settles it")
+	return &draw.Error{
+		Code:   draw.CodeOutcomeUnknown,
+		Detail: "the draw may or may not have happened; asking again with the same key settles it",
+		Err:    err,
+	}
 }
 
 func reasonOf(err error) string {
