@@ -1,0 +1,81 @@
+package lockmode_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// mortal is a store that a test takes down.
+type mortal struct {
+	lockmode.Store
+	down atomic.Bool
+}
+
+func (s *mortal) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if s.down.Load() {
+		urn.Reset()
+		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
+	}
+	return s.Store.Begin(ctx, urn, o)
+}
+
+// TestDoubtStaysDoubt: once a commit may have happened, no later trouble lets
+// the service say that nothing did. The key settles it afterwards.
+func TestDoubtStaysDoubt(t *testing.T) {
+	t.Parallel()
+	other := lockmode.External
+	for name, then := range map[string]struct {
+		mode string
+		what func(t *testing.T, a *arena, pool string, store *mortal, lock *spy)
+	}{
+		"the database goes down": {lockmode.ForUpdate, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
+			store.down.Store(true)
+		}},
+		"database and lock go down": {lockmode.External, func(_ *testing.T, _ *arena, _ string, store *mortal, lock *spy) {
+			store.down.Store(true)
+			(*lock.lose.Load())()
+		}},
+		"the lock is lost and goes down": {lockmode.External, func(_ *testing.T, _ *arena, _ string, _ *mortal, lock *spy) {
+			(*lock.lose.Load())()
+		}},
+		"the pool goes over to a lock that is down": {lockmode.Optimistic, func(t *testing.T, a *arena, pool string, _ *mortal, _ *spy) {
+			_, err := a.store(0).ChangePool(context.Background(), pool, draw.PoolChange{Mode: &other})
+			require.NoError(t, err)
+		}},
+	} {
+		for committed, fault := range map[bool]apply{true: answerLost, false: commitLost} {
+			a := newArena(t, cell{mode: then.mode, dialect: "sqlite", lock: nobody})
+			pool := a.pool(t, 5)
+			store := &mortal{Store: a.store(0)}
+			lock := &spy{refuse: func(hold int64) error {
+				if hold > 1 || then.mode != lockmode.External {
+					return draw.Errorf(draw.CodeLockUnavailable, "no")
+				}
+				return nil
+			}}
+			s := a.serve(t, 0, locking(lock), func(s *settings) {
+				s.Mode, s.Settle = then.mode, 300*time.Millisecond
+				s.Store = &tampered{store, func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+					defer then.what(t, a, pool, store, lock)
+					return fault(ctx, tx, p)
+				}}
+			})
+			_, err := s.Draw(t.Context(), named(pool, "k"))
+			require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "%s, committed %t: %v", name, committed, err)
+
+			d, err := a.serve(t, 0, locking(&spy{})).Draw(t.Context(), named(pool, "k"))
+			require.NoError(t, err)
+			require.Equal(t, committed, d.Replayed)
+			require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
+		}
+	}
+}
