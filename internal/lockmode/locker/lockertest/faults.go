@@ -80,7 +80,7 @@ type rig struct {
 
 // note keeps what was seen for the table.
 func (r *rig) note(format string, args ...any) {
-	r.result.Failover = append(r.result.Failover, fmt.Sprintf(format, args...))
+	r.result.Seen = append(r.result.Seen, fmt.Sprintf(format, args...))
 }
 
 // grip is a hold in this process.
@@ -146,6 +146,9 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 	if took > refusedMax {
 		return took, fmt.Errorf("the refusal took %v", took)
 	}
+	if err := l.Ping(r.ctx); codeOf(err) != "lock-unavailable" {
+		return took, fmt.Errorf("its ping: wanted lock-unavailable, got %w", orNil(err))
+	}
 	return took, nil
 }
 
@@ -159,7 +162,7 @@ func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Dur
 		})
 		took := time.Since(began)
 		if err == nil {
-			return token, took, nil
+			return token, took, l.Ping(r.ctx)
 		}
 		if code := codeOf(err); code != "contended" && code != "lock-unavailable" {
 			return 0, took, err
@@ -219,6 +222,6 @@ func serverKilled(r *rig) error {
 		return err
 	}
 	r.result.BackAfter = milliseconds(took)
-	r.note("killed and started again: holder told after %.1f s, works again after %.1f s, token grew", told.Seconds(), took.Seconds())
+	r.note("killed and started again: holder told after %.1f s, token grew", told.Seconds())
 	return errors.Join(after(first.token, token), holder.WithLock(r.ctx, r.key, nothing))
 }

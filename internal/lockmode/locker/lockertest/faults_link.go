@@ -36,7 +36,7 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 	if err != nil {
 		return err
 	}
-	r.result.SilentRefused = max(r.result.SilentRefused, milliseconds(took))
+	r.result.BrokenRefused = max(r.result.BrokenRefused, milliseconds(took))
 	token, _, err := r.served(near, r.Term+slack)
 	if err := errors.Join(err, after(first.token, token)); err != nil {
 		return fmt.Errorf("one who has the service: %w", err)

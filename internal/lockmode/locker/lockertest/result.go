@@ -4,49 +4,62 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 )
 
-// Result is what was seen of one lock. Times are milliseconds. What was not
-// measured is zero.
+// Result is what was seen of one lock, by one test of several. Times are
+// milliseconds. What was not measured is left out.
 type Result struct {
 	Lock, Server string
+	// File says that there is no server and, in the service, no other process.
+	File bool `json:",omitzero"`
+	// Cores is how many the service, its callers and all servers shared.
+	Cores int `json:",omitzero"`
+	// TTL is the lease that was asked for.
+	TTL float64 `json:",omitzero"`
 
 	// Contenders asked for one key, Overlaps counts the moments at which two
 	// of them had it.
-	Contenders, Overlaps int
-	TokenGrows           bool
+	Contenders int  `json:",omitzero"`
+	Overlaps   int  `json:",omitzero"`
+	TokenGrows bool `json:",omitzero"`
 	// KilledFree is the time from a holder's death to the next holder,
 	// PausedFree that from its pause.
-	KilledFree, PausedFree float64
-	StaleRefused           bool
-	RenewedTerms           int
-	Reentrant              bool
+	KilledFree   float64 `json:",omitzero"`
+	PausedFree   float64 `json:",omitzero"`
+	StaleRefused bool    `json:",omitzero"`
+	RenewedTerms int     `json:",omitzero"`
+	Reentrant    bool    `json:",omitzero"`
 	// TryOnce is how long a refused try takes, WaitOver by how much a wait
 	// outlasts its limit.
-	TryOnce, WaitOver float64
+	TryOnce  float64 `json:",omitzero"`
+	WaitOver float64 `json:",omitzero"`
 	// Runs counts the queues that were observed, InOrder those that were
 	// served first come first served.
-	Runs, InOrder int
-	HandOver      float64
+	Runs     int     `json:",omitzero"`
+	InOrder  int     `json:",omitzero"`
+	HandOver float64 `json:",omitzero"`
 	// Waiters were observed at a release. Wakes says that they are woken
-	// rather than ask; zero Waiters means that there was no link to observe.
-	Waiters         int
-	Wakes           bool
-	AsksPerSecond   float64
-	WokenPerRelease float64
+	// rather than ask; no Waiters means that there was no link to observe.
+	Waiters         int     `json:",omitzero"`
+	Wakes           bool    `json:",omitzero"`
+	AsksPerSecond   float64 `json:",omitzero"`
+	WokenPerRelease float64 `json:",omitzero"`
 
 	// Uncontended is the time of acquire and release, DrawsPerSecond that of
 	// external mode with so many Callers.
-	Uncontended    float64
-	DrawsPerSecond float64
-	Callers        int
+	Uncontended    float64 `json:",omitzero"`
+	DrawsPerSecond float64 `json:",omitzero"`
+	Callers        int     `json:",omitzero"`
 
-	// Of the faults: how long a call takes that finds the server down or
-	// silent, how long after its return the lock works again, and what
-	// else was seen.
-	DownRefused, SilentRefused, BackAfter float64
-	Failover                              []string
+	// Of the faults: how long a call takes that finds the server down or its
+	// link broken, how long after the server's return the lock works again,
+	// and what else was seen.
+	DownRefused   float64  `json:",omitzero"`
+	BrokenRefused float64  `json:",omitzero"`
+	BackAfter     float64  `json:",omitzero"`
+	Seen          []string `json:",omitzero"`
 }
 
 // outVariable names the file that results are added to, one JSON object in
@@ -61,7 +74,7 @@ func Measuring() bool { return measuring() }
 
 // newResult is written when the test has ended well.
 func newResult(tb testing.TB, s Subject) *Result {
-	r := &Result{Lock: s.Scheme(), Server: s.Kind}
+	r := &Result{Lock: s.Scheme(), Server: s.Kind, File: s.Kind == "sqlite", Cores: runtime.NumCPU(), TTL: milliseconds(s.TTL)}
 	tb.Cleanup(func() {
 		if !measuring() || tb.Failed() || s.Flaw != "" {
 			return

@@ -174,3 +174,9 @@ func verbose() *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
+
+// Open opens the subject's lock with a wait limit, and what it needs below it,
+// which it closes too.
+func Open(ctx context.Context, s Subject, wait time.Duration) (locker.Lock, error) {
+	return s.open(ctx, wait)
+}

@@ -126,7 +126,12 @@ func (b *bench) open(wait time.Duration) (*opened, error) { return b.openAs(b.Su
 func (b *bench) openAs(s Subject, wait time.Duration) (*opened, error) {
 	l, err := s.open(b.ctx, wait)
 	if err == nil {
-		b.tb.Cleanup(func() { _ = l.Close() })
+		b.tb.Cleanup(func() {
+			if l.database != nil && l.database.LockDB().Stats().InUse > 0 {
+				b.tb.Errorf("a lock that nobody holds has a connection in use")
+			}
+			_ = l.Close()
+		})
 	}
 	return l, err
 }

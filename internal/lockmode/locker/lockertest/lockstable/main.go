@@ -1,0 +1,46 @@
+// Command lockstable writes what the lock suite measured into the README.
+//
+//	DRAWSVC_LOCKS_OUT=/path/results.json go test -count=1 -timeout 20m ./internal/lockmode/locker
+//	go run ./internal/lockmode/locker/lockertest/lockstable /path/results.json README.md
+//
+// The tables replace what stands between the lines <!-- locks:begin --> and
+// <!-- locks:end -->. Every cell comes from the results; what they do not hold
+// is said to be missing. Exit codes: 0 ok, 1 failure, 2 usage.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: lockstable RESULTS README")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "lockstable:", err)
+		os.Exit(1)
+	}
+}
+
+func run(results, readme string) error {
+	in, err := os.Open(results)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	all, err := read(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", results, err)
+	}
+	page, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	filled, err := fill(string(page), tables(all))
+	if err != nil {
+		return fmt.Errorf("%s: %w", readme, err)
+	}
+	return os.WriteFile(readme, []byte(filled), 0o644)
+}
