@@ -140,11 +140,8 @@ func (s *Switch) Issue(ctx context.Context, b *draw.Batch) error {
 // inDoubt keeps errors that say that nothing happened from callers whose draws
 // may have been committed by an earlier try.
 func inDoubt(b *draw.Batch, err error) error {
-	if !b.IsUnsure() {
-		return err
-	}
-	switch draw.CodeOf(err) {
-	case draw.CodeContended, draw.CodeStoreUnavailable, draw.CodeLockUnavailable:
+	nothingHappened := []draw.Code{draw.CodeContended, draw.CodeStoreUnavailable, draw.CodeLockUnavailable}
+	if b.IsUnsure() && slices.Contains(nothingHappened, draw.CodeOf(err)) {
 		return errUnsure(err)
 	}
 	return err
