@@ -26,6 +26,14 @@ loadtest-quick: ## The same shape in under three minutes
 	.ci/packages
 	$(GO) run ./loadtest/matrix --quick
 
+.PHONY: locks
+locks: ## Holds every lock to its suite and writes what was seen into the README
+	.ci/packages
+	rm -f bin/locks.json
+	mkdir -p bin
+	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m ./internal/lockmode/locker
+	$(GO) run ./internal/lockmode/locker/lockertest/lockstable bin/locks.json README.md
+
 .PHONY: bench
 bench: ## Ratios against a no-op handler and the textbook, interleaved; results in loadtest/bench/results
 	.ci/packages
