@@ -116,7 +116,9 @@ func classifyPostgres(err error) *Error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		if pgconn.SafeToRetry(err) {
-			return unavailable("connection", err, true)
+			// "conn closed" is also what pgx says of a statement that was sent
+			// and whose answer was cut, and then it is not safe.
+			return unavailable("connection", err, !errors.Is(err, pgconn.ErrConnClosed))
 		}
 		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 			return unavailable("connection", err, true)

@@ -1,0 +1,57 @@
+package stock_test
+
+import (
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose answer did
+// not is told as unknown, and not made again. pgx says of the error that
+// nothing was sent.
+func TestAnswerToCommitIsCut(t *testing.T) {
+	url := servertest.Postgres(t)
+	link := servertest.StartProxy(t, url)
+	s := stocktest.Open(t, link.URL(), stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+
+	beside, err := sql.Open("pgx", url)
+	require.NoError(t, err)
+	defer beside.Close()
+	// A deferred trigger makes COMMIT itself take time.
+	const pause = 400 * time.Millisecond
+	for _, statement := range []string{
+		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END $$`,
+		`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON moves DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`,
+	} {
+		_, err := beside.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "once"})
+		done <- err
+	}()
+	time.Sleep(pause / 2)
+	link.HoldAnswers()
+	require.Eventually(t, func() bool {
+		var moves int
+		require.NoError(t, beside.QueryRowContext(t.Context(), `SELECT count(*) FROM moves WHERE reason = 'once'`).Scan(&moves))
+		return moves == 1
+	}, 10*time.Second, 10*time.Millisecond)
+	link.Cut()
+	link.Pass()
+	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
+	time.Sleep(2 * pause)
+	p, err := s.Pool(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, int64(15), p.Prizes[0].Stocked)
+}
