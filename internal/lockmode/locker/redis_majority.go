@@ -42,7 +42,7 @@ func newRedisMajority(servers []*redisServer, o Options) *redisMajority {
 		servers: servers,
 		quorum:  len(servers)/2 + 1,
 		ttl:     o.TTL,
-		limit:   min(max(o.TTL/20, 200*time.Millisecond), opTimeout),
+		limit:   min(max(o.TTL/10, 200*time.Millisecond), opTimeout),
 	}
 }
 

@@ -22,6 +22,8 @@ type table struct {
 	db  *sql.DB
 	sql tableSQL
 	ttl time.Duration
+	// limit bounds one question.
+	limit time.Duration
 	// late are leases being freed that may have been granted.
 	late sync.WaitGroup
 }
@@ -50,7 +52,18 @@ func openTable(rest string, o Options) (backend, error) {
 	if !known {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" does not know this database")
 	}
-	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL}, nil
+	limit := opTimeout
+	if o.Database.Dialect() == "sqlite" {
+		// No server is silent here: what takes long is the turn at the one
+		// connection that writes.
+		limit = 5 * opTimeout
+	}
+	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL, limit: limit}, nil
+}
+
+// apart is like the function of that name, with the table's own limit.
+func (t *table) apart(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), t.limit)
 }
 
 // tableStatements is for dialects with RETURNING; mark "$" numbers the places.
@@ -124,7 +137,7 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 }
 
 func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := t.apart(ctx)
 	defer cancel()
 	var token int64
 	var since time.Time
@@ -160,7 +173,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 
 // look reads the rest of the holder's term.
 func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := t.apart(ctx)
 	defer cancel()
 	var left int64
 	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.look, key).Scan(&left) })
@@ -169,7 +182,7 @@ func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
 
 // exec runs a statement that changes one row; none is the error for no row.
 func (t *table) exec(ctx context.Context, none error, query string, args ...any) error {
-	ctx, cancel := apart(ctx)
+	ctx, cancel := t.apart(ctx)
 	defer cancel()
 	return again(ctx, func() error {
 		result, err := t.db.ExecContext(ctx, query, args...)

@@ -1,6 +1,7 @@
 package lockertest
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -104,5 +105,31 @@ func tokenOutlives(b *bench) error {
 		}
 	}
 	b.result.TokenGrows = true
+	return nil
+}
+
+// manyKeys: locks on different keys do not exclude each other, and do not run
+// out of what they share: each is had, if need be one after another.
+func manyKeys(b *bench) error {
+	s := b.Subject
+	s.TTL = 10 * time.Second // a lease as in service: a queue may be longer than a short one
+	l, err := b.openAs(s, patience)
+	if err != nil {
+		return err
+	}
+	errs := make(chan error, contenders)
+	for n := range cap(errs) {
+		go func() {
+			errs <- l.WithLock(b.ctx, fmt.Sprint(b.key, n), func(ctx context.Context, _ int64) error {
+				time.Sleep(time.Millisecond)
+				return ctx.Err()
+			})
+		}()
+	}
+	for range cap(errs) {
+		if err := <-errs; err != nil {
+			return err
+		}
+	}
 	return nil
 }

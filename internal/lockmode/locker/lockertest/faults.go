@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ func faults() []fault {
 		{"emptied", []string{"redis", "3 × redis"}, redisEmptied},
 		{"failed over to a replica that lags", []string{"redis"}, redisRolledBack},
 		{"clock moved", []string{"redis"}, redisClock},
+		{"a dead host in the list", []string{"zookeeper", "etcd"}, deadHost},
 		{"one of the servers down", []string{"3 × redis"}, oneOfThreeDown},
 	}
 }
@@ -224,4 +226,16 @@ func serverKilled(r *rig) error {
 	r.result.BackAfter = milliseconds(took)
 	r.note("killed and started again: holder told after %.1f s, token grew", told.Seconds())
 	return errors.Join(after(first.token, token), holder.WithLock(r.ctx, r.key, nothing))
+}
+
+// deadHost: a list of hosts works as long as one of them does.
+func deadHost(r *rig) error {
+	s := r.Subject
+	s.Lock = strings.Replace(s.Lock, "://", "://127.0.0.1:1,", 1)
+	for range 4 { // whichever the client asks first
+		if _, err := r.warm(s, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ type Check struct {
 func Checks() []Check {
 	return []Check{
 		{"one at a time", exclusion},
+		{"many keys", manyKeys},
 		{"token outlives its holder", tokenOutlives},
 		{"killed holder", killedHolder},
 		{"paused holder", pausedHolder},
