@@ -72,6 +72,8 @@ type base struct {
 	// url is the service's own; it may do everything in its database and
 	// nothing else.
 	url string
+	// hogURL is the account of a stranger without rights.
+	hogURL string
 	// admin reads the rows, and does what operators and strangers do. An SQLite
 	// file is opened for reading alone.
 	admin *sql.DB
@@ -83,6 +85,7 @@ type base struct {
 const (
 	// serviceRole is the account of the service on a server.
 	serviceRole     = "draws"
+	hogRole         = "hog"
 	servicePassword = "faults-service-password"
 	// statementMax is the longest that a statement of the harness may take.
 	statementMax = 20 * time.Second
@@ -130,10 +133,11 @@ func (b *base) makePostgres(s *site) error {
 		_ = execAll(whole, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server goes as well
 		_ = whole.Close()
 	})
-	err = execAll(whole,
-		`DO $$ BEGIN CREATE ROLE `+serviceRole+` LOGIN PASSWORD '`+servicePassword+`'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
-		`CREATE DATABASE `+name+` OWNER `+serviceRole)
-	if err != nil {
+	for _, role := range []string{serviceRole, hogRole} {
+		err = errors.Join(err, execAll(whole,
+			`DO $$ BEGIN CREATE ROLE `+role+` LOGIN PASSWORD '`+servicePassword+`'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`))
+	}
+	if err = errors.Join(err, execAll(whole, `CREATE DATABASE `+name+` OWNER `+serviceRole)); err != nil {
 		return err
 	}
 	at, err := url.Parse(b.server.URL())
@@ -146,6 +150,8 @@ func (b *base) makePostgres(s *site) error {
 	}
 	at.User = url.UserPassword(serviceRole, servicePassword)
 	b.url = at.String()
+	at.User = url.UserPassword(hogRole, servicePassword)
+	b.hogURL = at.String()
 	return nil
 }
 
@@ -161,6 +167,7 @@ func (b *base) makeMySQL(s *site) error {
 	})
 	err = execAll(whole,
 		`CREATE USER IF NOT EXISTS `+serviceRole+`@'%' IDENTIFIED BY '`+servicePassword+`'`,
+		`CREATE USER IF NOT EXISTS `+hogRole+`@'%' IDENTIFIED BY '`+servicePassword+`'`,
 		`CREATE DATABASE `+name,
 		`GRANT ALL ON `+name+`.* TO `+serviceRole+`@'%'`)
 	if err != nil {
@@ -169,9 +176,10 @@ func (b *base) makeMySQL(s *site) error {
 	if b.admin, err = openMySQL(b.server.URL(), name); err != nil {
 		return err
 	}
-	b.url = (&url.URL{
-		Scheme: "mysql", User: url.UserPassword(serviceRole, servicePassword), Host: b.server.Addr(), Path: "/" + name,
-	}).String()
+	at := &url.URL{Scheme: "mysql", User: url.UserPassword(serviceRole, servicePassword), Host: b.server.Addr(), Path: "/" + name}
+	b.url = at.String()
+	at.User = url.UserPassword(hogRole, servicePassword)
+	b.hogURL = at.String()
 	return nil
 }
 

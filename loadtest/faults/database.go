@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
+)
+
+// databaseFaults are those of the database itself.
+func databaseFaults() []experiment {
+	return []experiment{
+		{name: "database killed", number: 9, places: servers(2), soaks: true, run: databaseKilled},
+		{name: "database halted for 4 s", number: 9, places: servers(2), soaks: true, run: databaseHalted},
+		{name: "database slow", number: 9, places: servers(2), soaks: true, run: databaseSlow},
+		{name: "sessions killed again and again", number: 10, places: servers(2), soaks: true, run: sessionsKilled},
+		{name: "row lock held by a stranger for 5 s", number: 12, places: everywhere(2), soaks: true, run: strangerFor(5 * time.Second)},
+		{
+			name: "row lock held by a stranger for 60 s", number: 12, places: []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}},
+			run: strangerFor(time.Minute),
+		},
+		{name: "foreign transaction that lasts", number: 12, places: servers(2), soaks: true, run: foreignTransaction},
+		{name: "forced deadlocks", number: 13, places: servers(2), soaks: true, run: deadlocks},
+		{name: "isolation forced to serializable", number: 13, places: at(2, "postgres"), run: serializable},
+		{name: "database read-only", number: 17, places: servers(2), soaks: true, run: readOnly},
+		{name: "database out of connections", number: 17, places: servers(2), soaks: true, run: outOfConnections},
+	}
+}
+
+func databaseKilled(t *trial) error {
+	t.server.Kill()
+	t.sleep(200, 1500)
+	return t.server.Start()
+}
+
+func databaseHalted(t *trial) error {
+	t.server.Pause()
+	defer t.server.Resume()
+	time.Sleep(4 * time.Second)
+	return nil
+}
+
+// databaseSlow lets the server work only a small part of the time.
+func databaseSlow(t *trial) error {
+	defer t.server.Resume()
+	for range 30 {
+		t.server.Pause()
+		t.sleep(40, 80)
+		t.server.Resume()
+		t.sleep(5, 25)
+	}
+	return nil
+}
+
+// sessions lists the sessions of the service.
+func (t *trial) sessions() ([]int64, error) {
+	query := `SELECT id FROM information_schema.processlist WHERE user = '` + serviceRole + `'`
+	if t.kind == "postgres" {
+		query = `SELECT pid FROM pg_stat_activity WHERE usename = '` + serviceRole + `' AND datname = current_database()`
+	}
+	rows, err := t.base.admin.QueryContext(t.ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	var all []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		all = append(all, id)
+	}
+	return all, rows.Err()
+}
+
+// killSessions ends every session of the service, and returns how many.
+func (t *trial) killSessions() (int, error) {
+	all, err := t.sessions()
+	if err != nil {
+		return 0, err
+	}
+	kill := `KILL %d`
+	if t.kind == "postgres" {
+		kill = `SELECT pg_terminate_backend(%d)`
+	}
+	for _, id := range all {
+		// One that has ended by itself is as well.
+		_, _ = t.base.admin.ExecContext(t.ctx, fmt.Sprintf(kill, id))
+	}
+	return len(all), nil
+}
+
+func sessionsKilled(t *trial) error {
+	killed := 0
+	for range 15 {
+		n, err := t.killSessions()
+		if err != nil {
+			return err
+		}
+		killed += n
+		t.sleep(30, 150)
+	}
+	t.note("%d sessions killed", killed)
+	return nil
+}
+
+// stranger opens a connection that has nothing to do with the service.
+func (t *trial) stranger() (*sql.Conn, func(), error) {
+	db := t.base.admin
+	if t.kind == "sqlite" {
+		var err error
+		if db, err = sql.Open("sqlite", "file:"+t.file+"?_pragma=busy_timeout(5000)"); err != nil {
+			return nil, nil, err
+		}
+	}
+	conn, err := db.Conn(t.ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, func() {
+		_ = conn.Close() // gives it back
+		if t.kind == "sqlite" {
+			_ = db.Close()
+		}
+	}, nil
+}
+
+// say runs statements on a stranger's connection.
+func (t *trial) say(conn *sql.Conn, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// lockPool is how a stranger begins a transaction that locks the main pool.
+func (t *trial) lockPool() []string {
+	if t.kind == "sqlite" {
+		return []string{"BEGIN IMMEDIATE"}
+	}
+	return []string{"BEGIN", `SELECT version FROM pools WHERE id = '` + t.pool(mainPool) + `' FOR UPDATE`}
+}
+
+// strangerFor locks the pool's row for some time. Draws on it are refused as
+// busy; none may end in doubt, because none is written.
+func strangerFor(d time.Duration) func(*trial) error {
+	return func(t *trial) error {
+		conn, leave, err := t.stranger()
+		if err != nil {
+			return err
+		}
+		defer leave()
+		if err := t.say(conn, t.lockPool()...); err != nil {
+			return err
+		}
+		from := t.history.Now()
+		select {
+		case <-time.After(d):
+		case <-t.ctx.Done():
+		}
+		to := t.history.Now()
+		if err := t.say(conn, "ROLLBACK"); err != nil {
+			return err
+		}
+		t.ended = time.Now()
+		return t.onlyBusy(from, to)
+	}
+}
+
+// onlyBusy wants draws that were made and answered within a time to be refused
+// as contended, as far as they are on the main pool. Where the write itself is
+// what waits, a draw that came late may end in doubt.
+func (t *trial) onlyBusy(from, to time.Duration) error {
+	busy, doubts := 0, 0
+	for _, o := range t.history.Ops() {
+		if o.Call < from || o.Return > to || o.Pool != t.pool(mainPool) || o.Kind != history.Draw {
+			continue
+		}
+		switch answer := o.Answer(); {
+		case answer == "contended":
+			busy++
+		case answer == "replayed" || answer == "overloaded":
+		case answer == "outcome-unknown" && t.mode != lockmode.ForUpdate:
+			doubts++
+		default:
+			t.verdict.Say(ruleFault, "under a lock that a stranger held: %s", &o)
+		}
+	}
+	t.note("%d refused as contended, %d in doubt", busy, doubts)
+	if busy == 0 {
+		return errors.New("the stranger's lock kept nobody")
+	}
+	return nil
+}
+
+// foreignTransaction reads everything and stays: it must be in nobody's way.
+func foreignTransaction(t *trial) error {
+	conn, leave, err := t.stranger()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	begin := []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN"}
+	if t.kind == "postgres" {
+		begin = []string{"BEGIN ISOLATION LEVEL REPEATABLE READ"}
+	}
+	if err := t.say(conn, append(begin, "SELECT * FROM pools", "SELECT * FROM prizes", "SELECT * FROM awards")...); err != nil {
+		return err
+	}
+	from := t.history.Now()
+	time.Sleep(3 * time.Second)
+	for _, o := range t.history.Ops() {
+		if o.Call > from && !o.Won() && !o.Refused() {
+			t.verdict.Say(ruleFault, "beside a transaction that only reads: %s", &o)
+		}
+	}
+	return t.say(conn, "ROLLBACK")
+}
+
+// deadlocks locks a prize and then its pool, against the order of the service.
+func deadlocks(t *trial) error {
+	conn, leave, err := t.stranger()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	pool, victims := t.pool(mainPool), 0
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.sleep(10, 60) {
+		err := t.say(conn, "BEGIN", `UPDATE prizes SET changed = changed WHERE pool_id = '`+pool+`' AND id = 'tin'`)
+		if err == nil {
+			time.Sleep(20 * time.Millisecond)
+			err = t.say(conn, t.lockPool()[1])
+		}
+		if err != nil {
+			victims++ // the stranger, this time
+		}
+		if err := t.say(conn, "ROLLBACK"); err != nil {
+			return err
+		}
+	}
+	t.note("the stranger was the victim %d times", victims)
+	return nil
+}
+
+// serializable forces the isolation of every new session.
+func serializable(t *trial) error {
+	var name string
+	if err := t.base.admin.QueryRowContext(t.ctx, `SELECT current_database()`).Scan(&name); err != nil {
+		return err
+	}
+	if err := execAll(t.base.admin, `ALTER DATABASE `+name+` SET default_transaction_isolation = 'serializable'`); err != nil {
+		return err
+	}
+	if _, err := t.killSessions(); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	return execAll(t.base.admin, `ALTER DATABASE `+name+` RESET default_transaction_isolation`)
+}
+
+func readOnly(t *trial) error {
+	on, off := []string{`SET GLOBAL read_only = ON`}, []string{`SET GLOBAL read_only = OFF`}
+	if t.kind == "postgres" {
+		const setting = `ALTER SYSTEM SET default_transaction_read_only = `
+		on, off = []string{setting + `on`, `SELECT pg_reload_conf()`}, []string{setting + `off`, `SELECT pg_reload_conf()`}
+	}
+	if err := execAll(t.base.admin, on...); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	return execAll(t.base.admin, off...)
+}
+
+// outOfConnections takes every connection that the server has, those of the
+// service too.
+func outOfConnections(t *trial) error {
+	var taken []*sql.DB
+	defer func() {
+		for _, db := range taken {
+			_ = db.Close()
+		}
+	}()
+	for range 5 {
+		if _, err := t.killSessions(); err != nil {
+			return err
+		}
+		for len(taken) < 200 {
+			db, err := t.connect()
+			if err != nil {
+				break
+			}
+			taken = append(taken, db)
+		}
+	}
+	t.note("%d connections taken", len(taken))
+	time.Sleep(2 * time.Second)
+	return nil
+}
+
+// connect opens one connection more, as anyone could.
+func (t *trial) connect() (*sql.DB, error) {
+	db, err := sql.Open("pgx", t.hogURL)
+	if t.kind == "mysql" {
+		db, err = openMySQL(t.hogURL, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, 3*time.Second)
+	defer cancel()
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
