@@ -58,7 +58,8 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(5 * time.Minute)
-		s.closers = append(s.closers, db.Close)
+		// A connection that is dead already cannot say farewell, and need not.
+		s.closers = append(s.closers, func() error { _ = db.Close(); return nil })
 		return db
 	}
 	draws := open(connectionsMax, statementTimeout)
