@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/gofrs/flock"
@@ -50,6 +49,9 @@ func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 		return err
 	}
 	open := func(connections int, settings ...string) (*sql.DB, error) {
+		// What waits is waiting for somebody outside this process, a backup for
+		// example.
+		settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", s.options.LockWait.Milliseconds()))
 		db, err := sql.Open("sqlite", sqliteURL(path, settings...))
 		if err != nil {
 			return nil, err
@@ -81,18 +83,12 @@ func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 	return nil
 }
 
-const (
-	// sqliteReaders are the connections that read beside the writer.
-	sqliteReaders = 4
-	// sqliteBusy is how long a statement waits for somebody outside this
-	// process, a backup for example.
-	sqliteBusy = 2 * time.Second
-)
+// sqliteReaders are the connections that read beside the writer.
+const sqliteReaders = 4
 
 func sqliteURL(path string, settings ...string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", sqliteBusy.Milliseconds()), "_pragma=foreign_keys(1)")
-	u.RawQuery = strings.Join(settings, "&")
+	u.RawQuery = strings.Join(append(settings, "_pragma=foreign_keys(1)"), "&")
 	return u.String()
 }
 
