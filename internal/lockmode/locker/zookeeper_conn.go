@@ -30,12 +30,14 @@ func (z *zkServers) Init(servers []string) error {
 func (z *zkServers) Len() int { return len(z.servers) }
 
 // Next implements zk.HostProvider: the client pauses a second when pause is
-// true, once all servers were tried or where one fails as soon as it is
+// true, once all servers were tried twice or where one fails as soon as it is
 // connected.
 func (z *zkServers) Next() (server string, pause bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	pause = (z.tries > 0 && z.tries%len(z.servers) == 0) || time.Since(z.connected) < opTimeout
+	// Once round is not enough: the first server may only have said that the
+	// session has expired.
+	pause = (z.tries > len(z.servers) && z.tries%len(z.servers) == 0) || time.Since(z.connected) < opTimeout
 	server = z.servers[z.next]
 	z.next = (z.next + 1) % len(z.servers)
 	z.tries++

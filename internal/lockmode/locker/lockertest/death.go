@@ -44,12 +44,14 @@ func pausedHolder(b *bench) error {
 	if err != nil {
 		return err
 	}
-	if err := b.vault.write(b.ctx, first.token); err != nil {
-		return fmt.Errorf("the first holder's write: %w", err)
-	}
+	// At once, before it renews: a process that stands still in the middle of
+	// a write to a file keeps that from everyone.
 	stopped := time.Now()
 	b.processes[0].stop()
 	defer b.processes[0].cont()
+	if err := b.vault.write(b.ctx, first.token); err != nil {
+		return fmt.Errorf("the first holder's write: %w", err)
+	}
 	next := b.processes[1].ask(0, b.key, patience)
 	if err := within(b.ctx, b.Term+slack, next.heldC, "the next holder after a pause"); err != nil {
 		return err

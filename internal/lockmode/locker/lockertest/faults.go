@@ -154,8 +154,8 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 	return took, nil
 }
 
-// served wants l, which tries once, to be served within a time, and until then
-// to be refused in the words of the contract. It returns the token.
+// served wants l to be served within a time, and until then to be refused in
+// the words of the contract. It returns the token.
 func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Duration, err error) {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := l.WithLock(r.ctx, r.key, func(_ context.Context, t int64) error {
@@ -225,7 +225,8 @@ func serverKilled(r *rig) error {
 	}
 	r.result.BackAfter = milliseconds(took)
 	r.note("killed and started again: holder told after %.1f s, token grew", told.Seconds())
-	return errors.Join(after(first.token, token), holder.WithLock(r.ctx, r.key, nothing))
+	_, _, err = r.served(holder, backMax)
+	return errors.Join(after(first.token, token), err)
 }
 
 // deadHost: a list of hosts works as long as one of them does.

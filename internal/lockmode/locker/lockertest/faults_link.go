@@ -51,8 +51,12 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 		return err
 	}
 	r.links.each((*servertest.Proxy).Pass)
-	_, _, err = r.served(cutOff, backMax)
-	return errors.Join(err, holder.WithLock(r.ctx, r.key, nothing))
+	for _, l := range []*opened{cutOff, holder} {
+		if _, _, err := r.served(l, backMax); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and
