@@ -239,7 +239,7 @@ func (i *instance) stop() error {
 	i.signal(syscall.SIGTERM)
 	err := i.awaitEnd(stopMax)
 	if err != nil {
-		return fmt.Errorf("instance %d after SIGTERM: %w\n%s", i.number, err, i.output)
+		return fmt.Errorf("instance %d after SIGTERM: %w", i.number, err)
 	}
 	return nil
 }

@@ -111,8 +111,8 @@ func (r *result) line(seed uint64) string {
 		text += fmt.Sprintf(", recovered in %.0f ms", r.Recovery)
 	}
 	lines := append([]string{text}, r.Notes...)
-	if !r.Passed || r.Condemned {
-		lines = append(lines, r.Broken...)
+	for _, broken := range r.Broken {
+		lines = append(lines, fmt.Sprintf("%.400s", broken))
 	}
 	if !r.Passed {
 		lines = append(lines, fmt.Sprintf("answers %v, longest %.0f ms, own lag %.0f ms", r.Answers, r.Longest, r.Lag),
