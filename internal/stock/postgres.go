@@ -66,6 +66,7 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	s.write = stdlib.OpenDBFromPool(pools[1])
 	s.read = s.write
 	s.lock = stdlib.OpenDBFromPool(pools[2])
+	s.lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
 	s.closers = append(s.closers, s.write.Close, s.lock.Close)
 	s.connections = func() (open, inUse, most int) {
 		stat := pools[0].Stat()
