@@ -80,6 +80,12 @@ type base struct {
 	// server is nil for a file.
 	server *servertest.Server
 	file   string
+	// A database of several nodes has a URL for each instance in turn, where
+	// they are not all to begin with the same node, and a connection to each
+	// node by its name: in the end all nodes must hold the same rows. Both are
+	// nil where there is one node, which url and admin lead to.
+	urls  []string
+	nodes map[string]*sql.DB
 }
 
 const (
@@ -214,9 +220,13 @@ func execAll(db *sql.DB, statements ...string) error {
 
 // count asks a question that is answered with one number. A connection that
 // died unseen is not the answer.
-func (b *base) count(ctx context.Context, query string) (n int64, err error) {
+func (b *base) count(ctx context.Context, query string) (int64, error) {
+	return countOn(ctx, b.admin, query)
+}
+
+func countOn(ctx context.Context, db *sql.DB, query string) (n int64, err error) {
 	for range 3 {
-		if err = b.admin.QueryRowContext(ctx, query).Scan(&n); err == nil {
+		if err = db.QueryRowContext(ctx, query).Scan(&n); err == nil {
 			return n, nil
 		}
 	}

@@ -62,13 +62,15 @@ func transactionsSQL(kind string) []string {
 }
 
 func (t *trial) leftInDatabase() string {
-	for _, query := range transactionsSQL(t.kind) {
-		n, err := t.count(t.ctx, query)
-		if err != nil {
-			return err.Error()
-		}
-		if n > 0 {
-			return fmt.Sprintf("%d are left in the database by %s", n, query)
+	for name, node := range t.everyNode() {
+		for _, query := range transactionsSQL(t.kind) {
+			n, err := countOn(t.ctx, node, query)
+			if err != nil {
+				return name + ": " + err.Error()
+			}
+			if n > 0 {
+				return fmt.Sprintf("%d are left in %s by %s", n, name, query)
+			}
 		}
 	}
 	return ""

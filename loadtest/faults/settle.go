@@ -140,6 +140,7 @@ func (t *trial) check() error {
 		}
 		history.Match(&t.verdict, ops, rows, terms)
 		history.Laws(&t.verdict, rows)
+		t.checkNodes(rows)
 		if t.program != textbook {
 			t.checkAudit(rows)
 		}

@@ -98,7 +98,7 @@ func (w *world) newInstance(n int) (*instance, error) {
 	if err := listener.Close(); err != nil {
 		return nil, err
 	}
-	url := w.url
+	url := w.urlOf(n)
 	if len(w.links) > 0 {
 		url = w.links[n].URL()
 	}
