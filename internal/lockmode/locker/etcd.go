@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,11 +41,11 @@ type etcdLock struct {
 // etcdFolder is before the names of all keys.
 const etcdFolder = "drawsvc/lock/"
 
-// openEtcd reads //HOST:PORT[,HOST:PORT…].
+// openEtcd reads //HOST[:PORT][,HOST[:PORT]…].
 func openEtcd(rest string, o Options) (backend, error) {
-	servers := strings.Split(strings.TrimPrefix(rest, "//"), ",")
-	if !strings.HasPrefix(rest, "//") || slices.Contains(servers, "") || strings.ContainsAny(strings.TrimPrefix(rest, "//"), "/@?#") {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be etcd://HOST:PORT,HOST:PORT,…")
+	servers, err := etcdServers(rest)
+	if err != nil {
+		return nil, err
 	}
 	client, err := etcd.New(etcd.Config{
 		Endpoints:            servers,
@@ -62,6 +63,27 @@ func openEtcd(rest string, o Options) (backend, error) {
 		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock etcd: are not of the form HOST:PORT")
 	}
 	return &etcdLock{client: client, ttl: o.TTL}, nil
+}
+
+// etcdServers are the hosts of a URL, each with its port.
+func etcdServers(rest string) ([]string, error) {
+	const usualPort = "2379"
+	malformed := draw.Errorf(draw.CodeInvalidRequest, "lock must be etcd://HOST:PORT,HOST:PORT,…")
+	hosts, found := strings.CutPrefix(rest, "//")
+	if !found {
+		return nil, malformed
+	}
+	servers := strings.Split(hosts, ",")
+	for i, server := range servers {
+		u, err := url.Parse("etcd://" + server)
+		if err != nil || u.Hostname() == "" || u.Host != server {
+			return nil, malformed
+		}
+		if u.Port() == "" {
+			servers[i] = net.JoinHostPort(u.Hostname(), usualPort)
+		}
+	}
+	return servers, nil
 }
 
 func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {

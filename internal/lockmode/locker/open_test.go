@@ -52,6 +52,8 @@ func TestOpenRefuses(t *testing.T) {
 		"zookeeper://user:hunter2@a:1/":    nil,
 		"etcd://":                          nil,
 		"etcd://a:1/path":                  nil,
+		"etcd://a.b:x":                     nil,
+		"etcd://a:1,:2":                    nil,
 		"etcd://user:hunter2@a:1":          nil,
 		"Redis://127.0.0.1:1/0":            nil,
 		"postgres://user:hunter2@a:1/none": nil,
