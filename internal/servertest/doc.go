@@ -5,7 +5,7 @@
 // [Postgres], [MySQL], [Redis], [ZooKeeper] and [Etcd] return a URL on a server
 // that the whole test process shares and that is started by the first test
 // that asks. [Start] starts a private server that a test may kill, pause and
-// start again. [StartProxy] puts a link between client and server that can be
+// start again, [StartGalera] a cluster of them. [StartProxy] puts a link between client and server that can be
 // cut, held and counted.
 //
 // A running server can be named instead, in DRAWSVC_TEST_POSTGRES,

@@ -61,6 +61,11 @@ func (h *house) launch(name string, o options) (*Server, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of server %q: one of %s", name, strings.Join(Kinds(), ", "))
 	}
+	return h.open(name, k, o)
+}
+
+// open is launch for a kind that need not be in the registry.
+func (h *house) open(name string, k kind, o options) (*Server, error) {
 	programs, err := k.find()
 	if err != nil {
 		return nil, err
@@ -135,7 +140,8 @@ func (s *Server) Start() error {
 }
 
 func (s *Server) awaitReady() error {
-	ctx, cancel := context.WithTimeout(context.Background(), readyMax)
+	limit := max(readyMax, s.kind.readyMax)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	for {
 		err := s.kind.ready(ctx, s)
@@ -147,7 +153,7 @@ func (s *Server) awaitReady() error {
 			return fmt.Errorf("%s ended at once\n%s", s.name, s.tail())
 		case <-ctx.Done():
 			s.process.kill()
-			return fmt.Errorf("%s is not ready after %v: %w\n%s", s.name, readyMax, err, s.tail())
+			return fmt.Errorf("%s is not ready after %v: %w\n%s", s.name, limit, err, s.tail())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

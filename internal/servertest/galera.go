@@ -1,0 +1,135 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// StartGalera starts a cluster of MariaDB nodes that replicate to each other,
+// all of which can be written, with Galera's own settings of every time limit.
+// The first makes the cluster, each further one copies its data from another,
+// which takes some 10 s. A node that was killed or stopped joins those that run
+// when it is started again. All are killed and removed when the test ends.
+func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
+	tb.Helper()
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	c := &galera{}
+	for range nodes {
+		s, err := h.open("galera", c.kind(), o)
+		if err != nil {
+			giveUp(tb, err)
+		}
+		tb.Cleanup(s.discard)
+	}
+	return slices.Clone(c.nodes)
+}
+
+// galera is a cluster. Its nodes are started one at a time.
+type galera struct{ nodes []*Server }
+
+// joinMax is the longest that a node may take to join and to copy what it lacks.
+const joinMax = time.Minute
+
+// The ports of a node, in order.
+const (
+	_ = iota // clients
+	portGroup
+	portIncrements
+	portCopies
+	galeraPorts
+)
+
+func (c *galera) kind() kind {
+	k := mysqlKind()
+	k.packages = "mariadb-server galera-4 rsync"
+	k.programs["libgalera_smm.so"] = []string{"/usr/lib/galera/libgalera_smm.so"}
+	k.programs["rsync"] = []string{"/usr/bin/rsync"}
+	k.ports = galeraPorts
+	k.readyMax = joinMax
+	k.setUp = c.setUp
+	k.command = c.command
+	k.ready = func(ctx context.Context, s *Server) error {
+		return executeMySQL(ctx, s.URL(), "DO (SELECT count(*) FROM mysql.global_priv)") // refused by a node outside its cluster
+	}
+	return k
+}
+
+// setUp makes the data of the first node; the others copy them.
+func (c *galera) setUp(ctx context.Context, s *Server) error {
+	c.nodes = append(c.nodes, s)
+	if len(c.nodes) == 1 {
+		return setUpMySQL(ctx, s)
+	}
+	if err := s.write("password", c.nodes[0].password()); err != nil {
+		return err
+	}
+	if err := os.Mkdir(s.path("data"), 0o700); err != nil {
+		return err
+	}
+	return giveAway(s.path("data"))
+}
+
+func (c *galera) command(s *Server) []string {
+	group := func(s *Server) string { return s.ports[portGroup].addr() }
+	var others []string
+	for _, node := range c.nodes {
+		if node != s {
+			node.act(func(*process) { others = append(others, group(node)) })
+		}
+	}
+	argv := mysqlCommand(s)
+	if len(others) > 0 {
+		// Accounts come from the others; a statement of its own would be too
+		// early.
+		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--init-file=") })
+	}
+	argv = append(argv,
+		"--wsrep-on=ON", "--wsrep-provider="+s.programs["libgalera_smm.so"], "--wsrep-cluster-name=drawsvc",
+		"--wsrep-cluster-address=gcomm://"+strings.Join(others, ","), "--wsrep-node-address=127.0.0.1",
+		"--wsrep-node-name="+s.Addr(), "--wsrep-sst-method=rsync", "--wsrep-sst-receive-address="+s.ports[portCopies].addr(),
+		"--binlog-format=ROW", "--innodb-autoinc-lock-mode=2",
+		fmt.Sprintf("--wsrep-provider-options=gmcast.listen_addr=tcp://%s;ist.recv_addr=%s;gcache.size=64M",
+			group(s), s.ports[portIncrements].addr()))
+	if position := s.recovered(argv); position != "" {
+		argv = append(argv, "--wsrep-start-position="+position)
+	}
+	return argv
+}
+
+// recovered asks the data of a node that ran before up to where they have
+// everything, as the unit file of systemd does: without it a node that was
+// killed would copy all data again. "" says that it is not known.
+func (s *Server) recovered(argv []string) string {
+	if _, err := os.Stat(s.path("data/grastate.dat")); err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyMax)
+	defer cancel()
+	if err := s.run(ctx, append(slices.Clone(argv), "--wsrep-recover")...); err != nil {
+		return ""
+	}
+	log, err := os.ReadFile(s.path("log"))
+	if err != nil {
+		return ""
+	}
+	const before = "Recovered position: "
+	_, position, found := bytes.Cut(log[max(0, bytes.LastIndex(log, []byte(before))):], []byte(before))
+	if !found {
+		return ""
+	}
+	line, _, _ := bytes.Cut(position, []byte("\n"))
+	return strings.TrimSpace(string(line))
+}
