@@ -23,6 +23,7 @@ func (s *Server) command(ctx context.Context, argv []string) (*exec.Cmd, func(),
 	if s.kind.environ != nil {
 		cmd.Env = append(cmd.Env, s.kind.environ(s)...)
 	}
+	cmd.Env = append(cmd.Env, s.options.environ...)
 	return cmd, func() { _ = log.Close() }, nil
 }
 

@@ -6,6 +6,7 @@ type Option func(*options)
 type options struct {
 	durable bool
 	args    []string
+	environ []string
 }
 
 // Durable makes the server write through to the disk before it acknowledges,
@@ -20,4 +21,10 @@ func Durable() Option {
 // of the JVM where they begin with a dash.
 func Args(args ...string) Option {
 	return func(o *options) { o.args = append(o.args, args...) }
+}
+
+// Environ adds variables, NAME=VALUE, to the environment that the server
+// starts in.
+func Environ(variables ...string) Option {
+	return func(o *options) { o.environ = append(o.environ, variables...) }
 }

@@ -36,6 +36,8 @@ type experiment struct {
 	flags []string
 	// timeout is the service's time for a request; 0 is the usual.
 	timeout time.Duration
+	// clock is whose clock the experiment moves, "" for nobody's.
+	clock string
 	// own says that run makes its own load; otherwise it is under load while it
 	// runs, and returns when the fault has ended.
 	own bool

@@ -15,7 +15,7 @@ const goroutinesMore = 40
 // database.
 func (t *trial) leftovers() {
 	t.client.CloseIdleConnections()
-	for _, look := range []func() string{t.leftInInstances, t.leftInDatabase, t.leftLocks} {
+	for _, look := range []func() string{t.leftInInstances, t.leftInDatabase, t.leftLocks, t.leftInLockService} {
 		if said := within(t.ctx, leftoverMax+lockTTL, look); said != "" {
 			t.verdict.Say(ruleLeftover, "%s", said)
 		}

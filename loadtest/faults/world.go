@@ -27,8 +27,10 @@ type world struct {
 	links, lockLinks []*servertest.Proxy
 	lockServers      []*servertest.Server
 	lockURL          string
-	instances        []*instance
-	client           *http.Client
+	// clockMoved is the clock that the cell may move, nil for none.
+	clockMoved *clock
+	instances  []*instance
+	client     *http.Client
 	// calm is the number of goroutines of an instance before any load.
 	calm []float64
 }
@@ -57,6 +59,8 @@ func newWorld(ctx context.Context, s *site, g *ground, c cell) (*world, error) {
 	switch {
 	case c.base != nil:
 		w.base = c.base(g, s, c.database)
+	case c.clock == clockOfDatabase:
+		w.base = g.database(s, c.database, w.clocked(c.database))
 	case c.database == "sqlite":
 		w.base = g.database(s, c.database, nil)
 	default:
@@ -137,7 +141,12 @@ func (w *world) openLock() {
 	}
 	var addresses []string
 	for n := range servers {
-		server := w.ground.server(w.site, fmt.Sprintf("%s %d", scheme, n+1))
+		var server *servertest.Server
+		if w.clock == clockOfLock {
+			server = w.clocked(scheme)
+		} else {
+			server = w.ground.server(w.site, fmt.Sprintf("%s %d", scheme, n+1))
+		}
 		link := servertest.StartProxy(w.site, server.Addr())
 		w.lockServers, w.lockLinks = append(w.lockServers, server), append(w.lockLinks, link)
 		addresses = append(addresses, link.Addr())

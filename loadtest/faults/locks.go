@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"drawsvc/internal/fault"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+)
+
+// lockFaults are those of the service that hands out the locks of external
+// mode. Whatever it does, the guarded write decides.
+func lockFaults() []experiment {
+	all := lockedBy("redis", "redis×3", "zookeeper", "etcd")
+	redis := lockedBy("redis")
+	return []experiment{
+		{name: "lock service killed", number: 15, places: all, soaks: true, run: lockKilled},
+		{name: "lock service halted for 4 s", number: 15, places: all, soaks: true, run: lockHalted},
+		{name: "lock service slow", number: 15, places: all, soaks: true, run: lockSlow},
+		{name: "link to the lock service cut", number: 16, places: all, soaks: true, run: lockLinks((*servertest.Proxy).Cut)},
+		{name: "link to the lock service silent for 4 s, sessions expire", number: 16, places: all, soaks: true, run: lockLinks((*servertest.Proxy).Hold)},
+		{name: "Redis emptied", number: 15, places: lockedBy("redis", "redis×3"), soaks: true, run: redisEmptied},
+		{name: "Redis failed over to a replica without the lock", number: 15, places: redis, soaks: true, run: redisFailedOver},
+		{name: "Redis's clock an hour ahead, then back", number: 15, places: redis, clock: clockOfLock, run: clockMoved},
+		{name: "one of three lock servers killed, then silent", number: 15, places: lockedBy("redis×3"), soaks: true, run: oneLockServer},
+		{
+			name: "lock holder stopped past its lease", number: 14, points: true, soaks: true, run: holderStopped,
+			places: lockedBy("redis", "redis×3", "zookeeper", "etcd", "row", "session", "table"),
+		},
+	}
+}
+
+// lockedBy is external mode on PostgreSQL with each of the locks.
+func lockedBy(locks ...string) []place {
+	var all []place
+	for _, lock := range locks {
+		all = append(all, place{"postgres", lockmode.External, lock, 2})
+	}
+	return all
+}
+
+// awayFor is longer than the term of a lock, so that every holder loses it.
+const awayFor = 2 * lockTTL
+
+// lockKilled ends the whole lock service. Draws are refused as
+// lock-unavailable, soon, until it is back.
+func lockKilled(t *trial) error {
+	for _, server := range t.lockServers {
+		server.Kill()
+	}
+	err := t.onlyLockedOut(awayFor)
+	for _, server := range t.lockServers {
+		if failed := server.Start(); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func lockHalted(t *trial) error {
+	for _, server := range t.lockServers {
+		server.Pause()
+		defer server.Resume()
+	}
+	return t.onlyLockedOut(awayFor)
+}
+
+// lockSlow lets the lock servers work only a small part of the time.
+func lockSlow(t *trial) error {
+	each := func(do func(*servertest.Server)) {
+		for _, server := range t.lockServers {
+			do(server)
+		}
+	}
+	defer each((*servertest.Server).Resume)
+	for range 30 {
+		each((*servertest.Server).Pause)
+		t.sleep(40, 80)
+		each((*servertest.Server).Resume)
+		t.sleep(5, 25)
+	}
+	return nil
+}
+
+// lockLinks breaks the ways to the lock service for longer than a session
+// lives.
+func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
+	return func(t *trial) error {
+		for _, link := range t.lockLinks {
+			sever(link)
+			defer link.Pass()
+		}
+		return t.onlyLockedOut(awayFor)
+	}
+}
+
+// onlyLockedOut waits, and wants draws that were made once every term had
+// ended to be refused for want of a lock: busy, in no doubt, and not later
+// than the deadline, which is checked of every answer.
+func (t *trial) onlyLockedOut(d time.Duration) error {
+	began := t.history.Now()
+	select {
+	case <-time.After(d):
+	case <-t.ctx.Done():
+	}
+	from, to := began+lockTTL+grace, t.history.Now()
+	refused, slowest := 0, time.Duration(0)
+	for _, o := range t.history.Ops() {
+		if o.Call < from || o.Return > to || o.Kind != history.Draw {
+			continue
+		}
+		switch o.Answer() {
+		case "lock-unavailable", "contended", "overloaded":
+			refused++
+			slowest = max(slowest, o.Return-o.Call)
+		default:
+			t.verdict.Say(ruleFault, "without a lock service: %s", &o)
+		}
+	}
+	t.note("%d refused without a lock, the slowest in %v", refused, slowest.Round(time.Millisecond))
+	if refused == 0 {
+		return fmt.Errorf("nobody asked while the lock service was away")
+	}
+	return nil
+}
+
+// redisDo runs a command on a server.
+func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	answer, err := client.Do(ctx, args...).Result()
+	return fmt.Sprint(answer), err
+}
+
+// redisEmptied takes the lock from under its holders, again and again.
+func redisEmptied(t *trial) error {
+	for range 20 {
+		for _, server := range t.lockServers {
+			if _, err := redisDo(t.ctx, server.Addr(), "FLUSHALL"); err != nil {
+				return err
+			}
+		}
+		t.sleep(20, 150)
+	}
+	return nil
+}
+
+// redisFailedOver gives the server the state of a replica that lags, some
+// times: as if that replica had taken over at the same address.
+func redisFailedOver(t *trial) error {
+	replica := t.ground.server(t.site, "redis replica").Addr()
+	addr := t.lockServers[0].Addr()
+	for range 3 {
+		if err := t.copyRedis(replica, addr); err != nil {
+			return err
+		}
+		t.sleep(200, 600) // what the replica does not hear of
+		if err := t.copyRedis(addr, replica); err != nil {
+			return err
+		}
+		t.sleep(100, 300)
+	}
+	return nil
+}
+
+// copyRedis makes one server a copy of another, and then a leader.
+func (t *trial) copyRedis(to, from string) error {
+	host, port, err := net.SplitHostPort(from)
+	if err != nil {
+		return err
+	}
+	if _, err := redisDo(t.ctx, from, "CONFIG", "SET", "repl-diskless-sync-delay", "0"); err != nil {
+		return err
+	}
+	if _, err := redisDo(t.ctx, to, "REPLICAOF", host, port); err != nil {
+		return err
+	}
+	said := within(t.ctx, 5*time.Second, func() string {
+		info, err := redisDo(t.ctx, to, "INFO", "replication")
+		if err == nil && strings.Contains(info, "master_link_status:up") {
+			return ""
+		}
+		return fmt.Sprintf("no copy: %v %s", err, info)
+	})
+	if said != "" {
+		return fmt.Errorf("%s", said)
+	}
+	_, err = redisDo(t.ctx, to, "REPLICAOF", "NO", "ONE")
+	return err
+}
+
+// oneLockServer: a majority goes on. Only a moment is allowed for noticing.
+func oneLockServer(t *trial) error {
+	server := t.lockServers[t.rng.IntN(len(t.lockServers))]
+	for _, away := range []struct {
+		gone func()
+		back func() error
+	}{
+		{server.Kill, server.Start},
+		{server.Pause, func() error { server.Resume(); return nil }},
+	} {
+		away.gone()
+		time.Sleep(lockTTL)
+		from := t.history.Now()
+		time.Sleep(time.Second)
+		won := 0
+		for _, o := range t.history.Ops() {
+			if o.Call >= from && o.Won() {
+				won++
+			}
+		}
+		if won == 0 {
+			t.verdict.Say(ruleFault, "nobody was served with a majority of the lock servers")
+		}
+		if err := away.back(); err != nil {
+			return err
+		}
+		t.sleep(100, 300)
+	}
+	return nil
+}
+
+// holderStopped stops a holder for longer than its lease while another draws;
+// then it goes on with its write.
+func holderStopped(t *trial) error {
+	stale := func() (n float64) {
+		for _, i := range t.instances {
+			n += t.metrics(i)["drawsvc_stale_locks_total"]
+		}
+		return n
+	}
+	before := stale()
+	for range 2 {
+		if err := t.any().haltAt(fault.BeforeWrite, lockTTL+time.Second); err != nil {
+			return err
+		}
+		t.sleep(100, 300)
+	}
+	t.note("%.0f late writes refused by the token", stale()-before)
+	return nil
+}
