@@ -1,0 +1,252 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patroniParent is the program that keeps a node's processes together.
+//
+//go:embed patroni.py
+var patroniParent string
+
+// wholeMax is the longest that a cluster may take until every node is in its
+// place, one that has to copy its data anew included.
+const wholeMax = time.Minute
+
+// Patroni is a PostgreSQL cluster in which Patroni, with etcd, decides who is
+// the primary. Its nodes are servers like others: Kill is the death of a
+// machine, Pause its hang, Start its return.
+type Patroni struct {
+	Nodes []*Server
+}
+
+// StartPatroni starts a cluster of the given number of nodes with synchronous
+// replication in Patroni's strict mode: a commit is acknowledged when a standby
+// has it too, or not at all. A node that is silent for 5 s is replaced, which
+// is shorter than Patroni's own least of 20 s, so that a test need not wait as
+// long. It returns when the cluster is whole, and ends with the test.
+func StartPatroni(tb testing.TB, nodes int) *Patroni {
+	tb.Helper()
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	etcd := Start(tb, "etcd")
+	p, password := &Patroni{}, secret()
+	for n := range nodes {
+		name := fmt.Sprintf("node%d", n+1)
+		s, err := h.open(name, patroniKind(name, password, etcd), options{})
+		if err != nil {
+			giveUp(tb, err)
+		}
+		tb.Cleanup(s.discard)
+		p.Nodes = append(p.Nodes, s)
+	}
+	if err := p.AwaitWhole(context.Background()); err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// URL is that of the empty database postgres, with all nodes in it.
+func (p *Patroni) URL() string {
+	var all []string
+	for _, s := range p.Nodes {
+		all = append(all, s.Addr())
+	}
+	return strings.Replace(p.Nodes[0].URL(), p.Nodes[0].Addr(), strings.Join(all, ","), 1)
+}
+
+// The roles of nodes, as Patroni names them.
+const (
+	PatroniLeader  = "leader"
+	PatroniSync    = "sync_standby"
+	PatroniReplica = "replica"
+)
+
+// node returns one with a role, as the first sees it that answers.
+func (p *Patroni) node(ctx context.Context, role string) *Server {
+	for _, m := range p.members(ctx) {
+		if m.Role == role && (m.State == "running" || m.State == "streaming") {
+			return p.at(m.Port)
+		}
+	}
+	return nil
+}
+
+// Leader returns the primary, nil when there is none.
+func (p *Patroni) Leader(ctx context.Context) *Server { return p.node(ctx, PatroniLeader) }
+
+// Sync returns the synchronous standby, nil when there is none.
+func (p *Patroni) Sync(ctx context.Context) *Server { return p.node(ctx, PatroniSync) }
+
+// AwaitWhole waits until there are a primary, a synchronous standby, and no
+// node that does not follow. Its error says what is amiss.
+func (p *Patroni) AwaitWhole(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, wholeMax)
+	defer cancel()
+	for {
+		amiss := p.amiss(ctx)
+		if amiss == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the cluster is not whole: %w\n%s", amiss, p.Nodes[0].tail())
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (p *Patroni) amiss(ctx context.Context) error {
+	members := p.members(ctx)
+	roles := map[string]int{}
+	for _, m := range members {
+		if m.Timeline != members[0].Timeline || m.State != "running" && m.State != "streaming" {
+			return fmt.Errorf("%+v", members)
+		}
+		roles[m.Role]++
+	}
+	if len(members) < len(p.Nodes) || roles[PatroniLeader] != 1 || roles[PatroniSync] != 1 {
+		return fmt.Errorf("%+v", members)
+	}
+	for _, s := range p.Nodes {
+		if err := patroniReady(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Switchover hands the primary's place over in good order.
+func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
+	body, err := json.Marshal(map[string]string{"leader": from.name, "candidate": to.name})
+	if err != nil {
+		return err
+	}
+	return askPatroni(ctx, from, http.MethodPost, "/switchover", body, nil)
+}
+
+// member is what Patroni says of a node.
+type member struct {
+	Name, Role, State string
+	Port, Timeline    int
+}
+
+// members asks one node after another, of which some may be down, and returns
+// the first answer.
+func (p *Patroni) members(ctx context.Context) []member {
+	for _, s := range p.Nodes {
+		var cluster struct{ Members []member }
+		if err := askPatroni(ctx, s, http.MethodGet, "/cluster", nil, &cluster); err == nil {
+			return cluster.Members
+		}
+	}
+	return nil
+}
+
+func (p *Patroni) at(port int) *Server {
+	for _, s := range p.Nodes {
+		if s.ports[0].number == port {
+			return s
+		}
+	}
+	return nil
+}
+
+// askPatroni speaks to a node's own interface; anything but 200 is an error.
+func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, answer any) error {
+	limit := askMax
+	if method == http.MethodPost {
+		limit = wholeMax // it answers when it is done
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.ports[1].addr()+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Close = true // no idle connection stays
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	said, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return err
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s of %s: %s %s", path, s.name, response.Status, said)
+	case answer == nil:
+		return nil
+	}
+	return json.Unmarshal(said, answer)
+}
+
+// patroniKind is not in the registry: a node is nothing without its etcd.
+func patroniKind(name, password string, etcd *Server) kind {
+	k := postgresKind()
+	k.packages = "patroni python3-etcd postgresql"
+	k.programs = map[string][]string{
+		"patroni":  {"/usr/bin/patroni"},
+		"python3":  {"/usr/bin/python3"}, // the distribution's own, which knows ctypes
+		"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
+	}
+	k.ports = 2 // PostgreSQL, Patroni
+	k.readyMax = wholeMax
+	k.setUp = func(_ context.Context, s *Server) error {
+		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is YAML too
+		return errors.Join(err, s.write("password", password), s.write("patroni.yml", string(config)))
+	}
+	k.command = func(s *Server) []string {
+		return []string{s.programs["python3"], "-c", patroniParent, s.programs["patroni"], s.path("patroni.yml")}
+	}
+	k.ready = patroniReady
+	k.stop, k.discard = syscall.SIGTERM, syscall.SIGQUIT
+	return k
+}
+
+func patroniReady(ctx context.Context, s *Server) error {
+	return askPatroni(ctx, s, http.MethodGet, "/health", nil, nil)
+}
+
+func patroniConfig(s *Server, name, password, etcd string) map[string]any {
+	type settings = map[string]any
+	account := settings{"username": "drawsvc", "password": password}
+	return settings{
+		"scope": "drawsvc", "name": name, "etcd3": settings{"hosts": etcd},
+		"restapi": settings{"listen": s.ports[1].addr(), "connect_address": s.ports[1].addr()},
+		"bootstrap": settings{
+			"dcs": settings{
+				"ttl": 5, "loop_wait": 1, "retry_timeout": 2,
+				"synchronous_mode": true, "synchronous_mode_strict": true,
+				"postgresql": settings{"use_pg_rewind": true, "parameters": settings{
+					"fsync": "off", "max_connections": 100, "shared_buffers": "64MB",
+					"dynamic_shared_memory_type": "mmap", "unix_socket_directories": "", "deadlock_timeout": "100ms",
+				}},
+			},
+			"initdb": []any{settings{"encoding": "UTF8"}, "no-locale", "no-sync"},
+		},
+		"postgresql": settings{
+			"listen": s.Addr(), "connect_address": s.Addr(), "data_dir": s.path("data"),
+			"bin_dir": filepath.Dir(s.programs["postgres"]), "pgpass": s.path("pgpass"),
+			"authentication": settings{"superuser": account, "replication": account, "rewind": account},
+			"pg_hba":         []string{"host all all 127.0.0.1/32 password", "host replication all 127.0.0.1/32 password"},
+			// Where the data cannot be wound back they are copied anew.
+			"remove_data_directory_on_rewind_failure": true, "remove_data_directory_on_diverged_timelines": true,
+		},
+	}
+}

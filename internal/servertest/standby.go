@@ -1,0 +1,45 @@
+package servertest
+
+import (
+	"context"
+	"net/url"
+	"testing"
+)
+
+// StartStandby starts a PostgreSQL server that streams from the given one by
+// way of an address, which is that server's own or a proxy's, under a name that
+// synchronous_standby_names may hold. It is a copy of the primary with the same
+// accounts, answers questions, and takes writes once it is told to by
+// pg_promote(). What the primary got as Args is not copied.
+func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Option) *Server {
+	tb.Helper()
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	k := postgresKind()
+	k.programs["pg_basebackup"] = []string{"/usr/lib/postgresql/*/bin/pg_basebackup"}
+	k.setUp = func(ctx context.Context, s *Server) error {
+		if err := s.write("password", primary.password()); err != nil {
+			return err
+		}
+		from, err := url.Parse(primary.URL())
+		if err != nil {
+			return err
+		}
+		from.Host = by
+		from.RawQuery += "&application_name=" + url.QueryEscape(name)
+		return s.run(ctx, s.programs["pg_basebackup"], "--dbname", from.String(), "--pgdata", s.path("data"),
+			"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	}
+	s, err := h.open("standby", k, o)
+	if err != nil {
+		giveUp(tb, err)
+	}
+	tb.Cleanup(s.discard)
+	return s
+}
