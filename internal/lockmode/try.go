@@ -50,6 +50,7 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 	ctx, cancel := context.WithTimeout(ctx, t.settle)
 	defer cancel()
 	unavailable := 0
+	var conflict error // the last one
 	for n := 1; ; n++ {
 		began := time.Now()
 		err := t.try(ctx, b, o)
@@ -58,8 +59,11 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 			return err
 		}
 		class := stock.ClassOf(err)
-		if class == stock.ClassUnavailable {
+		switch class {
+		case stock.ClassUnavailable:
 			unavailable++
+		case stock.ClassConflict:
+			conflict = err
 		}
 		spent := time.Since(start) >= t.budget || n >= t.tries || unavailable >= unavailableTries
 		again := class == stock.ClassConflict || class == stock.ClassKnownKey || class == stock.ClassUnavailable
@@ -67,6 +71,9 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 			spent, again = false, again || class == stock.ClassUnknown
 		}
 		if !again || spent || ctx.Err() != nil {
+			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
+				err = conflict // the database answers, and the time ran out while it let this wait again
+			}
 			t.observer.Tried(t.name, "", time.Since(began))
 			return t.giveUp(b, err)
 		}
