@@ -34,6 +34,23 @@ locks: ## Holds every lock to its suite and writes what was seen into the README
 	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m -run "TestLocks|TestFaults" ./internal/lockmode/locker
 	$(GO) run ./internal/lockmode/locker/lockertest/lockstable bin/locks.json README.md
 
+.PHONY: faults
+faults: ## Breaks everything that can be broken, under load; results in loadtest/faults/results and docs/reliability.md
+	.ci/packages
+	$(GO) run ./loadtest/faults $(if $(RUNS),--runs $(RUNS))
+	$(GO) run ./loadtest/faults doc
+
+.PHONY: faults-quick
+faults-quick: ## The ten sharpest faults, on SQLite and PostgreSQL, in under four minutes
+	.ci/packages
+	$(GO) run ./loadtest/faults --quick
+
+.PHONY: soak
+soak: ## Random faults for DURATION (default 1h) from SEED; its counts are added to those published
+	.ci/packages
+	$(GO) run ./loadtest/faults soak
+	$(GO) run ./loadtest/faults doc
+
 .PHONY: bench
 bench: ## Ratios against a no-op handler and the textbook, interleaved; results in loadtest/bench/results
 	.ci/packages

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/history"
 )
 
@@ -67,4 +68,34 @@ func (e experiment) at(p place) cell {
 	return c
 }
 
-func quickCells() []cell { return nil }
+// quickCells are the ten sharpest faults, each where it hurts most.
+func quickCells() []cell {
+	const sqlite, postgres = "sqlite", "postgres"
+	forUpdate, optimistic, external := lockmode.ForUpdate, lockmode.Optimistic, lockmode.External
+	sharpest := []struct {
+		name   string
+		places []place
+	}{
+		{"500 clients, one unit", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 3}}},
+		{"one key 200 times at once, then another user", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 3}}},
+		{"service killed before COMMIT", []place{{sqlite, optimistic, "", 1}, {postgres, external, "table", 2}}},
+		{"service killed after COMMIT, before the answer", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 2}}},
+		{"panic before COMMIT", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 2}}},
+		{"service stopped for 3 s before the write", []place{{postgres, external, "table", 2}}},
+		{"SIGTERM under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
+		{"database killed", []place{{postgres, optimistic, "", 2}}},
+		{"answer cut at COMMIT", []place{{postgres, forUpdate, "", 2}}},
+		{"mode switched under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
+	}
+	byName := map[string]experiment{}
+	for _, e := range experiments() {
+		byName[e.name] = e
+	}
+	var all []cell
+	for _, sharp := range sharpest {
+		for _, p := range sharp.places {
+			all = append(all, byName[sharp.name].at(p))
+		}
+	}
+	return all
+}

@@ -41,7 +41,6 @@ func (t *trial) startLoad(workers int) *load {
 		w := t.worker(n)
 		l.all.Go(func() { w.work(ctx) })
 	}
-	l.all.Go(func() { t.watchLag(ctx) })
 	return l
 }
 
@@ -129,15 +128,17 @@ func (w *worker) move(pool string, delta int64) history.Op {
 	return history.Op{Kind: history.Stock, Pool: pool, Key: w.t.key(), Prize: prizes[w.rng.IntN(len(prizes))].ID, Delta: delta}
 }
 
-// watchLag measures how late this program itself is: as late may be what it
-// measures of others.
-func (t *trial) watchLag(ctx context.Context) {
-	const nap = 10 * time.Millisecond
-	for ctx.Err() == nil {
-		began := time.Now()
-		time.Sleep(nap)
-		late := int64(time.Since(began) - nap)
-		for old := t.lag.Load(); late > old && !t.lag.CompareAndSwap(old, late); old = t.lag.Load() {
+// watchLag measures how late this program itself is, until stop is called: as
+// late may be what it measures of others.
+func (t *trial) watchLag() (stop func()) {
+	ctx, stop := context.WithCancel(t.ctx)
+	go func() {
+		const nap = 10 * time.Millisecond
+		for ctx.Err() == nil {
+			began := time.Now()
+			time.Sleep(nap)
+			t.lag.Store(max(t.lag.Load(), int64(time.Since(began)-nap))) // nobody else writes it
 		}
-	}
+	}()
+	return stop
 }

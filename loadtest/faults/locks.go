@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -101,7 +102,7 @@ func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 	}
 }
 
-// onlyLockedOut waits, and wants draws that were made once every term had
+// onlyLockedOut waits, and wants draws that are answered once every term has
 // ended to be refused for want of a lock: busy, in no doubt, and not later
 // than the deadline, which is checked of every answer.
 func (t *trial) onlyLockedOut(d time.Duration) error {
@@ -113,7 +114,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 	from, to := began+lockTTL+grace, t.history.Now()
 	refused, slowest := 0, time.Duration(0)
 	for _, o := range t.history.Ops() {
-		if o.Call < from || o.Return > to || o.Kind != history.Draw {
+		if o.Call < began || o.Return < from || o.Return > to || o.Kind != history.Draw {
 			continue
 		}
 		switch o.Answer() {
@@ -126,7 +127,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 	}
 	t.note("%d refused without a lock, the slowest in %v", refused, slowest.Round(time.Millisecond))
 	if refused == 0 {
-		return fmt.Errorf("nobody asked while the lock service was away")
+		return errors.New("nobody was answered while the lock service was away")
 	}
 	return nil
 }

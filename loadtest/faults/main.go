@@ -17,9 +17,10 @@ import (
 
 // settings are the command line.
 type settings struct {
-	soak    bool
+	do      string
 	quick   bool
 	list    bool
+	merge   bool
 	only    *regexp.Regexp
 	runs    int
 	seed    uint64
@@ -44,10 +45,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	do := prove
-	if s.soak {
-		do = soak
-	}
+	do := map[string]func(context.Context, settings, io.Writer) error{"": prove, "soak": soak, "doc": writePage}[s.do]
 	if err := do(ctx, s, out); err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		return 1
@@ -59,8 +57,8 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 // DURATION, which flags beat.
 func parse(args []string) (settings, error) {
 	s := settings{seed: rand.Uint64() >> 12, lasting: time.Hour} // few digits are copied more easily
-	if len(args) > 0 && args[0] == "soak" {
-		s.soak, args = true, args[1:]
+	if len(args) > 0 && (args[0] == "soak" || args[0] == "doc") {
+		s.do, args = args[0], args[1:]
 	}
 	var err error
 	if text := os.Getenv("SEED"); text != "" {
@@ -76,6 +74,7 @@ func parse(args []string) (settings, error) {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.BoolVar(&s.quick, "quick", false, "the ten sharpest, on SQLite and PostgreSQL, in under four minutes")
 	flags.BoolVar(&s.list, "list", false, "print the names of all cells and end")
+	flags.BoolVar(&s.merge, "merge", false, "put the results of a part in the place of the same cells' among those of the whole")
 	only := flags.String("only", "", "run only the cells whose name matches this regular expression")
 	flags.IntVar(&s.runs, "runs", 1, "how often each cell is run, each time with another seed")
 	flags.Uint64Var(&s.seed, "seed", s.seed, "what the schedule is made of")
@@ -92,7 +91,7 @@ func parse(args []string) (settings, error) {
 	}
 	if s.results == "" {
 		s.results = "loadtest/faults/results"
-		if s.quick || *only != "" {
+		if (s.quick || *only != "") && !s.merge {
 			s.results += "/part" // what is published is the whole
 		}
 	}
@@ -122,7 +121,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 					return errors.New("interrupted")
 				}
 				say(out, "[%3d/%d] %-62s ", i+1, len(list), c.name())
-				r := g.run(ctx, c, seedOf(s.seed, c.name(), n))
+				r := g.try(ctx, c, seedOf(s.seed, c.name(), n))
 				say(out, "%s\n", r.line(s.seed))
 				results = append(results, r)
 				if c.condemned != nil && !r.Passed {

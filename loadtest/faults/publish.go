@@ -26,7 +26,7 @@ type published struct {
 	Cells   []result `json:"cells"`
 }
 
-// publish writes the results. Its error is the verdict of the whole.
+// publish writes the results. Its error is the verdict of what was run.
 func publish(s settings, out io.Writer, results []result, took time.Duration) error {
 	verdict := judge(results)
 	p := published{
@@ -36,14 +36,69 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	if err := os.MkdirAll(s.results, 0o755); err != nil {
 		return err
 	}
-	if err := writeJSON(filepath.Join(s.results, "faults.json"), p); err != nil {
+	file := filepath.Join(s.results, "faults.json")
+	if s.merge {
+		if err := p.mergeInto(file); err != nil {
+			return err
+		}
+	}
+	if err := writeJSON(file, p); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
 		return err
 	}
+	for i := range results {
+		if results[i].skipped() {
+			say(out, "SKIPPED %s: %s\n", results[i].Name, results[i].Skipped)
+		}
+	}
 	say(out, "\n%d runs in %v, SEED=%d, results in %s\n", len(results), took.Round(time.Second), s.seed, s.results)
 	return verdict
+}
+
+// mergeInto puts the cells in the place of those of the same name in the file,
+// or behind them all.
+func (p *published) mergeInto(file string) error {
+	before, err := readPublished(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	again := map[string][]result{}
+	for _, r := range p.Cells {
+		again[r.Name] = append(again[r.Name], r)
+	}
+	var all []result
+	for _, r := range before.Cells {
+		now, ran := again[r.Name]
+		if !ran {
+			now = []result{r}
+		}
+		all = append(all, now...) // none, when they were put in the place of the run before
+		if ran {
+			again[r.Name] = nil
+		}
+	}
+	for _, r := range p.Cells {
+		if again[r.Name] != nil {
+			all = append(all, r)
+		}
+	}
+	p.Seconds += before.Seconds
+	p.Cells, p.Passed = all, judge(all) == nil
+	return nil
+}
+
+// readPublished reads a file that publish wrote.
+func readPublished(file string) (p published, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return p, err
+	}
+	return p, json.Unmarshal(text, &p)
 }
 
 // judge is nil when every cell showed what it had to.
@@ -110,25 +165,48 @@ func (p *published) rows() []row {
 
 func (p *published) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Faults\n\n%s: %d runs in %.0f s on %d cores that clients, service and databases share, %s. Seed %d.\n\n",
-		p.At, len(p.Cells), p.Seconds, p.CPUs, p.Go, p.Seed)
+	fmt.Fprintf(&b, "# Faults\n\n%s: %s\n\n", p.At, p.summary())
 	b.WriteString("No. is the fault's number in the list of faults that the service must survive. Recovery is the time from the fault's end " +
 		"until the slowest instance draws again.\n\n")
 	heads := []string{"no.", "fault", "database", "mode", "instances", "runs", "draws", "answers", "unknown", "settled", "recovery ms", "verdict"}
-	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
+	b.WriteString(tableHead(heads...))
 	for _, r := range p.rows() {
-		fmt.Fprintf(&b, "| %s |\n", strings.Join(r.columns(), " | "))
+		b.WriteString(tableRow(r.columns()...))
 	}
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		for _, broken := range c.Broken {
 			if !c.Passed {
-				fmt.Fprintf(&b, "\n- %s: %s", c.Name, strings.ReplaceAll(broken, "\n", " "))
+				fmt.Fprintf(&b, "\n- %s, seed %d: %s", c.Name, c.Seed, strings.ReplaceAll(broken, "\n", " "))
 			}
 		}
 	}
 	return b.String()
 }
+
+// summary is the whole in a sentence or two.
+func (p *published) summary() string {
+	failed, skipped, late := 0, 0, 0
+	for i := range p.Cells {
+		switch r := &p.Cells[i]; {
+		case r.skipped():
+			skipped++
+		case !r.Passed:
+			failed++
+		case r.Late > 0:
+			late++
+		}
+	}
+	return fmt.Sprintf("%d runs in %.0f minutes on %d cores that clients, services and servers share, %s, seed %d. "+
+		"%d failed, %d were skipped, %d held only when run again because they had been late.",
+		len(p.Cells), p.Seconds/60, p.CPUs, p.Go, p.Seed, failed, skipped, late)
+}
+
+func tableHead(heads ...string) string {
+	return tableRow(heads...) + "|" + strings.Repeat("---|", len(heads)) + "\n"
+}
+
+func tableRow(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
 func (r *row) columns() []string {
 	mode, number, recovery := r.Mode, "–", "–"

@@ -23,7 +23,11 @@ type result struct {
 	Condemned bool   `json:"must_be_condemned"`
 	Seed      uint64 `json:"seed"`
 
-	Passed  bool     `json:"passed"`
+	At     string `json:"at"`
+	Passed bool   `json:"passed"`
+	// Late is how many runs before this one were only late, on a machine that
+	// was perhaps busy with something else.
+	Late    int      `json:"late"`
 	Skipped string   `json:"skipped"`
 	Broken  []string `json:"broken"`
 	Notes   []string `json:"notes"`
@@ -40,12 +44,15 @@ type result struct {
 
 	output string
 	kept   string
+	// onlyLate: no rule was broken but those of time.
+	onlyLate bool
 }
 
 func newResult(c cell, seed uint64) result {
 	return result{
 		Name: c.name(), Fault: c.experiment.name, Number: c.number, Program: c.program, Database: databaseName(c.database),
 		Mode: c.mode, Lock: c.lock, Instances: c.instances, Condemned: c.condemned != nil, Seed: seed,
+		At:     time.Now().UTC().Format(time.RFC3339),
 		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
 	}
 }
@@ -79,6 +86,9 @@ func (r *result) take(t *trial, c cell) {
 	}
 	if c.condemned == nil {
 		r.Passed = len(r.Broken) == 0
+		r.onlyLate = !r.Passed && !slices.ContainsFunc(t.verdict.Violations, func(v history.Violation) bool {
+			return v.Rule != history.Overdue && v.Rule != ruleRecovery
+		})
 		return
 	}
 	r.Passed = slices.ContainsFunc(c.condemned, func(rule string) bool { return t.verdict.Count(rule) > 0 })
@@ -90,13 +100,15 @@ func (r *result) skipped() bool { return r.Skipped != "" }
 func (r *result) verdict() string {
 	switch {
 	case r.skipped():
-		return "skipped: " + r.Skipped
+		return "**SKIPPED**: " + r.Skipped
 	case r.Condemned && r.Passed:
 		return "condemned, as it must be"
 	case r.Condemned:
 		return "FAILED: not condemned"
 	case !r.Passed:
 		return "FAILED"
+	case r.Late > 0:
+		return fmt.Sprintf("ok, after %d that were late", r.Late)
 	}
 	return "ok"
 }

@@ -90,7 +90,11 @@ func (t *trial) settle() {
 	t.settled = t.history.Now()
 	doubts := t.history.Doubtful(t.settled)
 	t.unknown = len(doubts)
-	for until := time.Now().Add(settleMax); len(doubts) > 0; doubts = t.history.Doubtful(t.settled) {
+	limit := settleMax
+	if t.condemned != nil {
+		limit = time.Second // it does not deserve more
+	}
+	for until := time.Now().Add(limit); len(doubts) > 0; doubts = t.history.Doubtful(t.settled) {
 		if time.Now().After(until) {
 			for _, o := range doubts {
 				t.verdict.Say(history.Unsettled, "%s", &o)
@@ -98,6 +102,7 @@ func (t *trial) settle() {
 			return
 		}
 		t.askAgain(doubts, 0)
+		time.Sleep(20 * time.Millisecond)
 	}
 	again := t.history.Ops()
 	var once []history.Op

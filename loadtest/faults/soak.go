@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 )
@@ -19,30 +16,6 @@ const (
 	// roundsEach is how many trials a world sees before the next mode's turn.
 	roundsEach = 3
 )
-
-// soaked is the file soak.json.
-type soaked struct {
-	At         string         `json:"at"`
-	Seed       uint64         `json:"seed"`
-	CPUs       int            `json:"cpus"`
-	Go         string         `json:"go"`
-	Seconds    float64        `json:"seconds"`
-	Passed     bool           `json:"passed"`
-	Rounds     int            `json:"rounds"`
-	Draws      int            `json:"draws"`
-	Answers    map[string]int `json:"answers"`
-	Faults     map[string]int `json:"faults"`
-	Places     map[string]int `json:"rounds_by_place"`
-	Unknown    int            `json:"unknown"`
-	Settled    int            `json:"settled"`
-	Recoveries int            `json:"recoveries"`
-	// Median and Worst are times to recovery, in milliseconds.
-	Median float64  `json:"recovery_median_ms"`
-	Worst  float64  `json:"recovery_worst_ms"`
-	Broken []string `json:"broken"`
-
-	times []float64
-}
 
 // soakPlaces are the places of a soak, in turn: all modes, all databases, and
 // in external mode every lock once.
@@ -56,17 +29,14 @@ func soakPlaces() []place {
 	}
 }
 
-// soak makes random faults until the time is over, and publishes the counts.
-// Its error is the verdict.
+// soak makes random faults until the time is over, and adds its counts to those
+// that are published. Its error is the verdict.
 func soak(ctx context.Context, s settings, out io.Writer) error {
 	say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
 	if err := build(ctx); err != nil {
 		return err
 	}
-	total := &soaked{
-		Seed: s.seed, CPUs: runtime.NumCPU(), Go: runtime.Version(),
-		Answers: map[string]int{}, Faults: map[string]int{}, Places: map[string]int{}, Broken: []string{},
-	}
+	total := newSoaked(s.seed)
 	begin := time.Now()
 	err := onSite("soak", func(whole *site) error {
 		g := newGround(whole)
@@ -127,6 +97,7 @@ func (t *trial) soakRound(total *soaked) error {
 	if err := t.makeSmall(); err != nil {
 		return err
 	}
+	defer t.watchLag()()
 	fitting := t.fitting()
 	l := t.startLoad(workersUsual)
 	defer l.stop()
@@ -147,9 +118,7 @@ func (t *trial) soakRound(total *soaked) error {
 		t.recover(t.ended)
 	}
 	l.stop()
-	t.settle()
-	t.leftovers()
-	return t.check()
+	return t.judge()
 }
 
 // fitting are the experiments that a soak may use at the trial's place.
@@ -159,47 +128,4 @@ func (t *trial) fitting() []experiment {
 			return p.database == t.database && (p.mode == t.mode || p.mode == "") && (p.lock == t.lock || p.lock == "table" || p.lock == "")
 		})
 	})
-}
-
-func (s *soaked) add(r *result, t *trial) {
-	s.Rounds++
-	s.Places[t.cell.name()]++
-	s.Draws += r.Draws
-	s.Unknown += r.Unknown
-	s.Settled += r.Settled
-	for kind, n := range r.Answers {
-		s.Answers[kind] += n
-	}
-	for _, took := range t.recoveries {
-		s.times = append(s.times, milliseconds(took))
-	}
-	for _, broken := range r.Broken {
-		s.Broken = append(s.Broken, fmt.Sprintf("%s, seed %d: %s", r.Name, r.Seed, broken))
-	}
-}
-
-// publish writes the counts. Its error is the verdict.
-func (s *soaked) publish(to settings, out io.Writer) error {
-	s.At = time.Now().UTC().Format(time.RFC3339)
-	s.Passed = len(s.Broken) == 0 && s.Rounds > 0
-	if n := len(s.times); n > 0 {
-		slices.Sort(s.times)
-		s.Recoveries, s.Median, s.Worst = n, s.times[n/2], s.times[n-1]
-	}
-	if err := os.MkdirAll(to.results, 0o755); err != nil {
-		return err
-	}
-	if err := writeJSON(filepath.Join(to.results, "soak.json"), s); err != nil {
-		return err
-	}
-	faults := 0
-	for _, n := range s.Faults {
-		faults += n
-	}
-	say(out, "%d rounds in %.0f s: %d draws, %d faults, %d of %d unknown settled, %d recoveries, median %.0f ms, worst %.0f ms; SEED=%d\n",
-		s.Rounds, s.Seconds, s.Draws, faults, s.Settled, s.Unknown, s.Recoveries, s.Median, s.Worst, s.Seed)
-	if !s.Passed {
-		return fmt.Errorf("%d rules were broken, in %d rounds", len(s.Broken), s.Rounds)
-	}
-	return nil
 }

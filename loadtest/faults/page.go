@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// page is where the results are shown, between marks such as
+// <!-- faults:begin --> and <!-- faults:end -->.
+const page = "docs/reliability.md"
+
+// writePage puts the published results into the page.
+func writePage(_ context.Context, s settings, _ io.Writer) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	filled, err := fillPage(string(text), s.results)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return os.WriteFile(page, []byte(filled), 0o644)
+}
+
+// fillPage returns the page with the results in a folder between its marks.
+func fillPage(text, results string) (string, error) {
+	p, err := readPublished(filepath.Join(results, "faults.json"))
+	if err != nil {
+		return "", err
+	}
+	soaks, err := readSoaks(filepath.Join(results, "soak.json"))
+	if err != nil {
+		return "", err
+	}
+	for _, section := range []struct{ name, text string }{
+		{"controls", p.controlTable()}, {"faults", p.table()}, {"soak", soakTables(soaks)},
+	} {
+		if text, err = fillSection(text, section.name, section.text); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+// fillSection puts a text between the marks of a name.
+func fillSection(text, name, between string) (string, error) {
+	begin, end := "<!-- "+name+":begin -->\n", "<!-- "+name+":end -->"
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("it has no lines %q and %q", strings.TrimSpace(begin), end)
+	}
+	return before + begin + between + end + after, nil
+}
+
+// controlTable shows what the broken programs were condemned for.
+func (p *published) controlTable() string {
+	var b strings.Builder
+	b.WriteString(tableHead("program", "under", "database", "condemned for", "verdict"))
+	for i := range p.Cells {
+		r := &p.Cells[i]
+		if !r.Condemned {
+			continue
+		}
+		rules := map[string]bool{}
+		for _, broken := range r.Broken {
+			rule, _, _ := strings.Cut(broken, ":")
+			rules[rule] = true
+		}
+		b.WriteString(tableRow(controlName(r.Program), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
+	}
+	return b.String()
+}
+
+// controlName says what is wrong with a program.
+func controlName(program string) string {
+	if program == textbook {
+		return "textbook program that over-issues"
+	}
+	return "the service, its write without the check of the version"
+}
+
+// summed is one fault on one database, in all modes.
+type summed struct {
+	number, runs, held, skipped, draws, unknown, settled int
+	fault, database                                      string
+	recovery                                             float64
+	modes                                                []string
+}
+
+// table shows each fault on each database, all modes added up.
+func (p *published) table() string {
+	var order []string
+	all := map[string]*summed{}
+	for i := range p.Cells {
+		r := &p.Cells[i]
+		if r.Condemned {
+			continue
+		}
+		key := r.Fault + "\x00" + r.Database
+		if all[key] == nil {
+			order = append(order, key)
+			all[key] = &summed{number: r.Number, fault: r.Fault, database: r.Database, recovery: -1}
+		}
+		all[key].add(r)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", p.summary())
+	b.WriteString(tableHead("no.", "fault", "database", "modes", "runs", "draws", "unknown, settled", "slowest recovery", "held"))
+	for _, key := range order {
+		b.WriteString(tableRow(all[key].columns()...))
+	}
+	return b.String()
+}
+
+func (s *summed) add(r *result) {
+	mode := r.Mode
+	if r.Lock != "" {
+		mode += " `" + r.Lock + ":`"
+	}
+	if !slices.Contains(s.modes, mode) {
+		s.modes = append(s.modes, mode)
+	}
+	s.runs++
+	switch {
+	case r.skipped():
+		s.skipped++
+	case r.Passed:
+		s.held++
+	}
+	s.draws += r.Draws
+	s.unknown += r.Unknown
+	s.settled += r.Settled
+	s.recovery = max(s.recovery, r.Recovery)
+}
+
+func (s *summed) columns() []string {
+	number, recovery, held := "–", "–", fmt.Sprintf("%d of %d", s.held, s.runs)
+	if s.number > 0 {
+		number = fmt.Sprint(s.number)
+	}
+	if s.recovery >= 0 {
+		recovery = fmt.Sprintf("%.0f ms", s.recovery)
+	}
+	switch {
+	case s.skipped > 0:
+		held += fmt.Sprintf(", **%d SKIPPED**", s.skipped)
+	case s.held < s.runs:
+		held += ", **FAILED**"
+	}
+	return []string{number, s.fault, s.database, strings.Join(s.modes, ", "), fmt.Sprint(s.runs), fmt.Sprint(s.draws),
+		fmt.Sprintf("%d, %d", s.unknown, s.settled), recovery, held}
+}
+
+// soakTables show the soaks one by one, and then all of them by fault and by
+// answer.
+func soakTables(all []*soaked) string {
+	if len(all) == 0 {
+		return "No soak has been published.\n"
+	}
+	whole := sum(all)
+	recoveries, median := whole.median()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%.0f minutes in %d soaks: %d draws, %d unknown outcomes of which %d were settled, %d recoveries, "+
+		"half of them within %d ms, the worst after %.0f ms.\n\n",
+		whole.Seconds/60, len(all), whole.Draws, whole.Unknown, whole.Settled, recoveries, median, whole.Worst)
+	b.WriteString(tableHead("ended", "seed", "minutes", "rounds", "draws", "faults", "unknown, settled", "worst recovery", "rules broken"))
+	for _, s := range all {
+		faults := 0
+		for _, n := range s.Faults {
+			faults += n
+		}
+		b.WriteString(tableRow(s.At, fmt.Sprint(s.Seed), fmt.Sprintf("%.0f", s.Seconds/60), fmt.Sprint(s.Rounds), fmt.Sprint(s.Draws),
+			fmt.Sprint(faults), fmt.Sprintf("%d, %d", s.Unknown, s.Settled), fmt.Sprintf("%.0f ms", s.Worst), fmt.Sprint(len(s.Broken))))
+	}
+	for _, part := range []struct {
+		head   string
+		counts map[string]int
+	}{{"fault", whole.Faults}, {"answer", whole.Answers}, {"rounds at", whole.Places}} {
+		b.WriteString("\n" + tableHead(part.head, "times"))
+		for _, name := range slices.Sorted(maps.Keys(part.counts)) {
+			b.WriteString(tableRow(strings.TrimPrefix(name, "soak "), fmt.Sprint(part.counts[name])))
+		}
+	}
+	for _, broken := range whole.Broken {
+		fmt.Fprintf(&b, "\n- %s\n", strings.ReplaceAll(broken, "\n", " "))
+	}
+	return b.String()
+}
