@@ -43,6 +43,8 @@ type experiment struct {
 	own bool
 	// soaks says that the soak may use it.
 	soaks bool
+	// loses says that acknowledged changes must be lost, and no other rule broken.
+	loses bool
 	// base makes the cell's database in a way of its own; nil is the usual.
 	base func(g *ground, s *site, kind string) *base
 	run  func(t *trial) error
@@ -112,5 +114,5 @@ func at(instances int, databases ...string) []place {
 	return all
 }
 
-// servers is every mode on both servers.
-func servers(instances int) []place { return at(instances, "postgres", "mysql") }
+// servers is every mode on both servers, with two instances.
+func servers() []place { return at(2, "postgres", "mysql") }

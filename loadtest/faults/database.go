@@ -14,20 +14,20 @@ import (
 // databaseFaults are those of the database itself.
 func databaseFaults() []experiment {
 	return []experiment{
-		{name: "database killed", number: 9, places: servers(2), soaks: true, run: databaseKilled},
-		{name: "database halted for 4 s", number: 9, places: servers(2), soaks: true, run: databaseHalted},
-		{name: "database slow", number: 9, places: servers(2), soaks: true, run: databaseSlow},
-		{name: "sessions killed again and again", number: 10, places: servers(2), soaks: true, run: sessionsKilled},
+		{name: "database killed", number: 9, places: servers(), soaks: true, run: databaseKilled},
+		{name: "database halted for 4 s", number: 9, places: servers(), soaks: true, run: databaseHalted},
+		{name: "database slow", number: 9, places: servers(), soaks: true, run: databaseSlow},
+		{name: "sessions killed again and again", number: 10, places: servers(), soaks: true, run: sessionsKilled},
 		{name: "row lock held by a stranger for 5 s", number: 12, places: everywhere(2), soaks: true, run: strangerFor(5 * time.Second)},
 		{
 			name: "row lock held by a stranger for 60 s", number: 12, places: []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}},
 			run: strangerFor(time.Minute),
 		},
-		{name: "foreign transaction that lasts", number: 12, places: servers(2), soaks: true, run: foreignTransaction},
-		{name: "forced deadlocks", number: 13, places: servers(2), soaks: true, run: deadlocks},
+		{name: "foreign transaction that lasts", number: 12, places: servers(), soaks: true, run: foreignTransaction},
+		{name: "forced deadlocks", number: 13, places: servers(), soaks: true, run: deadlocks},
 		{name: "isolation forced to serializable", number: 13, places: at(2, "postgres"), run: serializable},
-		{name: "database read-only", number: 17, places: servers(2), soaks: true, run: readOnly},
-		{name: "database out of connections", number: 17, places: servers(2), soaks: true, run: outOfConnections},
+		{name: "database read-only", number: 17, places: servers(), soaks: true, run: readOnly},
+		{name: "database out of connections", number: 17, places: servers(), soaks: true, run: outOfConnections},
 	}
 }
 

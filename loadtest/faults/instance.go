@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"sync"
 	"syscall"
@@ -75,9 +74,6 @@ func (t *tail) String() string {
 	return string(t.text)
 }
 
-// grep returns whether what is kept matches.
-func (t *tail) grep(pattern string) bool { return regexp.MustCompile(pattern).MatchString(t.String()) }
-
 // url is the address that clients use.
 func (i *instance) url() string { return "http://" + i.address }
 
@@ -134,7 +130,7 @@ func (i *instance) signal(s syscall.Signal) { _ = i.cmd.Process.Signal(s) }
 func (i *instance) kill() {
 	i.expect()
 	i.signal(syscall.SIGKILL)
-	i.awaitEnd(stopMax)
+	_ = i.awaitEnd() // how it ends is known
 }
 
 // expect notes that the program's end is wanted, and that it will not answer.
@@ -145,13 +141,14 @@ func (i *instance) expect() {
 	i.halts = append(i.halts, span{from: time.Now()})
 }
 
-// awaitEnd returns how the program ended; that it has not is an error too.
-func (i *instance) awaitEnd(limit time.Duration) error {
+// awaitEnd returns how the program ended; that it has not in time is an error
+// too.
+func (i *instance) awaitEnd() error {
 	select {
 	case err := <-i.ended:
 		i.ended <- err
 		return err
-	case <-time.After(limit):
+	case <-time.After(stopMax):
 		return errors.New("it runs on")
 	}
 }
@@ -186,17 +183,6 @@ func (i *instance) halted(from, to time.Time) bool {
 	return false
 }
 
-// halt stops the program where it is for some time.
-func (i *instance) halt(d time.Duration) {
-	i.mu.Lock()
-	i.halts = append(i.halts, span{from: time.Now()})
-	i.mu.Unlock()
-	i.signal(syscall.SIGSTOP)
-	time.Sleep(d)
-	i.signal(syscall.SIGCONT)
-	i.answers()
-}
-
 // died says whether the program ended though nobody wanted it to, and how.
 func (i *instance) died() (bool, error) {
 	i.mu.Lock()
@@ -223,21 +209,21 @@ func (i *instance) arm(p fault.Point, action string) error {
 }
 
 // awaitTaken waits until a draw has come to the armed point.
-func (i *instance) awaitTaken(limit time.Duration) error {
-	for until := time.Now().Add(limit); time.Now().Before(until); time.Sleep(time.Millisecond) {
+func (i *instance) awaitTaken() error {
+	for until := time.Now().Add(takenMax); time.Now().Before(until); time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(i.control + ".taken"); err == nil {
 			return nil
 		}
 	}
 	_ = os.Remove(i.control)
-	return fmt.Errorf("no draw came to the fault point of instance %d within %v", i.number, limit)
+	return fmt.Errorf("no draw came to the fault point of instance %d within %v", i.number, takenMax)
 }
 
 // stop ends the program in good order; one that does not end well is an error.
 func (i *instance) stop() error {
 	i.expect()
 	i.signal(syscall.SIGTERM)
-	err := i.awaitEnd(stopMax)
+	err := i.awaitEnd()
 	if err != nil {
 		return fmt.Errorf("instance %d after SIGTERM: %w", i.number, err)
 	}

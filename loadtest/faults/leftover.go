@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"drawsvc/internal/servertest"
-)
+import "fmt"
 
 // goroutinesMore is how many goroutines more than at its start an idle
 // instance may have: those of its connections, and of pools that were drawn
@@ -94,13 +90,4 @@ func (t *trial) leftLocks() string {
 		return fmt.Sprintf("%d leases still run", n)
 	}
 	return ""
-}
-
-// pass opens every link again.
-func (w *world) pass() {
-	for _, links := range [][]*servertest.Proxy{w.links, w.lockLinks} {
-		for _, link := range links {
-			link.Pass()
-		}
-	}
 }

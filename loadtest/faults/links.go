@@ -14,13 +14,13 @@ import (
 func linkFaults() []experiment {
 	forUpdate := []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}}
 	return []experiment{
-		{name: "session killed before COMMIT", number: 10, places: servers(2), points: true, soaks: true, run: atCommit(sessionAtCommit)},
-		{name: "COMMIT cut before it arrives", number: 10, places: servers(2), points: true, links: true, soaks: true, run: atCommit(commitCut)},
-		{name: "answer cut at COMMIT", number: 10, places: servers(2), points: true, links: true, soaks: true, run: atCommit(answerCut)},
-		{name: "link cut", number: 11, places: servers(2), links: true, soaks: true, run: linksCut},
-		{name: "link silent for 6 s", number: 11, places: servers(2), links: true, soaks: true, run: linksSilent(6 * time.Second)},
+		{name: "session killed before COMMIT", number: 10, places: servers(), points: true, soaks: true, run: atCommit(sessionAtCommit)},
+		{name: "COMMIT cut before it arrives", number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(commitCut)},
+		{name: "answer cut at COMMIT", number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(answerCut)},
+		{name: "link cut", number: 11, places: servers(), links: true, soaks: true, run: linksCut},
+		{name: "link silent for 6 s", number: 11, places: servers(), links: true, soaks: true, run: linksSilent(6 * time.Second)},
 		{name: "link silent for 30 s", number: 11, places: forUpdate, links: true, run: linksSilent(30 * time.Second)},
-		{name: "answers held for 3 s", number: 11, places: servers(2), links: true, soaks: true, run: answersHeld},
+		{name: "answers held for 3 s", number: 11, places: servers(), links: true, soaks: true, run: answersHeld},
 	}
 }
 
@@ -31,7 +31,7 @@ const commitPause = 200 * time.Millisecond
 // Its callers are to be answered 200: the batch is run again with its keys. A
 // lock that lives in the database went with the link, and its term may outlast
 // the caller's time.
-func atCommit(break_ func(t *trial, i *instance) error) func(*trial) error {
+func atCommit(sever func(t *trial, i *instance) error) func(*trial) error {
 	return func(t *trial) error {
 		from := t.history.Now()
 		for range 5 {
@@ -39,10 +39,10 @@ func atCommit(break_ func(t *trial, i *instance) error) func(*trial) error {
 			if err := i.arm(fault.BeforeCommit, "sleep "+commitPause.String()); err != nil {
 				return err
 			}
-			if err := i.awaitTaken(takenMax); err != nil {
+			if err := i.awaitTaken(); err != nil {
 				return err
 			}
-			if err := break_(t, i); err != nil {
+			if err := sever(t, i); err != nil {
 				return err
 			}
 			t.sleep(50, 200)

@@ -45,14 +45,14 @@ func points() []experiment {
 }
 
 // takenMax is the longest that a draw may take to come to an armed point.
-const takenMax = 5 * time.Second
+const takenMax = 10 * time.Second
 
 func killedAt(p fault.Point) func(*trial) error {
 	return kills(func(_ *trial, i *instance) error {
 		if err := i.arm(p, "kill"); err != nil {
 			return err
 		}
-		return i.awaitTaken(takenMax)
+		return i.awaitTaken()
 	})
 }
 
@@ -64,7 +64,7 @@ func panicAt(p fault.Point) func(*trial) error {
 			if err := i.arm(p, "panic"); err != nil {
 				return err
 			}
-			if err := i.awaitTaken(takenMax); err != nil {
+			if err := i.awaitTaken(); err != nil {
 				return err
 			}
 			t.sleep(20, 150)
@@ -90,7 +90,7 @@ func (i *instance) haltAt(p fault.Point, d time.Duration) error {
 	if err := i.arm(p, "stop"); err != nil {
 		return err
 	}
-	if err := i.awaitTaken(takenMax); err != nil {
+	if err := i.awaitTaken(); err != nil {
 		return err
 	}
 	time.Sleep(d)
@@ -103,7 +103,7 @@ func terminated(t *trial) error {
 	i.expect()
 	began := time.Now()
 	i.signal(syscall.SIGTERM)
-	if err := i.awaitEnd(stopMax); err != nil {
+	if err := i.awaitEnd(); err != nil {
 		t.verdict.Say(ruleEnd, "instance %d after SIGTERM: %v", i.number, err)
 	}
 	t.note("ended %v after SIGTERM", time.Since(began).Round(time.Millisecond))
