@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -74,12 +75,40 @@ func (w *world) clocked(kind string) *servertest.Server {
 
 // clockMoved moves the clock ahead, right again, back, and right again.
 func clockMoved(t *trial) error {
-	for _, amount := range []string{"+3600s", "+0s", "-3600s", "+0s"} {
-		if err := t.clockMoved.set(amount); err != nil {
+	for _, seconds := range []int64{3600, 0, -3600, 0} {
+		if err := t.clockMoved.set(fmt.Sprintf("%+ds", seconds)); err != nil {
+			return err
+		}
+		if err := t.clockIsOff(seconds); err != nil {
 			return err
 		}
 		t.ended = time.Now()
-		t.sleep(700, 1300)
+		if seconds != 0 {
+			t.sleep(1000, 1500)
+		}
+	}
+	return nil
+}
+
+// clockIsOff wants the server to tell the time that it was given.
+func (t *trial) clockIsOff(seconds int64) error {
+	var told int64
+	var err error
+	if t.clock == clockOfLock {
+		var answer string
+		if answer, err = redisDo(t.ctx, t.lockServers[0].Addr(), "TIME"); err == nil {
+			_, err = fmt.Sscanf(answer, "[%d", &told)
+		}
+	} else {
+		told, err = t.count(t.ctx, map[string]string{
+			"postgres": `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT)`, "mysql": `SELECT UNIX_TIMESTAMP()`,
+		}[t.kind])
+	}
+	if err != nil {
+		return err
+	}
+	if off := told - time.Now().Unix() - seconds; off < -60 || off > 60 {
+		return fmt.Errorf("the clock is %d s from where it should be", off)
 	}
 	return nil
 }
