@@ -95,6 +95,24 @@ func (b *Batch) Unsure(p *Plan) {
 	b.KnownKey()
 }
 
+// IsSettled says that every draw of the batch has its answer.
+func (b *Batch) IsSettled() bool { return b.settled }
+
+// IsUntried says that the batch's pool was read before, and that nothing is
+// known of the batch that a look at the log would have to clear up.
+func (b *Batch) IsUntried() bool { return b.Urn.Version > 0 && !b.lookUpFirst && !b.unsure }
+
+// Keys are the names that callers chose for draws of the batch.
+func (b *Batch) Keys() []string {
+	var keys []string
+	for _, w := range b.waiters {
+		if w.Named {
+			keys = append(keys, w.DrawID)
+		}
+	}
+	return keys
+}
+
 // IsUnsure says that an apply of this batch may have been committed.
 func (b *Batch) IsUnsure() bool { return b.unsure }
 

@@ -11,10 +11,10 @@ import (
 // comes second waits: SELECT … FOR UPDATE on PostgreSQL (where FOR NO KEY
 // UPDATE is enough) and MySQL, BEGIN IMMEDIATE on SQLite, which locks the whole
 // file.
-type forUpdate struct{ trier *trier }
+type forUpdate struct{ joiner *joiner }
 
-func newForUpdate(o Options) mode { return &forUpdate{newTrier(o, ForUpdate)} }
-
-func (m *forUpdate) issue(ctx context.Context, b *draw.Batch) error {
-	return m.trier.decide(ctx, b, stock.TxOptions{Lock: true})
+func newForUpdate(o Options) mode {
+	return &forUpdate{newJoiner(newTrier(o, ForUpdate), stock.TxOptions{Lock: true})}
 }
+
+func (m *forUpdate) issue(ctx context.Context, b *draw.Batch) error { return m.joiner.decide(ctx, b) }

@@ -35,6 +35,10 @@ type Observer interface {
 // Store begins the transactions in which batches are decided.
 type Store interface {
 	Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
+	// Joins says whether BeginJoint may be called.
+	Joins() bool
+	// BeginJoint begins a transaction for batches of several pools.
+	BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error)
 }
 
 // Options of the modes.

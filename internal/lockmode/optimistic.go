@@ -11,14 +11,12 @@ import (
 // still the one it read; whoever comes second reads again and picks again from
 // the whole urn. The version is the pool's and not the prize's: with a version
 // for each prize, "conflict, so pick again" favours the rare prizes.
-type optimistic struct{ trier *trier }
+type optimistic struct{ joiner *joiner }
 
 func newOptimistic(o Options) mode {
 	t := newTrier(o, Optimistic)
 	t.tries, t.budget = o.OptimisticTries, o.OptimisticBudget
-	return &optimistic{t}
+	return &optimistic{newJoiner(t, stock.TxOptions{})}
 }
 
-func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error {
-	return m.trier.decide(ctx, b, stock.TxOptions{})
-}
+func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error { return m.joiner.decide(ctx, b) }

@@ -32,6 +32,8 @@ func Run(t *testing.T, dialect string) {
 		"lock waits":          testLockWaits,
 		"logs":                testLogs,
 		"many units":          testManyUnits,
+		"joint":               testJoint,
+		"joint waits":         testJointWaits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

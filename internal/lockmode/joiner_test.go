@@ -1,0 +1,164 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// joined counts what joint transactions did, and may spoil them.
+type joined struct {
+	lockmode.Store
+	applied *atomic.Int64
+	spoil   func(n int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error)
+}
+
+type joinedTx struct {
+	stock.Joint
+	store *joined
+}
+
+func (s *joined) BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error) {
+	joint, ready, err := s.Store.BeginJoint(ctx, all, o)
+	return &joinedTx{joint, s}, ready, err
+}
+
+func (tx *joinedTx) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+	n := tx.store.applied.Add(int64(len(plans)))
+	apply := func() ([]bool, error) { return tx.Joint.Apply(ctx, plans) }
+	if tx.store.spoil == nil {
+		return apply()
+	}
+	return tx.store.spoil(n, plans, apply)
+}
+
+// spoils are what may become of a joint transaction.
+func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error) {
+	lost := &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
+	return map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error){
+		"nothing": nil,
+		"every third answer lost": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+			applied, err := apply()
+			if n%3 == 0 && err == nil {
+				return nil, lost
+			}
+			return applied, err
+		},
+		"every third commit lost": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+			if n%3 == 0 {
+				return nil, lost
+			}
+			return apply()
+		},
+		"every third panics": func(n int64, _ []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+			if n%3 == 0 {
+				panic("a defect")
+			}
+			return apply()
+		},
+	}
+}
+
+// manyPools is how many pools a test draws from at the same time.
+const manyPools = 40
+
+// TestJoint: many pools that are drawn from a little, at three services, are
+// each sold out exactly, with one draw per key, whatever becomes of the
+// transactions that they share; and they do share them.
+func TestJoint(t *testing.T) {
+	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
+		for name, spoil := range spoils() {
+			t.Run(mode+", spoilt: "+name, func(t *testing.T) {
+				t.Parallel()
+				a := newArena(t, cell{mode: mode, dialect: "postgres"})
+				count := new(atomic.Int64)
+				services := a.three(t, func(s *settings) { s.Store = &joined{s.Store, count, spoil} })
+				won := drawFromMany(t, a, services)
+				require.Greater(t, count.Load(), int64(manyPools), "small batches of several pools share transactions")
+				t.Logf("%d of %d draws in joint transactions", count.Load(), won)
+			})
+		}
+	}
+}
+
+// TestJointNeverElsewhere: where the store cannot, and in external mode,
+// every pool goes its own way.
+func TestJointNeverElsewhere(t *testing.T) {
+	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
+		a := newArena(t, c)
+		count := new(atomic.Int64)
+		drawFromMany(t, a, a.three(t, func(s *settings) { s.Store = &joined{Store: s.Store, applied: count} }))
+		require.Zero(t, count.Load(), c)
+	}
+}
+
+// drawFromMany asks for twice the stock of many pools, in no order, with keys
+// of which some are asked for twice, and returns how many draws won.
+func drawFromMany(t *testing.T, a *arena, services []*service) (won int) {
+	const each = 20
+	pools := make([]string, manyPools)
+	for i := range pools {
+		pools[i] = a.pool(t, each-3, 3)
+	}
+	type asked struct{ pool, key int }
+	var order []asked
+	for i := range pools {
+		for k := range 2 * each {
+			order = append(order, asked{i, k})
+			if k%8 == 0 {
+				order = append(order, asked{i, k})
+			}
+		}
+	}
+	rand.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	answers := make([]map[string]draw.Draw, len(pools))
+	for i := range answers {
+		answers[i] = map[string]draw.Draw{}
+	}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	var next atomic.Int64
+	for caller := range callers {
+		group.Go(func() {
+			for n := int(next.Add(1)) - 1; n < len(order); n = int(next.Add(1)) - 1 {
+				o := order[n]
+				r := draw.Request{PoolID: pools[o.pool], UserID: "u", DrawID: fmt.Sprint("k-", o.key), Named: o.key%8 == 0 || n%2 == 0, Count: 1}
+				d, err := insist(ctx, services[caller%len(services):], r, nil)
+				mu.Lock()
+				known, again := answers[o.pool][r.DrawID]
+				switch {
+				case draw.CodeOf(err) == draw.CodeSoldOut:
+				case err != nil:
+					t.Errorf("%s of %s: %v", r.DrawID, r.PoolID, err)
+				case again:
+					if err := sameAwards(known.Awards, d.Awards); err != nil {
+						t.Error(err)
+					}
+				default:
+					answers[o.pool][r.DrawID] = d
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	for i, pool := range pools {
+		audit := stocktest.NoViolations(t, a.store(0), pool)
+		require.Zero(t, remaining(audit), pool)
+		require.Len(t, answers[i], each, pool)
+		won += len(answers[i])
+	}
+	return won
+}

@@ -1,0 +1,227 @@
+package stock
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// The arrays are short and the tables long, which the planner, that knows
+	// neither, is told: every row is found through its key.
+	postgresByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true)`
+
+	postgresPools = `SELECT id, state, coalesce(mode, ''), version, fence, fenced_by FROM pools WHERE id = ANY ($1)`
+
+	postgresPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
+FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
+JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
+JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
+ORDER BY prizes.pool_id, prizes.added`
+
+	postgresKnown = `SELECT DISTINCT k.pool_id
+FROM unnest($1::text[], $2::text[]) AS k (pool_id, draw_id)
+CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS known`
+
+	// As postgresApply, for many pools: each is written only from the version
+	// that was planned from. A row that somebody else is writing will not be at
+	// that version, and is not waited for, so that two of these never wait for
+	// each other.
+	postgresApplyJoint = `WITH held AS (
+	SELECT pools.id, planned.version, planned.draws, planned.prizes
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS planned (id, version, draws, prizes)
+	JOIN pools ON pools.id = planned.id AND pools.version = planned.version
+	FOR NO KEY UPDATE OF pools SKIP LOCKED
+), pool AS (
+	UPDATE pools SET version = pools.version + held.draws
+	FROM held WHERE pools.id = held.id AND pools.version = held.version
+	RETURNING pools.id, pools.version, held.draws, held.prizes
+), changed AS (
+	UPDATE prizes SET issued = prizes.issued + change.issued, changed = pool.version
+	FROM unnest($5::text[], $6::text[], $7::bigint[]) AS change (pool_id, id, issued)
+	JOIN pool ON pool.id = change.pool_id
+	WHERE prizes.pool_id = change.pool_id AND prizes.id = change.id
+	RETURNING 1
+), awarded AS (
+	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+	SELECT pool.id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
+	FROM unnest($9::text[], $10::bigint[], $11::text[], $12::smallint[], $13::text[], $14::text[], $15::bigint[])
+		AS a (pool_id, version, draw_id, ordinal, user_id, prize_id, unit)
+	JOIN pool ON pool.id = a.pool_id
+	RETURNING 1
+)
+SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
+	1 / (CASE WHEN (SELECT count(*) FROM changed) = (SELECT coalesce(sum(prizes), 0) FROM pool)
+		AND (SELECT count(*) FROM awarded) = (SELECT coalesce(sum(draws), 0) FROM pool)
+		THEN 1 ELSE 0 END)`
+)
+
+// postgresJoint is a postgresTx over the rows of several pools.
+type postgresJoint struct{ tx *postgresTx }
+
+// beginJoint is the first round trip.
+func (t *postgresTries) beginJoint(ctx context.Context, all []Joining, o TxOptions) (Joint, []bool, error) {
+	conn, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &postgresJoint{&postgresTx{conn: conn, limits: t.limits, options: o}}
+	ready, err := j.read(ctx, all)
+	if err != nil {
+		j.Rollback()
+		return nil, nil, err
+	}
+	return j, ready, nil
+}
+
+func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, err error) {
+	place := make(map[string]int, len(all))
+	ids, versions := make([]string, len(all)), make([]int64, len(all))
+	var keyed, keys []string
+	for i, a := range all {
+		place[a.Urn.PoolID], ids[i], versions[i] = i, a.Urn.PoolID, a.Urn.Version
+		for _, key := range a.Keys {
+			keyed, keys = append(keyed, a.Urn.PoolID), append(keys, key)
+		}
+	}
+	batch := &pgx.Batch{}
+	j.begin(batch)
+	pools := postgresPools
+	if j.tx.options.Lock {
+		pools += " FOR NO KEY UPDATE SKIP LOCKED"
+	}
+	batch.Queue(pools, ids)
+	batch.Queue(postgresPoolsPrizes, ids, versions)
+	if len(keys) > 0 {
+		batch.Queue(postgresKnown, keyed, keys)
+	}
+	results := j.tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if err := j.begun(results); err != nil {
+		return nil, err
+	}
+	rows, prizes, err := scanJoint(results, place, len(all))
+	if err != nil {
+		return nil, err
+	}
+	ready = make([]bool, len(all))
+	for i, a := range all {
+		ready[i] = rows[i] != nil && fill(a.Urn, *rows[i], prizes[i], j.tx.options) == nil
+	}
+	if len(keys) == 0 {
+		return ready, nil
+	}
+	known, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	var poolID string
+	_, err = pgx.ForEachRow(known, []any{&poolID}, func() error {
+		ready[place[poolID]] = false
+		return nil
+	})
+	return ready, err
+}
+
+// scanJoint reads the rows of pools, nil for those that are missing, and their
+// changed prizes.
+func scanJoint(results pgx.BatchResults, place map[string]int, n int) (rows []*poolRow, prizes [][]draw.Prize, err error) {
+	rows, prizes = make([]*poolRow, n), make([][]draw.Prize, n)
+	var id string
+	var row poolRow
+	found, err := results.Query()
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = pgx.ForEachRow(found, []any{&id, &row.state, &row.mode, &row.version, &row.fence, &row.fencedBy}, func() error {
+		one := row
+		rows[place[id]] = &one
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	changed, err := results.Query()
+	if err != nil {
+		return nil, nil, err
+	}
+	var p draw.Prize
+	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued}, func() error {
+		prizes[place[id]] = append(prizes[place[id]], p)
+		return nil
+	})
+	return rows, prizes, err
+}
+
+func (j *postgresJoint) begin(batch *pgx.Batch) {
+	j.tx.begin(batch)
+	batch.Queue(postgresByKey)
+}
+
+func (j *postgresJoint) begun(results pgx.BatchResults) error {
+	if err := j.tx.begun(results); err != nil {
+		return err
+	}
+	_, err := results.Exec()
+	return err
+}
+
+// Apply implements Joint: the second round trip.
+func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+	batch := &pgx.Batch{}
+	batch.Queue(postgresApplyJoint, jointArguments(plans)...)
+	batch.Queue(`COMMIT`)
+	results := j.tx.conn.SendBatch(ctx, batch)
+	var pools []string
+	var one int64
+	err := results.QueryRow().Scan(&pools, &one)
+	if err == nil {
+		_, err = results.Exec()
+	}
+	if err = errors.Join(err, results.Close()); err != nil {
+		return nil, atCommit(err, classifyPostgres)
+	}
+	j.tx.open = false
+	written := make(map[string]bool, len(pools))
+	for _, id := range pools {
+		written[id] = true
+	}
+	applied := make([]bool, len(plans))
+	for i, p := range plans {
+		applied[i] = written[p.PoolID]
+	}
+	return applied, nil
+}
+
+func jointArguments(plans []*draw.Plan) []any {
+	n := len(plans)
+	ids := make([]string, 0, n)
+	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	var changePools, changePrizes, awardPools, draws, users, prizes []string
+	var issued, awardVersions, units []int64
+	var ordinals []int16
+	for _, p := range plans {
+		ids, versions = append(ids, p.PoolID), append(versions, p.From)
+		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Changes)))
+		for _, c := range p.Changes {
+			changePools, changePrizes, issued = append(changePools, p.PoolID), append(changePrizes, c.PrizeID), append(issued, c.Issued)
+		}
+		for i := range p.Awards {
+			a := &p.Awards[i]
+			awardPools, awardVersions = append(awardPools, p.PoolID), append(awardVersions, a.Version)
+			draws, ordinals = append(draws, a.DrawID), append(ordinals, int16(a.Ordinal))
+			users, prizes, units = append(users, a.UserID), append(prizes, a.PrizeID), append(units, a.Unit)
+		}
+	}
+	return []any{
+		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At,
+		awardPools, awardVersions, draws, ordinals, users, prizes, units,
+	}
+}
+
+// Rollback implements Joint.
+func (j *postgresJoint) Rollback() { j.tx.Rollback() }

@@ -1,0 +1,109 @@
+package stocktest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// jointPools are the pools of testJoint. Of each, the first award is in the
+// log, under the key "d1".
+func jointPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.Joining) {
+	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
+		id := name + "-" + what
+		Pool(t, s, id, 10, 10)
+		require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan(id, 2, "a", 0, "d1")))
+		urn := draw.NewUrn(id)
+		tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+		require.NoError(t, err)
+		tx.Rollback()
+		ids = append(ids, id)
+		all = append(all, stock.Joining{Urn: urn, Keys: []string{"k"}})
+	}
+	return ids, all
+}
+
+func beginJoint(t *testing.T, s *stock.Store, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool) {
+	t.Helper()
+	joint, ready, err := s.BeginJoint(t.Context(), all, o)
+	require.NoError(t, err)
+	t.Cleanup(joint.Rollback) // before the store closes, which waits for it
+	return joint, ready
+}
+
+// testJoint: batches of several pools in one transaction are each written from
+// the version that they were planned from, or not at all.
+func testJoint(t *testing.T, s *stock.Store) {
+	if !s.Joins() {
+		require.Contains(t, []string{"sqlite", "mysql"}, s.Dialect(), "these have nothing to gain by it as they are")
+		return
+	}
+	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
+		ids, all := jointPools(t, s, name)
+		all[1].Keys = []string{"k", "d1"}
+		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"})
+		require.NoError(t, err)
+		all = append(all, stock.Joining{Urn: draw.NewUrn(name + "-absent")})
+		joint, ready := beginJoint(t, s, all, o)
+		require.Equal(t, []bool{true, false, true, true, true, true, false}, ready)
+		require.Equal(t, []int64{3, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
+		require.Equal(t, []int64{4, 24}, []int64{all[4].Urn.Version, all[4].Urn.Remaining()}, "what was changed is read again")
+
+		tens := Plan(ids[5], 3, "a", 1, "d2", "d3", "d4")
+		applied, err := joint.Apply(t.Context(), []*draw.Plan{
+			Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[2], 2, "a", 1, "d2"), Plan(ids[4], 4, "b", 0, "d2"), tens,
+		})
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, false, true, true}, applied)
+		for i, want := range []int64{4, 3, 3, 3, 5, 6} {
+			require.Equal(t, want, NoViolations(t, s, ids[i]).Version, ids[i])
+		}
+	}
+}
+
+// testJointWaits: a joint transaction waits for no row, and what breaks a rule
+// of the schema undoes all of it.
+func testJointWaits(t *testing.T, s *stock.Store) {
+	if !s.Joins() {
+		return
+	}
+	ids, all := jointPools(t, s, "waits")
+	stranger, err := s.Begin(t.Context(), draw.NewUrn(ids[0]), stock.TxOptions{Lock: true})
+	require.NoError(t, err)
+	defer stranger.Rollback()
+	joint, ready := beginJoint(t, s, all, stock.TxOptions{Lock: true})
+	require.Equal(t, []bool{false, true, true, true, true, true}, ready)
+	joint.Rollback()
+
+	joint, ready = beginJoint(t, s, all, stock.TxOptions{})
+	require.NotContains(t, ready, false, "reading alone needs no lock")
+	applied, err := joint.Apply(t.Context(), []*draw.Plan{Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2")})
+	require.NoError(t, err)
+	require.Equal(t, []bool{false, true}, applied, "the row that is held was left out")
+
+	for name, bad := range map[string]*draw.Plan{
+		"no such prize": Plan(ids[2], 3, "nothing", 0, "d2"), "more than stocked": Plan(ids[2], 3, "b", 0, many(11)...),
+	} {
+		joint, _ = beginJoint(t, s, all, stock.TxOptions{Lock: true})
+		_, err = joint.Apply(t.Context(), []*draw.Plan{Plan(ids[3], 3, "a", 1, "d2"), bad})
+		class(t, stock.ClassOther, err)
+		joint.Rollback()
+		require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version, name)
+	}
+	joint, _ = beginJoint(t, s, all, stock.TxOptions{Lock: true})
+	_, err = joint.Apply(t.Context(), []*draw.Plan{Plan(ids[3], 3, "a", 1, "d2"), Plan(ids[2], 3, "a", 1, "d1")})
+	class(t, stock.ClassKnownKey, err)
+	joint.Rollback()
+	require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version)
+}
+
+// many are n names of draws.
+func many(n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, string(rune('A'+i)))
+	}
+	return ids
+}
