@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -50,10 +51,14 @@ func TestSeveralHosts(t *testing.T) {
 			require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d1")))
 			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
 			execAll(t, stores[first], c.readOnly)
+			require.Eventually(t, func() bool { // without any draw
+				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
+				return err == nil && move.Stocked == 21
+			}, waitMax, tick, "operators go to the other as well")
 			require.Eventually(t, func() bool {
-				return stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d2")) == nil
+				return stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "d2")) == nil
 			}, waitMax, tick)
-			require.Equal(t, int64(20), stocktest.NoViolations(t, s, "p").Prizes[0].Stocked, "now the other")
+			require.Equal(t, int64(21), stocktest.NoViolations(t, s, "p").Prizes[0].Stocked, "now the other")
 		})
 	}
 }

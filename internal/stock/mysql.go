@@ -53,8 +53,8 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
 	open := func(connections int, silence time.Duration) *sql.DB {
-		// COMMIT and ROLLBACK have no context: the longest silence bounds them.
-		db := sql.OpenDB(newMySQLSessions(config, hosts, silence, s.options.LockWait))
+		// The longest silence bounds what is asked without a context.
+		db := sql.OpenDB(newMySQLSessions(config, hosts, silence, s.options.LockWait, func() { s.leave() }))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(5 * time.Minute)

@@ -16,11 +16,13 @@ import (
 type mysqlSessions struct {
 	hosts    []driver.Connector
 	lockWait time.Duration
+	// leave closes the connections that are idle.
+	leave func()
 }
 
 // newMySQLSessions needs a config that a connector was made of before.
-func newMySQLSessions(config *mysql.Config, hosts []string, silence, lockWait time.Duration) *mysqlSessions {
-	s := &mysqlSessions{lockWait: lockWait}
+func newMySQLSessions(config *mysql.Config, hosts []string, silence, lockWait time.Duration, leave func()) *mysqlSessions {
+	s := &mysqlSessions{lockWait: lockWait, leave: leave}
 	for _, host := range hosts {
 		c := config.Clone()
 		c.Addr, c.ReadTimeout = host, silence
@@ -43,7 +45,7 @@ func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 	for _, host := range s.hosts {
 		conn, err := s.connect(ctx, host)
 		if err == nil {
-			return conn, nil
+			return &mysqlSession{mysqlConn: conn, leave: s.leave}, nil
 		}
 		failed = errors.Join(failed, err)
 	}
@@ -52,45 +54,59 @@ func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 
 // connect makes a connection and its settings. These are statements, because
 // the names of the variables differ between MySQL and MariaDB.
-func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector) (driver.Conn, error) {
+func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector) (mysqlConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout) // a silent host must not keep from the next
 	defer cancel()
-	conn, err := host.Connect(ctx)
+	made, err := host.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
+	conn := made.(mysqlConn)
 	wait := max(1, int(s.lockWait.Round(time.Second).Seconds()))
 	settings := []string{
 		// The default, REPEATABLE READ, shows an old snapshot to SELECT and
 		// the latest rows to UPDATE.
 		`SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`,
 		fmt.Sprintf(`SET SESSION innodb_lock_wait_timeout = %d, lock_wait_timeout = %d`, wait, statementSeconds),
-		`SET SESSION time_zone = '+00:00', sql_mode = CONCAT(@@SESSION.sql_mode, ',STRICT_ALL_TABLES')`,
+		`SET SESSION autocommit = 1, time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'`,
 	}
 	for _, setting := range settings {
-		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, setting, nil); err != nil {
+		if _, err := conn.ExecContext(ctx, setting, nil); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	if len(s.hosts) > 1 {
-		if err := isWritable(ctx, conn); err != nil {
-			return nil, errors.Join(err, conn.Close())
-		}
+	if err := s.look(ctx, conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
-// isWritable refuses a server that is read-only, and a node of a Galera
-// cluster that is not part of it just now.
-func isWritable(ctx context.Context, conn driver.Conn) error {
+// look sees what the server is in its cluster. A node of Galera may be behind
+// others that have acknowledged more: with wsrep_sync_wait a statement that
+// begins to read waits until its node has all that, so that no answer rests on
+// a state that is over.
+func (s *mysqlSessions) look(ctx context.Context, conn mysqlConn) error {
 	said := map[string]string{}
-	for _, question := range []string{
-		`SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')`,
-		`SHOW GLOBAL STATUS LIKE 'wsrep_ready'`,
-	} {
-		if err := ask(ctx, conn, question, said); err != nil {
+	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')`, said); err != nil {
+		return err
+	}
+	if len(s.hosts) > 1 {
+		if err := isWritable(ctx, conn, said); err != nil {
 			return err
 		}
+	}
+	if said["wsrep_on"] != "ON" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, `SET SESSION wsrep_sync_wait = 1`, nil)
+	return err
+}
+
+// isWritable refuses a server that is read-only, and a node of a Galera
+// cluster that is not part of it just now.
+func isWritable(ctx context.Context, conn mysqlConn, said map[string]string) error {
+	if err := ask(ctx, conn, `SHOW GLOBAL STATUS LIKE 'wsrep_ready'`, said); err != nil {
+		return err
 	}
 	if said["read_only"] == "ON" || said["wsrep_on"] == "ON" && said["wsrep_ready"] != "ON" {
 		return unavailable(reasonNotReady, fmt.Errorf("the server says %v", said), true)
@@ -99,8 +115,8 @@ func isWritable(ctx context.Context, conn driver.Conn) error {
 }
 
 // ask adds the names and values of a SHOW to said.
-func ask(ctx context.Context, conn driver.Conn, question string, said map[string]string) (err error) {
-	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, question, nil)
+func ask(ctx context.Context, conn mysqlConn, question string, said map[string]string) (err error) {
+	rows, err := conn.QueryContext(ctx, question, nil)
 	if err != nil {
 		return err
 	}

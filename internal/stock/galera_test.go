@@ -1,0 +1,60 @@
+package stock_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestGalera: what one node has acknowledged, every other knows at the next
+// question; and of two that decide from one state of a pool, one is refused.
+func TestGalera(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartGalera(t, 2)
+	stores := []*stock.Store{
+		stocktest.Open(t, nodes[0].URL(), stock.Options{}),
+		stocktest.Open(t, nodes[1].URL(), stock.Options{}),
+	}
+	stocktest.Pool(t, stores[0], "p", 1000)
+	urns := []*draw.Urn{draw.NewUrn("p"), draw.NewUrn("p")}
+	for n := range 300 {
+		one, other := n%2, (n+1)%2
+		at, err := stores[one].Pool(t.Context(), "p")
+		require.NoError(t, err)
+		move, err := stores[one].Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
+		require.NoError(t, err)
+		require.Equal(t, at.Version+1, move.Version, "the move before was made on the other node")
+		tx, err := stores[other].Begin(t.Context(), urns[other], stock.TxOptions{Lock: n%4 < 2})
+		require.NoError(t, err)
+		tx.Rollback()
+		require.Equal(t, move.Version, urns[other].Version, "after %d moves", n)
+	}
+
+	from, won := urns[1].Version, 0
+	answers := make(chan error, 2)
+	for n, s := range stores {
+		urn := draw.NewUrn("p")
+		tx, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+		require.NoError(t, err, "a row is locked on one node only")
+		plan := stocktest.Plan("p", max(from, urn.Version), "a", 0, fmt.Sprint("d", n))
+		go func() {
+			defer tx.Rollback()
+			answers <- tx.Apply(t.Context(), plan)
+		}()
+	}
+	for range stores {
+		if err := <-answers; err == nil {
+			won++
+		} else {
+			require.Equal(t, stock.ClassConflict, stock.ClassOf(err), err)
+		}
+	}
+	require.Equal(t, 1, won)
+	require.Equal(t, int64(1), stocktest.NoViolations(t, stores[1], "p").Prizes[0].Awards)
+}

@@ -1,0 +1,45 @@
+package stock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestCommitKeepsToItsTime: a COMMIT that the server does not end is left at
+// the caller's deadline, in doubt, on connections too that may be silent for
+// long.
+func TestCommitKeepsToItsTime(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql") // what follows stops every commit on it
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+	stranger, err := s.LockDB().Conn(t.Context())
+	require.NoError(t, err)
+	defer stranger.Close()
+	for _, stage := range []string{"START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"} {
+		_, err := stranger.ExecContext(t.Context(), "BACKUP STAGE "+stage)
+		require.NoError(t, err)
+	}
+	const limit = 500 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	began := time.Now()
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"})
+	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), err)
+	require.Less(t, time.Since(began), limit+2*time.Second)
+
+	_, err = stranger.ExecContext(t.Context(), "BACKUP STAGE END")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { // a COMMIT that nobody waits for may still be under way
+		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"})
+		return err == nil && move.Stocked == 15
+	}, waitMax, tick)
+}
