@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -84,7 +85,9 @@ func (g *ground) soakAt(ctx context.Context, own *site, c cell, seed uint64, lef
 			t.keep(&r)
 		}
 		total.add(&r, t)
-		say(out, "%-48s round %d: %s, faults %v (%.0f s)\n", c.name(), n+1, r.line(total.Seed), t.notes, time.Since(began).Seconds())
+		notes := r.Notes
+		r.Took, r.Notes = time.Since(began).Seconds(), nil
+		say(out, "%-48s round %d: %s; %s\n", c.name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
 		if !r.Passed {
 			return nil // it is counted; what follows on this world could be its consequence
 		}

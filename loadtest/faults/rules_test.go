@@ -1,0 +1,140 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/stretchr/testify/require"
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+)
+
+// trialOn is a trial whose one instance is a handler.
+func trialOn(t *testing.T, handler http.HandlerFunc) *trial {
+	t.Helper()
+	service := httptest.NewServer(handler)
+	t.Cleanup(service.Close)
+	client := newClient()
+	t.Cleanup(client.CloseIdleConnections)
+	return &trial{
+		world: &world{
+			ctx: t.Context(), client: client, calm: []float64{20},
+			instances: []*instance{{address: strings.TrimPrefix(service.URL, "http://")}},
+		},
+		history: history.New(),
+	}
+}
+
+// TestAnInstanceThatDoesNotComeBackIsTold: it refuses for ever.
+func TestAnInstanceThatDoesNotComeBackIsTold(t *testing.T) {
+	t.Parallel()
+	tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"code":"store-unavailable"}`))
+	})
+	tr.recover(time.Now())
+	require.Equal(t, 1, tr.verdict.Count(ruleRecovery))
+	require.Equal(t, recoverMax, tr.recoveries[0])
+}
+
+func TestWhatAnInstanceKeepsIsTold(t *testing.T) {
+	t.Parallel()
+	for metrics, kept := range map[string]string{
+		"go_goroutines 25\ndrawsvc_database_connections_in_use 0\n":   "",
+		"go_goroutines 2000\ndrawsvc_database_connections_in_use 0\n": "goroutines",
+		"go_goroutines 25\ndrawsvc_database_connections_in_use 1\n":   "connections in use",
+		"": "no metrics",
+	} {
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(metrics)) })
+		said := tr.leftInInstances()
+		require.Contains(t, said, kept)
+		require.Equal(t, kept == "", said == "", said)
+	}
+}
+
+// TestATransactionThatIsLeftIsTold: one that somebody began and forgot.
+func TestATransactionThatIsLeftIsTold(t *testing.T) {
+	t.Parallel()
+	for kind, open := range map[string]func(url string) (*sql.DB, error){
+		"postgres": func(url string) (*sql.DB, error) { return sql.Open("pgx", url) },
+		"mysql": func(url string) (*sql.DB, error) {
+			return openMySQL(url, "information_schema")
+		},
+	} {
+		db, err := open(servertest.Start(t, kind).URL())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = db.Close() })
+		tr := &trial{world: &world{ctx: t.Context(), base: &base{kind: kind, admin: db}}}
+		require.Empty(t, within(t.Context(), 5*time.Second, tr.leftInDatabase), kind)
+		if kind == "mysql" {
+			require.NoError(t, execAll(db, `CREATE DATABASE left_over`, `CREATE TABLE left_over.units (id int)`))
+		}
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		if kind == "mysql" {
+			_, err = tx.Exec(`INSERT INTO left_over.units VALUES (1)`)
+		} else {
+			_, err = tx.Exec(`SELECT 1`)
+		}
+		require.NoError(t, err)
+		// MariaDB shows transactions as they were when it was last asked, where that is less than 100 ms ago.
+		require.Eventually(t, func() bool { return strings.Contains(tr.leftInDatabase(), "left in the database") }, 5*time.Second, 200*time.Millisecond, kind)
+		require.NoError(t, tx.Rollback())
+	}
+}
+
+// TestALockThatIsLeftIsTold: a key, a place in a queue, a node.
+func TestALockThatIsLeftIsTold(t *testing.T) {
+	t.Parallel()
+	for lock, leave := range map[string]func(tr *trial, addr string) error{
+		"redis": func(tr *trial, addr string) error {
+			_, err := redisDo(tr.ctx, addr, "SET", "drawsvc:lock:{main}", "nobody")
+			return err
+		},
+		"etcd": func(tr *trial, addr string) error {
+			client, err := etcd.New(etcd.Config{Endpoints: []string{addr}, DialTimeout: 5 * time.Second})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = client.Close() }()
+			_, err = client.Put(tr.ctx, "drawsvc/lock/main/1", "")
+			return err
+		},
+		"zookeeper": func(_ *trial, addr string) error {
+			conn, _, err := zk.Connect([]string{addr}, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+			if err != nil {
+				return err
+			}
+			t.Cleanup(conn.Close)
+			if _, err := conn.Create("/faults/main", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+				return err
+			}
+			_, err = conn.Create("/faults/main/place", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			return err
+		},
+	} {
+		server := servertest.Start(t, lock)
+		tr := &trial{world: &world{
+			ctx: t.Context(), cell: cell{place: place{lock: lock}}, lockServers: []*servertest.Server{server},
+			lockURL: fmt.Sprintf("%s://%s/faults", lock, server.Addr()),
+		}}
+		if lock == "zookeeper" {
+			conn, _, err := zk.Connect([]string{server.Addr()}, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+			require.NoError(t, err)
+			t.Cleanup(conn.Close)
+			_, err = conn.Create("/faults", nil, 0, zk.WorldACL(zk.PermAll))
+			require.NoError(t, err)
+		}
+		require.Empty(t, tr.leftInLockService(), lock)
+		require.NoError(t, leave(tr, server.Addr()), lock)
+		require.Contains(t, tr.leftInLockService(), "are left in", lock)
+	}
+}
