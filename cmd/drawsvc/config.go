@@ -21,9 +21,7 @@ type config struct {
 	mode        string
 	tries       int
 	budget      time.Duration
-	lock        string
-	lockTTL     time.Duration
-	lockWait    time.Duration
+	lock        lockFlags
 	batchMax    int
 	queueMax    int
 	timeout     time.Duration
@@ -48,9 +46,7 @@ func (c *config) flags(cmd *cobra.Command) {
 	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "how draws are kept apart: "+strings.Join(lockmode.Names(), ", "))
 	f.IntVar(&c.tries, "optimistic-tries", 10, "most tries of a batch in optimistic mode")
 	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the tries in optimistic mode")
-	f.StringVar(&c.lock, "lock", "table:", "`URL` of external mode's lock")
-	f.DurationVar(&c.lockTTL, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&c.lockWait, "lock-wait", 2*time.Second, "longest wait for the lock")
+	c.lock.flags(f)
 	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group draws off")
 	f.IntVar(&c.queueMax, "queue-max", 4096, "most draws waiting per pool")
 	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for an answer")
@@ -102,20 +98,12 @@ func (c *config) Validate() error {
 			return fmt.Errorf("--%s must be %d to %d", b.flag, b.low, b.up)
 		}
 	}
-	for _, b := range []struct {
-		flag           string
-		value, low, up time.Duration
-	}{
-		{"optimistic-budget", c.budget, time.Millisecond, time.Minute},
-		{"lock-ttl", c.lockTTL, 100 * time.Millisecond, time.Hour},
-		{"lock-wait", c.lockWait, 0, time.Minute},
-		{"request-timeout", c.timeout, 100 * time.Millisecond, 10 * time.Minute},
-	} {
-		if b.value < b.low || b.value > b.up {
-			return fmt.Errorf("--%s must be %s to %s", b.flag, b.low, b.up)
-		}
-	}
-	return c.validateTokens()
+	return firstOf(
+		within("optimistic-budget", c.budget, time.Millisecond, time.Minute),
+		c.lock.Validate(),
+		within("request-timeout", c.timeout, 100*time.Millisecond, 10*time.Minute),
+		c.validateTokens(),
+	)
 }
 
 // tokenMin keeps out tokens that can be guessed by trying.

@@ -48,7 +48,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errViolation):
+	case errors.Is(err, errViolation), errors.Is(err, errDanger):
 		return exitViolation
 	case isUsage(err):
 		return exitUsage
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), poolCommand(env), stockCommand(env), versionCommand(env))
+	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), stockCommand(env), versionCommand(env))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return usageError{err}

@@ -69,7 +69,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(store.Close)
-	lock, err := locker.Open(ctx, c.lock, locker.Options{TTL: c.lockTTL, Wait: c.lockWait, Log: log, Database: store})
+	lock, err := locker.Open(ctx, c.lock.url, locker.Options{TTL: c.lock.ttl, Wait: c.lock.wait, Log: log, Database: store})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		Store: store, Observer: metrics, Log: log, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticTries: c.tries, OptimisticBudget: c.budget,
-		Locker: lock, LockName: lockName(c.lock),
+		Locker: lock, LockName: lockName(c.lock.url),
 	})
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func lockName(url string) string {
 
 // announce says where the service is and, for the demo, how to draw.
 func announce(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr net.Addr, log *slog.Logger) error {
-	log.Info("listening", "address", addr.String(), "database", store.Dialect(), "mode", c.mode, "lock", lockScheme(c.lock))
+	log.Info("listening", "address", addr.String(), "database", store.Dialect(), "mode", c.mode, "lock", lockScheme(c.lock.url))
 	if !c.demo {
 		return nil
 	}

@@ -31,6 +31,8 @@ type dialect struct {
 	// migrating keeps migrations by several processes apart; nil where one
 	// process has the database for itself.
 	migrating func() (lock.Locker, error)
+	// doctor knows what the database can have wrong.
+	doctor doctor
 }
 
 // dialects is the registry: a further database is one file and one line.

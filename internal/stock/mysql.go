@@ -27,6 +27,7 @@ func mysqlDialect() *dialect {
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		migrations:  goose.DialectMySQL,
 		folder:      "mysql",
+		doctor:      mysqlDoctor(),
 		migrating: func() (lock.Locker, error) {
 			return lock.NewMySQLTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
 		},

@@ -29,6 +29,7 @@ func postgresDialect() *dialect {
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		migrations:  goose.DialectPostgres,
 		folder:      "postgres",
+		doctor:      postgresDoctor(),
 		migrating: func() (lock.Locker, error) {
 			return lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
 		},

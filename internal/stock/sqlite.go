@@ -30,6 +30,7 @@ func sqliteDialect() *dialect {
 		snapshot:    sql.TxOptions{ReadOnly: true},
 		migrations:  goose.DialectSQLite3,
 		folder:      "sqlite",
+		doctor:      sqliteDoctor(),
 	}
 }
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock/stocktest"
+)
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "postgres", servertest.Durable())
+	p := on(t, server.URL())
+	require.Equal(t, `warning: schema: the schema has version 0, this drawsvc needs 1
+  why: drawsvc refuses to serve; an embedded database is migrated by itself
+  remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
+no danger found, warnings: 1
+`, p.ok("doctor"), "a warning is no failure")
+	p.ok("migrate", "up")
+	require.Equal(t, "no danger found\n", p.ok("doctor"))
+	require.Equal(t, "no danger found\n", p.ok("doctor", "--lock", "row:", "--lock-ttl", "1m", "--lock-wait", "0"))
+	require.Equal(t, `{"findings":[],"ok":true}`+"\n", p.ok("doctor", "--output", "json"))
+
+	_, err := rows(t, server.URL()).ExecContext(t.Context(), `ALTER ROLE drawsvc SET synchronous_commit = off`)
+	require.NoError(t, err)
+	_, err = rows(t, server.URL()).ExecContext(t.Context(), `ALTER ROLE drawsvc SET default_transaction_isolation = 'serializable'`)
+	require.NoError(t, err)
+	o := p.run("doctor", "--output", "json")
+	require.Equal(t, exitViolation, o.code)
+	require.Equal(t, "the doctor found danger", o.message)
+	require.Equal(t, `{"findings":[`+
+		`{"level":"danger","rule":"synchronous-commit","detail":"synchronous_commit = off",`+
+		`"why":"a draw is acknowledged before its commit is where it must be: a crash, or a failover, takes the latest ones with it",`+
+		`"remedy":"set synchronous_commit = on, also for the role and the database that drawsvc uses `+
+		`(ALTER ROLE or ALTER DATABASE … RESET synchronous_commit)"},`+
+		`{"level":"warning","rule":"isolation","detail":"default_transaction_isolation = serializable",`+
+		`"why":"draws say READ COMMITTED themselves and are not touched, but admin calls at the same time as draws are answered 503 contended more often",`+
+		`"remedy":"set default_transaction_isolation = 'read committed' for the role that drawsvc uses"}],"ok":false}`+"\n", o.stdout)
+	o = p.run("doctor")
+	require.Equal(t, exitViolation, o.code)
+	require.Contains(t, o.stdout, "danger: synchronous-commit: synchronous_commit = off\n  why: ")
+	require.Contains(t, o.stdout, "\ndangers: 1, warnings: 1\n")
+	server.Kill()
+	p.refused(exitFailure, "the database cannot be opened", "doctor")
+}
+
+func TestDoctorRefuses(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	p.refused(exitFailure, "there is no database file", "doctor")
+	p.ok("migrate", "up")
+	p.refused(exitUsage, `lock "row:" is not possible on sqlite`, "doctor", "--lock", "row:")
+	p.refused(exitUsage, "lock must be one of", "doctor", "--lock", "x")
+	p.refused(exitUsage, "--lock-ttl must be 100ms to 1h0m0s", "doctor", "--lock-ttl", "1ms")
+	p.refused(exitUsage, "--lock-wait must be 0s to 1m0s", "doctor", "--lock-wait", "2m")
+	p.refused(exitUsage, "must be table or json", "doctor", "--output", "xml")
+	p.refused(exitUsage, "database must be sqlite:PATH", "doctor", "--database", "oracle:x")
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// lockFlags are the flags of external mode's lock.
+type lockFlags struct {
+	url       string
+	ttl, wait time.Duration
+}
+
+func (l *lockFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&l.url, "lock", "table:", "`URL` of external mode's lock")
+	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
+	f.DurationVar(&l.wait, "lock-wait", 2*time.Second, "longest wait for the lock")
+}
+
+// Validate refuses values out of bounds.
+func (l *lockFlags) Validate() error {
+	return firstOf(
+		within("lock-ttl", l.ttl, 100*time.Millisecond, time.Hour),
+		within("lock-wait", l.wait, 0, time.Minute),
+	)
+}
+
+func within(flag string, value, low, up time.Duration) error {
+	if value < low || value > up {
+		return fmt.Errorf("--%s must be %s to %s", flag, low, up)
+	}
+	return nil
+}

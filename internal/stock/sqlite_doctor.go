@@ -1,0 +1,115 @@
+package stock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteDoctor has no clock of its own to ask. synchronous is not asked for: the
+// service sets it for its own connection.
+func sqliteDoctor() doctor {
+	return doctor{vitals: sqliteVitals, rules: sqliteRules}
+}
+
+func sqliteVitals(ctx context.Context, s *Store) (vitals, error) {
+	v := vitals{}
+	var number int
+	var name, path string
+	if err := s.read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+		return v, err
+	}
+	v["folder"] = unwritable(filepath.Dir(path))
+	v["file system"] = fileSystem(path)
+	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
+		var answer string
+		err := s.read.QueryRowContext(ctx, question).Scan(&answer)
+		if isCorrupt(err) {
+			answer, err = err.Error(), nil
+		}
+		if err != nil {
+			return v, err
+		}
+		v[name] = answer
+	}
+	return v, nil
+}
+
+func isCorrupt(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
+// unwritable says why no file can be made in a folder, "" when one can.
+func unwritable(folder string) string {
+	file, err := os.CreateTemp(folder, ".drawsvc-doctor-*")
+	if err != nil {
+		return err.Error()
+	}
+	if err := errors.Join(file.Close(), os.Remove(file.Name())); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func sqliteRules() []rule {
+	said := func(name string) func(vitals, CheckUpOptions) string {
+		return func(v vitals, _ CheckUpOptions) string { return v[name] }
+	}
+	onOne := func(detail string, names ...string) func(vitals, CheckUpOptions) string {
+		return func(v vitals, _ CheckUpOptions) string {
+			if v.has("file system", names...) {
+				return detail + ": " + v["file system"]
+			}
+			return ""
+		}
+	}
+	return []rule{
+		{
+			"integrity", LevelDanger,
+			func(v vitals, _ CheckUpOptions) string {
+				if v.has("integrity", "ok") {
+					return ""
+				}
+				return "quick_check: " + v["integrity"]
+			},
+			"the file is damaged: awards and counts may be lost or wrong",
+			"stop the service, keep a copy of the file, restore it from a backup, then run `drawsvc audit`",
+		},
+		{
+			"network-file-system", LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),
+			"its locks and its memory maps do not reach from one machine to another, and its flushes may not reach a disk: the file can be damaged",
+			"put the file on a local disk, or use a server database",
+		},
+		{
+			"fuse", LevelWarning, onOne("the file is on a file system of a program's own", fileSystemFUSE),
+			"whether a commit reaches a disk, and whether locks hold, is that program's matter",
+			"put the file on a local disk, unless you know that program",
+		},
+		{
+			"memory-file-system", LevelDanger, onOne("the file is in memory", fileSystemMemory),
+			"everything is lost when the machine stops",
+			"put the file on a disk",
+		},
+		{
+			"folder", LevelDanger, said("folder"),
+			"the service keeps a journal and a lock beside the file and cannot start without them",
+			"make the folder writable for the account that runs the service",
+		},
+		{
+			"journal-mode", LevelWarning,
+			func(v vitals, _ CheckUpOptions) string {
+				if v.has("journal_mode", "wal") {
+					return ""
+				}
+				return "journal_mode = " + v["journal_mode"]
+			},
+			"readers and the writer block each other; the service asks for WAL when it starts, so it has not run since, or the file system refuses it",
+			"start the service and ask again; if it stays, move the file to a local disk",
+		},
+	}
+}
