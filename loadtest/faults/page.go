@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"drawsvc/internal/lockmode"
 )
 
 // page is where the results are shown, between marks such as
@@ -110,6 +114,7 @@ func (p *published) table() string {
 		}
 		all[key].add(r)
 	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(all[a].rank(), all[b].rank()) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.summary())
 	b.WriteString(tableHead("no.", "fault", "database", "modes", "runs", "draws", "unknown, settled", "slowest recovery", "held"))
@@ -117,6 +122,14 @@ func (p *published) table() string {
 		b.WriteString(tableRow(all[key].columns()...))
 	}
 	return b.String()
+}
+
+// rank puts faults that have no number behind those that have one.
+func (s *summed) rank() int {
+	if s.number == 0 {
+		return math.MaxInt
+	}
+	return s.number
 }
 
 func (s *summed) add(r *result) {
@@ -154,7 +167,11 @@ func (s *summed) columns() []string {
 	case s.held < s.runs:
 		held += ", **FAILED**"
 	}
-	return []string{number, s.fault, s.database, strings.Join(s.modes, ", "), fmt.Sprint(s.runs), fmt.Sprint(s.draws),
+	modes := strings.Join(s.modes, ", ")
+	if len(s.modes) == len(lockmode.Names()) && !strings.Contains(strings.ReplaceAll(modes, "`table:`", ""), "`") {
+		modes = "all"
+	}
+	return []string{number, s.fault, s.database, modes, fmt.Sprint(s.runs), fmt.Sprint(s.draws),
 		fmt.Sprintf("%d, %d", s.unknown, s.settled), recovery, held}
 }
 
