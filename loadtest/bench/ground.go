@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // server is a running database or Redis server.
@@ -35,7 +36,7 @@ func serverKinds() map[string]serverKind {
 }
 
 // launch starts a durable server and finds its process.
-func launch(s *site, name string) (*server, error) {
+func launch(s *site.Site, name string) (*server, error) {
 	k := serverKinds()[name]
 	before, err := processes()
 	if err != nil {
@@ -81,7 +82,7 @@ type place struct {
 
 // place returns an empty database, or the filled one that all candidates of
 // this filling share.
-func (b *benchmark) place(s *site, c candidate) (*place, error) {
+func (b *benchmark) place(s *site.Site, c candidate) (*place, error) {
 	if !c.filled() {
 		return b.newPlace(s, c.database)
 	}
@@ -96,7 +97,7 @@ func (b *benchmark) place(s *site, c candidate) (*place, error) {
 	return p, nil
 }
 
-func (b *benchmark) newPlace(s *site, database string) (*place, error) {
+func (b *benchmark) newPlace(s *site.Site, database string) (*place, error) {
 	switch database {
 	case "":
 		return &place{stocked: true}, nil
@@ -125,7 +126,7 @@ func (b *benchmark) newPlace(s *site, database string) (*place, error) {
 }
 
 // start starts the candidate's program, as often as it asks for.
-func (b *benchmark) start(ctx context.Context, s *site, c candidate, database string) ([]*instance, error) {
+func (b *benchmark) start(ctx context.Context, s *site.Site, c candidate, database string) ([]*instance, error) {
 	args := []string{"--listen", "127.0.0.1:0"}
 	switch {
 	case c.program == service:

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 const (
@@ -69,7 +71,7 @@ func (t *tail) String() string {
 
 // start runs a program and returns when it answers. It is killed when the site
 // or the context ends, unless it was stopped before.
-func start(ctx context.Context, s *site, program string, args ...string) (*instance, error) {
+func start(ctx context.Context, s *site.Site, program string, args ...string) (*instance, error) {
 	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan struct{})}
 	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output

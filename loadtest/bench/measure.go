@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // refusedMax is the share of requests that may go unanswered, or be answered
@@ -17,7 +18,7 @@ const refusedMax = 0.01
 // measure measures a candidate once.
 func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
 	f := make(figures)
-	err := onSite(c.name(), func(s *site) error {
+	err := site.On(c.name(), func(s *site.Site) error {
 		if c.engine {
 			return b.measureEngine(ctx, c, f)
 		}
@@ -170,7 +171,7 @@ const tripSeconds = 1
 // countTrips runs the candidate once more, through a link that counts, which
 // makes it slower. For the service it counts the trips of a batch; how many
 // draws share a batch is known from the measurement itself.
-func (b *benchmark) countTrips(ctx context.Context, s *site, c candidate, p *place, f figures) error {
+func (b *benchmark) countTrips(ctx context.Context, s *site.Site, c candidate, p *place, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
 	if err != nil {

@@ -7,13 +7,15 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // benchmark is a run under way.
 type benchmark struct {
 	settings
 	out     io.Writer
-	whole   *site
+	whole   *site.Site
 	servers map[string]*server
 	filled  map[string]*place
 	seed    int64
@@ -45,7 +47,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 		candidates: candidates, figures: make(map[candidate][]figures), faults: make(map[candidate]error),
 	}
 	var d document
-	err = onSite("bench", func(whole *site) error {
+	err = site.On("bench", func(whole *site.Site) error {
 		b.whole = whole
 		if err := b.inTurn(ctx, candidates); err != nil {
 			return err

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/site"
 )
 
 // quickSettings are those of a quick run.
@@ -200,7 +202,7 @@ func TestTake(t *testing.T) {
 
 func TestOnSite(t *testing.T) {
 	var ended []string
-	err := onSite("x", func(s *site) error {
+	err := site.On("x", func(s *site.Site) error {
 		s.Cleanup(func() { ended = append(ended, "first") })
 		s.Cleanup(func() { ended = append(ended, "second") })
 		s.Fatalf("no %s", "server")
@@ -209,6 +211,6 @@ func TestOnSite(t *testing.T) {
 	require.EqualError(t, err, "no server")
 	assert.Equal(t, []string{"second", "first"}, ended)
 	broken := errors.New("broken")
-	require.ErrorIs(t, onSite("x", func(*site) error { return broken }), broken)
+	require.ErrorIs(t, site.On("x", func(*site.Site) error { return broken }), broken)
 	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/site"
 )
 
 func TestBothMatricesBeginWithTheControlAndCoverEverything(t *testing.T) {
@@ -54,14 +56,14 @@ func TestTailFindsTheAddressOnceTheLineIsWhole(t *testing.T) {
 
 func TestASiteCleansUpAndTellsSkippedFromFailed(t *testing.T) {
 	var order []int
-	err := onSite("s", func(s *site) error {
+	err := site.On("s", func(s *site.Site) error {
 		s.Cleanup(func() { order = append(order, 1) })
 		s.Cleanup(func() { order = append(order, 2) })
 		s.Skip("not installed")
 		return nil
 	})
-	assert.Equal(t, skipped{"not installed"}, err)
+	assert.Equal(t, site.Skipped{Reason: "not installed"}, err)
 	assert.Equal(t, []int{2, 1}, order)
-	err = onSite("s", func(s *site) error { s.Fatalf("no %s", "luck"); return nil })
-	assert.Equal(t, failed{"no luck"}, err)
+	err = site.On("s", func(s *site.Site) error { s.Fatalf("no %s", "luck"); return nil })
+	assert.Equal(t, site.Failed{Reason: "no luck"}, err)
 }

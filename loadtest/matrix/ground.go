@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // ground has the servers that cells share. Each is started by the first cell
@@ -20,10 +21,10 @@ type ground struct {
 // newGround makes shared databases write through to the disk, as in
 // production, so that the figures mean something. A server that the
 // environment names is used as it is.
-func newGround(whole *site) *ground {
+func newGround(whole *site.Site) *ground {
 	for kind, variable := range map[string]string{"postgres": "DRAWSVC_TEST_POSTGRES", "mysql": "DRAWSVC_TEST_MYSQL"} {
 		if os.Getenv(variable) == "" {
-			_ = onSite(kind, func(*site) error { // where it is not installed, its cells say so
+			_ = site.On(kind, func(*site.Site) error { // where it is not installed, its cells say so
 				return os.Setenv(variable, servertest.Start(whole, kind, servertest.Durable()).URL())
 			})
 		}
@@ -34,7 +35,7 @@ func newGround(whole *site) *ground {
 }
 
 // database returns the URL of an empty database for the cell.
-func (g *ground) database(s *site, kind string) string {
+func (g *ground) database(s *site.Site, kind string) string {
 	switch kind {
 	case "postgres":
 		return servertest.Postgres(s)
@@ -50,7 +51,7 @@ func (g *ground) database(s *site, kind string) string {
 }
 
 // lock returns the URL of a lock service that no other cell uses at the time.
-func (g *ground) lock(s *site, scheme string) string {
+func (g *ground) lock(s *site.Site, scheme string) string {
 	switch scheme {
 	case "redis":
 		return servertest.Redis(s)
@@ -69,7 +70,7 @@ func (g *ground) lock(s *site, scheme string) string {
 
 // lasting returns the address of a Redis that flushes every second, as the
 // textbook has it.
-func (g *ground) lasting(s *site) string {
+func (g *ground) lasting(s *site.Site) string {
 	return servertest.Start(s, "redis", servertest.Args("--appendonly", "yes", "--appendfsync", "everysec")).Addr()
 }
 

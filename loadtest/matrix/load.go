@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"drawsvc/loadtest/site"
 )
 
 // summary is what a load script writes at its end.
@@ -39,7 +41,7 @@ type loadRun struct {
 
 // load runs a script against the instances. The error says that it could not
 // be run at all. With sample set, its REST API is served on that address.
-func load(ctx context.Context, s *site, c cell, urls []string, api string) (loadRun, error) {
+func load(ctx context.Context, s *site.Site, c cell, urls []string, api string) (loadRun, error) {
 	folder, err := os.MkdirTemp("", "drawsvc-load-")
 	if err != nil {
 		return loadRun{}, err

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // settings are the command line.
@@ -77,7 +79,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	var results []result
-	err := onSite("matrix", func(whole *site) error {
+	err := site.On("matrix", func(whole *site.Site) error {
 		g := newGround(whole) //nolint:contextcheck // servers for tests bound their own waits
 		list := cells(s)
 		for i, c := range list {

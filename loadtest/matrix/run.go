@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // cellMax is the longest that one cell may take.
@@ -18,10 +20,10 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	defer cancel()
 	r := newResult(c)
 	begin := time.Now()
-	err := onSite(c.name(), func(s *site) error { return g.show(ctx, s, c, &r) })
+	err := site.On(c.name(), func(s *site.Site) error { return g.show(ctx, s, c, &r) })
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[skipped](err); ok {
-		r.Skipped = missing.reason
+	if missing, ok := errors.AsType[site.Skipped](err); ok {
+		r.Skipped = missing.Reason
 	} else if err != nil {
 		r.Faults = append(r.Faults, err.Error())
 	}
@@ -29,7 +31,7 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	return r
 }
 
-func (g *ground) show(ctx context.Context, s *site, c cell, r *result) error {
+func (g *ground) show(ctx context.Context, s *site.Site, c cell, r *result) error {
 	var database string
 	if c.database != "" {
 		database = g.database(s, c.database) //nolint:contextcheck // servers for tests bound their own waits
@@ -72,7 +74,7 @@ func (g *ground) show(ctx context.Context, s *site, c cell, r *result) error {
 }
 
 // start starts the cell's program, as often as it asks for.
-func (g *ground) start(ctx context.Context, s *site, c cell, database string) ([]*instance, error) {
+func (g *ground) start(ctx context.Context, s *site.Site, c cell, database string) ([]*instance, error) {
 	args := []string{"--listen", "127.0.0.1:0", "--database", database}
 	switch {
 	case c.program == service:

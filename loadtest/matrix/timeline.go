@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // sampleEvery is the time between two samples of a run that is drawn.
@@ -25,7 +27,7 @@ type sample struct {
 }
 
 // sampled runs a script and watches it.
-func sampled(ctx context.Context, s *site, c cell, urls []string) (loadRun, *timeline, error) {
+func sampled(ctx context.Context, s *site.Site, c cell, urls []string) (loadRun, *timeline, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
 		return loadRun{}, nil, err

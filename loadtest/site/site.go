@@ -1,0 +1,81 @@
+package site
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// Site is what package servertest asks of a test: a place to clean up after,
+// to fail and to skip. Something that is measured or tried is one, and so is
+// the whole run. The embedded interface is nil; only the methods below are
+// called.
+type Site struct {
+	testing.TB
+	name     string
+	cleanups []func()
+	errors   []error
+}
+
+// Skipped is the error of a site that was left because something is missing,
+// such as a server that is not installed.
+type Skipped struct{ Reason string }
+
+// Error is the reason.
+func (s Skipped) Error() string { return s.Reason }
+
+// Failed is the error of a site that could not be set up.
+type Failed struct{ Reason string }
+
+// Error is the reason.
+func (f Failed) Error() string { return f.Reason }
+
+// On runs fn and cleans up after it, the last thing first. Its error is fn's,
+// or Skipped or Failed.
+func On(name string, fn func(s *Site) error) (err error) {
+	s := &Site{name: name}
+	defer func() {
+		for _, cleanup := range slices.Backward(s.cleanups) {
+			cleanup()
+		}
+		for _, e := range s.errors {
+			fmt.Fprintln(os.Stderr, e)
+		}
+	}()
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case Skipped:
+			err = reason
+		case Failed:
+			err = reason
+		default:
+			panic(reason)
+		}
+	}()
+	return fn(s)
+}
+
+// Helper implements testing.TB.
+func (s *Site) Helper() {}
+
+// Name implements testing.TB.
+func (s *Site) Name() string { return s.name }
+
+// Cleanup implements testing.TB.
+func (s *Site) Cleanup(fn func()) { s.cleanups = append(s.cleanups, fn) }
+
+// Skip implements testing.TB.
+func (s *Site) Skip(args ...any) { panic(Skipped{fmt.Sprint(args...)}) }
+
+// Fatal implements testing.TB.
+func (s *Site) Fatal(args ...any) { panic(Failed{fmt.Sprint(args...)}) }
+
+// Fatalf implements testing.TB.
+func (s *Site) Fatalf(format string, args ...any) { panic(Failed{fmt.Sprintf(format, args...)}) }
+
+// Errorf implements testing.TB.
+func (s *Site) Errorf(format string, args ...any) {
+	s.errors = append(s.errors, fmt.Errorf(format, args...))
+}
