@@ -14,6 +14,9 @@ type Urn struct {
 	// Version is the pool version that the counts stand for; 0 says that
 	// nothing has been read yet.
 	Version int64
+	// History is the database's own name for the line of events that was read,
+	// where it has one: after a failover the same version may be another state.
+	History string
 
 	prizes    []urnPrize
 	places    map[string]int
@@ -37,7 +40,7 @@ func NewUrn(poolID string) *Urn {
 
 // Reset forgets everything that was read, so that the next read is whole.
 func (u *Urn) Reset() {
-	u.State, u.Mode, u.Version = "", "", 0
+	u.State, u.Mode, u.Version, u.History = "", "", 0, ""
 	u.prizes, u.places, u.remaining, u.units = nil, map[string]int{}, 0, newFenwick(nil)
 }
 

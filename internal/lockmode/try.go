@@ -98,16 +98,16 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 	if err != nil {
 		return err
 	}
-	if len(plan.Awards) == 0 {
-		b.Settle(plan)
-		return nil
+	if len(plan.Awards) > 0 {
+		fault.At(fault.BeforeWrite)
 	}
-	fault.At(fault.BeforeWrite)
 	if err := tx.Apply(ctx, plan); err != nil {
 		t.undo(b, plan, err)
 		return err
 	}
-	fault.At(fault.AfterCommit)
+	if len(plan.Awards) > 0 {
+		fault.At(fault.AfterCommit)
+	}
 	b.Settle(plan)
 	return nil
 }

@@ -27,6 +27,9 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	if len(found) == 0 {
 		return draw.Draw{}, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID)
 	}
+	if s.confirm != nil && !s.options.ReadOnly {
+		return found[drawID], public(s.confirm(ctx))
+	}
 	return found[drawID], nil
 }
 

@@ -48,9 +48,18 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		config.MaxConns = connectionsMax
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
+	config.ConnConfig.OnNotice = noteWarning
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "drawsvc"
 	params["timezone"] = "UTC"
+	if s.pooling, err = postgresPooling(ctx, config.ConnConfig); err != nil {
+		return err
+	}
+	if s.pooling != pooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
+		// A statement that was prepared is one session's, and the next
+		// transaction may have another.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
 	admin := config.Copy()
 	admin.MaxConns = adminConnections
 	pools := make([]*pgxpool.Pool, 0, 3)
@@ -73,6 +82,7 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		stat := pools[0].Stat()
 		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
 	}
+	s.confirm = func(ctx context.Context) error { return confirmPostgres(ctx, pools[1]) }
 	s.leave = func() {
 		for _, pool := range pools {
 			pool.Reset()

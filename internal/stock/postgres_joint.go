@@ -15,7 +15,8 @@ const (
 	postgresByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
-	postgresPools = `SELECT id, state, coalesce(mode, ''), version, fence, fenced_by FROM pools WHERE id = ANY ($1)`
+	postgresPools = `SELECT id, state, coalesce(mode, ''), version, fence, fenced_by, ` + postgresHistory + `
+FROM pools WHERE id = ANY ($1)`
 
 	postgresPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
@@ -137,7 +138,7 @@ func scanJoint(results pgx.BatchResults, place map[string]int, n int) (rows []*p
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = pgx.ForEachRow(found, []any{&id, &row.state, &row.mode, &row.version, &row.fence, &row.fencedBy}, func() error {
+	_, err = pgx.ForEachRow(found, []any{&id, &row.state, &row.mode, &row.version, &row.fence, &row.fencedBy, &row.history}, func() error {
 		one := row
 		rows[place[id]] = &one
 		return nil
@@ -180,7 +181,7 @@ func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, 
 	var one int64
 	err := results.QueryRow().Scan(&pools, &one)
 	if err == nil {
-		_, err = results.Exec()
+		err = j.tx.committed(results)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
 		return nil, atCommit(err, classifyPostgres)

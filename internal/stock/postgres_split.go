@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,7 +25,9 @@ func (tx *postgresTx) applySplit(ctx context.Context, p *draw.Plan) error {
 		return classify(err, classifyPostgres)
 	}
 	fault.At(fault.BeforeCommit)
-	if _, err := tx.conn.Exec(ctx, `COMMIT`); err != nil {
+	forgetWarning(tx.conn.Conn().PgConn())
+	_, err := tx.conn.Exec(ctx, `COMMIT`)
+	if err = errors.Join(err, warningOf(tx.conn.Conn().PgConn())); err != nil {
 		return atCommit(err, classifyPostgres)
 	}
 	tx.open = false

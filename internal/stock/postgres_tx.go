@@ -23,8 +23,9 @@ type postgresTx struct {
 	conn    *pgxpool.Conn
 	limits  string
 	options TxOptions
-	// open says that a transaction is open on the connection.
-	open bool
+	// open says that a transaction is open on the connection, found that Draws
+	// has found any.
+	open, found bool
 }
 
 const (
@@ -32,7 +33,11 @@ const (
 	// what was committed while it waited.
 	postgresBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-	postgresPool = `SELECT state, coalesce(mode, ''), version, fence, fenced_by FROM pools WHERE id = $1`
+	// The history is the timeline, which every promotion and every recovery
+	// from a backup changes; a server that only follows has no right to one.
+	postgresHistory = `CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
+
+	postgresPool = `SELECT state, coalesce(mode, ''), version, fence, fenced_by, ` + postgresHistory + ` FROM pools WHERE id = $1`
 
 	// The subquery is evaluated once: a pool that has not changed costs no
 	// look at its prizes.
@@ -117,7 +122,7 @@ func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow
 			return row, nil, err
 		}
 	}
-	err = results.QueryRow().Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy)
+	err = results.QueryRow().Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy, &row.history)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row, nil, errPoolNotFound(urn.PoolID)
 	}
@@ -161,11 +166,15 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 		collect(draws, poolID, a)
 		return struct{}{}, err
 	})
+	tx.found = tx.found || len(draws) > 0
 	return draws, classify(err, classifyPostgres)
 }
 
 // Apply implements Tx: the second round trip.
 func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
+	if len(p.Awards) == 0 {
+		return tx.confirm(ctx)
+	}
 	if fault.Armed(fault.BeforeCommit) {
 		return tx.applySplit(ctx, p)
 	}
@@ -186,7 +195,7 @@ func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
 		err = results.QueryRow().Scan(&pools, &one)
 	}
 	if err == nil {
-		_, err = results.Exec()
+		err = tx.committed(results)
 	}
 	if err = errors.Join(err, results.Close()); err != nil {
 		return atCommit(err, classifyPostgres)

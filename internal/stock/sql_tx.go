@@ -107,6 +107,9 @@ func (tx *sqlTx) Draws(ctx context.Context, poolID string, ids []string) (map[st
 
 // Apply implements Tx.
 func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
+	if len(p.Awards) == 0 {
+		return nil // what can be read here is safe
+	}
 	if tx.tx == nil {
 		var err error
 		if tx.tx, err = tx.tries.write.BeginTx(ctx, nil); err != nil {

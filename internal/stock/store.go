@@ -52,8 +52,13 @@ type Store struct {
 	connections func() (open, inUse, most int)
 	// leave, when set, closes the connections to a server that can no longer be
 	// written, so that the next ones are made to another.
-	leave   func()
+	leave func()
+	// confirm, when set, returns when everything that could be read before is
+	// as safe as what is acknowledged, or an *Error with its class.
+	confirm func(ctx context.Context) error
 	closers []func() error
+	// pooling is how a proxy before the server shares its sessions.
+	pooling pooling
 }
 
 // tries begins the tries of a batch in the way of its database.
@@ -111,6 +116,11 @@ func (s *Store) Close() error {
 
 // Dialect is the name of the database's kind: "sqlite", "postgres" or "mysql".
 func (s *Store) Dialect() string { return s.dialect.name }
+
+// SharesSessions says that a proxy hands the sessions of the server around
+// among its clients, so that nothing that belongs to a session can be relied
+// on: no advisory lock, no setting, no prepared statement.
+func (s *Store) SharesSessions() bool { return s.pooling == pooledByTransaction }
 
 // LockDB returns the connections that external locks use. On SQLite it is the
 // single writer: it must not be held while a draw is decided.

@@ -37,8 +37,9 @@ type Tx interface {
 	// Apply writes the plan and commits: the pool's version is raised by the
 	// number of awards if it is still the version planned from, the prizes'
 	// issued are raised and the award rows inserted, all or nothing. A plan
-	// without awards needs no Apply. Errors: ErrConflict, ErrStaleLock, or an
-	// *Error with its class.
+	// without awards writes nothing: Apply then makes sure that the draws that
+	// Draws has found are as safe as what is acknowledged. Errors: ErrConflict,
+	// ErrStaleLock, or an *Error with its class.
 	Apply(ctx context.Context, p *draw.Plan) error
 	// Rollback ends the try and gives the lock back. After Apply it does
 	// nothing.
@@ -51,23 +52,27 @@ type poolRow struct {
 	version     int64
 	fence       int64
 	fencedBy    string
+	// history names the line of events that the row is of, "" where the
+	// database has no name for it.
+	history string
 }
 
 // fill brings the urn up to what was read. It refuses a lock that a later
-// holder has outrun, and forgets an urn that is ahead of the pool: the rows
-// are of another history then, a restored backup or a standby that had not all.
+// holder has outrun, and forgets an urn that is ahead of the pool or of another
+// history: a restored backup, or a standby that had not all. There, a version
+// that the urn knows may be another state, with other units gone.
 func fill(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
 	if o.By != "" && row.fencedBy == o.By && row.fence > o.fenceMax() {
 		return ErrStaleLock
 	}
-	if row.version < urn.Version {
+	if row.version < urn.Version || urn.History != "" && row.history != urn.History {
 		urn.Reset()
 		return &Error{Class: ClassConflict, Reason: "history"}
 	}
 	for _, p := range prizes {
 		urn.Put(p)
 	}
-	urn.State, urn.Mode, urn.Version = draw.State(row.state), row.mode, row.version
+	urn.State, urn.Mode, urn.Version, urn.History = draw.State(row.state), row.mode, row.version, row.history
 	return nil
 }
 

@@ -1,0 +1,111 @@
+package stock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
+// broken off can be read, and is told neither as done nor as found.
+func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
+	server := servertest.Start(t, "postgres")
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+	standbys := func(names string) {
+		execAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = '` + names + `'`, `SELECT pg_reload_conf()`})
+		require.Eventually(t, func() bool {
+			var now string
+			require.NoError(t, s.LockDB().QueryRowContext(t.Context(), `SHOW synchronous_standby_names`).Scan(&now))
+			return now == names
+		}, waitMax, tick)
+	}
+	ways := map[string]stock.TxOptions{"d1": {Lock: true}, "d2": {}}
+	short := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	try := func(ctx context.Context, o stock.TxOptions, p *draw.Plan) error {
+		tx, err := s.Begin(t.Context(), draw.NewUrn("p"), o)
+		require.NoError(t, err)
+		defer tx.Rollback()
+		_, err = tx.Draws(t.Context(), "p", []string{"d1", "d2"})
+		require.NoError(t, err)
+		return tx.Apply(ctx, p)
+	}
+	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
+
+	standbys("nobody")
+	require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), ways["d1"], stocktest.Plan("p", 1, "a", 0, "d1"))), "the caller goes")
+	require.Eventually(t, func() bool { return found() == 1 }, waitMax, tick)
+	done := make(chan error, 1)
+	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 2, "a", 1, "d2")) }()
+	require.Eventually(t, func() bool {
+		execAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
+		return found() == 2
+	}, waitMax, tick)
+	require.Equal(t, stock.ClassUnknown, stock.ClassOf(<-done), "an operator breaks it off")
+
+	nothing := &draw.Plan{PoolID: "p"}
+	for id, o := range ways {
+		require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), o, nothing)), id)
+		_, err := s.Draw(short(), "p", id)
+		require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err))
+	}
+	standbys("")
+	for id, o := range ways {
+		require.NoError(t, try(t.Context(), o, nothing))
+		_, err := s.Draw(t.Context(), "p", id)
+		require.NoError(t, err)
+	}
+}
+
+// TestUrnOfAnotherHistory: after a failover that lost something, a pool may be
+// at a version that the urn knows, and yet be another.
+func TestUrnOfAnotherHistory(t *testing.T) {
+	primary := servertest.Start(t, "postgres")
+	link := servertest.StartProxy(t, primary.Addr())
+	standby := servertest.StartStandby(t, primary, link.Addr(), "standby")
+	several := strings.Replace(primary.URL(), primary.Addr(), primary.Addr()+","+standby.Addr(), 1)
+	s := stocktest.Open(t, several, stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+	read, err := stock.Open(t.Context(), standby.URL(), stock.Options{ReadOnly: true})
+	require.NoError(t, err)
+	defer read.Close()
+	require.Eventually(t, func() bool { _, err := read.Pool(t.Context(), "p"); return err == nil }, waitMax, tick, "the standby follows")
+	link.Hold()
+	require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "lost")))
+	urn := draw.NewUrn("p")
+	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.Equal(t, int64(2), urn.Version)
+
+	primary.Kill()
+	link.Cut()
+	execAll(t, read, []string{`SELECT pg_promote()`})
+	other := stocktest.Open(t, standby.URL(), stock.Options{})
+	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"})
+	require.NoError(t, err)
+
+	require.Eventually(t, func() bool {
+		tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+		if err != nil {
+			require.NotEqual(t, stock.ClassOther, stock.ClassOf(err), err)
+			return false
+		}
+		tx.Rollback()
+		return true
+	}, waitMax, tick)
+	require.Equal(t, int64(2), urn.Version, "as before")
+	require.Equal(t, int64(15), urn.Remaining(), "and yet another")
+}
