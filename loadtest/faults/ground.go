@@ -24,6 +24,7 @@ import (
 type ground struct {
 	whole   *site
 	servers map[string]*servertest.Server
+	galera  []*servertest.Server
 }
 
 func newGround(whole *site) *ground {
@@ -86,6 +87,8 @@ type base struct {
 	// nil where there is one node, which url and admin lead to.
 	urls  []string
 	nodes map[string]*sql.DB
+	// cluster are the servers of those nodes, where each can be written.
+	cluster []*servertest.Server
 }
 
 const (
@@ -189,7 +192,9 @@ func (b *base) makeMySQL(s *site) error {
 	return nil
 }
 
-func openMySQL(raw, name string) (*sql.DB, error) {
+// openMySQL connects to a database, "" for none, with the given variables and
+// their values in turn.
+func openMySQL(raw, name string, variables ...string) (*sql.DB, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, err
@@ -199,6 +204,10 @@ func openMySQL(raw, name string) (*sql.DB, error) {
 	config.Passwd, _ = u.User.Password()
 	config.Net, config.Addr, config.DBName = "tcp", u.Host, name
 	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
+	config.Params = map[string]string{}
+	for n := 0; n+1 < len(variables); n += 2 {
+		config.Params[variables[n]] = variables[n+1]
+	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"database/sql"
+	"net/url"
+	"strings"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
+)
+
+// galeraFaults are those of MariaDB with Galera: three nodes, and three
+// instances that each begin with a node of their own.
+func galeraFaults() []experiment {
+	list := append(edges(), []experiment{
+		{name: "three nodes written at once", places: append(at(galeraNodes, "mysql"), nodeLocks()...), run: written},
+		{name: "one node written by all", base: oneWriter, run: written},
+		{name: "node killed", run: nodeKilled},
+		{name: "node cut off", run: nodeCutOff},
+		{name: "asked elsewhere at once", own: true, run: askedElsewhere},
+		{name: "pool paused and opened under load", run: poolPaused},
+	}...)
+	for i := range list {
+		e := &list[i]
+		if e.base == nil {
+			e.base = everyWriter
+		}
+		if e.places == nil || e.number != 0 { // those of edges are for databases of one node
+			e.places = at(galeraNodes, "mysql")
+		}
+		e.name, e.number, e.soaks = "Galera: "+e.name, 0, false // the soak has the databases of one node
+	}
+	return list
+}
+
+// nodeLocks are locks that keep apart only those who ask the same node: the
+// write has to decide between the others.
+func nodeLocks() []place {
+	var all []place
+	for _, lock := range []string{"row", "session"} {
+		all = append(all, place{"mysql", lockmode.External, lock, galeraNodes})
+	}
+	return all
+}
+
+const galeraNodes = 3
+
+// galeraCluster returns the cluster that cells share, with every node running.
+func (g *ground) galeraCluster(s *site) []*servertest.Server {
+	if g.galera == nil {
+		g.galera = servertest.StartGalera(&lasting{site: s, whole: g.whole}, galeraNodes)
+	}
+	for _, node := range g.galera {
+		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+			s.Fatalf("a node does not start again: %v", err)
+		}
+	}
+	return g.galera
+}
+
+// everyWriter makes a database on the cluster, of which each instance writes
+// to a node of its own as long as that serves.
+func everyWriter(g *ground, s *site, _ string) *base {
+	b := g.galeraBase(s)
+	for n := range b.cluster {
+		b.urls = append(b.urls, b.from(s, n))
+	}
+	return b
+}
+
+// oneWriter makes a database on the cluster, of which all instances write to
+// the first node as long as that serves.
+func oneWriter(g *ground, s *site, _ string) *base {
+	b := g.galeraBase(s)
+	b.urls = []string{b.from(s, 0)}
+	return b
+}
+
+// galeraBase makes a database on the first node, which the others have then.
+// The harness sees on each node all that was committed before on any.
+func (g *ground) galeraBase(s *site) *base {
+	cluster := g.galeraCluster(s)
+	b := g.database(s, "mysql", cluster[0])
+	b.cluster, b.nodes = cluster, map[string]*sql.DB{}
+	u, err := url.Parse(b.url)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, node := range cluster {
+		db, err := openMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15")
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.Cleanup(func() { _ = db.Close() })
+		b.nodes["the node "+node.Addr()] = db
+	}
+	_ = b.admin.Close()
+	b.admin = b.nodes["the node "+cluster[0].Addr()]
+	return b
+}
+
+// from is the service's URL that names every node, the n-th first.
+func (b *base) from(s *site, n int) string {
+	u, err := url.Parse(b.url)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var hosts []string
+	for k := range b.cluster {
+		hosts = append(hosts, b.cluster[(n+k)%len(b.cluster)].Addr())
+	}
+	u.Host = strings.Join(hosts, ",")
+	return u.String()
+}
