@@ -18,7 +18,7 @@ type mysqlSession struct {
 }
 
 // mysqlConn is what database/sql asks of the driver's connection.
-type mysqlConn interface {
+type mysqlConn interface { //nolint:interfacebloat // a wrapper that lacks one changes what database/sql does
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext
