@@ -44,7 +44,7 @@ func controls() []cell {
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
 }
 
 // everyCell is every experiment at all its places.

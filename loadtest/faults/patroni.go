@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"drawsvc/internal/servertest"
+)
+
+// patroniFaults are those of a PostgreSQL cluster with a synchronous standby,
+// in which Patroni decides who is the primary.
+func patroniFaults() []experiment {
+	c := &patroni{}
+	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
+	return []experiment{
+		{name: "primary killed, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.killed},
+		{name: "primary hangs and comes back, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.hangs},
+		{name: "switchover, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.switched},
+	}
+}
+
+// patroni is the cluster of these experiments, which is started once: it takes
+// half a minute. Each leaves it whole, with another primary than before.
+type patroni struct{ *servertest.Patroni }
+
+// patroniNodes is the least with which a cluster that has lost one still has a
+// synchronous standby, without which it takes no write.
+const patroniNodes = 3
+
+// takeoverMax is the longest that a cluster may take to have a new primary.
+const takeoverMax = 45 * time.Second
+
+// base makes the cell's database on the cluster.
+func (c *patroni) base(g *ground, s *site, kind string) *base {
+	if c.Patroni == nil {
+		c.Patroni = servertest.StartPatroni(&lasting{site: s, whole: g.whole}, patroniNodes)
+	}
+	for _, node := range c.Nodes {
+		node.Resume()
+		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+			s.Fatal(err)
+		}
+	}
+	if err := c.AwaitWhole(context.Background()); err != nil {
+		s.Fatal(err)
+	}
+	return g.onHosts(s, kind, c.Leader(context.Background()), c.Nodes)
+}
+
+// onHosts makes the cell's database on a primary that may move to another of
+// the hosts. Each instance is told of all, in another order.
+func (g *ground) onHosts(s *site, kind string, primary *servertest.Server, hosts []*servertest.Server) *base {
+	b := g.database(s, kind, primary)
+	one := *b
+	b.server, b.nodes = nil, map[string]*sql.DB{}
+	var addresses []string
+	for _, host := range hosts {
+		addresses = append(addresses, host.Addr())
+	}
+	at := func(url string, addresses ...string) string {
+		return strings.Replace(url, primary.Addr(), strings.Join(addresses, ","), 1)
+	}
+	for n := range addresses {
+		turned := append(append([]string{}, addresses[n:]...), addresses[:n]...)
+		b.urls = append(b.urls, at(one.url, turned...))
+	}
+	whole := primary.URL()
+	name, err := nameOf(one.admin)
+	if err != nil {
+		s.Fatal(err)
+	}
+	whole = strings.Replace(whole, "/postgres?", "/"+name+"?", 1)
+	open := func(url string) *sql.DB {
+		db, err := sql.Open("pgx", url)
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.Cleanup(func() { _ = db.Close() })
+		return db
+	}
+	b.admin = open(at(whole, addresses...) + "&target_session_attrs=read-write&connect_timeout=2")
+	for n, host := range hosts {
+		b.nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
+	}
+	if err := errors.Join(one.admin.Close(), execAll(b.admin, `CREATE TABLE probes (at timestamptz)`)); err != nil {
+		s.Fatal(err)
+	}
+	for name, db := range b.nodes {
+		said := within(context.Background(), takeoverMax, func() string {
+			if _, err := countOn(context.Background(), db, `SELECT count(*) FROM probes`); err != nil {
+				return err.Error()
+			}
+			return ""
+		})
+		if said != "" {
+			s.Fatalf("%s does not follow: %s", name, said)
+		}
+	}
+	return b
+}
+
+func nameOf(db *sql.DB) (name string, err error) {
+	err = db.QueryRow(`SELECT current_database()`).Scan(&name)
+	return name, err
+}
+
+// awaitWritable waits until one of the nodes takes and keeps a write: that is
+// where the fault ends for the service.
+func (t *trial) awaitWritable(nodes map[string]*sql.DB) error {
+	written := make(chan string, len(nodes))
+	ctx, cancel := context.WithTimeout(t.ctx, takeoverMax)
+	defer cancel()
+	for name, db := range nodes {
+		go func() {
+			for ctx.Err() == nil {
+				if t.probe(ctx, db) == nil {
+					written <- name
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+	}
+	began := time.Now()
+	select {
+	case name := <-written:
+		t.ended = time.Now()
+		t.note("%s takes writes after %.1f s", name, time.Since(began).Seconds())
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no node takes writes after %v", takeoverMax)
+	}
+}
+
+// probe writes a row. A commit that waits for a standby is not waited for long.
+func (t *trial) probe(ctx context.Context, db *sql.DB) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := db.ExecContext(ctx, `INSERT INTO probes VALUES (now())`)
+	return err
+}
+
+// others are the connections to all nodes but one.
+func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
+	left := map[string]*sql.DB{}
+	for n, node := range c.Nodes {
+		if name := fmt.Sprint("node ", n+1); node != but {
+			left[name] = t.nodes[name]
+		}
+	}
+	return left
+}
+
+// takenOver waits for a new primary and for the service to find it, under
+// load; then brings the old one back, which has to follow.
+func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
+	if err := t.awaitWritable(c.others(t, old)); err != nil {
+		return err
+	}
+	t.recover(t.ended)
+	if err := back(); err != nil {
+		return err
+	}
+	if err := c.AwaitWhole(t.ctx); err != nil {
+		return err
+	}
+	if c.Leader(t.ctx) == old {
+		t.verdict.Say(ruleFault, "the old primary is primary again")
+	}
+	t.ended = time.Now() // they draw all the same
+	return nil
+}
+
+// killed is the death of the primary's machine: PostgreSQL and its Patroni.
+func (c *patroni) killed(t *trial) error {
+	old := c.Leader(t.ctx)
+	old.Kill()
+	return c.takenOver(t, old, old.Start)
+}
+
+// hangs is a primary that stands still, is replaced, and goes on as if nothing
+// had happened: what it then takes it must not keep.
+func (c *patroni) hangs(t *trial) error {
+	old := c.Leader(t.ctx)
+	defer old.Resume()
+	old.Pause()
+	return c.takenOver(t, old, func() error {
+		old.Resume()
+		return nil
+	})
+}
+
+// switched hands the primary's place over in good order.
+func (c *patroni) switched(t *trial) error {
+	old, heir := c.Leader(t.ctx), c.Sync(t.ctx)
+	if old == nil || heir == nil {
+		return errors.New("the cluster is not whole")
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.Switchover(t.ctx, old, heir) }()
+	return c.takenOver(t, old, func() error { return <-done })
+}
