@@ -89,7 +89,12 @@ type arena struct {
 
 func newArena(t *testing.T, c cell) *arena {
 	t.Helper()
-	a := &arena{cell: c, url: stocktest.URL(t, c.dialect)}
+	return newArenaOn(t, c, stocktest.URL(t, c.dialect))
+}
+
+func newArenaOn(t *testing.T, c cell, url string) *arena {
+	t.Helper()
+	a := &arena{cell: c, url: url}
 	for len(a.stores) == 0 || c.dialect != "sqlite" && len(a.stores) < instances {
 		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{}))
 	}

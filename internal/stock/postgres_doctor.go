@@ -10,7 +10,7 @@ func postgresDoctor() doctor {
 	return doctor{
 		clock: `SELECT clock_timestamp()`,
 		vitals: func(ctx context.Context, s *Store) (vitals, error) {
-			v := vitals{}
+			v := vitals{"pooler": string(s.pooling)}
 			return v, s.readVitals(ctx, v, postgresVitals)
 		},
 		rules: func() []rule { return append(postgresDurability(), postgresService()...) },
@@ -105,6 +105,17 @@ func postgresService() []rule {
 			"isolation", LevelWarning, setTo("default_transaction_isolation", "repeatable read", "serializable"),
 			"draws say READ COMMITTED themselves and are not touched, but admin calls at the same time as draws are answered 503 contended more often",
 			"set default_transaction_isolation = 'read committed' for the role that drawsvc uses",
+		},
+		{
+			"pooler", LevelNote,
+			func(v vitals, _ CheckUpOptions) string {
+				if v.has("pooler", string(pooledNot)) {
+					return ""
+				}
+				return fmt.Sprintf("a proxy such as pgbouncer is in between, pooling by %s", v["pooler"])
+			},
+			"statements are not kept prepared, and by transaction the lock session: is refused; the settings above are those of a session that it lent",
+			"none is needed; the lock row: keeps one of its server connections for each instance that holds or waits, so give it enough",
 		},
 		{
 			"statement-timeout", LevelWarning,

@@ -46,6 +46,9 @@ type Database interface {
 	// LockDB is a pool of connections for locks alone; on SQLite the one
 	// write connection, which no lock holds while its holder works.
 	LockDB() *sql.DB
+	// SharesSessions says that what belongs to a session cannot be relied on,
+	// because a proxy hands sessions around.
+	SharesSessions() bool
 }
 
 // Lock is an open lock service. It satisfies lockmode.Locker.

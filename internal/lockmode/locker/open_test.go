@@ -25,6 +25,8 @@ type dialect struct {
 func (d dialect) Dialect() string { return d.name }
 func (d dialect) LockDB() *sql.DB { return d.db }
 
+func (d dialect) SharesSessions() bool { return false }
+
 func TestOpenRefuses(t *testing.T) {
 	single, err := sql.Open("pgx", "postgres://127.0.0.1:1/none")
 	require.NoError(t, err)

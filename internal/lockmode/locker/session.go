@@ -47,6 +47,10 @@ func openSession(rest string, o Options) (backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Database.SharesSessions() {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"session:\" is not possible through a pooler that shares sessions "+
+			"(pgbouncer in transaction mode): name the database itself in --database, or take the lock \"table:\" or \"row:\"")
+	}
 	s := sessionPostgres()
 	if o.Database.Dialect() == "mysql" {
 		s = sessionMySQL()

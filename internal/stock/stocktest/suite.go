@@ -12,6 +12,11 @@ import (
 
 // Run holds a dialect to the contract of the store.
 func Run(t *testing.T, dialect string) {
+	RunOn(t, func(tb testing.TB) string { return URL(tb, dialect) })
+}
+
+// RunOn does so with the databases that empty makes.
+func RunOn(t *testing.T, empty func(testing.TB) string) {
 	for name, test := range map[string]func(*testing.T, *stock.Store){
 		"pools":               testPools,
 		"values are exact":    testValues,
@@ -37,7 +42,7 @@ func Run(t *testing.T, dialect string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, New(t, dialect))
+			test(t, Open(t, empty(t), stock.Options{}))
 		})
 	}
 }

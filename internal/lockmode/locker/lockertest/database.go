@@ -41,6 +41,8 @@ type file struct{ *sql.DB }
 func (f file) Dialect() string { return "sqlite" }
 func (f file) LockDB() *sql.DB { return f.DB }
 
+func (f file) SharesSessions() bool { return false }
+
 // migrate makes the tables of the database at a URL; "" has none.
 func migrate(ctx context.Context, url string) error {
 	if url == "" {

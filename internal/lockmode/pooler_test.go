@@ -1,0 +1,46 @@
+package lockmode_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestPgBouncer: behind a proxy that gives each transaction another session
+// every mode keeps its promises, with every lock that is possible there.
+func TestPgBouncer(t *testing.T) {
+	cases := map[string]func(*testing.T, *arena){
+		"sells out exactly":                             testSellOut,
+		"sells out exactly without group draws":         testSellOutOneByOne,
+		"sells out exactly whatever becomes of commits": testSellOutThroughFaults,
+		"fresh":                      testFresh,
+		"restocked while drawn from": testRestock,
+		"same key at once":           testSameKey,
+	}
+	for _, c := range cells() {
+		if c.dialect != "postgres" {
+			continue
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args("server_round_robin=1", "default_pool_size=60"))
+			if c.lock == "session" {
+				store := stocktest.Open(t, proxy.URL(), stock.Options{})
+				_, err := locker.Open(t.Context(), "session:", locker.Options{TTL: lockTTL, Database: store})
+				require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
+				require.ErrorContains(t, err, "pgbouncer")
+				return
+			}
+			a := newArenaOn(t, c, proxy.URL())
+			for name, test := range cases {
+				t.Run(name, func(t *testing.T) { test(t, a) })
+			}
+		})
+	}
+}
