@@ -18,7 +18,7 @@ lint: ## The house rules
 .PHONY: loadtest
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
-	$(GO) run ./loadtest/matrix
+	$(GO) run ./loadtest/matrix --readme README.md
 	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick
@@ -52,9 +52,15 @@ soak: ## Random faults for DURATION (default 1h) from SEED; its counts are added
 	$(GO) run ./loadtest/faults doc
 
 .PHONY: bench
-bench: ## Ratios against a no-op handler and the textbook, interleaved; results in loadtest/bench/results
+bench: ## Ratios against a no-op handler and the textbook, interleaved; published in loadtest/bench/results and the README
 	.ci/packages
 	$(GO) run ./loadtest/bench
+	$(GO) run ./loadtest/bench publish
+
+.PHONY: bench-quick
+bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % behind the published one
+	.ci/packages
+	$(GO) run ./loadtest/bench --quick
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)

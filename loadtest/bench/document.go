@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"drawsvc/internal/page"
 )
 
 // document is the results of a run, as they are kept.
@@ -198,5 +200,8 @@ func publish(s settings, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "published", s.published())
-	return nil
+	if s.readme == "" {
+		return nil
+	}
+	return page.Fill(s.readme, "bench", d.section(s.results))
 }

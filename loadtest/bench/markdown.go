@@ -61,6 +61,21 @@ func short(value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
+// section is what the README shows: the ratios, the picture, and where the rest
+// is.
+func (d document) section(results string) string {
+	var b strings.Builder
+	n := d.Settings
+	day, _, _ := strings.Cut(d.At, "T")
+	fmt.Fprintf(&b, "`make bench`, %s: %d rounds of %d s, %d callers, on %d cores that wrk, the service and the databases share.\n\n",
+		day, n["rounds"], n["seconds"], n["connections"], d.CPUs)
+	d.ratioTable(&b)
+	fmt.Fprintf(&b, "\n![Answers per second beside a no-op handler](%s/published.svg)\n\n", results)
+	fmt.Fprintf(&b, "CPU, latencies, round trips, WAL, memory and durability of every candidate: [published.md](%[1]s/published.md); raw:\n"+
+		"[published.json](%[1]s/published.json).\n", results)
+	return b.String()
+}
+
 // markdown is the results as tables of ratios.
 func (d document) markdown() string {
 	var b strings.Builder
@@ -77,12 +92,16 @@ func (d document) markdown() string {
 	if count, all := d.disturbed(); count > 0 {
 		fmt.Fprintf(&b, "The machine worked for others during %d of %d measurements.\n\n", count, all)
 	}
-	b.WriteString("| measure | limit | median | low to high | |\n|---|---|---|---|---|\n")
-	for _, e := range d.Entries {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
-	}
+	d.ratioTable(&b)
 	d.candidateTable(&b)
 	return b.String()
+}
+
+func (d document) ratioTable(b *strings.Builder) {
+	b.WriteString("| measure | limit | median | low to high | |\n|---|---|---|---|---|\n")
+	for _, e := range d.Entries {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+	}
 }
 
 // column of the candidates' table: a median, divided by one of the no-op

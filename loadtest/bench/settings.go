@@ -23,6 +23,8 @@ type settings struct {
 	prizes, awards, pools int
 	only                  *regexp.Regexp
 	results               string
+	// readme is the page whose section "bench" shows what is published.
+	readme string
 }
 
 // option is one number of the settings.
@@ -58,6 +60,7 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, []strin
 	}
 	only := flags.String("only", "", "measure only the entries whose name matches this regular expression")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
+	flags.StringVar(&s.readme, "readme", "README.md", "page that publish shows the ratios in, between its marks bench:begin and bench:end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return s, nil, err

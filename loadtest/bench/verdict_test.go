@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -164,7 +166,12 @@ func TestDocument(t *testing.T) {
 	d, folder := runOf(t, nil), t.TempDir()
 	d.Quick = false
 	require.NoError(t, d.write(folder, "last"))
-	require.NoError(t, publish(settings{results: folder}, io.Discard))
+	readme := filepath.Join(folder, "README.md")
+	require.NoError(t, os.WriteFile(readme, []byte("<!-- bench:begin -->\n<!-- bench:end -->\n"), 0o600))
+	require.NoError(t, publish(settings{results: folder, readme: readme}, io.Discard))
+	shown, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	assert.Contains(t, string(shown), "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 2.00 | 2.00 to 2.00 | reached |")
 	again, err := readDocument(settings{results: folder}.published())
 	require.NoError(t, err)
 	assert.Equal(t, d, again)

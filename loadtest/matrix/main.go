@@ -20,6 +20,8 @@ type settings struct {
 	quick   bool
 	only    *regexp.Regexp
 	results string
+	// readme is a page whose section "matrix" is to show a whole run.
+	readme string
 }
 
 func main() {
@@ -52,11 +54,15 @@ func parse(args []string) (settings, error) {
 	flags.BoolVar(&s.quick, "quick", false, "the same shape with fewer cells, in under three minutes")
 	only := flags.String("only", "", "run only the cells whose name matches this regular expression")
 	flags.StringVar(&s.results, "results", "", "folder for the results (default loadtest/results, or loadtest/results/part for a part of the matrix)")
+	flags.StringVar(&s.readme, "readme", "", "page to show the whole matrix in, between its marks matrix:begin and matrix:end, when all went well")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if s.readme != "" && (s.quick || *only != "") {
+		return s, errors.New("--readme shows the whole matrix, not a part of it")
 	}
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {

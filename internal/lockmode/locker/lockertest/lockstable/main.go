@@ -11,6 +11,8 @@ package main
 import (
 	"fmt"
 	"os"
+
+	"drawsvc/internal/page"
 )
 
 func main() {
@@ -34,13 +36,5 @@ func run(results, readme string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", results, err)
 	}
-	page, err := os.ReadFile(readme)
-	if err != nil {
-		return err
-	}
-	filled, err := fill(string(page), tables(all))
-	if err != nil {
-		return fmt.Errorf("%s: %w", readme, err)
-	}
-	return os.WriteFile(readme, []byte(filled), 0o644)
+	return page.Fill(readme, "locks", tables(all))
 }

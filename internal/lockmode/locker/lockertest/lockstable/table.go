@@ -11,11 +11,6 @@ import (
 	"drawsvc/internal/lockmode/locker/lockertest"
 )
 
-const (
-	begin = "<!-- locks:begin -->\n"
-	end   = "<!-- locks:end -->"
-)
-
 // read merges what the tests saw of each lock, sorted by lock and server.
 func read(in io.Reader) ([]lockertest.Result, error) {
 	merged := map[string]*lockertest.Result{}
@@ -51,16 +46,6 @@ func read(in io.Reader) ([]lockertest.Result, error) {
 		return strings.Compare(a.Lock+a.Server, b.Lock+b.Server)
 	})
 	return all, nil
-}
-
-// fill puts the tables between the two marks.
-func fill(page, tables string) (string, error) {
-	before, rest, found := strings.Cut(page, begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return "", fmt.Errorf("it has no lines %q and %q", strings.TrimSpace(begin), end)
-	}
-	return before + begin + tables + end + after, nil
 }
 
 // missing is a cell for which there is no result.

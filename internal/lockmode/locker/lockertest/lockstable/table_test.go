@@ -17,6 +17,7 @@ func TestRun(t *testing.T) {
 		`{"Lock":"row:","Server":"postgres","Cores":2,"TTL":500,"Contenders":32,"KilledFree":6.4}`+"\n"+
 			`{"Lock":"row:","Server":"postgres","Cores":2,"TTL":500,"DownRefused":12.3,"Seen":["a","b"]}`+"\n"), 0o600))
 	readme := filepath.Join(t.TempDir(), "README.md")
+	const begin, end = "<!-- locks:begin -->\n", "<!-- locks:end -->"
 	require.NoError(t, os.WriteFile(readme, []byte("above\n"+begin+"of yesterday\n"+end+"\nbelow\n"), 0o600))
 	require.NoError(t, run(results, readme))
 	filled, err := os.ReadFile(readme)

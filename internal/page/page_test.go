@@ -1,0 +1,29 @@
+package page_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/page"
+)
+
+func TestFill(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.md")
+	require.NoError(t, os.WriteFile(file, []byte("a\n<!-- x:begin -->\nold\n<!-- x:end -->\nb\n<!-- y:begin -->\n<!-- z:end -->\n"), 0o600))
+	for _, text := range []string{"new", "newer\n"} {
+		require.NoError(t, page.Fill(file, "x", text))
+	}
+	filled, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "a\n<!-- x:begin -->\nnewer\n<!-- x:end -->\nb\n<!-- y:begin -->\n<!-- z:end -->\n", string(filled))
+
+	require.ErrorContains(t, page.Fill(file, "y", "text"), "y:end", "a section that does not end")
+	require.ErrorContains(t, page.Fill(file, "z", "text"), "z:begin")
+	require.ErrorIs(t, page.Fill(file+"x", "x", "text"), os.ErrNotExist)
+	same, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, filled, same, "what fails changes nothing")
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// group are the sell-outs of one program on one database in one mode.
+type group struct {
+	program, database, mode string
+	cells                   int
+	locks                   []string
+	stocked, issued, over   int64
+	asked                   int64
+	verdict                 string
+}
+
+// groups sums up the sell-outs, in order of the cells.
+func (p published) groups() []*group {
+	var all []*group
+	for i := range p.Cells {
+		r := &p.Cells[i]
+		if r.Script != "oversell" || r.skipped() {
+			continue
+		}
+		n := len(all)
+		if n == 0 || all[n-1].program != r.Program || all[n-1].database != r.Database || all[n-1].mode != r.Mode {
+			all = append(all, &group{program: r.Program, database: r.Database, mode: r.Mode})
+			n++
+		}
+		all[n-1].add(r)
+	}
+	return all
+}
+
+func (g *group) add(r *result) {
+	g.cells++
+	g.stocked += r.Stocked
+	g.issued += r.LogAwards
+	g.over += r.LogOverIssued
+	g.asked += r.Won + r.SoldOut + r.Replays
+	if r.Lock != "" && !strings.Contains(strings.Join(g.locks, " "), r.Lock) {
+		g.locks = append(g.locks, "`"+r.Lock+":`")
+	}
+	if g.verdict == "" || !r.Passed {
+		g.verdict = r.verdict()
+	}
+}
+
+// section is what the README shows of the whole matrix.
+func (p published) section() string {
+	var b strings.Builder
+	day, _, _ := strings.Cut(p.At, "T")
+	passed, missing := 0, 0
+	for i := range p.Cells {
+		switch r := &p.Cells[i]; {
+		case r.skipped():
+			missing++
+		case r.Passed:
+			passed++
+		}
+	}
+	fmt.Fprintf(&b, "The last whole run (%s, %.0f minutes on %d cores): %d cells, %d as they must be, %d skipped; each with its figures in\n",
+		day, p.Seconds/60, p.CPUs, len(p.Cells), passed, missing)
+	b.WriteString("[loadtest/results/matrix.md](loadtest/results/matrix.md). Its sell-outs, counted in the award log and by SQL:\n\n")
+	b.WriteString("| program | database | mode | runs | answers | stocked | issued | over-issued | verdict |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range p.groups() {
+		name := g.program
+		if name != service {
+			name = "textbook `" + name + "`"
+		}
+		mode := strings.TrimSpace(g.mode + " " + strings.Join(g.locks, " "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d | %d | %s |\n",
+			name, dash(g.database), dash(mode), g.cells, g.asked, g.stocked, g.issued, g.over, g.verdict)
+	}
+	return b.String()
+}
