@@ -113,15 +113,19 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		return err
 	}
 	var results []result
+	interrupted := false
 	err := onSite("faults", func(whole *site) error {
 		g := newGround(whole)
 		for i, c := range list {
 			for n := range s.runs {
-				if ctx.Err() != nil {
-					return errors.New("interrupted")
+				if interrupted = ctx.Err() != nil; interrupted {
+					return nil // what has been run is worth something
 				}
 				say(out, "[%3d/%d] %-62s ", i+1, len(list), c.name())
 				r := g.try(ctx, c, seedOf(s.seed, c.name(), n))
+				if interrupted = ctx.Err() != nil; interrupted {
+					return nil // so was this cell
+				}
 				say(out, "%s\n", r.line(s.seed))
 				results = append(results, r)
 				if c.condemned != nil && !r.Passed {
@@ -133,6 +137,12 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	})
 	if err != nil {
 		return err
+	}
+	if interrupted {
+		if !s.merge { // what is published is the whole
+			return errors.New("interrupted")
+		}
+		return errors.Join(errors.New("interrupted"), publish(s, out, results, time.Since(begin)))
 	}
 	return publish(s, out, results, time.Since(begin))
 }
