@@ -36,7 +36,7 @@ locks: ## Holds every lock to its suite and writes what was seen into the README
 
 .PHONY: faults
 faults: ## Breaks everything that can be broken, under load; results in loadtest/faults/results and docs/reliability.md
-	.ci/packages
+	.ci/packages faults
 	$(GO) run ./loadtest/faults $(if $(RUNS),--runs $(RUNS))
 	$(GO) run ./loadtest/faults doc
 

@@ -69,28 +69,41 @@ func (p *Patroni) URL() string {
 	return strings.Replace(p.Nodes[0].URL(), p.Nodes[0].Addr(), strings.Join(all, ","), 1)
 }
 
-// The roles of nodes, as Patroni names them.
-const (
-	PatroniLeader  = "leader"
-	PatroniSync    = "sync_standby"
-	PatroniReplica = "replica"
-)
+// view is what a node says of itself; a primary knows who follows it.
+type view struct {
+	Replication []struct {
+		Name  string `json:"application_name"`
+		State string
+		Sync  string `json:"sync_state"`
+	}
+}
 
-// node returns one with a role, as the first sees it that answers.
-func (p *Patroni) node(ctx context.Context, role string) *Server {
-	for _, m := range p.members(ctx) {
-		if m.Role == role && (m.State == "running" || m.State == "streaming") {
-			return p.at(m.Port)
+// Leader returns the primary, nil when there is none. Nodes are asked about
+// themselves alone: what they think of others may be old.
+func (p *Patroni) Leader(ctx context.Context) *Server {
+	for _, s := range p.Nodes {
+		if askPatroni(ctx, s, http.MethodGet, "/leader", nil, nil) == nil {
+			return s
 		}
 	}
 	return nil
 }
 
-// Leader returns the primary, nil when there is none.
-func (p *Patroni) Leader(ctx context.Context) *Server { return p.node(ctx, PatroniLeader) }
-
 // Sync returns the synchronous standby, nil when there is none.
-func (p *Patroni) Sync(ctx context.Context) *Server { return p.node(ctx, PatroniSync) }
+func (p *Patroni) Sync(ctx context.Context) *Server {
+	var v view
+	if leader := p.Leader(ctx); leader == nil || askPatroni(ctx, leader, http.MethodGet, "/patroni", nil, &v) != nil {
+		return nil
+	}
+	for _, follower := range v.Replication {
+		for _, s := range p.Nodes {
+			if s.name == follower.Name && follower.Sync == "sync" {
+				return s
+			}
+		}
+	}
+	return nil
+}
 
 // AwaitWhole waits until there are a primary, a synchronous standby, and no
 // node that does not follow. Its error says what is amiss.
@@ -104,23 +117,36 @@ func (p *Patroni) AwaitWhole(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the cluster is not whole: %w\n%s", amiss, p.Nodes[0].tail())
+			said := ""
+			for _, s := range p.Nodes {
+				said += "\n--- " + s.name + ":\n" + s.tail()
+			}
+			return fmt.Errorf("the cluster is not whole: %w%s", amiss, said)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
 func (p *Patroni) amiss(ctx context.Context) error {
-	members := p.members(ctx)
-	roles := map[string]int{}
-	for _, m := range members {
-		if m.Timeline != members[0].Timeline || m.State != "running" && m.State != "streaming" {
-			return fmt.Errorf("%+v", members)
-		}
-		roles[m.Role]++
+	leader := p.Leader(ctx)
+	if leader == nil {
+		return errors.New("there is no primary")
 	}
-	if len(members) < len(p.Nodes) || roles[PatroniLeader] != 1 || roles[PatroniSync] != 1 {
-		return fmt.Errorf("%+v", members)
+	var v view
+	if err := askPatroni(ctx, leader, http.MethodGet, "/patroni", nil, &v); err != nil {
+		return err
+	}
+	follow, sync := 0, 0
+	for _, follower := range v.Replication {
+		if follower.State == "streaming" {
+			follow++
+		}
+		if follower.Sync == "sync" {
+			sync++
+		}
+	}
+	if follow != len(p.Nodes)-1 || sync == 0 {
+		return fmt.Errorf("%s is followed by %+v", leader.name, v.Replication)
 	}
 	for _, s := range p.Nodes {
 		if err := patroniReady(ctx, s); err != nil {
@@ -137,33 +163,6 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 		return err
 	}
 	return askPatroni(ctx, from, http.MethodPost, "/switchover", body, nil)
-}
-
-// member is what Patroni says of a node.
-type member struct {
-	Name, Role, State string
-	Port, Timeline    int
-}
-
-// members asks one node after another, of which some may be down, and returns
-// the first answer.
-func (p *Patroni) members(ctx context.Context) []member {
-	for _, s := range p.Nodes {
-		var cluster struct{ Members []member }
-		if err := askPatroni(ctx, s, http.MethodGet, "/cluster", nil, &cluster); err == nil {
-			return cluster.Members
-		}
-	}
-	return nil
-}
-
-func (p *Patroni) at(port int) *Server {
-	for _, s := range p.Nodes {
-		if s.ports[0].number == port {
-			return s
-		}
-	}
-	return nil
 }
 
 // askPatroni speaks to a node's own interface; anything but 200 is an error.

@@ -18,14 +18,17 @@ func patroniFaults() []experiment {
 	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
 	return []experiment{
 		{name: "primary killed, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.killed},
-		{name: "primary hangs and comes back, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.hangs},
+		{name: "primary hangs and is fenced, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.hangs},
 		{name: "switchover, synchronous standby (Patroni)", number: 9, places: places, base: c.base, run: c.switched},
 	}
 }
 
 // patroni is the cluster of these experiments, which is started once: it takes
 // half a minute. Each leaves it whole, with another primary than before.
-type patroni struct{ *servertest.Patroni }
+type patroni struct {
+	*servertest.Patroni
+	whole bool
+}
 
 // patroniNodes is the least with which a cluster that has lost one still has a
 // synchronous standby, without which it takes no write.
@@ -36,18 +39,13 @@ const takeoverMax = 45 * time.Second
 
 // base makes the cell's database on the cluster.
 func (c *patroni) base(g *ground, s *site, kind string) *base {
-	if c.Patroni == nil {
+	if c.Patroni == nil || !c.whole {
 		c.Patroni = servertest.StartPatroni(&lasting{site: s, whole: g.whole}, patroniNodes)
-	}
-	for _, node := range c.Nodes {
-		node.Resume()
-		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-			s.Fatal(err)
-		}
 	}
 	if err := c.AwaitWhole(context.Background()); err != nil {
 		s.Fatal(err)
 	}
+	c.whole = false // until the experiment has ended well
 	return g.onHosts(s, kind, c.Leader(context.Background()), c.Nodes)
 }
 
@@ -86,7 +84,8 @@ func (g *ground) onHosts(s *site, kind string, primary *servertest.Server, hosts
 	for n, host := range hosts {
 		b.nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
 	}
-	if err := errors.Join(one.admin.Close(), execAll(b.admin, `CREATE TABLE probes (at timestamptz)`)); err != nil {
+	// A node that has not got the database yet would end the search for one.
+	if err := errors.Join(execAll(one.admin, `CREATE TABLE probes (at timestamptz)`), one.admin.Close()); err != nil {
 		s.Fatal(err)
 	}
 	for name, db := range b.nodes {
@@ -171,6 +170,7 @@ func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error)
 	if c.Leader(t.ctx) == old {
 		t.verdict.Say(ruleFault, "the old primary is primary again")
 	}
+	c.whole = true
 	t.ended = time.Now() // they draw all the same
 	return nil
 }
@@ -182,15 +182,15 @@ func (c *patroni) killed(t *trial) error {
 	return c.takenOver(t, old, old.Start)
 }
 
-// hangs is a primary that stands still, is replaced, and goes on as if nothing
-// had happened: what it then takes it must not keep.
+// hangs is a primary that stands still, is replaced, and is ended by its
+// watchdog before it can go on: one that goes on without can take the primary's
+// place back in Patroni 3.0, with what its heir acknowledged meanwhile.
 func (c *patroni) hangs(t *trial) error {
 	old := c.Leader(t.ctx)
-	defer old.Resume()
 	old.Pause()
 	return c.takenOver(t, old, func() error {
-		old.Resume()
-		return nil
+		old.Kill()
+		return old.Start()
 	})
 }
 
