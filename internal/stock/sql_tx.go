@@ -14,6 +14,7 @@ type sqlTries struct {
 	write, read *sql.DB
 	dialect     *dialect
 	words       words
+	kept        kept
 }
 
 // words are the statements that MySQL and SQLite word differently.
@@ -22,6 +23,8 @@ type words struct {
 	awards, prizes func(*draw.Plan) []statement
 	// draws finds draws by their ids.
 	draws func(poolID string, ids []string) statement
+	// kept are statements to be prepared once.
+	kept []string
 }
 
 // statement is SQL with its arguments. rows is the number of rows that it
@@ -36,8 +39,15 @@ type sqlTx struct {
 	tries   *sqlTries
 	options TxOptions
 	// tx is open from the start when the pool row is locked, else from Apply.
-	tx *sql.Tx
+	tx *keptTx
 }
+
+const (
+	sqlPool   = `SELECT state, COALESCE(mode, ''), version, fence, fenced_by FROM pools WHERE id = ?`
+	sqlPrizes = `SELECT ` + prizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
+	sqlRaise  = `UPDATE pools SET version = version + ?`
+	sqlGuard  = ` WHERE id = ? AND version = ?`
+)
 
 // querier is a transaction or a pool of connections.
 type querier interface {
@@ -48,8 +58,7 @@ type querier interface {
 func (t *sqlTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
 	tx := &sqlTx{tries: t, options: o}
 	if o.Lock {
-		var err error
-		if tx.tx, err = t.write.BeginTx(ctx, nil); err != nil {
+		if err := tx.open(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -60,6 +69,18 @@ func (t *sqlTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, e
 	return tx, nil
 }
 
+func (tx *sqlTx) open(ctx context.Context) error {
+	if err := tx.tries.kept.keep(ctx, tx.tries.write, tx.tries.words.kept); err != nil {
+		return err
+	}
+	opened, err := tx.tries.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	tx.tx = &keptTx{opened, tx.tries.kept.statements}
+	return nil
+}
+
 func (tx *sqlTx) querier() querier {
 	if tx.tx != nil {
 		return tx.tx
@@ -68,7 +89,7 @@ func (tx *sqlTx) querier() querier {
 }
 
 func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
-	query := `SELECT state, COALESCE(mode, ''), version, fence, fenced_by FROM pools WHERE id = ?`
+	query := sqlPool
 	if tx.options.Lock {
 		query += tx.tries.dialect.forUpdate
 	}
@@ -83,8 +104,7 @@ func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
 	}
 	var prizes []draw.Prize
 	if row.version > urn.Version {
-		const changed = `SELECT ` + prizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
-		if prizes, err = queryAll(ctx, tx.querier(), scanPrize, changed, urn.PoolID, urn.Version); err != nil {
+		if prizes, err = queryAll(ctx, tx.querier(), scanPrize, sqlPrizes, urn.PoolID, urn.Version); err != nil {
 			return err
 		}
 	}
@@ -111,8 +131,7 @@ func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
 		return nil // what can be read here is safe
 	}
 	if tx.tx == nil {
-		var err error
-		if tx.tx, err = tx.tries.write.BeginTx(ctx, nil); err != nil {
+		if err := tx.open(ctx); err != nil {
 			return classify(err, tx.tries.dialect.classify)
 		}
 	}
@@ -130,12 +149,12 @@ func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
 // write makes the changes of a plan: the pool's row first, and the others only
 // when that one was at the planned version.
 func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
-	pool := statement{sql: `UPDATE pools SET version = version + ?`, args: []any{len(p.Awards)}, rows: 1}
+	pool := statement{sql: sqlRaise, args: []any{len(p.Awards)}, rows: 1}
 	if o := tx.options; o.By != "" {
 		pool.sql += `, fence = ?, fenced_by = ? WHERE id = ? AND version = ? AND (fenced_by <> ? OR fence <= ?)`
 		pool.args = append(pool.args, o.Fence, o.By, p.PoolID, p.From, o.By, o.fenceMax())
 	} else {
-		pool.sql += ` WHERE id = ? AND version = ?`
+		pool.sql += sqlGuard
 		pool.args = append(pool.args, p.PoolID, p.From)
 	}
 	pool.sql = fault.Unguarded(pool.sql)
@@ -165,7 +184,7 @@ var errRows = errors.New("stock: a statement changed another number of rows than
 
 // exec runs a statement that must change s.rows rows; errRows when it changes
 // another number.
-func exec(ctx context.Context, tx *sql.Tx, s statement) error {
+func exec(ctx context.Context, tx *keptTx, s statement) error {
 	result, err := tx.ExecContext(ctx, s.sql, s.args...)
 	if err != nil {
 		return err

@@ -6,24 +6,53 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// sqliteWords pass lists as JSON, so that one prepared statement serves
-// batches of every size.
+const (
+	// sqliteRows is how many awards one INSERT of values takes; the rest of a
+	// batch goes as JSON, for which one statement serves every number.
+	sqliteRows = 16
+
+	sqliteInsert     = `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at) `
+	sqliteInsertJSON = sqliteInsert +
+		`SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, ? FROM json_each(?)`
+
+	// MATERIALIZED, so that each change looks its prize up. Left to itself, the
+	// planner looks every prize of the pool up among the changes.
+	sqliteRaise = `WITH change AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS n FROM json_each(?))
+UPDATE prizes SET issued = issued + change.n, changed = ?
+FROM change WHERE prizes.pool_id = ? AND prizes.id = change.id`
+)
+
+// sqliteWords are few, whatever the size of a batch, so that each can be
+// prepared once.
 func sqliteWords() words {
-	return words{awards: sqliteAwards, prizes: sqlitePrizes, draws: sqliteDraws}
+	rows := sqliteInsert + `VALUES ` + list("(?, ?, ?, ?, ?, ?, ?, ?)", sqliteRows)
+	return words{
+		awards: func(p *draw.Plan) []statement { return sqliteAwards(p, rows) }, prizes: sqlitePrizes, draws: sqliteDraws,
+		kept: []string{sqlPool, sqlPrizes, sqlRaise + sqlGuard, sqliteRaise, rows, sqliteInsertJSON},
+	}
 }
 
-func sqliteAwards(p *draw.Plan) []statement {
-	rows := make([][6]any, len(p.Awards))
-	for i := range p.Awards {
-		a := &p.Awards[i]
+func sqliteAwards(p *draw.Plan, insertRows string) []statement {
+	var statements []statement
+	at := p.Awards[0].At.Format(timeText)
+	rest := p.Awards
+	for ; len(rest) >= sqliteRows; rest = rest[sqliteRows:] {
+		args := make([]any, 0, 8*sqliteRows)
+		for i := range rest[:sqliteRows] {
+			a := &rest[i]
+			args = append(args, p.PoolID, a.Version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit, at)
+		}
+		statements = append(statements, statement{sql: insertRows, args: args, rows: sqliteRows})
+	}
+	if len(rest) == 0 {
+		return statements
+	}
+	rows := make([][6]any, len(rest))
+	for i := range rest {
+		a := &rest[i]
 		rows[i] = [6]any{a.Version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit}
 	}
-	return []statement{{
-		sql: `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, ? FROM json_each(?)`,
-		args: []any{p.PoolID, p.Awards[0].At.Format(timeText), jsonText(rows)},
-		rows: int64(len(rows)),
-	}}
+	return append(statements, statement{sql: sqliteInsertJSON, args: []any{p.PoolID, at, jsonText(rows)}, rows: int64(len(rows))})
 }
 
 func sqlitePrizes(p *draw.Plan) []statement {
@@ -32,11 +61,7 @@ func sqlitePrizes(p *draw.Plan) []statement {
 		rows[i] = [2]any{c.PrizeID, c.Issued}
 	}
 	return []statement{{
-		// MATERIALIZED, so that each change looks its prize up. Left to itself,
-		// the planner looks every prize of the pool up among the changes.
-		sql: `WITH change AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS n FROM json_each(?))
-UPDATE prizes SET issued = issued + change.n, changed = ?
-FROM change WHERE prizes.pool_id = ? AND prizes.id = change.id`,
+		sql:  sqliteRaise,
 		args: []any{jsonText(rows), p.From + int64(len(p.Awards)), p.PoolID},
 		rows: int64(len(rows)),
 	}}
