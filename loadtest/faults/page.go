@@ -19,8 +19,16 @@ import (
 // <!-- faults:begin --> and <!-- faults:end -->.
 const page = "docs/reliability.md"
 
-// writePage puts the published results into the page.
+// writePage makes the table of the published results, and puts their sums into
+// the page.
 func writePage(_ context.Context, s settings, _ io.Writer) error {
+	p, err := readPublished(filepath.Join(s.results, "faults.json"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
+		return err
+	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
