@@ -59,10 +59,9 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 			return err
 		}
 		class := stock.ClassOf(err)
-		switch class {
-		case stock.ClassUnavailable:
+		if class == stock.ClassUnavailable {
 			unavailable++
-		case stock.ClassConflict:
+		} else if class == stock.ClassConflict {
 			conflict = err
 		}
 		spent := time.Since(start) >= t.budget || n >= t.tries || unavailable >= unavailableTries

@@ -24,14 +24,14 @@ func (k *kept) keep(ctx context.Context, db *sql.DB, queries []string) error {
 	}
 	statements := make(map[string]*sql.Stmt, len(queries))
 	for _, query := range queries {
-		s, err := db.PrepareContext(ctx, query)
+		s, err := db.PrepareContext(ctx, query) //nolint:sqlclosecheck // until the database is closed
 		if err != nil {
 			for _, s := range statements {
 				_ = s.Close() // it is the first error that matters
 			}
 			return err
 		}
-		statements[query] = s // until the database is closed
+		statements[query] = s
 	}
 	k.statements = statements
 	return nil
@@ -46,7 +46,7 @@ type keptTx struct {
 // ExecContext runs a statement, the one kept where there is one.
 func (tx keptTx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if s := tx.statements[query]; s != nil {
-		return tx.StmtContext(ctx, s).ExecContext(ctx, args...)
+		return tx.StmtContext(ctx, s).ExecContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	}
 	return tx.Tx.ExecContext(ctx, query, args...)
 }
@@ -54,7 +54,7 @@ func (tx keptTx) ExecContext(ctx context.Context, query string, args ...any) (sq
 // QueryContext is ExecContext for rows.
 func (tx keptTx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if s := tx.statements[query]; s != nil {
-		return tx.StmtContext(ctx, s).QueryContext(ctx, args...)
+		return tx.StmtContext(ctx, s).QueryContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	}
 	return tx.Tx.QueryContext(ctx, query, args...)
 }
