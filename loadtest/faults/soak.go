@@ -42,7 +42,8 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 	err := onSite("soak", func(whole *site) error {
 		g := newGround(whole)
 		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
-			p := soakPlaces()[turn%len(soakPlaces())]
+			places := soakPlaces()
+			p := places[(turn+int(s.seed%uint64(len(places))))%len(places)] // short soaks with other seeds see other places
 			c := cell{experiment: experiment{name: "soak", points: true, links: true}, place: p, program: faulty}
 			if !s.only.MatchString(c.name()) {
 				continue
