@@ -28,6 +28,8 @@ type observed struct {
 	route    string
 	requests *prometheus.CounterVec // by status, or by method and status when unmatched
 	duration prometheus.Observer
+	// well counts the answers 200, most of those there are.
+	well prometheus.Counter
 	// level is the level of a request that went well. A service draws far more
 	// often than anyone wants to read.
 	level slog.Level
@@ -44,6 +46,9 @@ func (s *Server) observe(method, route string) gin.HandlerFunc {
 		o.duration = s.metrics.duration.WithLabelValues(route, "any")
 	}
 	o.requests = s.metrics.requests.MustCurryWith(labels)
+	if route != unmatched {
+		o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
+	}
 	if route == drawPath {
 		o.level = slog.LevelDebug
 	}
@@ -62,11 +67,13 @@ func (s *Server) finish(c *gin.Context, o *observed, begin time.Time) {
 	}
 	taken := time.Since(begin)
 	o.duration.Observe(taken.Seconds())
-	status := strconv.Itoa(c.Writer.Status())
-	if o.route == unmatched {
-		o.requests.WithLabelValues(boundedMethod(c.Request.Method), status).Inc()
-	} else {
-		o.requests.WithLabelValues(status).Inc()
+	switch status := c.Writer.Status(); {
+	case o.route == unmatched:
+		o.requests.WithLabelValues(boundedMethod(c.Request.Method), strconv.Itoa(status)).Inc()
+	case status == nethttp.StatusOK:
+		o.well.Inc()
+	default:
+		o.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	}
 	s.logRequest(c, o, taken)
 	if abort {

@@ -62,7 +62,7 @@ func (tx keptTx) QueryContext(ctx context.Context, query string, args ...any) (*
 // QueryRowContext is QueryContext for one row.
 func (tx keptTx) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	if s := tx.statements[query]; s != nil {
-		return tx.StmtContext(ctx, s).QueryRowContext(ctx, args...)
+		return tx.StmtContext(ctx, s).QueryRowContext(ctx, args...) //nolint:sqlclosecheck // ends with the transaction
 	}
 	return tx.Tx.QueryRowContext(ctx, query, args...)
 }
