@@ -1,7 +1,10 @@
 // Package lockmode holds the ways in which two draws on one pool are kept
-// apart: WHEN a batch may be decided. [Modes] is the registry.
+// apart: WHEN a batch may be decided. [Names] lists them.
 //
 // It keeps the law that no mode is trusted: whichever lock is held, every
 // batch ends in the one guarded write of package stock, so that a lock that
 // lies costs a retry and never a unit.
+//
+// A batch that is small, in a mode whose lock is the row's own, may be decided
+// in one transaction with those of other pools; see joiner.
 package lockmode
