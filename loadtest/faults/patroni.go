@@ -108,15 +108,16 @@ func nameOf(db *sql.DB) (name string, err error) {
 }
 
 // awaitWritable waits until one of the nodes takes and keeps a write: that is
-// where the fault ends for the service.
-func (t *trial) awaitWritable(nodes map[string]*sql.DB) error {
+// where the fault ends for the service. A guarded one has a synchronous standby
+// by then; one that was just promoted takes writes before, and stops again.
+func (t *trial) awaitWritable(nodes map[string]*sql.DB, guarded bool) error {
 	written := make(chan string, len(nodes))
 	ctx, cancel := context.WithTimeout(t.ctx, takeoverMax)
 	defer cancel()
 	for name, db := range nodes {
 		go func() {
 			for ctx.Err() == nil {
-				if t.probe(ctx, db) == nil {
+				if t.probe(ctx, db, guarded) == nil {
 					written <- name
 					return
 				}
@@ -136,9 +137,15 @@ func (t *trial) awaitWritable(nodes map[string]*sql.DB) error {
 }
 
 // probe writes a row. A commit that waits for a standby is not waited for long.
-func (t *trial) probe(ctx context.Context, db *sql.DB) error {
+func (t *trial) probe(ctx context.Context, db *sql.DB, guarded bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
+	if guarded {
+		n, err := countOn(ctx, db, `SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`)
+		if err != nil || n == 0 {
+			return errors.Join(err, errors.New("no standby is synchronous"))
+		}
+	}
 	_, err := db.ExecContext(ctx, `INSERT INTO probes VALUES (now())`)
 	return err
 }
@@ -157,7 +164,7 @@ func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
 // takenOver waits for a new primary and for the service to find it, under
 // load; then brings the old one back, which has to follow.
 func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
-	if err := t.awaitWritable(c.others(t, old)); err != nil {
+	if err := t.awaitWritable(c.others(t, old), true); err != nil {
 		return err
 	}
 	t.recover(t.ended)

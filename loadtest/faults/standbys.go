@@ -62,7 +62,7 @@ func (p *pair) lost(t *trial) error {
 	if err := execAll(heir, `SELECT pg_promote()`); err != nil {
 		return err
 	}
-	return t.awaitWritable(t.nodes)
+	return t.awaitWritable(t.nodes, false)
 }
 
 // lossRules are broken where acknowledged changes are lost: the answer has no
