@@ -1,0 +1,129 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const folder = "results"
+
+// TestThePageShowsThePublishedResults: no cell of the page is written by hand.
+func TestThePageShowsThePublishedResults(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("../..", page))
+	require.NoError(t, err)
+	filled, err := fillPage(string(text), folder)
+	require.NoError(t, err)
+	require.Equal(t, filled, string(text), "go run ./loadtest/faults doc")
+}
+
+// TestTheTableShowsThePublishedResults: nor of the table, cell by cell.
+func TestTheTableShowsThePublishedResults(t *testing.T) {
+	p, err := readPublished(filepath.Join(folder, "faults.json"))
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(folder, "faults.md"))
+	require.NoError(t, err)
+	require.Equal(t, p.markdown(), string(text))
+}
+
+// TestEveryNumberIsPublished: the table has all that the service must survive,
+// and the programs that must be condemned.
+func TestEveryNumberIsPublished(t *testing.T) {
+	p, err := readPublished(filepath.Join(folder, "faults.json"))
+	require.NoError(t, err)
+	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
+	condemned := 0
+	for _, r := range p.Cells {
+		numbers[r.Number] = true
+		if r.Condemned {
+			condemned++
+		}
+	}
+	for n := 1; n <= 23; n++ {
+		require.True(t, numbers[n], "the table has no fault with the number %d", n)
+	}
+	require.Len(t, controls(), condemned)
+}
+
+func TestEveryNumberHasAFault(t *testing.T) {
+	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
+	for _, e := range experiments() {
+		numbers[e.number] = true
+	}
+	for n := 1; n <= 23; n++ {
+		require.True(t, numbers[n], "no fault has the number %d", n)
+	}
+}
+
+func TestNamesTellCellsApart(t *testing.T) {
+	s, err := parse(nil)
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, c := range cells(s) {
+		require.False(t, seen[c.name()], c.name())
+		seen[c.name()] = true
+	}
+}
+
+// TestQuickHasTenFaults: and each of them is one of the whole.
+func TestQuickHasTenFaults(t *testing.T) {
+	faults := map[string]bool{}
+	for _, c := range quickCells() {
+		require.NotNil(t, c.run)
+		faults[c.experiment.name] = true
+	}
+	require.Len(t, faults, 10)
+}
+
+func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
+	s := settings{results: t.TempDir(), merge: true}
+	cell := func(name string, seed uint64) result { return result{Name: name, Seed: seed, Passed: true} }
+	require.NoError(t, publish(s, io.Discard, []result{cell("a", 1), cell("a", 2), cell("b", 3)}, time.Minute))
+	require.NoError(t, publish(s, io.Discard, []result{cell("a", 4), cell("a", 5), cell("a", 6), cell("c", 7)}, time.Minute))
+	p, err := readPublished(filepath.Join(s.results, "faults.json"))
+	require.NoError(t, err)
+	var seeds []uint64
+	for _, r := range p.Cells {
+		seeds = append(seeds, r.Seed)
+	}
+	require.Equal(t, []uint64{4, 5, 6, 3, 7}, seeds)
+	require.InDelta(t, 120, p.Seconds, 0)
+}
+
+// TestVerdictsCanBeBad: a cell that failed, and a control that was not
+// condemned, fail the whole.
+func TestVerdictsCanBeBad(t *testing.T) {
+	require.NoError(t, judge([]result{{Passed: true}, {Skipped: "no server"}}))
+	require.Error(t, judge([]result{{Passed: true}, {Passed: false}}))
+	require.Error(t, judge(nil))
+	require.Contains(t, (&result{Condemned: true}).verdict(), "FAILED")
+	require.Contains(t, (&result{Skipped: "no server"}).verdict(), "SKIPPED")
+}
+
+// TestSoaksAddUp: the sum of two is what both counted.
+func TestSoaksAddUp(t *testing.T) {
+	s := settings{results: t.TempDir()}
+	for n := range 2 {
+		one := newSoaked(uint64(n))
+		one.Rounds, one.Draws, one.Seconds = 1, 100, 60
+		one.Faults["link cut"] = 3
+		one.Recoveries[10], one.Recoveries[1000], one.Worst = 2, 1, 995
+		require.NoError(t, one.publish(s, io.Discard))
+	}
+	all, err := readSoaks(filepath.Join(s.results, "soak.json"))
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	whole := sum(all)
+	require.Equal(t, 200, whole.Draws)
+	require.Equal(t, 6, whole.Faults["link cut"])
+	recoveries, median := whole.median()
+	require.Equal(t, 6, recoveries)
+	require.Equal(t, 10, median)
+	broken := newSoaked(3)
+	broken.Rounds, broken.Broken = 1, []string{"acknowledged-lost"}
+	require.Error(t, broken.publish(s, io.Discard))
+}
