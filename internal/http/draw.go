@@ -22,6 +22,7 @@ type drawBody struct {
 
 // postDraw is the hot path: what it does is paid for every draw.
 func (s *Server) postDraw(c *gin.Context) {
+	defer unwatched(c.Request.Context())()
 	request, err := s.drawRequest(c.Request)
 	if err != nil {
 		s.fail(c, err)

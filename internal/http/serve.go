@@ -100,10 +100,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       s.limits.idle,
 		MaxHeaderBytes:    headerBytesMax,
 		BaseContext:       func(net.Listener) context.Context { return requests },
+		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(listener{l}) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve http: %w", err)
