@@ -31,7 +31,9 @@ CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k
 	// As postgresApply, for many pools: each is written only from the version
 	// that was planned from. A row that somebody else is writing will not be at
 	// that version, and is not waited for, so that two of these never wait for
-	// each other.
+	// each other. IS TRUE keeps the planner from making joins of what is better
+	// looked up in a hash: joins of two lists, without statistics, would be
+	// nested loops.
 	postgresApplyJoint = `WITH held AS (
 	SELECT pools.id, planned.version, planned.draws, planned.prizes
 	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS planned (id, version, draws, prizes)
@@ -40,19 +42,19 @@ CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k
 ), pool AS (
 	UPDATE pools SET version = pools.version + held.draws
 	FROM held WHERE pools.id = held.id AND pools.version = held.version
-	RETURNING pools.id, pools.version, held.draws, held.prizes
+	RETURNING pools.id, held.draws, held.prizes
 ), changed AS (
-	UPDATE prizes SET issued = prizes.issued + change.issued, changed = pool.version
-	FROM unnest($5::text[], $6::text[], $7::bigint[]) AS change (pool_id, id, issued)
-	JOIN pool ON pool.id = change.pool_id
-	WHERE prizes.pool_id = change.pool_id AND prizes.id = change.id
+	UPDATE prizes SET issued = prizes.issued + change.issued, changed = change.version
+	FROM unnest($5::text[], $6::text[], $7::bigint[], $16::bigint[]) AS change (pool_id, id, issued, version)
+	WHERE (change.pool_id IN (SELECT id FROM pool)) IS TRUE
+		AND prizes.pool_id = change.pool_id AND prizes.id = change.id
 	RETURNING 1
 ), awarded AS (
 	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-	SELECT pool.id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
+	SELECT a.pool_id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
 	FROM unnest($9::text[], $10::bigint[], $11::text[], $12::smallint[], $13::text[], $14::text[], $15::bigint[])
 		AS a (pool_id, version, draw_id, ordinal, user_id, prize_id, unit)
-	JOIN pool ON pool.id = a.pool_id
+	WHERE (a.pool_id IN (SELECT id FROM pool)) IS TRUE
 	RETURNING 1
 )
 SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
@@ -203,13 +205,14 @@ func jointArguments(plans []*draw.Plan) []any {
 	ids := make([]string, 0, n)
 	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	var changePools, changePrizes, awardPools, draws, users, prizes []string
-	var issued, awardVersions, units []int64
+	var issued, changeVersions, awardVersions, units []int64
 	var ordinals []int16
 	for _, p := range plans {
 		ids, versions = append(ids, p.PoolID), append(versions, p.From)
 		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Changes)))
 		for _, c := range p.Changes {
 			changePools, changePrizes, issued = append(changePools, p.PoolID), append(changePrizes, c.PrizeID), append(issued, c.Issued)
+			changeVersions = append(changeVersions, p.From+int64(len(p.Awards)))
 		}
 		for i := range p.Awards {
 			a := &p.Awards[i]
@@ -220,7 +223,7 @@ func jointArguments(plans []*draw.Plan) []any {
 	}
 	return []any{
 		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At,
-		awardPools, awardVersions, draws, ordinals, users, prizes, units,
+		awardPools, awardVersions, draws, ordinals, users, prizes, units, changeVersions,
 	}
 }
 
