@@ -76,6 +76,17 @@ func TestFallen(t *testing.T) {
 	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.545, published 1.09")
 }
 
+// TestOneGoodRound: a median that fell is no fall of the program when one round
+// was as good as ever; without that round it is.
+func TestOneGoodRound(t *testing.T) {
+	was := judged{spread: spread{Median: 1, Low: 0.9, High: 1.1}, Least: 0.5}
+	assert.False(t, judged{spread: spread{Median: 0.7, Low: 0.6, High: 1.01}}.worse(was))
+	assert.True(t, judged{spread: spread{Median: 0.7, Low: 0.6, High: 0.95}}.worse(was))
+	was.Least, was.Most = 0, 2
+	assert.False(t, judged{spread: spread{Median: 1.4, Low: 0.99, High: 2}, Most: 2}.worse(was))
+	assert.True(t, judged{spread: spread{Median: 1.4, Low: 1.2, High: 2}, Most: 2}.worse(was))
+}
+
 // TestBothSlower: a machine at half speed has the same ratios.
 func TestBothSlower(t *testing.T) {
 	half := make(map[figure]float64)
