@@ -6,22 +6,31 @@ import (
 	"strings"
 )
 
-// Fill replaces what stands in a file between the lines <!-- section:begin -->
-// and <!-- section:end --> by text. It fails, and changes nothing, when the
-// file does not have both.
+// Filled returns content, whose part between the lines <!-- section:begin --> and
+// <!-- section:end --> is replaced by text. It fails when there are not both.
+func Filled(content, section, text string) (string, error) {
+	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->"
+	before, rest, found := strings.Cut(content, begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return "", fmt.Errorf("it has no lines %q and %q", strings.TrimSpace(begin), end)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return before + begin + text + end + after, nil
+}
+
+// Fill replaces a section of a file, as Filled does. Where it fails, the file is
+// as it was.
 func Fill(file, section, text string) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->"
-	before, rest, found := strings.Cut(string(old), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s has no lines %q and %q", file, strings.TrimSpace(begin), end)
+	filled, err := Filled(string(old), section, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
 	}
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return os.WriteFile(file, []byte(before+begin+text+end+after), 0o644)
+	return os.WriteFile(file, []byte(filled), 0o644)
 }

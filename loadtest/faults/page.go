@@ -13,11 +13,12 @@ import (
 	"strings"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/page"
 )
 
-// page is where the results are shown, between marks such as
+// reliability is where the results are shown, between marks such as
 // <!-- faults:begin --> and <!-- faults:end -->.
-const page = "docs/reliability.md"
+const reliability = "docs/reliability.md"
 
 // writePage makes the table of the published results, and puts their sums into
 // the page.
@@ -29,15 +30,15 @@ func writePage(_ context.Context, s settings, _ io.Writer) error {
 	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(reliability)
 	if err != nil {
 		return err
 	}
 	filled, err := fillPage(string(text), s.results)
 	if err != nil {
-		return fmt.Errorf("%s: %w", page, err)
+		return fmt.Errorf("%s: %w", reliability, err)
 	}
-	return os.WriteFile(page, []byte(filled), 0o644)
+	return os.WriteFile(reliability, []byte(filled), 0o644)
 }
 
 // fillPage returns the page with the results in a folder between its marks.
@@ -53,22 +54,11 @@ func fillPage(text, results string) (string, error) {
 	for _, section := range []struct{ name, text string }{
 		{"controls", p.controlTable()}, {"faults", p.table()}, {"soak", soakTables(soaks)},
 	} {
-		if text, err = fillSection(text, section.name, section.text); err != nil {
+		if text, err = page.Filled(text, section.name, section.text); err != nil {
 			return "", err
 		}
 	}
 	return text, nil
-}
-
-// fillSection puts a text between the marks of a name.
-func fillSection(text, name, between string) (string, error) {
-	begin, end := "<!-- "+name+":begin -->\n", "<!-- "+name+":end -->"
-	before, rest, found := strings.Cut(text, begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return "", fmt.Errorf("it has no lines %q and %q", strings.TrimSpace(begin), end)
-	}
-	return before + begin + between + end + after, nil
 }
 
 // controlTable shows what the broken programs were condemned for.

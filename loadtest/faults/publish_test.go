@@ -14,7 +14,7 @@ const folder = "results"
 
 // TestThePageShowsThePublishedResults: no cell of the page is written by hand.
 func TestThePageShowsThePublishedResults(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("../..", page))
+	text, err := os.ReadFile(filepath.Join("../..", reliability))
 	require.NoError(t, err)
 	filled, err := fillPage(string(text), folder)
 	require.NoError(t, err)
