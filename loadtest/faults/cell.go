@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/site"
 )
 
 // place is where a pool lives, how its draws are kept apart, and how many
@@ -46,7 +47,7 @@ type experiment struct {
 	// loses says that acknowledged changes must be lost, and no other rule broken.
 	loses bool
 	// base makes the cell's database in a way of its own; nil is the usual.
-	base func(g *ground, s *site, kind string) *base
+	base func(g *ground, s *site.Site, kind string) *base
 	run  func(t *trial) error
 }
 

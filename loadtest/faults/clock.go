@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // Whose clock an experiment moves.
@@ -36,12 +37,12 @@ type clock struct {
 	environ []string
 }
 
-func newClock(s *site) *clock {
+func newClock(s *site.Site) *clock {
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(libraries) == 0 {
 		s.Skip("libfaketime is not installed")
 	}
-	folder := s.folder()
+	folder := newFolder(s)
 	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
 		s.Fatal(err)
 	}
@@ -69,8 +70,8 @@ func (c *clock) set(amount string) error {
 
 // clocked starts a server of the world's own whose clock can be moved.
 func (w *world) clocked(kind string) *servertest.Server {
-	w.clockMoved = newClock(w.site)
-	return servertest.Start(w.site, kind, servertest.Args(serverArgs(kind)...), servertest.Environ(w.clockMoved.environ...))
+	w.clockMoved = newClock(w.Site)
+	return servertest.Start(w.Site, kind, servertest.Args(serverArgs(kind)...), servertest.Environ(w.clockMoved.environ...))
 }
 
 // clockMoved moves the clock ahead, right again, back, and right again.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // diskFaults are those of the file that holds the database.
@@ -29,13 +30,13 @@ const room = 24 << 20
 
 // onSmallDisk makes the cell's database on a file system in memory that has
 // little room. Only root may mount one.
-func onSmallDisk(g *ground, s *site, kind string) *base {
+func onSmallDisk(g *ground, s *site.Site, kind string) *base {
 	if os.Geteuid() != 0 {
 		s.Skip("only root can mount a small file system")
 	}
 	if kind == "sqlite" {
 		b := g.database(s, kind, nil)
-		s.mount(filepath.Dir(b.file), room/4)
+		mount(s, filepath.Dir(b.file), room/4)
 		return b
 	}
 	server := servertest.Start(s, kind, servertest.Args(serverArgs(kind)...))
@@ -47,7 +48,7 @@ func onSmallDisk(g *ground, s *site, kind string) *base {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		s.Fatal(err)
 	}
-	s.mount(data, sizeOf(aside)+room)
+	mount(s, data, sizeOf(aside)+room)
 	s.Cleanup(server.Stop) // before the disk goes
 	if output, err := exec.Command("cp", "-a", aside+"/.", data).CombinedOutput(); err != nil {
 		s.Fatalf("copy the data: %v\n%s", err, output)
@@ -59,7 +60,7 @@ func onSmallDisk(g *ground, s *site, kind string) *base {
 }
 
 // mount mounts an empty file system on a folder, until the site ends.
-func (s *site) mount(folder string, size int64) {
+func mount(s *site.Site, folder string, size int64) {
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-faults", folder).CombinedOutput()
 	if err != nil {
 		s.Skip(fmt.Sprintf("no small file system can be mounted here: %v %s", err, output))

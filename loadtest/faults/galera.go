@@ -7,6 +7,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // galeraFaults are those of MariaDB with Galera: three nodes, and three
@@ -46,9 +47,9 @@ func nodeLocks() []place {
 const galeraNodes = 3
 
 // galeraCluster returns the cluster that cells share, with every node running.
-func (g *ground) galeraCluster(s *site) []*servertest.Server {
+func (g *ground) galeraCluster(s *site.Site) []*servertest.Server {
 	if g.galera == nil {
-		g.galera = servertest.StartGalera(&lasting{site: s, whole: g.whole}, galeraNodes)
+		g.galera = servertest.StartGalera(&lasting{Site: s, whole: g.whole}, galeraNodes)
 	}
 	for _, node := range g.galera {
 		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
@@ -60,7 +61,7 @@ func (g *ground) galeraCluster(s *site) []*servertest.Server {
 
 // everyWriter makes a database on the cluster, of which each instance writes
 // to a node of its own as long as that serves.
-func everyWriter(g *ground, s *site, _ string) *base {
+func everyWriter(g *ground, s *site.Site, _ string) *base {
 	b := g.galeraBase(s)
 	for n := range b.cluster {
 		b.urls = append(b.urls, b.from(s, n))
@@ -70,7 +71,7 @@ func everyWriter(g *ground, s *site, _ string) *base {
 
 // oneWriter makes a database on the cluster, of which all instances write to
 // the first node as long as that serves.
-func oneWriter(g *ground, s *site, _ string) *base {
+func oneWriter(g *ground, s *site.Site, _ string) *base {
 	b := g.galeraBase(s)
 	b.urls = []string{b.from(s, 0)}
 	return b
@@ -78,7 +79,7 @@ func oneWriter(g *ground, s *site, _ string) *base {
 
 // galeraBase makes a database on the first node, which the others have then.
 // The harness sees on each node all that was committed before on any.
-func (g *ground) galeraBase(s *site) *base {
+func (g *ground) galeraBase(s *site.Site) *base {
 	cluster := g.galeraCluster(s)
 	b := g.database(s, "mysql", cluster[0])
 	b.cluster, b.nodes = cluster, map[string]*sql.DB{}
@@ -100,7 +101,7 @@ func (g *ground) galeraBase(s *site) *base {
 }
 
 // from is the service's URL that names every node, the n-th first.
-func (b *base) from(s *site, n int) string {
+func (b *base) from(s *site.Site, n int) string {
 	u, err := url.Parse(b.url)
 	if err != nil {
 		s.Fatal(err)

@@ -17,25 +17,26 @@ import (
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // ground has the servers that cells share, one after another. A cell may kill
 // them, but has to leave them running.
 type ground struct {
-	whole   *site
+	whole   *site.Site
 	servers map[string]*servertest.Server
 	galera  []*servertest.Server
 }
 
-func newGround(whole *site) *ground {
+func newGround(whole *site.Site) *ground {
 	return &ground{whole: whole, servers: map[string]*servertest.Server{}}
 }
 
 // server returns the server of a kind or role, such as "redis 2", running.
-func (g *ground) server(s *site, name string) *servertest.Server {
+func (g *ground) server(s *site.Site, name string) *servertest.Server {
 	kind, _, _ := strings.Cut(name, " ")
 	if g.servers[name] == nil {
-		g.servers[name] = servertest.Start(&lasting{site: s, whole: g.whole}, kind, servertest.Args(serverArgs(kind)...))
+		g.servers[name] = servertest.Start(&lasting{Site: s, whole: g.whole}, kind, servertest.Args(serverArgs(kind)...))
 		return g.servers[name]
 	}
 	server := g.servers[name]
@@ -60,8 +61,8 @@ func serverArgs(kind string) []string {
 
 // lasting fails and skips in the cell, and cleans up with the whole.
 type lasting struct {
-	*site
-	whole *site
+	*site.Site
+	whole *site.Site
 }
 
 // Cleanup implements testing.TB.
@@ -101,12 +102,12 @@ const (
 )
 
 // database makes an empty database for the cell, on the given server.
-func (g *ground) database(s *site, kind string, server *servertest.Server) *base {
+func (g *ground) database(s *site.Site, kind string, server *servertest.Server) *base {
 	b := &base{kind: kind, server: server}
 	var err error
 	switch kind {
 	case "sqlite":
-		folder := s.folder()
+		folder := newFolder(s)
 		b.file = filepath.Join(folder, "draws.db")
 		b.url = "sqlite:" + b.file
 		b.admin, err = sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -122,8 +123,8 @@ func (g *ground) database(s *site, kind string, server *servertest.Server) *base
 	return b
 }
 
-// folder returns an empty folder of the site's own.
-func (s *site) folder() string {
+// newFolder makes an empty folder of the site's own.
+func newFolder(s *site.Site) string {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-")
 	if err != nil {
 		s.Fatal(err)
@@ -132,7 +133,7 @@ func (s *site) folder() string {
 	return folder
 }
 
-func (b *base) makePostgres(s *site) error {
+func (b *base) makePostgres(s *site.Site) error {
 	name := "draws_" + strings.ToLower(rand.Text())
 	whole, err := sql.Open("pgx", b.server.URL())
 	if err != nil {
@@ -164,7 +165,7 @@ func (b *base) makePostgres(s *site) error {
 	return nil
 }
 
-func (b *base) makeMySQL(s *site) error {
+func (b *base) makeMySQL(s *site.Site) error {
 	name := "draws_" + strings.ToLower(rand.Text())
 	whole, err := openMySQL(b.server.URL(), "")
 	if err != nil {

@@ -156,7 +156,7 @@ func redisEmptied(t *trial) error {
 // redisFailedOver gives the server the state of a replica that lags, some
 // times: as if that replica had taken over at the same address.
 func redisFailedOver(t *trial) error {
-	replica := t.ground.server(t.site, "redis replica").Addr()
+	replica := t.ground.server(t.Site, "redis replica").Addr()
 	addr := t.lockServers[0].Addr()
 	for range 3 {
 		if err := t.copyRedis(replica, addr); err != nil {

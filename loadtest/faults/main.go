@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // settings are the command line.
@@ -114,7 +116,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	}
 	var results []result
 	interrupted := false
-	err := onSite("faults", func(whole *site) error {
+	err := site.On("faults", func(whole *site.Site) error {
 		g := newGround(whole)
 		for i, c := range list {
 			for n := range s.runs {

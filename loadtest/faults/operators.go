@@ -89,7 +89,7 @@ func poolPaused(t *trial) error {
 // migratedAtOnce starts processes on databases that are empty.
 func migratedAtOnce(t *trial) error {
 	for range 5 {
-		b := t.ground.database(t.site, t.kind, t.server)
+		b := t.ground.database(t.Site, t.kind, t.server)
 		var failed [4]error
 		parallel(len(failed), func(n int) {
 			output, err := exec.CommandContext(t.ctx, filepath.Join(bin, released), "migrate", "up", "--database", b.url).CombinedOutput()

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 // cellMax is the longest that one cell may take.
@@ -38,7 +40,7 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
-	err := onSite(c.name(), func(s *site) error {
+	err := site.On(c.name(), func(s *site.Site) error {
 		w, err := newWorld(ctx, s, g, c)
 		if err != nil {
 			return err
@@ -60,8 +62,8 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 		return err
 	})
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[skipped](err); ok {
-		r.Skipped = missing.reason
+	if missing, ok := errors.AsType[site.Skipped](err); ok {
+		r.Skipped = missing.Reason
 	} else if err != nil {
 		r.Passed, r.onlyLate = false, false
 		r.Broken = append(r.Broken, "harness: "+err.Error())

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"drawsvc/loadtest/site"
 )
 
 const (
@@ -39,7 +41,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 	}
 	total := newSoaked(s.seed)
 	begin := time.Now()
-	err := onSite("soak", func(whole *site) error {
+	err := site.On("soak", func(whole *site.Site) error {
 		g := newGround(whole)
 		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
 			places := soakPlaces()
@@ -49,7 +51,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 				continue
 			}
 			left := s.lasting - time.Since(begin)
-			err := onSite(c.name(), func(own *site) error {
+			err := site.On(c.name(), func(own *site.Site) error {
 				return g.soakAt(ctx, own, c, seedOf(s.seed, c.name(), turn), left, total, out)
 			})
 			if err != nil {
@@ -64,7 +66,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 }
 
 // soakAt is one turn: a world and some trials on it.
-func (g *ground) soakAt(ctx context.Context, own *site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
+func (g *ground) soakAt(ctx context.Context, own *site.Site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
 	w, err := newWorld(ctx, own, g, c)
 	if err != nil {
 		return err

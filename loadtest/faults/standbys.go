@@ -6,6 +6,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/site"
 )
 
 // standbyFaults are those of a primary whose standby is promoted by hand when
@@ -26,7 +27,7 @@ type pair struct {
 	link             *servertest.Proxy
 }
 
-func (p *pair) base(g *ground, s *site, kind string) *base {
+func (p *pair) base(g *ground, s *site.Site, kind string) *base {
 	p.primary = servertest.Start(s, kind, servertest.Args(serverArgs(kind)...))
 	p.link = servertest.StartProxy(s, p.primary.Addr())
 	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(serverArgs(kind)...))

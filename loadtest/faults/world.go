@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/site"
 )
 
 // world is the stage of one cell: database, lock service, instances, and the
 // ways between them.
 type world struct {
-	*site
+	*site.Site
 	cell
 	ctx    context.Context
 	ground *ground
@@ -53,8 +54,8 @@ func (c *cell) limit() time.Duration {
 }
 
 // newWorld starts everything that the cell needs.
-func newWorld(ctx context.Context, s *site, g *ground, c cell) (*world, error) {
-	w := &world{site: s, cell: c, ctx: ctx, ground: g, client: newClient()}
+func newWorld(ctx context.Context, s *site.Site, g *ground, c cell) (*world, error) {
+	w := &world{Site: s, cell: c, ctx: ctx, ground: g, client: newClient()}
 	s.Cleanup(w.client.CloseIdleConnections)
 	switch {
 	case c.base != nil:
@@ -108,7 +109,7 @@ func (w *world) newInstance(n int) (*instance, error) {
 	}
 	i := &instance{
 		number: n, program: w.program, address: address, output: &tail{}, env: w.env,
-		control: filepath.Join(w.folder(), "control"), ended: make(chan error, 1),
+		control: filepath.Join(newFolder(w.Site), "control"), ended: make(chan error, 1),
 	}
 	i.args = []string{"--listen", address, "--database", url}
 	if w.program == textbook {
@@ -145,9 +146,9 @@ func (w *world) openLock() {
 		if w.clock == clockOfLock {
 			server = w.clocked(scheme)
 		} else {
-			server = w.ground.server(w.site, fmt.Sprintf("%s %d", scheme, n+1))
+			server = w.ground.server(w.Site, fmt.Sprintf("%s %d", scheme, n+1))
 		}
-		link := servertest.StartProxy(w.site, server.Addr())
+		link := servertest.StartProxy(w.Site, server.Addr())
 		w.lockServers, w.lockLinks = append(w.lockServers, server), append(w.lockLinks, link)
 		addresses = append(addresses, link.Addr())
 	}
