@@ -18,7 +18,8 @@ lint: ## The house rules
 .PHONY: loadtest
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
-	$(GO) run ./loadtest/matrix --readme README.md
+	$(GO) run ./loadtest/matrix
+	$(GO) run ./loadtest/matrix readme
 	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick

@@ -20,8 +20,8 @@ type settings struct {
 	quick   bool
 	only    *regexp.Regexp
 	results string
-	// readme is a page whose section "matrix" is to show a whole run.
-	readme string
+	// readme says that nothing is run: the README is to show what was published.
+	readme bool
 }
 
 func main() {
@@ -41,7 +41,11 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	if err := prove(ctx, s, out); err != nil {
+	do := prove
+	if s.readme {
+		do = fillReadme
+	}
+	if err := do(ctx, s, out); err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		return 1
 	}
@@ -54,15 +58,11 @@ func parse(args []string) (settings, error) {
 	flags.BoolVar(&s.quick, "quick", false, "the same shape with fewer cells, in under three minutes")
 	only := flags.String("only", "", "run only the cells whose name matches this regular expression")
 	flags.StringVar(&s.results, "results", "", "folder for the results (default loadtest/results, or loadtest/results/part for a part of the matrix)")
-	flags.StringVar(&s.readme, "readme", "", "page to show the whole matrix in, between its marks matrix:begin and matrix:end, when all went well")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if flags.NArg() > 0 {
+	if s.readme = flags.NArg() == 1 && flags.Arg(0) == "readme"; flags.NArg() > 0 && !s.readme {
 		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	if s.readme != "" && (s.quick || *only != "") {
-		return s, errors.New("--readme shows the whole matrix, not a part of it")
 	}
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"drawsvc/internal/page"
 )
 
 // published is the file matrix.json.
@@ -47,9 +45,6 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 		return fmt.Errorf("write the results: %w", err)
 	}
 	say(out, "\n%d cells in %v, results in %s\n", len(results), took.Round(time.Second), s.results)
-	if verdict == nil && s.readme != "" {
-		return page.Fill(s.readme, "matrix", p.section())
-	}
 	return verdict
 }
 

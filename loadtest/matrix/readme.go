@@ -1,13 +1,38 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
+
+	"drawsvc/internal/page"
 )
+
+// fillReadme has the README show the last whole run, which must have passed.
+func fillReadme(_ context.Context, s settings, _ io.Writer) error {
+	text, err := os.ReadFile(filepath.Join(s.results, "matrix.json"))
+	if err != nil {
+		return err
+	}
+	var p published
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	if p.Quick || !p.Passed {
+		return errors.New("the README shows a whole run that went well, and the last one is not")
+	}
+	return page.Fill("README.md", "matrix", p.section())
+}
 
 // group are the sell-outs of one program on one database in one mode.
 type group struct {
 	program, database, mode string
+	instances               int
 	cells                   int
 	locks                   []string
 	stocked, issued, over   int64
@@ -24,8 +49,8 @@ func (p published) groups() []*group {
 			continue
 		}
 		n := len(all)
-		if n == 0 || all[n-1].program != r.Program || all[n-1].database != r.Database || all[n-1].mode != r.Mode {
-			all = append(all, &group{program: r.Program, database: r.Database, mode: r.Mode})
+		if n == 0 || all[n-1].program != r.Program || all[n-1].database != r.Database || all[n-1].mode != r.Mode || all[n-1].instances != r.Instances {
+			all = append(all, &group{program: r.Program, database: r.Database, mode: r.Mode, instances: r.Instances})
 			n++
 		}
 		all[n-1].add(r)
@@ -63,15 +88,15 @@ func (p published) section() string {
 	fmt.Fprintf(&b, "The last whole run (%s, %.0f minutes on %d cores): %d cells, %d as they must be, %d skipped; each with its figures in\n",
 		day, p.Seconds/60, p.CPUs, len(p.Cells), passed, missing)
 	b.WriteString("[loadtest/results/matrix.md](loadtest/results/matrix.md). Its sell-outs, counted in the award log and by SQL:\n\n")
-	b.WriteString("| program | database | mode | runs | answers | stocked | issued | over-issued | verdict |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| program | database | mode | instances | runs | answers | stocked | issued | over-issued | verdict |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range p.groups() {
 		name := g.program
 		if name != service {
 			name = "textbook `" + name + "`"
 		}
 		mode := strings.TrimSpace(g.mode + " " + strings.Join(g.locks, " "))
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d | %d | %s |\n",
-			name, dash(g.database), dash(mode), g.cells, g.asked, g.stocked, g.issued, g.over, g.verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d | %d | %d | %s |\n",
+			name, dash(g.database), dash(mode), g.instances, g.cells, g.asked, g.stocked, g.issued, g.over, g.verdict)
 	}
 	return b.String()
 }
