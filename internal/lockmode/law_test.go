@@ -35,9 +35,9 @@ const (
 	// the mode lets so many in. The more, the fewer wins it takes to see a
 	// prize that is favoured.
 	group = 10
-	// further draws keep the instances contending until the last win that
-	// counts.
-	further = 2 * rivals
+	// further draws keep every caller at work until the last win that counts,
+	// so that no instance is missed where picks meet.
+	further = callers + 2*rivals
 	// poolsAtOnce keeps the callers of one pool from waiting for those of too
 	// many others.
 	poolsAtOnce = 4
@@ -119,7 +119,7 @@ func (r race) tamper() edit {
 		mu.Lock()
 		place := places[p.PoolID]
 		if place == nil {
-			place = &rendezvous{size: group, patience: 10 * time.Second}
+			place = &rendezvous{size: group, patience: 3 * time.Second}
 			places[p.PoolID] = place
 		}
 		mu.Unlock()
