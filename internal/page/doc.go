@@ -1,3 +1,3 @@
-// Package page puts generated text into pages that people write, so that no
-// figure in them is written by hand.
+// Package page writes results: into files, and as generated text into pages that
+// people write, so that no figure in them is written by hand.
 package page

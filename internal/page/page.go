@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -33,4 +34,13 @@ func Fill(file, section, text string) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	return os.WriteFile(file, []byte(filled), 0o644)
+}
+
+// WriteJSON writes content to a file as people can read it, ended by a line feed.
+func WriteJSON(file string, content any) error {
+	text, err := json.MarshalIndent(content, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
 }

@@ -205,6 +205,16 @@ func setTo(name string, values ...string) func(vitals, CheckUpOptions) string {
 	}
 }
 
+// notSetTo is broken when a setting has none of the values.
+func notSetTo(name string, values ...string) func(vitals, CheckUpOptions) string {
+	return func(v vitals, _ CheckUpOptions) string {
+		if v.has(name, values...) {
+			return ""
+		}
+		return name + " = " + v[name]
+	}
+}
+
 // shorter is broken when a time limit, in units of unit and 0 for none, ends
 // what may last for longer.
 func (v vitals) shorter(name string, unit, than time.Duration) string {

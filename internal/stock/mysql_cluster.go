@@ -36,23 +36,13 @@ func mysqlCluster() []rule {
 		},
 		{
 			"galera-not-primary", LevelDanger,
-			clustered(func(v vitals, _ CheckUpOptions) string {
-				if v.has("wsrep_cluster_status", "Primary") {
-					return ""
-				}
-				return "wsrep_cluster_status = " + v["wsrep_cluster_status"]
-			}),
+			clustered(notSetTo("wsrep_cluster_status", "Primary")),
 			"the node is cut off from its cluster: nothing can be drawn here, and what is read here may be old",
 			"bring its cluster together, or name another node in --database",
 		},
 		{
 			"galera-not-synced", LevelWarning,
-			clustered(func(v vitals, _ CheckUpOptions) string {
-				if v.has("wsrep_local_state_comment", "Synced") {
-					return ""
-				}
-				return "wsrep_local_state_comment = " + v["wsrep_local_state_comment"]
-			}),
+			clustered(notSetTo("wsrep_local_state_comment", "Synced")),
 			"the node lags behind its cluster, or serves another as donor: draws are slow here and conflict more often",
 			"wait until it is Synced, or name another node first in --database",
 		},

@@ -102,12 +102,7 @@ func sqliteRules() []rule {
 		},
 		{
 			"journal-mode", LevelWarning,
-			func(v vitals, _ CheckUpOptions) string {
-				if v.has("journal_mode", "wal") {
-					return ""
-				}
-				return "journal_mode = " + v["journal_mode"]
-			},
+			notSetTo("journal_mode", "wal"),
 			"readers and the writer block each other; the service asks for WAL when it starts, so it has not run since, or the file system refuses it",
 			"start the service and ask again; if it stays, move the file to a local disk",
 		},

@@ -171,13 +171,9 @@ func (d document) write(folder, name string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(d, "", " ")
-	if err != nil {
-		return err
-	}
 	file := filepath.Join(folder, name)
 	return errors.Join(
-		os.WriteFile(file+".json", append(text, '\n'), 0o644),
+		page.WriteJSON(file+".json", d),
 		os.WriteFile(file+".md", []byte(d.markdown()), 0o644),
 		os.WriteFile(file+".svg", []byte(d.chart()), 0o644),
 	)

@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"sync"
 	"syscall"
 	"time"
 
@@ -31,48 +29,18 @@ const (
 type instance struct {
 	url    string
 	pid    int
-	output *tail
+	output *site.Tail
 	cmd    *exec.Cmd
 	ended  chan struct{}
-}
-
-// tail keeps the end of what a program prints, and the address it tells first.
-type tail struct {
-	mu      sync.Mutex
-	text    []byte
-	told    bool
-	address chan string
 }
 
 // tailMax is how much of a program's output is kept, in bytes.
 const tailMax = 4 << 10
 
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if !t.told && bytes.HasSuffix(t.text, []byte("\n")) {
-		if m := regexp.MustCompile(`(?i)listen[^\n]*?(127\.0\.0\.1:[1-9]\d*)`).FindSubmatch(t.text); m != nil {
-			t.told = true
-			t.address <- string(m[1])
-		}
-	}
-	t.text = t.text[max(0, len(t.text)-tailMax):]
-	return len(p), nil
-}
-
-// String returns what is kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
-
 // start runs a program and returns when it answers. It is killed when the site
 // or the context ends, unless it was stopped before.
 func start(ctx context.Context, s *site.Site, program string, args ...string) (*instance, error) {
-	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan struct{})}
+	i := &instance{output: site.NewTail(tailMax), ended: make(chan struct{})}
 	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
 	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
@@ -89,7 +57,7 @@ func start(ctx context.Context, s *site.Site, program string, args ...string) (*
 		<-i.ended
 	})
 	select {
-	case address := <-i.output.address:
+	case address := <-i.output.Address:
 		i.url = "http://" + address
 	case <-i.ended:
 		return nil, fmt.Errorf("%s ended at once\n%s", program, i.output)

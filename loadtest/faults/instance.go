@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"drawsvc/internal/fault"
+	"drawsvc/loadtest/site"
 )
 
 const (
@@ -38,7 +39,7 @@ type instance struct {
 	address string
 	// control arms a fault point, where the program has any.
 	control string
-	output  *tail
+	output  *site.Tail
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd
@@ -51,28 +52,6 @@ type instance struct {
 
 // span is a stretch of time; to is zero while it lasts.
 type span struct{ from, to time.Time }
-
-// tail keeps the end of what a program prints.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	t.text = t.text[max(0, len(t.text)-tailMax):]
-	return len(p), nil
-}
-
-// String returns what is kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
 
 // url is the address that clients use.
 func (i *instance) url() string { return "http://" + i.address }

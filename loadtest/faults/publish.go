@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"drawsvc/internal/page"
 )
 
 // published is the file faults.json.
@@ -42,7 +44,7 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 			return err
 		}
 	}
-	if err := writeJSON(file, p); err != nil {
+	if err := page.WriteJSON(file, p); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
@@ -116,14 +118,6 @@ func judge(results []result) error {
 		return errors.New("no cell was run")
 	}
 	return nil
-}
-
-func writeJSON(file string, content any) error {
-	text, err := json.MarshalIndent(content, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // row is all runs of one fault on one database in one mode.

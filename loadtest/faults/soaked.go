@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"drawsvc/internal/page"
 )
 
 // soaked are the counts of one soak, or of all of them.
@@ -125,7 +127,7 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := writeJSON(file, append(all, s)); err != nil {
+	if err := page.WriteJSON(file, append(all, s)); err != nil {
 		return err
 	}
 	say(out, "%s; SEED=%d\n", s.line(), s.Seed)

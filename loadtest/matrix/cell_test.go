@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"drawsvc/loadtest/site"
 )
@@ -43,15 +42,6 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 	assert.NotEmpty(t, expected(must, ran(99, "unexpected must be count==0, is 1")), "it failed for another reason")
 	assert.Empty(t, expected(cell{}, ran(0)))
 	assert.NotEmpty(t, expected(cell{}, ran(99, "unaccounted must be count==0, is 1")))
-}
-
-func TestTailFindsTheAddressOnceTheLineIsWhole(t *testing.T) {
-	output := &tail{address: make(chan string, 1)}
-	for _, part := range []string{`{"msg":"listening","addr`, `ess":"127.0.0.1:80`, "80\"}\n", "listening again on 127.0.0.1:9\n"} {
-		_, err := output.Write([]byte(part))
-		require.NoError(t, err)
-	}
-	assert.Equal(t, "127.0.0.1:8080", <-output.address)
 }
 
 func TestASiteCleansUpAndTellsSkippedFromFailed(t *testing.T) {

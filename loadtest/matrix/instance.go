@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"sync"
 	"syscall"
 	"time"
 
@@ -29,49 +26,17 @@ const (
 type instance struct {
 	url    string
 	cmd    *exec.Cmd
-	output *tail
+	output *site.Tail
 	ended  chan error
-}
-
-// tail keeps the end of what a program prints, and the address it tells.
-type tail struct {
-	mu      sync.Mutex
-	text    []byte
-	address chan string
-	found   bool
 }
 
 // tailMax is how much of a program's output is kept, in bytes.
 const tailMax = 4 << 10
 
-func listening() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)listen[^\n]*?(127\.0\.0\.1:[1-9]\d*)`)
-}
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if m := listening().FindSubmatch(t.text); !t.found && m != nil && bytes.HasSuffix(t.text, []byte("\n")) {
-		t.found = true
-		t.address <- string(m[1])
-	}
-	t.text = t.text[max(0, len(t.text)-tailMax):]
-	return len(p), nil
-}
-
-// String returns what is kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.text)
-}
-
 // start runs a program and returns when it answers. It is killed when the site
 // ends, unless it was stopped before.
 func start(ctx context.Context, s *site.Site, program string, args ...string) (*instance, error) {
-	i := &instance{output: &tail{address: make(chan string, 1)}, ended: make(chan error, 1)}
+	i := &instance{output: site.NewTail(tailMax), ended: make(chan error, 1)}
 	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
 	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
@@ -81,7 +46,7 @@ func start(ctx context.Context, s *site.Site, program string, args ...string) (*
 	go func() { i.ended <- i.cmd.Wait() }()
 	s.Cleanup(func() { _ = i.cmd.Process.Kill() })
 	select {
-	case address := <-i.output.address:
+	case address := <-i.output.Address:
 		i.url = "http://" + address
 	case err := <-i.ended:
 		return nil, fmt.Errorf("%s ended at once: %w\n%s", program, err, i.output)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"drawsvc/internal/page"
 )
 
 // published is the file matrix.json.
@@ -73,22 +74,14 @@ func (p published) write(folder string, results []result) error {
 		if r.timeline == nil {
 			continue
 		}
-		if err := writeJSON(filepath.Join(folder, "timeline.json"), r.timeline); err != nil {
+		if err := page.WriteJSON(filepath.Join(folder, "timeline.json"), r.timeline); err != nil {
 			return err
 		}
 	}
-	if err := writeJSON(filepath.Join(folder, "matrix.json"), p); err != nil {
+	if err := page.WriteJSON(filepath.Join(folder, "matrix.json"), p); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, "matrix.md"), []byte(p.markdown()), 0o644)
-}
-
-func writeJSON(file string, content any) error {
-	text, err := json.MarshalIndent(content, "", " ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
 // columns are the heads of the table.
