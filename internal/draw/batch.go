@@ -102,6 +102,15 @@ func (b *Batch) IsSettled() bool { return b.settled }
 // known of the batch that a look at the log would have to clear up.
 func (b *Batch) IsUntried() bool { return b.Urn.Version > 0 && !b.lookUpFirst && !b.unsure }
 
+// confirmedMin is how many reads in a row must have found a pool as it was
+// remembered before that is taken for granted.
+const confirmedMin = 2
+
+// IsRemembered says that nobody else seems to write to the batch's pool, so
+// that it may be planned from what is remembered, without another look: the
+// write tells whether that was true.
+func (b *Batch) IsRemembered() bool { return b.IsUntried() && b.Urn.Confirmed >= confirmedMin }
+
 // Keys are the names that callers chose for draws of the batch.
 func (b *Batch) Keys() []string {
 	var keys []string

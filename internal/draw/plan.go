@@ -1,6 +1,9 @@
 package draw
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Plan is what a batch wants written: awards made from the pool at version
 // From, each raising it by one. Its units are out of the urn until
@@ -153,6 +156,14 @@ func (p *Plan) sum() {
 		}
 		p.Changes[j].Issued++
 	}
+}
+
+// Grants says that the plan gives every draw that waits its units, which its
+// write will prove right or wrong. A plan that refuses one must come from a
+// look at the pool.
+func (p *Plan) Grants() bool {
+	refused := func(o outcome) bool { return o.err != nil }
+	return len(p.Awards) > 0 && !slices.ContainsFunc(p.outcomes, refused)
 }
 
 // putBack returns the plan's units to the urn.

@@ -17,6 +17,9 @@ type Urn struct {
 	// History is the database's own name for the line of events that was read,
 	// where it has one: after a failover the same version may be another state.
 	History string
+	// Confirmed counts the reads in a row that found the pool at Version:
+	// nobody else had written to it.
+	Confirmed int
 
 	prizes    []urnPrize
 	places    map[string]int
@@ -40,7 +43,7 @@ func NewUrn(poolID string) *Urn {
 
 // Reset forgets everything that was read, so that the next read is whole.
 func (u *Urn) Reset() {
-	u.State, u.Mode, u.Version, u.History = "", "", 0, ""
+	u.State, u.Mode, u.Version, u.History, u.Confirmed = "", "", 0, "", 0
 	u.prizes, u.places, u.remaining, u.units = nil, map[string]int{}, 0, newFenwick(nil)
 }
 

@@ -2,7 +2,6 @@ package lockmode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -195,7 +194,7 @@ func (j *joiner) decideAll(ctx context.Context, seats []*seat, g *group) error {
 // plan plans b, and settles it when nothing has to be written. A batch that
 // would have to look at the log is left out.
 func (g *group) plan(ctx context.Context, b *draw.Batch, now time.Time) {
-	plan, err := b.Plan(ctx, now, lookAlone)
+	plan, err := b.Plan(ctx, now, noLook)
 	switch {
 	case err != nil:
 	case len(plan.Awards) == 0:
@@ -203,12 +202,6 @@ func (g *group) plan(ctx context.Context, b *draw.Batch, now time.Time) {
 	default:
 		g.batches, g.plans = append(g.batches, b), append(g.plans, plan)
 	}
-}
-
-var errLookAlone = errors.New("lockmode: a look at the log is not for a joint try")
-
-func lookAlone(context.Context, string, []string) (map[string]draw.Draw, error) {
-	return nil, errLookAlone
 }
 
 // pop takes the last batch and its plan out of the group.

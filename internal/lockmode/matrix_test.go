@@ -15,6 +15,8 @@ func TestMatrix(t *testing.T) {
 		{"sells out exactly whatever becomes of commits", testSellOutThroughFaults},
 		{"fresh", testFresh},
 		{"fresh at the last unit", testFreshAtTheLast},
+		{"remembered", testRemembered},
+		{"fresh from memory", testRememberedFresh},
 		{"restocked while drawn from", testRestock},
 		{"same key at once", testSameKey},
 		{"key used again", testKeyAgain},

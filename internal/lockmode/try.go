@@ -52,6 +52,7 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 	unavailable := 0
 	var conflict error // the last one
 	for n := 1; ; n++ {
+		o.Remembered = n < t.tries && b.IsRemembered() // the last try looks
 		began := time.Now()
 		err := t.try(ctx, b, o)
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleLock) {
@@ -77,7 +78,9 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 			return t.giveUp(b, err)
 		}
 		t.observer.Tried(t.name, reasonOf(err), time.Since(began))
-		if class != stock.ClassKnownKey {
+		if o.Remembered {
+			b.Urn.Confirmed = 0 // look, at once
+		} else if class != stock.ClassKnownKey {
 			backoff(ctx, n)
 		}
 	}
@@ -93,9 +96,17 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 	if t.resolve(b.Urn.Mode) != t.name {
 		return errOtherMode
 	}
-	plan, err := b.Plan(ctx, time.Now(), tx.Draws)
+	lookUp := tx.Draws
+	if o.Remembered {
+		lookUp = noLook
+	}
+	plan, err := b.Plan(ctx, time.Now(), lookUp)
 	if err != nil {
 		return err
+	}
+	if o.Remembered && !plan.Grants() {
+		b.Undo(plan)
+		return errLook
 	}
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
@@ -122,6 +133,12 @@ func (t *trier) undo(b *draw.Batch, p *draw.Plan, err error) {
 		b.Unsure(p)
 	}
 }
+
+// errLook: what is remembered of the pool is not enough to refuse a draw.
+var errLook = &stock.Error{Class: stock.ClassConflict, Reason: "look"}
+
+// noLook stands in for a look at the log that has to wait for one at the pool.
+func noLook(context.Context, string, []string) (map[string]draw.Draw, error) { return nil, errLook }
 
 // giveUp is the answer to draws that could not be decided.
 func (t *trier) giveUp(b *draw.Batch, err error) error {

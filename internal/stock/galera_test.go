@@ -36,19 +36,23 @@ func TestGalera(t *testing.T) {
 		require.Equal(t, move.Version, urns[other].Version, "after %d moves", n)
 	}
 
-	from, won := urns[1].Version, 0
-	answers := make(chan error, 2)
+	tries := make([]stock.Tx, len(stores))
 	for n, s := range stores {
-		urn := draw.NewUrn("p")
-		tx, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+		tx, err := s.Begin(t.Context(), urns[n], stock.TxOptions{Lock: true})
 		require.NoError(t, err, "a row is locked on one node only")
-		plan := stocktest.Plan("p", max(from, urn.Version), "a", 0, fmt.Sprint("d", n))
+		tries[n] = tx
+	}
+	require.Equal(t, urns[0].Version, urns[1].Version)
+	answers := make(chan error, len(tries))
+	for n, tx := range tries {
+		plan := stocktest.Plan("p", urns[n].Version, "a", 0, fmt.Sprint("d", n))
 		go func() {
 			defer tx.Rollback()
 			answers <- tx.Apply(t.Context(), plan)
 		}()
 	}
-	for range stores {
+	won := 0
+	for range tries {
 		if err := <-answers; err == nil {
 			won++
 		} else {

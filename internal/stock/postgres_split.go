@@ -15,13 +15,13 @@ import (
 func (tx *postgresTx) applySplit(ctx context.Context, p *draw.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
-		tx.begin(begin)
+		tx.beginLocked(begin)
 		if err := tx.conn.SendBatch(ctx, begin).Close(); err != nil {
 			return classify(err, classifyPostgres)
 		}
 	}
 	var pools, one int64
-	if err := tx.conn.QueryRow(ctx, postgresApply, postgresArguments(p, tx.options)...).Scan(&pools, &one); err != nil {
+	if err := tx.conn.QueryRow(ctx, postgresApply, tx.arguments(p)...).Scan(&pools, &one); err != nil {
 		return classify(err, classifyPostgres)
 	}
 	fault.At(fault.BeforeCommit)

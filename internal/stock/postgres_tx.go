@@ -12,7 +12,7 @@ import (
 )
 
 // postgresTries draws with pgx itself, whose pipeline makes a batch two round
-// trips: lock and read; write and commit.
+// trips, lock and read, write and commit, or one when the pool is remembered.
 type postgresTries struct {
 	pool *pgxpool.Pool
 	// limits is the statement that bounds a transaction.
@@ -22,6 +22,7 @@ type postgresTries struct {
 type postgresTx struct {
 	conn    *pgxpool.Conn
 	limits  string
+	urn     *draw.Urn
 	options TxOptions
 	// open says that a transaction is open on the connection, found that Draws
 	// has found any.
@@ -39,6 +40,8 @@ const (
 
 	postgresPool = `SELECT state, coalesce(mode, ''), version, fence, fenced_by, ` + postgresHistory + ` FROM pools WHERE id = $1`
 
+	postgresLock = `SELECT FROM pools WHERE id = $1 FOR NO KEY UPDATE`
+
 	// The subquery is evaluated once: a pool that has not changed costs no
 	// look at its prizes.
 	postgresPrizes = `SELECT ` + prizeColumns + ` FROM prizes
@@ -52,7 +55,8 @@ ORDER BY added`
 	postgresApply = `WITH pool AS (
 	UPDATE pools SET version = version + $3,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
-	WHERE id = $1 AND version = $2 AND ($5 = '' OR fenced_by <> $5 OR fence <= $15)
+	WHERE id = $1 AND version = $2 AND state = 'open' AND coalesce(mode, '') = $16 AND ` + postgresHistory + ` = $17
+		AND ($5 = '' OR fenced_by <> $5 OR fence <= $15)
 	RETURNING id
 ), changed AS (
 	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
@@ -89,8 +93,11 @@ func (t *postgresTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (
 	if err != nil {
 		return nil, err
 	}
-	tx := &postgresTx{conn: conn, limits: t.limits, options: o}
-	if err := tx.read(ctx, urn); err != nil {
+	tx := &postgresTx{conn: conn, limits: t.limits, urn: urn, options: o}
+	if o.Remembered {
+		return tx, nil
+	}
+	if err := tx.read(ctx); err != nil {
 		tx.Rollback()
 		return nil, err
 	}
@@ -98,12 +105,12 @@ func (t *postgresTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (
 }
 
 // read is the first round trip.
-func (tx *postgresTx) read(ctx context.Context, urn *draw.Urn) error {
-	row, prizes, err := tx.readSince(ctx, urn)
+func (tx *postgresTx) read(ctx context.Context) error {
+	row, prizes, err := tx.readSince(ctx, tx.urn)
 	if err != nil {
 		return err
 	}
-	return fill(urn, row, prizes, tx.options)
+	return fill(tx.urn, row, prizes, tx.options)
 }
 
 func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow, prizes []draw.Prize, err error) {
@@ -154,6 +161,23 @@ func (tx *postgresTx) begun(results pgx.BatchResults) error {
 	return nil
 }
 
+// beginLocked is begin, with the lock that the options ask for.
+func (tx *postgresTx) beginLocked(batch *pgx.Batch) {
+	tx.begin(batch)
+	if tx.options.Lock {
+		batch.Queue(postgresLock, tx.urn.PoolID)
+	}
+}
+
+// begunLocked reads the answers to beginLocked.
+func (tx *postgresTx) begunLocked(results pgx.BatchResults) error {
+	err := tx.begun(results)
+	if err == nil && tx.options.Lock {
+		_, err = results.Exec()
+	}
+	return err
+}
+
 // Draws implements Tx.
 func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	rows, err := tx.conn.Query(ctx, postgresDraws, poolID, ids)
@@ -170,7 +194,7 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 	return draws, classify(err, classifyPostgres)
 }
 
-// Apply implements Tx: the second round trip.
+// Apply implements Tx: the second round trip, or the only one.
 func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.confirm(ctx)
@@ -179,17 +203,17 @@ func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
 		return tx.applySplit(ctx, p)
 	}
 	batch := &pgx.Batch{}
-	locked := tx.open
-	if !locked {
-		tx.begin(batch)
+	opening := !tx.open
+	if opening {
+		tx.beginLocked(batch)
 	}
-	batch.Queue(fault.Unguarded(postgresApply), postgresArguments(p, tx.options)...)
+	batch.Queue(fault.Unguarded(postgresApply), tx.arguments(p)...)
 	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools, one int64
 	var err error
-	if !locked {
-		err = tx.begun(results)
+	if opening {
+		err = tx.begunLocked(results)
 	}
 	if err == nil {
 		err = results.QueryRow().Scan(&pools, &one)
@@ -207,7 +231,7 @@ func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
 	return nil
 }
 
-func postgresArguments(p *draw.Plan, o TxOptions) []any {
+func (tx *postgresTx) arguments(p *draw.Plan) []any {
 	n := len(p.Awards)
 	versions, units := make([]int64, n), make([]int64, n)
 	draws, users, prizes := make([]string, n), make([]string, n), make([]string, n)
@@ -221,9 +245,10 @@ func postgresArguments(p *draw.Plan, o TxOptions) []any {
 	for i, c := range p.Changes {
 		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
 	}
+	o := tx.options
 	return []any{
 		p.PoolID, p.From, int64(n), o.Fence, o.By, changedIDs, changedBy, p.Awards[0].At,
-		versions, draws, ordinals, users, prizes, units, o.fenceMax(),
+		versions, draws, ordinals, users, prizes, units, o.fenceMax(), tx.urn.Mode, tx.urn.History,
 	}
 }
 

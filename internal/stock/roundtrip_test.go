@@ -13,8 +13,8 @@ import (
 )
 
 // TestRoundTrips counts what a batch costs on the wire, at a proxy between the
-// store and PostgreSQL: two round trips, or one each for read and write without
-// a lock.
+// store and PostgreSQL: two round trips, one for the read and one for the write,
+// and only the write for a pool that is remembered.
 func TestRoundTrips(t *testing.T) {
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
 	s := stocktest.Open(t, proxy.URL(), stock.Options{})
@@ -36,6 +36,15 @@ func TestRoundTrips(t *testing.T) {
 			before := proxy.Turns()
 			batch()
 			require.Equal(t, int64(2), proxy.Turns()-before, name)
+		}
+		o.Remembered = true
+		for n := range 5 {
+			urn.Version = version
+			before := proxy.Turns()
+			batch()
+			if n > 0 { // the first prepares a statement
+				require.Equal(t, int64(1), proxy.Turns()-before, name)
+			}
 		}
 	}
 }

@@ -37,16 +37,19 @@ type statement struct {
 
 type sqlTx struct {
 	tries   *sqlTries
+	urn     *draw.Urn
 	options TxOptions
-	// tx is open from the start when the pool row is locked, else from Apply.
+	// tx is open from the start when the pool row is locked first, else from
+	// Apply.
 	tx *keptTx
 }
 
 const (
 	sqlPool   = `SELECT state, COALESCE(mode, ''), version, fence, fenced_by FROM pools WHERE id = ?`
+	sqlLock   = `SELECT version FROM pools WHERE id = ?`
 	sqlPrizes = `SELECT ` + prizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 	sqlRaise  = `UPDATE pools SET version = version + ?`
-	sqlGuard  = ` WHERE id = ? AND version = ?`
+	sqlGuard  = ` WHERE id = ? AND version = ? AND state = 'open' AND COALESCE(mode, '') = ?`
 )
 
 // querier is a transaction or a pool of connections.
@@ -56,13 +59,16 @@ type querier interface {
 }
 
 func (t *sqlTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	tx := &sqlTx{tries: t, options: o}
+	tx := &sqlTx{tries: t, urn: urn, options: o}
+	if o.Remembered {
+		return tx, nil
+	}
 	if o.Lock {
 		if err := tx.open(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := tx.read(ctx, urn); err != nil {
+	if err := tx.read(ctx); err != nil {
 		tx.Rollback()
 		return nil, err
 	}
@@ -81,6 +87,20 @@ func (tx *sqlTx) open(ctx context.Context) error {
 	return nil
 }
 
+// openLocked is open, and locks the pool's row where the options say so and
+// the transaction itself does not lock it.
+func (tx *sqlTx) openLocked(ctx context.Context) error {
+	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.tries.dialect.forUpdate == "" {
+		return err
+	}
+	var version int64
+	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.tries.dialect.forUpdate, tx.urn.PoolID).Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrConflict // the next look says what has become of the pool
+	}
+	return err
+}
+
 func (tx *sqlTx) querier() querier {
 	if tx.tx != nil {
 		return tx.tx
@@ -88,8 +108,8 @@ func (tx *sqlTx) querier() querier {
 	return tx.tries.read
 }
 
-func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
-	query := sqlPool
+func (tx *sqlTx) read(ctx context.Context) error {
+	urn, query := tx.urn, sqlPool
 	if tx.options.Lock {
 		query += tx.tries.dialect.forUpdate
 	}
@@ -130,11 +150,6 @@ func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
 		return nil // what can be read here is safe
 	}
-	if tx.tx == nil {
-		if err := tx.open(ctx); err != nil {
-			return classify(err, tx.tries.dialect.classify)
-		}
-	}
 	if err := tx.write(ctx, p); err != nil {
 		return classify(err, tx.tries.dialect.classify)
 	}
@@ -149,13 +164,15 @@ func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
 // write makes the changes of a plan: the pool's row first, and the others only
 // when that one was at the planned version.
 func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
-	pool := statement{sql: sqlRaise, args: []any{len(p.Awards)}, rows: 1}
+	if tx.tx == nil {
+		if err := tx.openLocked(ctx); err != nil {
+			return err
+		}
+	}
+	pool := statement{sql: sqlRaise + sqlGuard, args: []any{len(p.Awards), p.PoolID, p.From, tx.urn.Mode}, rows: 1}
 	if o := tx.options; o.By != "" {
-		pool.sql += `, fence = ?, fenced_by = ? WHERE id = ? AND version = ? AND (fenced_by <> ? OR fence <= ?)`
-		pool.args = append(pool.args, o.Fence, o.By, p.PoolID, p.From, o.By, o.fenceMax())
-	} else {
-		pool.sql += sqlGuard
-		pool.args = append(pool.args, p.PoolID, p.From)
+		pool.sql = sqlRaise + `, fence = ?, fenced_by = ?` + sqlGuard + ` AND (fenced_by <> ? OR fence <= ?)`
+		pool.args = []any{len(p.Awards), o.Fence, o.By, p.PoolID, p.From, tx.urn.Mode, o.By, o.fenceMax()}
 	}
 	pool.sql = fault.Unguarded(pool.sql)
 	if err := exec(ctx, tx.tx, pool); errors.Is(err, errRows) {

@@ -20,6 +20,10 @@ type TxOptions struct {
 	// Anew lets Fence take the place of a higher one: the lock By has lost its
 	// count of tokens and begins again from below.
 	Anew bool
+	// Remembered has Begin leave the urn as it is, without a look at the pool
+	// or a lock on its row: Apply locks the row and finds out whether what was
+	// remembered still held.
+	Remembered bool
 }
 
 // fenceMax is the highest fence that the write may replace.
@@ -35,8 +39,9 @@ type Tx interface {
 	// Draws finds the draws among ids that the pool's log holds.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Apply writes the plan and commits: the pool's version is raised by the
-	// number of awards if it is still the version planned from, the prizes'
-	// issued are raised and the award rows inserted, all or nothing. A plan
+	// number of awards if the pool is still open, in the urn's mode and at the
+	// version planned from, the prizes' issued are raised and the award rows
+	// inserted, all or nothing. A plan
 	// without awards writes nothing: Apply then makes sure that the draws that
 	// Draws has found are as safe as what is acknowledged. Errors: ErrConflict,
 	// ErrStaleLock, or an *Error with its class.
@@ -71,6 +76,11 @@ func fill(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
 	}
 	for _, p := range prizes {
 		urn.Put(p)
+	}
+	if row.version == urn.Version {
+		urn.Confirmed++
+	} else {
+		urn.Confirmed = 0
 	}
 	urn.State, urn.Mode, urn.Version, urn.History = draw.State(row.state), row.mode, row.version, row.history
 	return nil

@@ -78,12 +78,7 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 // Apply begins a try, applies the plan and ends it.
 func Apply(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error {
 	tb.Helper()
-	tx, err := s.Begin(tb.Context(), draw.NewUrn(p.PoolID), o)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	return tx.Apply(tb.Context(), p)
+	return applyTo(tb, s, draw.NewUrn(p.PoolID), o, p)
 }
 
 // NoViolations audits the pool and fails the test with what is wrong.

@@ -36,6 +36,8 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 		"urn of another time": testUrnAhead,
 		"lock waits":          testLockWaits,
 		"logs":                testLogs,
+		"remembered":          testRemembered,
+		"confirmed":           testConfirmed,
 		"many units":          testManyUnits,
 		"joint":               testJoint,
 		"joint waits":         testJointWaits,
