@@ -213,11 +213,18 @@ func (b *Batch) fail(err error) {
 	b.observe(string(CodeOf(err)), n)
 }
 
-// release lets every caller go with the answer that it was left.
+// release lets every caller go with the answer that it was left. The next
+// batch does not wait for that: to wake hundreds of callers, who then use the
+// processors, would take longer than to send it.
 func (b *Batch) release() {
-	for _, w := range b.waiters {
-		w.answer()
-	}
+	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
+	working.Add(1)
+	go func() {
+		defer working.Done()
+		for _, w := range going {
+			w.answer()
+		}
+	}()
 	b.settled = true
 }
 
