@@ -156,7 +156,7 @@ func (j *joiner) try(seats []*seat) {
 func (j *joiner) decideAll(ctx context.Context, seats []*seat, g *group) error {
 	all := make([]stock.Joining, len(seats))
 	for i, s := range seats {
-		all[i] = stock.Joining{Urn: s.batch.Urn, Keys: s.batch.Keys()}
+		all[i] = stock.Joining{Urn: s.batch.Urn, Keys: s.batch.Keys(), Remembered: s.batch.IsRemembered()}
 	}
 	joint, ready, err := j.trier.store.BeginJoint(ctx, all, j.options)
 	if err != nil {
@@ -166,7 +166,7 @@ func (j *joiner) decideAll(ctx context.Context, seats []*seat, g *group) error {
 	now := time.Now() // one for all
 	for i, s := range seats {
 		if ready[i] && j.trier.resolve(s.batch.Urn.Mode) == j.trier.name {
-			g.plan(ctx, s.batch, now)
+			g.plan(ctx, s.batch, now, all[i].Remembered)
 		}
 	}
 	if len(g.plans) == 0 {
@@ -186,17 +186,23 @@ func (j *joiner) decideAll(ctx context.Context, seats []*seat, g *group) error {
 			b.Settle(p)
 		default:
 			b.Undo(p)
+			b.Urn.Confirmed = 0 // look, when alone
 		}
 	}
 	return err
 }
 
 // plan plans b, and settles it when nothing has to be written. A batch that
-// would have to look at the log is left out.
-func (g *group) plan(ctx context.Context, b *draw.Batch, now time.Time) {
+// would have to look, at the log or at what is only remembered of the pool, is
+// left out.
+func (g *group) plan(ctx context.Context, b *draw.Batch, now time.Time, remembered bool) {
 	plan, err := b.Plan(ctx, now, noLook)
 	switch {
 	case err != nil:
+		b.Urn.Confirmed = 0
+	case remembered && !plan.Grants():
+		b.Undo(plan)
+		b.Urn.Confirmed = 0
 	case len(plan.Awards) == 0:
 		b.Settle(plan)
 	default:

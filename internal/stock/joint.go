@@ -12,14 +12,17 @@ type Joining struct {
 	Urn *draw.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
+	// Remembered has BeginJoint leave the urn as it is: see TxOptions.
+	Remembered bool
 }
 
 // Joint is one transaction for small batches of several pools, so that they
 // share the round trips and the commit. It ends with Apply or with Rollback.
 type Joint interface {
 	// Apply writes the plans and commits. Each is applied as Tx.Apply does, or
-	// not at all: then its pool is no longer at the version planned from, and
-	// applied is false for it. With an error, nothing was applied, unless its
+	// not at all: then its pool is no longer as it was planned from, somebody
+	// else holds it, or its log knows a key of the batch, and applied is false
+	// for it. With an error, nothing was applied, unless its
 	// class is ClassUnknown.
 	Apply(ctx context.Context, plans []*draw.Plan) (applied []bool, err error)
 	// Rollback ends the transaction. After Apply it does nothing.
@@ -38,9 +41,8 @@ func (s *Store) Joins() bool {
 }
 
 // BeginJoint is Begin for several pools at once; Joins must say so. It waits
-// for no row: ready is false for a pool that somebody else holds, for one that
-// is not there any more, and for one whose log knows a key of the batch. Those
-// are for a try of their own. Errors: an *Error with its class.
+// for no row: ready is false for a pool that somebody else holds, and for one
+// that is not there any more. Those are for a try of their own. Errors: an *Error with its class.
 func (s *Store) BeginJoint(ctx context.Context, all []Joining, o TxOptions) (joint Joint, ready []bool, err error) {
 	joint, ready, err = s.tries.(joints).beginJoint(ctx, all, o)
 	if err == nil {

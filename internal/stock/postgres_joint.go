@@ -24,20 +24,23 @@ JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
 ORDER BY prizes.pool_id, prizes.added`
 
-	postgresKnown = `SELECT DISTINCT k.pool_id
-FROM unnest($1::text[], $2::text[]) AS k (pool_id, draw_id)
-CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS known`
-
 	// As postgresApply, for many pools: each is written only from the version
-	// that was planned from. A row that somebody else is writing will not be at
+	// that was planned from, and only if its log knows none of the keys; one
+	// that comes into the log meanwhile fails the insert. A row that somebody else is writing will not be at
 	// that version, and is not waited for, so that two of these never wait for
 	// each other. IS TRUE keeps the planner from making joins of what is better
 	// looked up in a hash: joins of two lists, without statistics, would be
 	// nested loops.
-	postgresApplyJoint = `WITH held AS (
+	postgresApplyJoint = `WITH known AS (
+	SELECT k.pool_id FROM unnest($19::text[], $20::text[]) AS k (pool_id, draw_id)
+	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one
+), held AS (
 	SELECT pools.id, planned.version, planned.draws, planned.prizes
-	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS planned (id, version, draws, prizes)
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $17::text[], $18::text[])
+		AS planned (id, version, draws, prizes, mode, history)
 	JOIN pools ON pools.id = planned.id AND pools.version = planned.version
+	WHERE pools.state = 'open' AND coalesce(pools.mode, '') = planned.mode AND planned.history = ` + postgresHistory + `
+		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
 	FOR NO KEY UPDATE OF pools SKIP LOCKED
 ), pool AS (
 	UPDATE pools SET version = pools.version + held.draws
@@ -64,19 +67,39 @@ SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
 )
 
 // postgresJoint is a postgresTx over the rows of several pools.
-type postgresJoint struct{ tx *postgresTx }
+type postgresJoint struct {
+	tx  *postgresTx
+	all map[string]*Joining // by pool
+}
 
-// beginJoint is the first round trip.
+// beginJoint is the first round trip, for the pools that are not remembered.
 func (t *postgresTries) beginJoint(ctx context.Context, all []Joining, o TxOptions) (Joint, []bool, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &postgresJoint{&postgresTx{conn: conn, limits: t.limits, options: o}}
-	ready, err := j.read(ctx, all)
+	j := &postgresJoint{&postgresTx{conn: conn, limits: t.limits, options: o}, make(map[string]*Joining, len(all))}
+	place := make(map[string]int, len(all))
+	ready := make([]bool, len(all))
+	var looks []Joining
+	for i := range all {
+		j.all[all[i].Urn.PoolID] = &all[i]
+		ready[i] = all[i].Remembered
+		if !all[i].Remembered {
+			place[all[i].Urn.PoolID] = i
+			looks = append(looks, all[i])
+		}
+	}
+	if len(looks) == 0 {
+		return j, ready, nil
+	}
+	found, err := j.read(ctx, looks)
 	if err != nil {
 		j.Rollback()
 		return nil, nil, err
+	}
+	for i, l := range looks {
+		ready[place[l.Urn.PoolID]] = found[i]
 	}
 	return j, ready, nil
 }
@@ -84,12 +107,8 @@ func (t *postgresTries) beginJoint(ctx context.Context, all []Joining, o TxOptio
 func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, err error) {
 	place := make(map[string]int, len(all))
 	ids, versions := make([]string, len(all)), make([]int64, len(all))
-	var keyed, keys []string
 	for i, a := range all {
 		place[a.Urn.PoolID], ids[i], versions[i] = i, a.Urn.PoolID, a.Urn.Version
-		for _, key := range a.Keys {
-			keyed, keys = append(keyed, a.Urn.PoolID), append(keys, key)
-		}
 	}
 	batch := &pgx.Batch{}
 	j.begin(batch)
@@ -99,9 +118,6 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	}
 	batch.Queue(pools, ids)
 	batch.Queue(postgresPoolsPrizes, ids, versions)
-	if len(keys) > 0 {
-		batch.Queue(postgresKnown, keyed, keys)
-	}
 	results := j.tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if err := j.begun(results); err != nil {
@@ -115,19 +131,7 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	for i, a := range all {
 		ready[i] = rows[i] != nil && fill(a.Urn, *rows[i], prizes[i], j.tx.options) == nil
 	}
-	if len(keys) == 0 {
-		return ready, nil
-	}
-	known, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	var poolID string
-	_, err = pgx.ForEachRow(known, []any{&poolID}, func() error {
-		ready[place[poolID]] = false
-		return nil
-	})
-	return ready, err
+	return ready, nil
 }
 
 // scanJoint reads the rows of pools, nil for those that are missing, and their
@@ -173,15 +177,25 @@ func (j *postgresJoint) begun(results pgx.BatchResults) error {
 	return err
 }
 
-// Apply implements Joint: the second round trip.
+// Apply implements Joint: the second round trip, or the only one.
 func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
 	batch := &pgx.Batch{}
-	batch.Queue(postgresApplyJoint, jointArguments(plans)...)
+	opening := !j.tx.open
+	if opening {
+		j.begin(batch)
+	}
+	batch.Queue(postgresApplyJoint, j.arguments(plans)...)
 	batch.Queue(`COMMIT`)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	var pools []string
 	var one int64
-	err := results.QueryRow().Scan(&pools, &one)
+	var err error
+	if opening {
+		err = j.begun(results)
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&pools, &one)
+	}
 	if err == nil {
 		err = j.tx.committed(results)
 	}
@@ -200,14 +214,20 @@ func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, 
 	return applied, nil
 }
 
-func jointArguments(plans []*draw.Plan) []any {
+func (j *postgresJoint) arguments(plans []*draw.Plan) []any {
 	n := len(plans)
 	ids := make([]string, 0, n)
 	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
 	var changePools, changePrizes, awardPools, draws, users, prizes []string
 	var issued, changeVersions, awardVersions, units []int64
 	var ordinals []int16
+	var modes, histories, keyed, keys []string
 	for _, p := range plans {
+		joining := j.all[p.PoolID]
+		modes, histories = append(modes, joining.Urn.Mode), append(histories, joining.Urn.History)
+		for _, key := range joining.Keys {
+			keyed, keys = append(keyed, p.PoolID), append(keys, key)
+		}
 		ids, versions = append(ids, p.PoolID), append(versions, p.From)
 		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Changes)))
 		for _, c := range p.Changes {
@@ -224,6 +244,7 @@ func jointArguments(plans []*draw.Plan) []any {
 	return []any{
 		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At,
 		awardPools, awardVersions, draws, ordinals, users, prizes, units, changeVersions,
+		modes, histories, keyed, keys,
 	}
 }
 

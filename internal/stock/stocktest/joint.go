@@ -48,17 +48,52 @@ func testJoint(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		all = append(all, stock.Joining{Urn: draw.NewUrn(name + "-absent")})
 		joint, ready := beginJoint(t, s, all, o)
-		require.Equal(t, []bool{true, false, true, true, true, true, false}, ready)
+		require.Equal(t, []bool{true, true, true, true, true, true, false}, ready)
 		require.Equal(t, []int64{3, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
 		require.Equal(t, []int64{4, 24}, []int64{all[4].Urn.Version, all[4].Urn.Remaining()}, "what was changed is read again")
 
 		tens := Plan(ids[5], 3, "a", 1, "d2", "d3", "d4")
 		applied, err := joint.Apply(t.Context(), []*draw.Plan{
-			Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[2], 2, "a", 1, "d2"), Plan(ids[4], 4, "b", 0, "d2"), tens,
+			Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2", "d1"),
+			Plan(ids[2], 2, "a", 1, "d2"), Plan(ids[4], 4, "b", 0, "d2"), tens,
 		})
 		require.NoError(t, err)
-		require.Equal(t, []bool{true, false, true, true}, applied)
+		require.Equal(t, []bool{true, false, false, true, true}, applied, "not with a known key, nor from another version")
 		for i, want := range []int64{4, 3, 3, 3, 5, 6} {
+			require.Equal(t, want, NoViolations(t, s, ids[i]).Version, ids[i])
+		}
+	}
+}
+
+// testJointRemembered: pools that nobody looked at are written when they are
+// as they were remembered, beside others that were looked at.
+func testJointRemembered(t *testing.T, s *stock.Store) {
+	if !s.Joins() {
+		return
+	}
+	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
+		ids, all := jointPools(t, s, name)
+		for i := range all {
+			all[i].Remembered = name == "locked" || i != 5
+		}
+		all[1].Keys = []string{"d1"}
+		require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan(ids[2], 3, "a", 1, "d2")))
+		paused, mode := draw.StatePaused, "optimistic"
+		_, err := s.ChangePool(t.Context(), ids[3], draw.PoolChange{State: &paused})
+		require.NoError(t, err)
+		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode})
+		require.NoError(t, err)
+
+		joint, ready := beginJoint(t, s, all, o)
+		require.NotContains(t, ready, false)
+		var plans []*draw.Plan
+		for _, id := range ids {
+			plans = append(plans, Plan(id, 3, "a", 1, "late"))
+		}
+		applied, err := joint.Apply(t.Context(), plans)
+		require.NoError(t, err)
+		require.Equal(t, []bool{true, false, false, false, false, true}, applied)
+		for i, want := range []int64{4, 3, 4, 3, 3, 4} {
 			require.Equal(t, want, NoViolations(t, s, ids[i]).Version, ids[i])
 		}
 	}

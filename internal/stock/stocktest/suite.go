@@ -40,6 +40,7 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 		"confirmed":           testConfirmed,
 		"many units":          testManyUnits,
 		"joint":               testJoint,
+		"joint remembered":    testJointRemembered,
 		"joint waits":         testJointWaits,
 	} {
 		t.Run(name, func(t *testing.T) {
