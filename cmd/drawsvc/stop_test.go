@@ -138,7 +138,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		waiting.Go(func() { s.draw("spring", "u1", "second") })
 		require.Eventually(t, func() bool {
 			_, metrics, err := s.ask("GET", "/metrics", "")
-			return err == nil && strings.Contains(metrics, "drawsvc_batch_draws_count 2")
+			return err == nil && strings.Contains(metrics, "drawsvc_database_connections_in_use 1")
 		}, 10*time.Second, 10*time.Millisecond)
 		all = append(all, &silenced{url: url, proxy: proxy, service: s})
 	}

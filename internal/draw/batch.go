@@ -28,6 +28,8 @@ type Batch struct {
 	settled bool
 	// planned is when the last plan was made, right after the urn was read.
 	planned time.Time
+	// waited is how long the first of the draws waited to be taken.
+	waited time.Duration
 	// stockings is the queue's count when the batch was gathered.
 	stockings int64
 	mode      atomic.Pointer[string]
@@ -43,6 +45,15 @@ func (b *Batch) Draws() int { return len(b.waiters) }
 // Next replaces a settled batch by the draws that wait now. It returns false
 // when there are none, or when the batch is not settled.
 func (b *Batch) Next() bool { return b.settled && b.queue.take(b) }
+
+// TopUp adds the draws that have come since the batch was taken: while it
+// waited for its turn, many may have. A batch that has to look at the log, or
+// may be in it, stays as it is.
+func (b *Batch) TopUp() {
+	if !b.settled && !b.lookUpFirst && !b.unsure {
+		b.queue.topUp(b)
+	}
+}
 
 // Mode is the name of the mode that decides the pool's batches, "" before the
 // first.
@@ -217,6 +228,7 @@ func (b *Batch) fail(err error) {
 // batch does not wait for that: to wake hundreds of callers, who then use the
 // processors, would take longer than to send it.
 func (b *Batch) release() {
+	b.queue.batcher.observer.Gathered(len(b.waiters), b.waited)
 	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
 	working.Add(1)
 	go func() {

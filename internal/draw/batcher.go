@@ -16,8 +16,8 @@ type Issuer interface {
 
 // Observer is told of the queue's doings, for metrics.
 type Observer interface {
-	// Gathered is called when a batch starts: its draws, and how long the
-	// first of them has waited.
+	// Gathered is called when a batch is decided: its draws, and how long the
+	// first of them had waited when it was taken.
 	Gathered(draws int, waited time.Duration)
 	// Answered is called with the number of draws of one mode that ended in
 	// one outcome: OutcomeWon, OutcomeReplayed or the code of a refusal.

@@ -242,3 +242,32 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	b.Settle(planOf(t, b, nil))
 	require.Equal(t, int64(1), b.Urn.Remaining())
 }
+
+// TestTopUp: a batch takes in those who came after it was taken, in order and
+// within its bounds, unless it has to look at the log.
+func TestTopUp(t *testing.T) {
+	b := batchOf(urnOf(100), named("a"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 3, QueueMax: 10, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	for _, id := range []string{"b", "c", "d", "e"} {
+		require.NoError(t, q.push(&waiter{Request: named(id), since: time.Now(), done: make(chan struct{})}))
+	}
+	b.TopUp()
+	require.Equal(t, []string{"a", "b", "c"}, b.Keys())
+	require.Len(t, q.waiting, 2)
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is full")
+	b.Settle(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is over")
+
+	require.True(t, b.Next())
+	require.Equal(t, []string{"d", "e"}, b.Keys())
+	require.NoError(t, q.push(&waiter{Request: named("f"), since: time.Now(), done: make(chan struct{})}))
+	b.KnownKey()
+	b.TopUp()
+	b.Unsure(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, []string{"d", "e"}, b.Keys(), "it has to look at the log")
+}

@@ -181,24 +181,45 @@ func (q *queue) take(b *Batch) bool {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n, units := 0, 0
-	for n < len(q.waiting) && n < q.batcher.limits.BatchMax && units < batchUnitsMax {
-		units += q.waiting[n].Count
-		n++
-	}
-	b.fill(q.waiting[:n])
-	if n == 0 {
+	b.fill(nil)
+	q.flight = q.flight[:0]
+	q.move(b)
+	if len(b.waiters) == 0 {
 		b.settled = true
 		return false
+	}
+	q.arm()
+	b.stockings = q.stockings.Load()
+	b.waited = time.Since(b.waiters[0].since)
+	return true
+}
+
+// topUp adds those who wait now to b.
+func (q *queue) topUp(b *Batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.move(b)
+}
+
+// move lets those who wait into b, as many as a batch may hold. q.mu is held.
+func (q *queue) move(b *Batch) {
+	units := 0
+	for _, w := range b.waiters {
+		units += w.Count
+	}
+	n := 0
+	for n < len(q.waiting) && len(b.waiters) < q.batcher.limits.BatchMax && units < batchUnitsMax {
+		w := q.waiting[n]
+		units += w.Count
+		n++
+		b.waiters, q.flight = append(b.waiters, w), append(q.flight, w)
+	}
+	if n == 0 {
+		return
 	}
 	rest := copy(q.waiting, q.waiting[n:])
 	clear(q.waiting[rest:])
 	q.waiting = q.waiting[:rest]
-	q.flight = append(q.flight[:0], b.waiters...)
-	q.arm()
-	b.stockings = q.stockings.Load()
-	q.batcher.observer.Gathered(n, time.Since(b.waiters[0].since))
-	return true
 }
 
 // remember keeps that the pool was seen sold out, or forgets it.

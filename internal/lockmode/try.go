@@ -88,6 +88,7 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions) er
 
 // try is one transaction.
 func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error {
+	b.TopUp() // what came while this waited for its lock, or to try again
 	tx, err := t.store.Begin(ctx, b.Urn, o)
 	if err != nil {
 		return err
@@ -99,6 +100,8 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 	lookUp := tx.Draws
 	if o.Remembered {
 		lookUp = noLook
+	} else if o.Lock {
+		b.TopUp() // nobody can have changed the pool since it was read
 	}
 	plan, err := b.Plan(ctx, time.Now(), lookUp)
 	if err != nil {
