@@ -39,6 +39,7 @@ const (
 // usageError is a command line that cannot be meant.
 type usageError struct{ error }
 
+// Unwrap returns what is wrong with it.
 func (e usageError) Unwrap() error { return e.error }
 
 // errViolation: an audit found that a rule is broken; the table has said so.

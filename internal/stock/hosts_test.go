@@ -1,9 +1,11 @@
 package stock_test
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,6 +61,31 @@ func TestSeveralHosts(t *testing.T) {
 				return stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "d2")) == nil
 			}, waitMax, tick)
 			require.Equal(t, int64(21), stocktest.NoViolations(t, s, "p").Prizes[0].Stocked, "now the other")
+		})
+	}
+}
+
+// TestHangingHost: a host that takes connections and never answers costs its
+// time once, and not for every connection: not for those of locks, whose
+// questions have a second.
+func TestHangingHost(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, dialect)
+			hangs := servertest.StartProxy(t, server.Addr())
+			hangs.Hold()
+			several := strings.Replace(server.URL(), server.Addr(), hangs.Addr()+","+server.Addr(), 1)
+			s := stocktest.Open(t, several, stock.Options{})
+			for range 5 {
+				ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+				conn, err := s.LockDB().Conn(ctx) // a new one each time
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, conn.Close()) })
+				_, err = conn.ExecContext(ctx, `SELECT 1`)
+				require.NoError(t, err)
+				cancel()
+			}
 		})
 	}
 }

@@ -53,9 +53,10 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	if _, err := mysql.NewConnector(config); err != nil {
 		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
+	shun := &shunned{}
 	open := func(connections int, silence time.Duration) *sql.DB {
 		// The longest silence bounds what is asked without a context.
-		db := sql.OpenDB(newMySQLSessions(config, hosts, silence, s.options.LockWait, func() { s.leave() }))
+		db := sql.OpenDB(newMySQLSessions(config, hosts, shun, silence, s.options.LockWait, func() { s.leave() }))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(5 * time.Minute)

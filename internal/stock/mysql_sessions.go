@@ -15,14 +15,15 @@ import (
 // gives every connection the settings that draws rely on.
 type mysqlSessions struct {
 	hosts    []driver.Connector
+	shunned  *shunned
 	lockWait time.Duration
 	// leave closes the connections that are idle.
 	leave func()
 }
 
 // newMySQLSessions needs a config that a connector was made of before.
-func newMySQLSessions(config *mysql.Config, hosts []string, silence, lockWait time.Duration, leave func()) *mysqlSessions {
-	s := &mysqlSessions{lockWait: lockWait, leave: leave}
+func newMySQLSessions(config *mysql.Config, hosts []string, shun *shunned, silence, lockWait time.Duration, leave func()) *mysqlSessions {
+	s := &mysqlSessions{shunned: shun, lockWait: lockWait, leave: leave}
 	for _, host := range hosts {
 		c := config.Clone()
 		c.Addr, c.ReadTimeout = host, silence
@@ -39,14 +40,20 @@ func newMySQLSessions(config *mysql.Config, hosts []string, silence, lockWait ti
 func (s *mysqlSessions) Driver() driver.Driver { return s.hosts[0].Driver() }
 
 // Connect implements driver.Connector. The hosts are tried in their order, so
-// that the instances that name them in one order write to one of them.
+// that the instances that name them in one order write to one of them; only
+// those that failed a moment ago come last.
 func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 	var failed error
-	for _, host := range s.hosts {
-		conn, err := s.connect(ctx, host)
+	for n, host := range s.shunned.order(len(s.hosts)) {
+		limit := connectTimeout
+		if until, bound := ctx.Deadline(); bound { // a silent host must not keep from the next
+			limit = min(limit, time.Until(until)/time.Duration(len(s.hosts)-n))
+		}
+		conn, err := s.connect(ctx, s.hosts[host], limit)
 		if err == nil {
 			return &mysqlSession{mysqlConn: conn, leave: s.leave}, nil
 		}
+		s.shunned.add(host)
 		failed = errors.Join(failed, err)
 	}
 	return nil, failed
@@ -54,8 +61,8 @@ func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 
 // connect makes a connection and its settings. These are statements, because
 // the names of the variables differ between MySQL and MariaDB.
-func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector) (mysqlConn, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout) // a silent host must not keep from the next
+func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector, limit time.Duration) (mysqlConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	made, err := host.Connect(ctx)
 	if err != nil {

@@ -41,13 +41,19 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	if err != nil {
 		return errURL() // the text of err would show the password
 	}
-	if severalHosts(config.ConnConfig) && config.ConnConfig.ValidateConnect == nil {
-		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
-	}
 	if !strings.Contains(rawURL, "pool_max_conns=") {
 		config.MaxConns = connectionsMax
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
+	if severalHosts(config.ConnConfig) {
+		if config.ConnConfig.ValidateConnect == nil {
+			config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
+		}
+		config.ConnConfig.ConnectTimeout = hostTimeout
+		hosts := &postgresHosts{}
+		hosts.follow(config.ConnConfig)
+		config.BeforeConnect = hosts.order
+	}
 	config.ConnConfig.OnNotice = noteWarning
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "drawsvc"

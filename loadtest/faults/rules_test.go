@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/site"
 )
 
 // trialOn is a trial whose one instance is a handler.
@@ -136,5 +141,81 @@ func TestALockThatIsLeftIsTold(t *testing.T) {
 		require.Empty(t, tr.leftInLockService(), lock)
 		require.NoError(t, leave(tr, server.Addr()), lock)
 		require.Contains(t, tr.leftInLockService(), "are left in", lock)
+	}
+}
+
+// TestADoubtThatStaysIsTold: a key that gets no clear answer, however often it
+// is asked for; and one that gets one at last.
+func TestADoubtThatStaysIsTold(t *testing.T) {
+	t.Parallel()
+	for name, settles := range map[string]bool{"never": false, "at the third time": true} {
+		var asked atomic.Int64
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
+			if asked.Add(1) > 2 && settles {
+				w.WriteHeader(http.StatusConflict)
+				_, _ = w.Write([]byte(`{"code":"sold-out","outcome":"none"}`))
+				return
+			}
+			w.WriteHeader(http.StatusGatewayTimeout)
+			_, _ = w.Write([]byte(`{"code":"outcome-unknown","outcome":"unknown"}`))
+		})
+		tr.condemned = []string{"anything"} // its time is short
+		tr.send(t.Context(), history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1})
+		tr.settle()
+		require.Equal(t, 1, tr.unknown, name)
+		require.Equal(t, settles, tr.verdict.Count(history.Unsettled) == 0, name)
+	}
+}
+
+// TestAnAuditThatDiffersIsTold: what the service says of a pool is held
+// against its rows.
+func TestAnAuditThatDiffersIsTold(t *testing.T) {
+	t.Parallel()
+	rows := history.Rows{Pool: "p", Version: 3, Prizes: []history.PrizeRow{{ID: "tin", Stocked: 5, Issued: 2}}}
+	const right = `{"ok":true,"version":3,"prizes":[{"prize":"tin","stocked":5,"issued":2,"remaining":3}],"violations":[]}`
+	for said, differs := range map[string]bool{
+		right: false,
+		strings.Replace(right, "true", "false", 1):                                            true,
+		strings.Replace(right, `"version":3`, `"version":4`, 1):                               true,
+		strings.Replace(right, `"stocked":5`, `"stocked":6`, 1):                               true,
+		strings.Replace(right, `"issued":2`, `"issued":1`, 1):                                 true,
+		strings.Replace(right, `"remaining":3`, `"remaining":2`, 1):                           true,
+		strings.Replace(right, `{"prize":"tin","stocked":5,"issued":2,"remaining":3}`, "", 1): true,
+		"": true,
+	} {
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(said)) })
+		tr.checkAudit(rows)
+		require.Equal(t, differs, tr.verdict.Count(ruleAudit) > 0, said)
+	}
+}
+
+// TestABadEndIsTold: a program that ends by itself, and one that SIGTERM ends
+// otherwise than well.
+func TestABadEndIsTold(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	folder, err := filepath.Abs(bin)
+	require.NoError(t, err)
+	program, err := filepath.Rel(folder, shell)
+	require.NoError(t, err)
+	for script, bad := range map[string]bool{
+		`trap "exit 0" TERM; touch "$1"; while :; do sleep 0.01; done`: false,
+		`trap "exit 3" TERM; touch "$1"; while :; do sleep 0.01; done`: true,
+		`touch "$1"; exit 0`: true,
+		`touch "$1"; exit 4`: true,
+	} {
+		up := filepath.Join(t.TempDir(), "up")
+		i := &instance{program: program, args: []string{"-c", script, "sh", up}, output: site.NewTail(1000)}
+		require.NoError(t, i.start())
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(up)
+			return err == nil
+		}, 10*time.Second, 10*time.Millisecond)
+		if !strings.Contains(script, "trap") {
+			require.Eventually(t, func() bool { died, _ := i.died(); return died }, 10*time.Second, 10*time.Millisecond)
+		}
+		w := &world{ctx: t.Context(), instances: []*instance{i}}
+		require.Equal(t, bad, w.end() != nil, script)
 	}
 }

@@ -8,6 +8,7 @@ import (
 // refusal is an error that needs no more words than its own.
 type refusal string
 
+// Error implements error.
 func (r refusal) Error() string { return string(r) }
 
 const (

@@ -38,9 +38,13 @@ func openDatabase(ctx context.Context, url string) (database, error) {
 // file is a database of SQLite.
 type file struct{ *sql.DB }
 
+// Dialect implements locker.Database.
 func (f file) Dialect() string { return "sqlite" }
+
+// LockDB implements locker.Database.
 func (f file) LockDB() *sql.DB { return f.DB }
 
+// SharesSessions implements locker.Database: there is no proxy before a file.
 func (f file) SharesSessions() bool { return false }
 
 // migrate makes the tables of the database at a URL; "" has none.

@@ -52,6 +52,7 @@ func openFlawed(url, flaw string, o locker.Options) (locker.Lock, error) {
 
 type flawedKey string
 
+// WithLock implements locker.Lock, but for the flaw.
 func (f *flawed) WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error {
 	if token, nested := ctx.Value(flawedKey(key)).(int64); nested {
 		return fn(ctx, token)
@@ -126,8 +127,10 @@ func (f *flawed) release(key, owner string) {
 	_ = script.Run(context.Background(), f.client, []string{key}, owner).Err()
 }
 
+// Ping implements locker.Lock.
 func (f *flawed) Ping(ctx context.Context) error { return f.client.Ping(ctx).Err() }
 
+// Close implements locker.Lock.
 func (f *flawed) Close() error { return f.client.Close() }
 
 // Flawed is a subject with a flaw, on a Redis server.

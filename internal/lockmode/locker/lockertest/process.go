@@ -166,6 +166,7 @@ func (h *held) end() error {
 // refusedError is an error of WithLock in another process.
 type refusedError struct{ report }
 
+// Error implements error.
 func (e *refusedError) Error() string { return e.Code + ": " + e.Text }
 
 // within waits for c, no longer than limit.

@@ -50,12 +50,20 @@ func speed(tb testing.TB, b *bench) error {
 	return err
 }
 
+// silent observes nothing, for lockmode and for draw.
 type silent struct{}
 
+// Tried implements lockmode.Observer.
 func (silent) Tried(string, string, time.Duration) {}
-func (silent) StaleLock()                          {}
-func (silent) Gathered(int, time.Duration)         {}
-func (silent) Answered(string, string, int)        {}
+
+// StaleLock implements lockmode.Observer.
+func (silent) StaleLock() {}
+
+// Gathered implements draw.Observer.
+func (silent) Gathered(int, time.Duration) {}
+
+// Answered implements draw.Observer.
+func (silent) Answered(string, string, int) {}
 
 func drawsPerSecond(tb testing.TB, l lockmode.Locker, name string, store *stock.Store) (float64, error) {
 	stocktest.Pool(tb, store, vaultPool, vaultStock)
