@@ -229,15 +229,26 @@ func (b *Batch) fail(err error) {
 // processors, would take longer than to send it.
 func (b *Batch) release() {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.waited)
+	b.settled = true
+	if len(b.waiters) <= wakeMax {
+		wake(b.waiters)
+		return
+	}
 	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
 	working.Add(1)
 	go func() {
 		defer working.Done()
-		for _, w := range going {
-			w.answer()
-		}
+		wake(going)
 	}()
-	b.settled = true
+}
+
+// wakeMax is how many callers are woken sooner than a goroutine is made for it.
+const wakeMax = 16
+
+func wake(all []*waiter) {
+	for _, w := range all {
+		w.answer()
+	}
 }
 
 func (b *Batch) observe(outcome string, draws int) {

@@ -2,8 +2,10 @@ package http
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync/atomic"
+	"time"
 )
 
 // conn is a connection on which net/http does not listen for the caller's
@@ -12,7 +14,8 @@ import (
 // under way is not its caller's to cancel. Other calls are watched as usual.
 type conn struct {
 	net.Conn
-	drawing atomic.Bool
+	drawing     atomic.Bool
+	read, write deadline
 }
 
 // Read implements net.Conn. One byte is what net/http asks for when it watches
@@ -21,7 +24,34 @@ func (c *conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
-	return c.Conn.Read(b)
+	for {
+		n, err := c.Conn.Read(b)
+		if n > 0 || !isTimeout(err) || !c.read.early(c.Conn.SetReadDeadline) {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (written int, err error) {
+	for {
+		n, err := c.Conn.Write(b[written:])
+		written += n
+		if !isTimeout(err) || !c.write.early(c.Conn.SetWriteDeadline) {
+			return written, err
+		}
+	}
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error { return c.read.ask(t, c.Conn.SetReadDeadline) }
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.write.ask(t, c.Conn.SetWriteDeadline) }
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // listener makes conns.
