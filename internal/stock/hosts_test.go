@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -86,6 +87,52 @@ func TestHangingHost(t *testing.T) {
 				require.NoError(t, err)
 				cancel()
 			}
+		})
+	}
+}
+
+// TestHostFallsSilent: when the host at work hangs, its connections are not
+// found dead one after the other. A link cut would say so; a hang says nothing.
+func TestHostFallsSilent(t *testing.T) {
+	const idle, limit = 6, time.Second
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, dialect)
+			link := servertest.StartProxy(t, server.Addr())
+			several := strings.Replace(server.URL(), server.Addr(), link.Addr()+","+server.Addr(), 1)
+			s := stocktest.Open(t, several, stock.Options{})
+			stocktest.Pool(t, s, "p", 10)
+			begin := func() (stock.Tx, error) {
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
+				defer cancel()
+				return s.Begin(ctx, draw.NewUrn("p"), stock.TxOptions{})
+			}
+			var held []stock.Tx
+			for n := range idle {
+				stocktest.Pool(t, s, fmt.Sprint("p", n), 1)
+				tx, err := s.Begin(t.Context(), draw.NewUrn(fmt.Sprint("p", n)), stock.TxOptions{Lock: true})
+				require.NoError(t, err)
+				held = append(held, tx)
+			}
+			for _, tx := range held {
+				tx.Rollback()
+			}
+			time.Sleep(1100 * time.Millisecond) // idle for longer than a pool trusts
+			link.Hold()
+			defer link.Cut() // or closing them would take its time
+			begun, failed := time.Now(), 0
+			for {
+				tx, err := begin()
+				if err == nil {
+					tx.Rollback()
+					break
+				}
+				failed++
+				require.Less(t, failed, 3, "%v", err)
+			}
+			require.Less(t, time.Since(begun), 5*time.Second)
+			t.Logf("%d tries failed, %v", failed, time.Since(begun))
 		})
 	}
 }

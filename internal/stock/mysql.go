@@ -53,6 +53,7 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	if _, err := mysql.NewConnector(config); err != nil {
 		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
+	s.several = len(hosts) > 1
 	shun := &shunned{}
 	open := func(connections int, silence time.Duration) *sql.DB {
 		// The longest silence bounds what is asked without a context.

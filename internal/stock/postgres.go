@@ -45,12 +45,12 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		config.MaxConns = connectionsMax
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
-	if severalHosts(config.ConnConfig) {
+	hosts := &postgresHosts{}
+	if s.several = severalHosts(config.ConnConfig); s.several {
 		if config.ConnConfig.ValidateConnect == nil {
 			config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
 		}
-		config.ConnConfig.ConnectTimeout = hostTimeout
-		hosts := &postgresHosts{}
+		config.ConnConfig.ConnectTimeout, config.PingTimeout = hostTimeout, hostTimeout/2
 		hosts.follow(config.ConnConfig)
 		config.BeforeConnect = hosts.order
 	}
@@ -90,6 +90,7 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	}
 	s.confirm = func(ctx context.Context) error { return confirmPostgres(ctx, pools[1]) }
 	s.leave = func() {
+		hosts.leave()
 		for _, pool := range pools {
 			pool.Reset()
 		}

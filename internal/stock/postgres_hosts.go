@@ -22,6 +22,7 @@ const hostTimeout = time.Second
 type postgresHosts struct {
 	mu    sync.Mutex
 	last  pgconn.FallbackConfig // its host and port
+	left  bool                  // it was left since
 	names map[string]string     // hosts by address
 }
 
@@ -55,20 +56,31 @@ func (h *postgresHosts) remember(remote string) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last = pgconn.FallbackConfig{Host: h.names[address], Port: uint16(port)}
+	h.last, h.left = pgconn.FallbackConfig{Host: h.names[address], Port: uint16(port)}, false
 }
 
-// order puts the host of the last connection in front.
+// leave has the host of the last connection asked last, until one is made.
+func (h *postgresHosts) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.left = true
+}
+
+// order puts the host of the last connection in front, or at the end when it
+// was left.
 func (h *postgresHosts) order(_ context.Context, c *pgx.ConnConfig) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
 	all := append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
 	rank := func(f *pgconn.FallbackConfig) int {
-		if f.Host == h.last.Host && f.Port == h.last.Port {
-			return 0
+		switch isLast := f.Host == h.last.Host && f.Port == h.last.Port; {
+		case !isLast:
+			return 1
+		case h.left:
+			return 2
 		}
-		return 1
+		return 0
 	}
 	slices.SortStableFunc(all, func(x, y *pgconn.FallbackConfig) int { return rank(x) - rank(y) })
 	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]

@@ -53,6 +53,8 @@ type Store struct {
 	// leave, when set, closes the connections to a server that can no longer be
 	// written, so that the next ones are made to another.
 	leave func()
+	// several says that there is more than one host to connect to.
+	several bool
 	// confirm, when set, returns when everything that could be read before is
 	// as safe as what is acknowledged, or an *Error with its class.
 	confirm func(ctx context.Context) error
@@ -183,9 +185,15 @@ func (tx *watchedTx) Rollback() {
 	tx.failed = nil
 }
 
-// lookElsewhere leaves a server that says that another is to be written.
+// lookElsewhere leaves a server that says that another is to be written, and
+// one of several that has fallen silent: its other connections would be found
+// dead one after the other, each at the end of a batch's time.
 func (s *Store) lookElsewhere(err error) {
-	if e, ok := errors.AsType[*Error](err); ok && s.leave != nil && (e.Reason == reasonReadOnly || e.Reason == reasonNotReady) {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || s.leave == nil {
+		return
+	}
+	if e.Reason == reasonReadOnly || e.Reason == reasonNotReady || s.several && errors.Is(e, context.DeadlineExceeded) {
 		s.leave()
 	}
 }

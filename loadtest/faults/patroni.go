@@ -204,11 +204,25 @@ func (c *patroni) hangs(t *trial) error {
 
 // switched hands the primary's place over in good order.
 func (c *patroni) switched(t *trial) error {
-	old, heir := c.Leader(t.ctx), c.Sync(t.ctx)
-	if old == nil || heir == nil {
+	old := c.Leader(t.ctx)
+	if old == nil {
 		return errors.New("the cluster is not whole")
 	}
 	done := make(chan error, 1)
-	go func() { done <- c.Switchover(t.ctx, old, heir) }()
+	go func() { done <- c.handOver(t, old) }()
 	return c.takenOver(t, old, func() error { return <-done })
+}
+
+// handOver asks until Patroni does it: it refuses while the heir is not quite
+// up to date.
+func (c *patroni) handOver(t *trial, old *servertest.Server) error {
+	for until := time.Now().Add(takeoverMax / 2); ; time.Sleep(200 * time.Millisecond) {
+		err := errors.New("no standby is synchronous")
+		if heir := c.Sync(t.ctx); heir != nil {
+			err = c.Switchover(t.ctx, old, heir)
+		}
+		if err == nil || time.Now().After(until) {
+			return err
+		}
+	}
 }
