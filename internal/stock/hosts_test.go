@@ -93,6 +93,7 @@ func TestHangingHost(t *testing.T) {
 
 // TestHostFallsSilent: when the host at work hangs, its connections are not
 // found dead one after the other. A link cut would say so; a hang says nothing.
+// Seen by the fault "primary hangs and is fenced", seed 4434875351255921.
 func TestHostFallsSilent(t *testing.T) {
 	const idle, limit = 6, time.Second
 	for _, dialect := range []string{"postgres", "mysql"} {
