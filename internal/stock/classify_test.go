@@ -40,6 +40,9 @@ func TestClassify(t *testing.T) {
 		{postgresDialect(), fatal("57P02"), ClassUnavailable, ClassUnknown},
 		{postgresDialect(), fatal("57P03"), ClassUnavailable, ClassUnknown},
 		{postgresDialect(), fatal("08006"), ClassUnavailable, ClassUnknown},
+		// Seen by "database's clock an hour ahead, then back", seed 58808833228668.
+		{postgresDialect(), fatal("25P03"), ClassUnavailable, ClassUnknown},
+		{postgresDialect(), fatal("25P04"), ClassUnavailable, ClassUnknown},
 		{postgresDialect(), pg("57014"), ClassUnavailable, ClassUnavailable},
 		{postgresDialect(), io.ErrUnexpectedEOF, ClassUnavailable, ClassUnknown},
 		{mysqlDialect(), my(1213), ClassConflict, ClassConflict},
@@ -57,6 +60,7 @@ func TestClassify(t *testing.T) {
 		{mysqlDialect(), my(1836), ClassUnavailable, ClassUnavailable},
 		{mysqlDialect(), my(1040), ClassUnavailable, ClassUnavailable},
 		{mysqlDialect(), my(1053), ClassUnavailable, ClassUnknown},
+		{mysqlDialect(), my(4031), ClassUnavailable, ClassUnknown},
 		{mysqlDialect(), mysql.ErrInvalidConn, ClassUnavailable, ClassUnknown},
 		{mysqlDialect(), driver.ErrBadConn, ClassUnavailable, ClassUnavailable},
 		{sqliteDialect(), context.DeadlineExceeded, ClassUnavailable, ClassUnknown},

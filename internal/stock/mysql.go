@@ -111,7 +111,7 @@ func classifyMySQL(err error) *Error {
 		return unavailable("connections", err, true)
 	case 1047: // a node that is not part of its cluster
 		return unavailable(reasonNotReady, err, true)
-	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927: // shutting down, link lost, killed
+	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // shutting down, link lost, killed, idle for too long
 		return unavailable("unavailable", err, false)
 	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory
 		return unavailable("full", err, false)

@@ -158,6 +158,8 @@ func classifyPostgres(err error) *Error {
 		return knownKey(err)
 	case "25006":
 		return unavailable(reasonReadOnly, err, undone)
+	case "25P03", "25P04": // ended by the server's own time-outs, which a jump of its clock sets off
+		return unavailable("unavailable", err, undone)
 	}
 	switch e.Code[:2] {
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system
