@@ -176,6 +176,7 @@ func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
 		b.fill(q.held[:1])
 		b.unsure, b.lookUpFirst = true, true
+		b.waited = time.Since(b.waiters[0].since)
 		q.held = q.held[1:]
 		return true
 	}

@@ -196,12 +196,9 @@ func (j *joiner) decideAll(ctx context.Context, seats []*seat, g *group) error {
 // would have to look, at the log or at what is only remembered of the pool, is
 // left out.
 func (g *group) plan(ctx context.Context, b *draw.Batch, now time.Time, remembered bool) {
-	plan, err := b.Plan(ctx, now, noLook)
+	plan, err := planOf(ctx, b, now, remembered, noLook)
 	switch {
 	case err != nil:
-		b.Urn.Confirmed = 0
-	case remembered && !plan.Grants():
-		b.Undo(plan)
 		b.Urn.Confirmed = 0
 	case len(plan.Awards) == 0:
 		b.Settle(plan)

@@ -103,13 +103,9 @@ func (t *trier) try(ctx context.Context, b *draw.Batch, o stock.TxOptions) error
 	} else if o.Lock {
 		b.TopUp() // nobody can have changed the pool since it was read
 	}
-	plan, err := b.Plan(ctx, time.Now(), lookUp)
+	plan, err := planOf(ctx, b, time.Now(), o.Remembered, lookUp)
 	if err != nil {
 		return err
-	}
-	if o.Remembered && !plan.Grants() {
-		b.Undo(plan)
-		return errLook
 	}
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
@@ -135,6 +131,17 @@ func (t *trier) undo(b *draw.Batch, p *draw.Plan, err error) {
 	default: // ClassUnknown, and what nobody expects
 		b.Unsure(p)
 	}
+}
+
+// planOf plans b; of a pool that is only remembered, a plan that refuses a draw
+// is none.
+func planOf(ctx context.Context, b *draw.Batch, now time.Time, remembered bool, lookUp draw.LookUp) (*draw.Plan, error) {
+	plan, err := b.Plan(ctx, now, lookUp)
+	if err == nil && remembered && !plan.Grants() {
+		b.Undo(plan)
+		return nil, errLook
+	}
+	return plan, err
 }
 
 // errLook: what is remembered of the pool is not enough to refuse a draw.

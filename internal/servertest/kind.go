@@ -62,6 +62,7 @@ func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 // missingError says that a server is not installed here.
 type missingError struct{ program, packages string }
 
+// Error implements error.
 func (e *missingError) Error() string {
 	return fmt.Sprintf("%s is not installed: apt-get install %s (.ci/packages does)", e.program, e.packages)
 }

@@ -72,6 +72,7 @@ type zkConn struct {
 	greeted []byte
 }
 
+// Read implements net.Conn; the greeting comes first.
 func (c *zkConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if missing := zkGreeting - len(c.greeted); missing > 0 {
@@ -83,6 +84,7 @@ func (c *zkConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// SetReadDeadline implements net.Conn; the greeting is not waited for as long.
 func (c *zkConn) SetReadDeadline(t time.Time) error {
 	if soon := time.Now().Add(opTimeout); len(c.greeted) < zkGreeting && t.After(soon) {
 		t = soon

@@ -39,6 +39,7 @@ func newZKSession(servers []string, o Options) (*zkSession, error) {
 // zkLog hands the client's words on. It speaks of every try to connect.
 type zkLog struct{ log *slog.Logger }
 
+// Printf implements zk.Logger.
 func (l zkLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
 
 // timeout is that of the session, 0 when none is known.
