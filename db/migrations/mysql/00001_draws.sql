@@ -7,6 +7,10 @@ CREATE TABLE pools (
     state      VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     mode       VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin,
     version    BIGINT NOT NULL,
+    -- 64 random bits written with every version: (version, mark) names one
+    -- history. trail holds the marks before it, 8 bytes each, newest first.
+    mark       BIGINT NOT NULL DEFAULT 0,
+    trail      VARBINARY(64) NOT NULL DEFAULT '',
     -- the highest token that a lock of external mode wrote with, and which lock
     fence      BIGINT NOT NULL DEFAULT 0,
     fenced_by  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',

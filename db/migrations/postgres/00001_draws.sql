@@ -7,6 +7,10 @@ CREATE TABLE pools (
     state      text        NOT NULL CHECK (state IN ('open', 'paused', 'closed')),
     mode       text,
     version    bigint      NOT NULL CHECK (version >= 0),
+    -- 64 random bits written with every version: (version, mark) names one
+    -- history. trail holds the marks before it, 8 bytes each, newest first.
+    mark       bigint      NOT NULL DEFAULT 0,
+    trail      bytea       NOT NULL DEFAULT '',
     -- the highest token that a lock of external mode wrote with, and which lock
     fence      bigint      NOT NULL DEFAULT 0,
     fenced_by  text        NOT NULL DEFAULT '',

@@ -5,6 +5,10 @@ CREATE TABLE pools (
     state      TEXT    NOT NULL CHECK (state IN ('open', 'paused', 'closed')),
     mode       TEXT,
     version    INTEGER NOT NULL CHECK (version >= 0),
+    -- 64 random bits written with every version: (version, mark) names one
+    -- history. trail holds the marks before it, 8 bytes each, newest first.
+    mark       INTEGER NOT NULL DEFAULT 0,
+    trail      BLOB    NOT NULL DEFAULT x'',
     -- the highest token that a lock of external mode wrote with, and which lock
     fence      INTEGER NOT NULL DEFAULT 0,
     fenced_by  TEXT    NOT NULL DEFAULT '',
