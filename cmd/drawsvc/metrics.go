@@ -71,5 +71,5 @@ func (m *metrics) Tried(mode, reason string, took time.Duration) {
 	}
 }
 
-// StaleLock implements lockmode.Observer.
-func (m *metrics) StaleLock() { m.stale.Inc() }
+// StaleToken implements lockmode.Observer.
+func (m *metrics) StaleToken() { m.stale.Inc() }

@@ -82,7 +82,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := newMetrics(registry, store)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Observer: metrics, Log: log, Mode: c.mode,
+		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticTries: c.tries, OptimisticBudget: c.budget,
 		Locker: lock, LockName: lockName(c.lock.url),

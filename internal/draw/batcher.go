@@ -138,8 +138,9 @@ func (b *Batcher) dropUnread(q *queue) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if q.unread() {
-		delete(b.queues, q.batch.Urn.PoolID)
+	// Another worker may have dropped q already, and another queue be at work.
+	if id := q.batch.Urn.PoolID; b.queues[id] == q && q.unread() {
+		delete(b.queues, id)
 	}
 }
 

@@ -25,7 +25,7 @@ func FuzzUrn(f *testing.F) {
 			switch op >> 6 {
 			case 0: // put: id, stocked, issued
 				stocked := int64(ops[0])
-				u.Put(Prize{ID: fmt.Sprint(op & 0x3f), Stocked: stocked, Issued: min(stocked, int64(ops[1]))})
+				u.put(Prize{ID: fmt.Sprint(op & 0x3f), Stocked: stocked, Issued: min(stocked, int64(ops[1]))})
 				ops, taken = ops[2:], nil
 			case 1:
 				if u.covers(1) {
@@ -37,7 +37,7 @@ func FuzzUrn(f *testing.F) {
 					taken = taken[:n-1]
 				}
 			default:
-				u.Reset()
+				u.Invalidate()
 				taken = nil
 			}
 			checkUrn(t, u)
@@ -54,7 +54,7 @@ func takeChecked(t *testing.T, u *Urn) int {
 	for i, p := range u.prizes {
 		left[i] = p.stocked - p.issued
 	}
-	place := u.take()
+	place := u.take(int64(len(left)))
 	if left[place] < 1 {
 		t.Fatalf("a unit of prize %d, of %v", place, left)
 	}

@@ -20,6 +20,7 @@ type ledger struct {
 
 	mu      sync.Mutex
 	pools   map[string]*Pool
+	heads   map[string]Head
 	draws   map[string]Draw // by pool, slash and draw
 	batches []int
 	looks   int
@@ -33,7 +34,7 @@ var (
 )
 
 func newLedger(pools ...Pool) *ledger {
-	l := &ledger{pools: map[string]*Pool{}, draws: map[string]Draw{}}
+	l := &ledger{pools: map[string]*Pool{}, heads: map[string]Head{}, draws: map[string]Draw{}}
 	for _, p := range pools {
 		p.State = StateOpen
 		p.Version = int64(len(p.Prizes))
@@ -89,7 +90,7 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 			b.Undo(plan)
 			b.KnownKey()
 		case err != nil:
-			b.Unsure(plan)
+			b.InDoubt(plan)
 		default:
 			b.Settle(plan)
 			return nil
@@ -104,10 +105,13 @@ func (l *ledger) read(u *Urn) error {
 	if pool == nil {
 		return Errorf(CodePoolNotFound, "there is no pool %q", u.PoolID)
 	}
-	for _, p := range pool.Prizes {
-		u.Put(p)
+	head := l.heads[u.PoolID]
+	if pool.Version != head.Version { // a test changed the pool
+		head = head.Next(int(pool.Version - head.Version))
+		l.heads[u.PoolID] = head
 	}
-	u.State, u.Version = pool.State, pool.Version
+	for !u.Seen(Snapshot{State: pool.State, Head: head, Prizes: pool.Prizes}) {
+	}
 	return nil
 }
 
@@ -134,7 +138,7 @@ func (l *ledger) write(p *Plan) bool {
 		}
 	}
 	pool := l.pools[p.PoolID]
-	if pool.Version != p.From {
+	if pool.Version != p.From.Version {
 		panic("the ledger is written by one queue at a time")
 	}
 	for _, a := range p.Awards {
@@ -144,6 +148,9 @@ func (l *ledger) write(p *Plan) bool {
 		l.draws[p.PoolID+"/"+a.DrawID] = d
 	}
 	pool.Version += int64(len(p.Awards))
+	if len(p.Awards) > 0 {
+		l.heads[p.PoolID] = p.To
+	}
 	for _, c := range p.Changes {
 		for i := range pool.Prizes {
 			if pool.Prizes[i].ID == c.PrizeID {
@@ -172,14 +179,14 @@ func (l *ledger) issued(poolID string) (units int) {
 	return units
 }
 
-// tally is an Observer that adds up.
-type tally struct {
+// watcher is an Observer that adds up.
+type watcher struct {
 	mu       sync.Mutex
 	gathered []int
 	answered map[string]int
 }
 
-func (y *tally) Gathered(draws int, waited time.Duration) {
+func (y *watcher) Gathered(draws int, waited time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if waited < 0 {
@@ -188,7 +195,7 @@ func (y *tally) Gathered(draws int, waited time.Duration) {
 	y.gathered = append(y.gathered, draws)
 }
 
-func (y *tally) Answered(mode, outcome string, draws int) {
+func (y *watcher) Answered(mode, outcome string, draws int) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.answered == nil {
@@ -201,7 +208,7 @@ func (y *tally) Answered(mode, outcome string, draws int) {
 const patience = 30 * time.Second
 
 // newTestBatcher drains the batcher with the test, so that nothing is left.
-func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *tally) {
+func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *watcher) {
 	if limits.BatchMax == 0 {
 		limits.BatchMax = 512
 	}
@@ -211,7 +218,7 @@ func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *tall
 	if limits.Timeout == 0 {
 		limits.Timeout = patience
 	}
-	seen := &tally{}
+	seen := &watcher{}
 	b := NewBatcher(issuer, seen, limits)
 	t.Cleanup(func() { drain(t, b) })
 	return b, seen

@@ -1,25 +1,23 @@
 package draw
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
-// Plan is what a batch wants written: awards made from the pool at version
-// From, each raising it by one. Its units are out of the urn until
-// [Batch.Undo] puts them back.
+// Plan is what a batch wants written: awards made from the pool at From, each
+// of which makes one version. Its units are out of the urn until [Batch.Undo]
+// puts them back.
 type Plan struct {
 	PoolID string
-	From   int64
-	// Awards are in order of version, From+1 onwards.
+	// From is the head that the plan was made from, To the one that its write
+	// makes.
+	From, To Head
+	// Awards are in order of version, From.Version+1 onwards.
 	Awards []Award
 	// Changes sums the awards by prize, each prize once.
 	Changes []Change
 
-	urn       *Urn
-	places    []int
-	outcomes  []outcome
-	wantsLook bool
+	urn      *Urn
+	places   []int
+	outcomes []outcome
 }
 
 // Change is the number of units that a plan takes of one prize.
@@ -42,10 +40,14 @@ type outcome struct {
 	skipped bool
 }
 
-func (b *Batch) plan(now time.Time) *Plan {
+func (b *Batch) plan(now time.Time) *Plan { return b.planWith(now, b.refusal) }
+
+// planWith plans the batch; refusal says why a draw cannot be granted, nil
+// where it can.
+func (b *Batch) planWith(now time.Time, refusal func(*waiter) error) *Plan {
 	p := &Plan{
 		PoolID:   b.Urn.PoolID,
-		From:     b.Urn.Version,
+		From:     b.Urn.Head,
 		Awards:   make([]Award, 0, len(b.waiters)),
 		urn:      b.Urn,
 		places:   make([]int, 0, len(b.waiters)),
@@ -55,7 +57,7 @@ func (b *Batch) plan(now time.Time) *Plan {
 	var named map[string]int // key → index of the first waiter that it gives awards
 	for i, w := range b.waiters {
 		o := &p.outcomes[i]
-		if !w.state.CompareAndSwap(waiting, planned) && w.hasGivenUp() {
+		if !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer() {
 			o.skipped = true
 			continue
 		}
@@ -63,7 +65,7 @@ func (b *Batch) plan(now time.Time) *Plan {
 			*o = repeat(p.outcomes[j], b.waiters[j], w)
 			continue
 		}
-		b.decide(p, o, w, at)
+		p.decide(o, w, at, refusal)
 		if w.Named && (o.end > o.first || o.known != nil) {
 			if named == nil {
 				named = make(map[string]int, len(b.waiters))
@@ -72,18 +74,19 @@ func (b *Batch) plan(now time.Time) *Plan {
 		}
 	}
 	p.sum()
+	if len(p.Awards) > 0 {
+		p.To = p.From.Next(len(p.Awards))
+	}
 	return p
 }
 
 // decide fills in the outcome of a draw whose key no earlier waiter has.
-func (b *Batch) decide(p *Plan, o *outcome, w *waiter, at time.Time) {
-	if known, ok := b.known[w.DrawID]; ok {
-		b.replay(o, w, known)
+func (p *Plan) decide(o *outcome, w *waiter, at time.Time, refusal func(*waiter) error) {
+	if w.known != nil {
+		o.replay(w)
 		return
 	}
-	if err := b.refusal(w); err != nil {
-		o.err = err
-		p.wantsLook = p.wantsLook || (w.Named && !b.looked)
+	if o.err = refusal(w); o.err != nil {
 		return
 	}
 	o.first = len(p.Awards)
@@ -103,7 +106,8 @@ func (b *Batch) refusal(w *waiter) error {
 	return nil
 }
 
-func (b *Batch) replay(o *outcome, w *waiter, known Draw) {
+func (o *outcome) replay(w *waiter) {
+	known := *w.known
 	if known.UserID != w.UserID || len(known.Awards) != w.Count {
 		o.err = errKeyReused(w)
 		return
@@ -128,11 +132,12 @@ func errKeyReused(w *waiter) error {
 
 // take moves one unit from the urn into the plan.
 func (p *Plan) take(w *waiter, ordinal int, at time.Time) {
-	place := p.urn.take()
+	version := p.From.Version + int64(len(p.Awards)) + 1
+	place := p.urn.take(version)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
 	p.Awards = append(p.Awards, Award{
-		Version:   p.From + int64(len(p.Awards)) + 1,
+		Version:   version,
 		DrawID:    w.DrawID,
 		Ordinal:   ordinal,
 		UserID:    w.UserID,
@@ -156,14 +161,6 @@ func (p *Plan) sum() {
 		}
 		p.Changes[j].Issued++
 	}
-}
-
-// Grants says that the plan gives every draw that waits its units, which its
-// write will prove right or wrong. A plan that refuses one must come from a
-// look at the pool.
-func (p *Plan) Grants() bool {
-	refused := func(o outcome) bool { return o.err != nil }
-	return len(p.Awards) > 0 && !slices.ContainsFunc(p.outcomes, refused)
 }
 
 // putBack returns the plan's units to the urn.

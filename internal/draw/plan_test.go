@@ -11,8 +11,8 @@ import (
 
 // batchOf is a batch of requests that wait on an urn at version 10.
 func batchOf(u *Urn, requests ...Request) *Batch {
-	q := newQueue(NewBatcher(nil, &tally{}, Limits{}), u.PoolID)
-	u.Version = 10
+	q := newQueue(NewBatcher(nil, &watcher{}, Limits{}), u.PoolID)
+	u.Version = 10 // at the mark of no write
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
@@ -49,7 +49,7 @@ func TestPlanInOrder(t *testing.T) {
 	p := planOf(t, b, nil)
 	b.Settle(p)
 
-	require.Equal(t, int64(10), p.From)
+	require.Equal(t, int64(10), p.From.Version)
 	require.Equal(t, int64(16), b.Urn.Version)
 	require.Zero(t, u.Remaining())
 	var ids []string
@@ -89,7 +89,7 @@ func TestPlanUndone(t *testing.T) {
 	for range 20 {
 		p := planOf(t, b, nil)
 		require.Equal(t, int64(1), u.Remaining())
-		require.Equal(t, int64(10), p.From)
+		require.Equal(t, int64(10), p.From.Version)
 		b.Undo(p)
 		b.Undo(p)
 		require.Equal(t, int64(6), u.Remaining())
@@ -109,8 +109,8 @@ func TestPlanRepeats(t *testing.T) {
 			p := planOf(t, b, nil)
 			require.Len(t, p.Awards, 3)
 			if lost { // written all the same, as the next look at the log tells
-				b.Unsure(p)
-				require.True(t, b.IsUnsure())
+				b.InDoubt(p)
+				require.True(t, b.IsInDoubt())
 				p = planOf(t, b, map[string]Draw{
 					"a": {ID: "a", UserID: "u", Awards: p.Awards[:2]}, "b": {ID: "b", UserID: "u", Awards: p.Awards[2:]},
 				})
@@ -140,8 +140,8 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	p := planOf(t, b, nil)
 	mine, other := p.Awards[0], p.Awards[1]
 	other.At = other.At.Add(-time.Second)
-	b.Unsure(p)
-	b.Unsure(planOf(t, b, nil)) // the first try is seen only now
+	b.InDoubt(p)
+	b.InDoubt(planOf(t, b, nil)) // the first try is seen only now
 	b.Settle(planOf(t, b, map[string]Draw{
 		"a": {ID: "a", UserID: "u", Awards: []Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []Award{other}},
 	}))
@@ -198,7 +198,7 @@ func TestPlanLooksOnlyWhenItMust(t *testing.T) {
 	require.Len(t, b.waiters[3].draw.Awards, 1)
 
 	b = batchOf(urnOf(9), unnamed)
-	b.Unsure(planOf(t, b, nil))
+	b.InDoubt(planOf(t, b, nil))
 	plan(b)
 	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
 }
@@ -237,14 +237,14 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	require.True(t, b.waiters[1].state.CompareAndSwap(waiting, withdrawn), "those of a plan that wrote nothing can")
 	p = planOf(t, b, nil)
 	require.Equal(t, "c", p.Awards[0].DrawID)
-	b.Unsure(p)
+	b.InDoubt(p)
 	require.False(t, b.waiters[2].state.CompareAndSwap(waiting, withdrawn), "those that may be written cannot")
 	b.Settle(planOf(t, b, nil))
 	require.Equal(t, int64(1), b.Urn.Remaining())
 }
 
 // TestTopUp: a batch takes in those who came after it was taken, in order and
-// within its bounds, unless it has to look at the log.
+// within its bounds, unless it is in doubt.
 func TestTopUp(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
@@ -265,9 +265,96 @@ func TestTopUp(t *testing.T) {
 	require.True(t, b.Next())
 	require.Equal(t, []string{"d", "e"}, b.Keys())
 	require.NoError(t, q.push(&waiter{Request: named("f"), since: time.Now(), done: make(chan struct{})}))
+	b.InDoubt(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
+}
+
+// TestFactsAreOfOnePlan: a refusal rests on what the log says now, not on what
+// it said when the batch was planned before: meanwhile another instance may
+// have drawn under the key, and taken the last unit.
+func TestFactsAreOfOnePlan(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	p := planOf(t, b, nil)
+	require.Error(t, p.outcomes[1].err, "b was looked up, and is not there")
+	b.Undo(p)
+	b.Urn.put(Prize{ID: "p0", Stocked: 1, Issued: 1})
+	b.Settle(planOf(t, b, map[string]Draw{"b": {ID: "b", UserID: "u", Awards: []Award{{DrawID: "b"}}}}))
+	code(t, CodeSoldOut, b.waiters[0].err)
+	require.True(t, b.waiters[1].draw.Replayed)
+}
+
+// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is
+// looked up itself before it is refused.
+func TestWhoJoinsIsAsked(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	b.Undo(planOf(t, b, nil))
+	require.NoError(t, q.push(&waiter{Request: named("old"), since: time.Now(), done: make(chan struct{})}))
+	b.Urn.put(Prize{ID: "p0", Stocked: 1, Issued: 1})
+	b.TopUp()
+	b.Settle(planOf(t, b, map[string]Draw{"old": {ID: "old", UserID: "u", Awards: []Award{{DrawID: "old"}}}}))
+	require.Equal(t, []string{"a", "b", "old"}, b.Keys())
+	require.True(t, b.waiters[2].draw.Replayed)
+}
+
+// TestGivenUpBatchReplays: a batch that cannot be decided still answers the
+// draws that the log holds; the others wait on, or get the reason.
+func TestGivenUpBatchReplays(t *testing.T) {
+	unnamed := Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
+	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
+	busy := Errorf(CodeContended, "busy")
+	log := map[string]Draw{"old": {ID: "old", UserID: "u", Awards: []Award{{DrawID: "old"}}}}
+	asked := 0
+	lookUp := func(_ context.Context, _ string, ids []string) (map[string]Draw, error) {
+		asked++
+		require.NotContains(t, ids, "made", "a name that the service made is new")
+		return log, nil
+	}
+	require.True(t, b.AsksLog())
+	p, err := b.PlanReplays(t.Context(), busy, lookUp)
+	require.NoError(t, err)
+	b.SettleReplays(p)
+	require.True(t, b.waiters[1].draw.Replayed)
+	code(t, CodeKeyReused, b.waiters[3].err)
+	require.False(t, b.IsSettled())
+	require.True(t, b.waiters[0].giveUp(), "the others wait, and may be withdrawn")
+
+	p, err = b.PlanReplays(t.Context(), busy, lookUp)
+	require.NoError(t, err)
+	require.Nil(t, p, "nobody is left whom the log may hold")
+	b.fail(busy)
+	require.NoError(t, b.waiters[1].err, "it has its answer")
+	code(t, CodeContended, b.waiters[2].err)
+	require.Equal(t, 1, asked)
+	require.Equal(t, int64(9), b.Urn.Remaining())
+}
+
+// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and
+// replays nothing: it is none at all then, and the urn is full.
+func TestPlanCachedGrantsOnly(t *testing.T) {
+	cached := func(requests ...Request) *Batch {
+		b := batchOf(urnOf(2), requests...)
+		b.Urn.hits = hitsMin
+		return b
+	}
+	b := cached(named("a"), named("b"))
+	require.Len(t, b.PlanCached(time.Now()).Awards, 2)
+	require.Zero(t, b.Urn.Remaining())
+
+	b = cached(named("a"), named("b"), named("c"))
+	require.Nil(t, b.PlanCached(time.Now()))
+	require.Equal(t, int64(2), b.Urn.Remaining())
+
+	b = cached(named("a"))
 	b.KnownKey()
-	b.TopUp()
-	b.Unsure(planOf(t, b, nil))
-	b.TopUp()
-	require.Equal(t, []string{"d", "e"}, b.Keys(), "it has to look at the log")
+	require.Nil(t, b.PlanCached(time.Now()), "the log has to be asked first")
+	b = cached(named("a"))
+	b.doubt()
+	require.Nil(t, b.PlanCached(time.Now()))
+	b = cached(named("a"))
+	b.Urn.hits--
+	require.Nil(t, b.PlanCached(time.Now()), "somebody else may write to the pool")
 }

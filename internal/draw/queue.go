@@ -32,9 +32,8 @@ type queue struct {
 	held []*waiter
 
 	soldOut atomic.Pointer[soldOut]
-	// stockings counts the stock moves that this process made, so that what
-	// was read before one is not remembered after it.
-	stockings atomic.Int64
+	// stockings counts the stock moves that this process made; mu guards it.
+	stockings int64
 }
 
 // soldOut remembers that a pool was seen to hold only this many units.
@@ -45,7 +44,7 @@ type soldOut struct {
 
 func newQueue(b *Batcher, poolID string) *queue {
 	q := &queue{batcher: b}
-	q.batch = &Batch{Urn: NewUrn(poolID), queue: q, settled: true}
+	q.batch = &Batch{Urn: NewUrn(poolID), queue: q, phase: settled}
 	return q
 }
 
@@ -119,7 +118,7 @@ func (q *queue) work() {
 	defer q.batcher.dropUnread(q)
 	for !q.rest() {
 		for q.batch.Next() {
-			for !q.batch.settled {
+			for !q.batch.IsSettled() {
 				if err := q.issue(); err != nil {
 					q.giveUp(err)
 				}
@@ -148,7 +147,7 @@ func (q *queue) rest() bool {
 func (q *queue) issue() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			q.batch.Urn.Reset()
+			q.batch.Urn.Invalidate()
 			err = &Error{Code: CodeInternal, Detail: "the draw failed", Err: fmt.Errorf("panic: %v", v)}
 		}
 	}()
@@ -160,12 +159,12 @@ func (q *queue) issue() (err error) {
 // first, because how far the batch came is not known.
 func (q *queue) giveUp(err error) {
 	b := q.batch
-	if b.settled {
+	if b.IsSettled() {
 		return // a panic behind the last answer has nobody left to tell
 	}
 	if CodeOf(err) == CodeInternal && len(b.waiters) > 1 {
 		q.held = append(q.held, b.waiters...)
-		b.settled = true
+		b.phase = settled
 		return
 	}
 	b.fail(err)
@@ -175,7 +174,7 @@ func (q *queue) giveUp(err error) {
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
 		b.fill(q.held[:1])
-		b.unsure, b.lookUpFirst = true, true
+		b.doubt()
 		b.waited = time.Since(b.waiters[0].since)
 		q.held = q.held[1:]
 		return true
@@ -186,11 +185,11 @@ func (q *queue) take(b *Batch) bool {
 	q.flight = q.flight[:0]
 	q.move(b)
 	if len(b.waiters) == 0 {
-		b.settled = true
+		b.phase = settled
 		return false
 	}
 	q.arm()
-	b.stockings = q.stockings.Load()
+	b.stockings = q.stockings
 	b.waited = time.Since(b.waiters[0].since)
 	return true
 }
@@ -223,12 +222,16 @@ func (q *queue) move(b *Batch) {
 	q.waiting = q.waiting[:rest]
 }
 
-// remember keeps that the pool was seen sold out, or forgets it.
+// remember keeps that the pool was seen sold out, or forgets it. What was read
+// before a stock move of this process is not kept after it.
 func (q *queue) remember(b *Batch, sold bool) {
-	switch {
-	case !sold:
+	if !sold {
 		q.soldOut.Store(nil)
-	case b.stockings == q.stockings.Load():
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b.stockings == q.stockings {
 		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), seen: b.planned})
 	}
 }
@@ -237,11 +240,13 @@ func (q *queue) remember(b *Batch, sold bool) {
 func (q *queue) unread() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.working && q.batch.Urn.State == ""
+	return !q.working && !q.batch.Urn.wasRead()
 }
 
 func (q *queue) forget() {
-	q.stockings.Add(1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stockings++
 	q.soldOut.Store(nil)
 }
 

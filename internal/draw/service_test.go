@@ -2,6 +2,7 @@ package draw
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -234,4 +235,39 @@ func TestSameKeyAtOnce(t *testing.T) {
 		require.NoError(t, b.Drain(t.Context()))
 		require.Equal(t, map[string]int{"ledger won": 1, "ledger replayed": 199}, seen.answered)
 	}
+}
+
+// TestOneQueuePerPool: a queue that was dropped and made anew by another worker
+// is not dropped by the first one: a pool never has two workers.
+func TestOneQueuePerPool(t *testing.T) {
+	b, _ := newTestBatcher(t, newLedger(), Limits{})
+	former, present := newQueue(b, "p"), newQueue(b, "p")
+	b.queues["p"] = present
+	b.dropUnread(former)
+	require.Same(t, present, b.queues["p"])
+	b.dropUnread(present)
+	require.Empty(t, b.queues)
+}
+
+// TestInvalidatedPoolIsKept: the queue of a pool whose copy was dropped stays,
+// because its deck has to give the same picks again.
+func TestInvalidatedPoolIsKept(t *testing.T) {
+	l := newLedger(poolOf("p", 1))
+	l.before = func(*Plan) error { return errors.New("nobody expected this") }
+	b, _ := newTestBatcher(t, &invalidating{l}, Limits{})
+	_, err := b.Draw(t.Context(), named("x"))
+	code(t, CodeInternal, err)
+	drain(t, b)
+	require.Contains(t, b.queues, "p")
+}
+
+// invalidating drops the cached copy after each failure, as a mode does.
+type invalidating struct{ *ledger }
+
+func (i *invalidating) Issue(ctx context.Context, b *Batch) error {
+	err := i.ledger.Issue(ctx, b)
+	if err != nil {
+		b.Urn.Invalidate()
+	}
+	return err
 }

@@ -2,30 +2,30 @@ package draw
 
 import "github.com/shopspring/decimal"
 
-// Urn is a pool in memory: its prizes, their counts, and the version at which
-// all of it was read. It may refuse a draw, never grant one: what it gives out
-// is a plan that the guarded write accepts only while the pool row still says
-// Version. An Urn belongs to one goroutine at a time.
+// Urn is the cached copy of a pool: its prizes, their counts, and the head at
+// which all of it was read. It may refuse a draw, never grant one: what it
+// gives out is a plan that the guarded write accepts only while the pool is at
+// the same head. It has one owner at a time and two ways to change:
+// [Urn.Seen] brings it up to what was read, [Urn.Invalidate] drops it.
 type Urn struct {
 	PoolID string
 	State  State
 	// Mode is the pool's own lock mode, "" for the service's.
 	Mode string
-	// Version is the pool version that the counts stand for; 0 says that
-	// nothing has been read yet.
-	Version int64
-	// History is the database's own name for the line of events that was read,
-	// where it has one: after a failover the same version may be another state.
-	History string
-	// Confirmed counts the reads in a row that found the pool at Version:
-	// nobody else had written to it.
-	Confirmed int
+	// Head is the state that the counts stand for; version 0 says that nothing
+	// is cached.
+	Head
 
 	prizes    []urnPrize
 	places    map[string]int
 	remaining int64
 	units     fenwick
-	random    *random
+	// deck belongs to the history that last names. Both outlive Invalidate, so
+	// that a copy that is dropped and read again gives the same picks.
+	deck *deck
+	last Head
+	// hits counts the reads in a row that found the pool unchanged.
+	hits int
 }
 
 type urnPrize struct {
@@ -34,18 +34,68 @@ type urnPrize struct {
 	stocked, issued int64
 }
 
+// Snapshot is what a store read of a pool.
+type Snapshot struct {
+	State State
+	Mode  string
+	Head  Head
+	// Prizes are those that changed since the version of the urn; all of them
+	// for an urn at version 0.
+	Prizes []Prize
+}
+
 // NewUrn returns an urn that holds nothing yet.
 func NewUrn(poolID string) *Urn {
-	u := &Urn{PoolID: poolID, random: newRandom()}
-	u.Reset()
+	u := &Urn{PoolID: poolID, deck: newDeck()}
+	u.Invalidate()
 	return u
 }
 
-// Reset forgets everything that was read, so that the next read is whole.
-func (u *Urn) Reset() {
-	u.State, u.Mode, u.Version, u.History, u.Confirmed = "", "", 0, "", 0
+// Invalidate drops the cached copy, so that the next read is whole.
+func (u *Urn) Invalidate() {
+	u.State, u.Mode, u.Head, u.hits = "", "", Head{}, 0
 	u.prizes, u.places, u.remaining, u.units = nil, map[string]int{}, 0, newFenwick(nil)
 }
+
+// Seen brings the urn up to what was read. It is false, and the urn is
+// invalidated, when the pool does not follow from the cached copy: another
+// history was put in its place, or more happened than the trail shows. Then
+// the pool has to be read again, whole.
+func (u *Urn) Seen(s Snapshot) bool {
+	if u.Version > 0 && !s.Head.Follows(u.Head) {
+		u.Invalidate()
+		return false
+	}
+	if u.wasRead() && !s.Head.Follows(u.last) {
+		u.deck = newDeck()
+	}
+	for _, p := range s.Prizes {
+		u.put(p)
+	}
+	if u.Version > 0 && s.Head.Is(u.Head) {
+		u.hits++
+	} else {
+		u.hits = 0
+	}
+	u.State, u.Mode = s.State, s.Mode
+	u.moveTo(s.Head)
+	return true
+}
+
+// moveTo says that the counts stand for another head of the same history.
+func (u *Urn) moveTo(h Head) { u.Head, u.last = h, h }
+
+// hitsMin is how many reads in a row must find a pool unchanged before it is
+// planned from the cached copy.
+const hitsMin = 2
+
+// IsCached says that nobody else seems to write to the pool, so that a draw
+// may be planned from the cached copy without reading the pool first. The
+// write tells whether the copy was still right.
+func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin }
+
+// wasRead says that the pool was read once, whatever became of the copy.
+func (u *Urn) wasRead() bool { return u.last != Head{} }
 
 // Remaining is the number of units in the urn.
 func (u *Urn) Remaining() int64 { return u.remaining }
@@ -53,9 +103,9 @@ func (u *Urn) Remaining() int64 { return u.remaining }
 // Prizes is the number of prizes in the urn, empty ones included.
 func (u *Urn) Prizes() int { return len(u.prizes) }
 
-// Put sets one prize's counts to what was read; a new prize is added behind
+// put sets one prize's counts to what was read; a new prize is added behind
 // the others.
-func (u *Urn) Put(p Prize) {
+func (u *Urn) put(p Prize) {
 	place, known := u.places[p.ID]
 	if !known {
 		u.places[p.ID] = len(u.prizes)
@@ -71,10 +121,11 @@ func (u *Urn) Put(p Prize) {
 	u.remaining += change
 }
 
-// take removes one unit, uniformly at random among all that remain, and
-// returns the place of its prize. The urn must not be empty.
-func (u *Urn) take() int {
-	place := u.units.find(u.random.below(u.remaining))
+// take removes the unit that the version takes, uniformly at random among all
+// that remain, and returns the place of its prize. The urn must not be empty.
+func (u *Urn) take(version int64) int {
+	n := u.deck.of(version)
+	place := u.units.find(n.below(u.remaining))
 	u.move(place, 1)
 	return place
 }
@@ -88,5 +139,5 @@ func (u *Urn) move(place int, issued int64) {
 	u.remaining -= issued
 }
 
-// covers says whether the urn is known to hold count units.
+// covers says whether the urn holds count units.
 func (u *Urn) covers(count int) bool { return u.remaining >= int64(count) }

@@ -15,7 +15,7 @@ func urnOf(stock ...int64) *Urn {
 	u := NewUrn("p")
 	u.State = StateOpen
 	for i, n := range stock {
-		u.Put(Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
+		u.put(Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
 	}
 	return u
 }
@@ -26,8 +26,8 @@ func TestUrnIsUniform(t *testing.T) {
 	stock := []int64{0, 90, 0, 9, 1, 0, 400, 500}
 	u := urnOf(stock...)
 	wins := make([]int64, len(stock))
-	for range 100_000 {
-		place := u.take()
+	for version := range int64(100_000) {
+		place := u.take(version)
 		wins[place]++
 		u.putBack(place)
 	}
@@ -55,7 +55,7 @@ func TestUrnOrderIsUniform(t *testing.T) {
 	for range 24_000 {
 		u, order := urnOf(2, 1, 1), ""
 		for u.Remaining() > 0 {
-			order += fmt.Sprint(u.take())
+			order += fmt.Sprint(u.take(u.Remaining()))
 		}
 		if _, seen := orders[order]; !seen {
 			require.Less(t, len(orders), 12, "an order that cannot be: %s", order)
@@ -75,8 +75,8 @@ func TestUrnFirstTenth(t *testing.T) {
 	for range 200 {
 		u := urnOf(900, 90, 10)
 		s := drawtest.Sample{Wins: make([]int64, 3), Stock: []int64{900, 90, 10}}
-		for range 100 {
-			s.Wins[u.take()]++
+		for version := range int64(100) {
+			s.Wins[u.take(version)]++
 		}
 		samples = append(samples, s)
 	}
@@ -87,7 +87,7 @@ func TestUrnToTheLastUnit(t *testing.T) {
 	u := urnOf(3, 0, 1)
 	won := make([]int, 3)
 	for u.covers(1) {
-		won[u.take()]++
+		won[u.take(u.Remaining())]++
 	}
 	require.Equal(t, []int{3, 0, 1}, won)
 	require.Zero(t, u.Remaining())
@@ -95,7 +95,7 @@ func TestUrnToTheLastUnit(t *testing.T) {
 	u.putBack(2)
 	require.True(t, u.covers(1))
 	require.False(t, u.covers(2))
-	require.Equal(t, 2, u.take())
+	require.Equal(t, 2, u.take(1))
 }
 
 // TestUrnAtTheEdges fills an urn with as much as a pool may hold.
@@ -105,29 +105,29 @@ func TestUrnAtTheEdges(t *testing.T) {
 	const each = units / 1000
 	u := NewUrn("p")
 	for i := range 1000 {
-		u.Put(Prize{ID: fmt.Sprint(i), Stocked: each})
+		u.put(Prize{ID: fmt.Sprint(i), Stocked: each})
 	}
 	require.Equal(t, units, u.Remaining())
 	require.Equal(t, 999, u.units.find(units-1))
-	for range 1000 {
-		u.take()
+	for version := range int64(1000) {
+		u.take(version)
 	}
 	require.Equal(t, units-1000, u.Remaining())
 	for i := range 999 {
-		u.Put(Prize{ID: fmt.Sprint(i), Stocked: each, Issued: each})
+		u.put(Prize{ID: fmt.Sprint(i), Stocked: each, Issued: each})
 	}
-	require.Equal(t, 999, u.take(), "the only one that is left")
+	require.Equal(t, 999, u.take(1), "the only one that is left")
 }
 
-func TestUrnReset(t *testing.T) {
+func TestUrnInvalidated(t *testing.T) {
 	u := urnOf(5, 5)
 	u.Mode, u.Version = "optimistic", 9
-	u.Reset()
+	u.Invalidate()
 	require.Equal(t, [3]any{State(""), "", int64(0)}, [3]any{u.State, u.Mode, u.Version})
 	require.Zero(t, u.Remaining())
 	require.Zero(t, u.Prizes())
-	u.Put(Prize{ID: "new", Stocked: 1})
-	require.Equal(t, 0, u.take())
+	u.put(Prize{ID: "new", Stocked: 1})
+	require.Equal(t, 0, u.take(1))
 }
 
 // TestUrnAgainstMap: whatever is put, taken and put back, the urn holds what a
@@ -141,7 +141,7 @@ func TestUrnAgainstMap(t *testing.T) {
 				id := fmt.Sprint(rapid.IntRange(0, 20).Draw(t, "id"))
 				stocked := rapid.Int64Range(0, 50).Draw(t, "stocked")
 				p := Prize{ID: id, Stocked: stocked, Issued: rapid.Int64Range(0, stocked).Draw(t, "issued")}
-				u.Put(p)
+				u.put(p)
 				model[id] = p
 				out = nil // units of a plan that was made before a read are not put back after it
 			},
@@ -149,7 +149,7 @@ func TestUrnAgainstMap(t *testing.T) {
 				if u.Remaining() == 0 {
 					t.Skip("empty")
 				}
-				place := u.take()
+				place := u.take(rapid.Int64().Draw(t, "version"))
 				p := model[u.prizes[place].id]
 				if p.Remaining() == 0 {
 					t.Fatalf("a unit of %q, which has none", p.ID)

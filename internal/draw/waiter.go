@@ -12,7 +12,13 @@ type waiter struct {
 	Request
 	since time.Time
 	state atomic.Int32
-	// tried are the first awards that applies which may have been committed
+	// asked says that the log was asked about the draw after the pool was read
+	// for the present plan; known is what it holds, nil for nothing.
+	asked bool
+	known *Draw
+	// mustAsk: the log has to be asked before the draw is planned.
+	mustAsk bool
+	// tried are the first awards that writes which may have been committed
 	// held for this draw.
 	tried []Award
 	// done is closed once there is an answer, or none is to be expected.
@@ -58,8 +64,13 @@ func (w *waiter) made(known Draw) bool {
 	})
 }
 
-// hasGivenUp says that nobody waits any more.
-func (w *waiter) hasGivenUp() bool { return w.state.Load() >= withdrawn }
+// hasAnswer says that nobody waits any more.
+func (w *waiter) hasAnswer() bool { return w.state.Load() >= answered }
+
+// mayBeKnown says that the log may hold the draw: its caller chose the name,
+// or a write of it may have been committed. A name that the service has just
+// made is new.
+func (w *waiter) mayBeKnown() bool { return w.Named || w.mustAsk }
 
 // answer lets the caller go with draw and err, if it still waits.
 func (w *waiter) answer() {

@@ -46,12 +46,12 @@ func Armed(p Point) bool {
 	return err == nil && len(words) > 1 && words[0] == string(p)
 }
 
-// Unguarded leaves the check of the version out of a statement when the
-// environment says so; the parameter stays in its place.
+// Unguarded leaves the check of version and mark out of a statement when the
+// environment says so; the parameters stay in their places.
 func Unguarded(statement string) string {
 	if os.Getenv("DRAWSVC_UNGUARDED") != "1" {
 		return statement
 	}
-	statement = strings.Replace(statement, " AND version = $2", " AND $2::bigint IS NOT NULL", 1)
-	return strings.Replace(statement, " AND version = ?", " AND ? IS NOT NULL", 1)
+	statement = strings.Replace(statement, " AND version = $2 AND mark = $16", " AND $2::bigint IS NOT NULL AND $16::bigint IS NOT NULL", 1)
+	return strings.Replace(statement, " AND version = ? AND mark = ?", " AND ? IS NOT NULL AND ? IS NOT NULL", 1)
 }

@@ -58,7 +58,7 @@ func benchmarkEngine(b *testing.B, store *stock.Store, callers int) {
 	poolID := "pool-" + uuid.NewString()
 	stocktest.Pool(b, store, poolID, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Observer: blind{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.ForUpdate,
+		Store: store, Sharer: store, Observer: blind{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.ForUpdate,
 		Budget: 3 * time.Second, Settle: 4500 * time.Millisecond,
 	})
 	require.NoError(b, err)
@@ -100,4 +100,4 @@ type blind struct{}
 func (blind) Gathered(int, time.Duration)         {}
 func (blind) Answered(string, string, int)        {}
 func (blind) Tried(string, string, time.Duration) {}
-func (blind) StaleLock()                          {}
+func (blind) StaleToken()                         {}

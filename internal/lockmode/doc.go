@@ -5,10 +5,10 @@
 // batch ends in the one guarded write of package stock, so that a lock that
 // lies costs a retry and never a unit.
 //
-// A pool that nobody else seems to write to is planned from what is remembered
-// of it, before any look or lock, in every mode; the write, which locks the
-// row, refuses what does not hold any more. See trier.decide.
+// A pool that nobody else seems to write to is planned from its cached copy,
+// before any read or lock, in every mode; the write, which locks the row,
+// rejects a plan whose head is not the pool's any more. See trier.decide.
 //
-// A batch that is small, in a mode whose lock is the row's own, may be decided
-// in one transaction with those of other pools; see joiner.
+// A batch that is small, in a mode whose lock is the row's own, may share a
+// transaction with those of other pools; see coalescer.
 package lockmode

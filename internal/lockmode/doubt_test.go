@@ -20,12 +20,19 @@ type mortal struct {
 	down atomic.Bool
 }
 
-func (s *mortal) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *mortal) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.down.Load() {
-		urn.Reset()
+		urn.Invalidate()
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
-	return s.Store.Begin(ctx, urn, o)
+	return s.Store.Read(ctx, urn, o)
+}
+
+func (s *mortal) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+	if s.down.Load() {
+		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
+	}
+	return s.Store.Write(ctx, p, o)
 }
 
 // TestDoubtStaysDoubt: once a commit may have happened, no later trouble lets

@@ -29,35 +29,48 @@ const (
 	// draws keep coming, before others get their turn.
 	heldBatchesMax = 16
 	// staleMax is how often a batch takes the lock again after the write
-	// refused it as stale. Each time it gets a new, higher token. When all of
-	// them are below the fence, the lock service has lost its count (it was
-	// emptied, or replaced), and the last try starts the count anew: the
+	// rejected its token as stale. Each time it gets a new, higher token. When
+	// all of them are below the fence, the lock service has lost its count (it
+	// was emptied, or replaced), and the last attempt starts the count anew: the
 	// version of the pool still guards the write.
 	staleMax = 4
+	// lostMax is how often a batch takes the lock again after it was lost under
+	// the batch.
+	lostMax = 4
 )
 
+// errLost: the lock was lost while the batch was decided.
+var errLost = errors.New("lockmode: the lock was lost")
+
 func (m *external) issue(ctx context.Context, b *draw.Batch) error {
-	for n := 1; ; n++ {
-		err := m.held(ctx, b, n == staleMax)
-		if !errors.Is(err, stock.ErrStaleLock) {
+	stale, lost := 0, 0
+	for {
+		err := m.held(ctx, b, stale == staleMax-1)
+		switch {
+		case errors.Is(err, stock.ErrStaleToken):
+			stale++
+			m.observer.StaleToken()
+			m.log.Warn("stale token rejected", "lock", m.name, "pool", b.Urn.PoolID, "attempt", stale)
+		case errors.Is(err, errLost):
+			lost++
+		default:
 			return err
 		}
-		m.observer.StaleLock()
-		m.log.Warn("stale lock refused", "lock", m.name, "pool", b.Urn.PoolID, "try", n)
-		if n == staleMax {
+		if stale == staleMax || lost == lostMax {
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}
-		backoff(ctx, n)
+		backoff(ctx, stale+lost)
 	}
 }
 
 // held decides batches under one hold of the lock.
-func (m *external) held(ctx context.Context, b *draw.Batch, anew bool) error {
+func (m *external) held(ctx context.Context, b *draw.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
 		for n := 1; ; n++ {
-			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: token, By: m.name, Anew: anew})
+			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}
+			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: fence}, true)
 			if err != nil && ctx.Err() != nil {
-				return stock.ErrStaleLock // the lock was lost under the batch
+				return errLost
 			}
 			if err != nil {
 				return err

@@ -104,7 +104,7 @@ func testBadApple(t *testing.T, a *arena) {
 		}},
 		"panic before the write": {spoil: func(context.Context, stock.Tx, *draw.Plan) error { panic("a defect") }},
 		"panic after the write": {served: true, spoil: func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-			if err := tx.Apply(ctx, p); err != nil {
+			if err := tx.Write(ctx, p); err != nil {
 				return err
 			}
 			panic("a defect")
@@ -147,7 +147,7 @@ func spoiling(bad *atomic.Value, spoil apply) apply {
 				return spoil(ctx, tx, p)
 			}
 		}
-		return tx.Apply(ctx, p)
+		return tx.Write(ctx, p)
 	}
 }
 

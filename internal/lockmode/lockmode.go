@@ -22,28 +22,35 @@ type Locker interface {
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
-// Observer is told of the tries, for metrics.
+// Observer is told of the attempts, for metrics.
 type Observer interface {
-	// Tried is called after each try: the mode, how long the transaction
-	// took, and the reason for trying again, "" when it was the last.
+	// Tried is called after each attempt: the mode, how long the transaction
+	// took, and the reason for another one, "" when it was the last.
 	Tried(mode, reason string, took time.Duration)
-	// StaleLock is called when the write refused the holder of a lock that a
-	// later holder had outrun.
-	StaleLock()
+	// StaleToken is called when the write rejected the holder of a lock because
+	// a later holder had written.
+	StaleToken()
 }
 
-// Store begins the transactions in which batches are decided.
+// Store reads pools, and writes plans that were made from them or from cached
+// copies of them.
 type Store interface {
-	Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
+	Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
+	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
+}
+
+// Sharer begins transactions that batches of several pools share.
+type Sharer interface {
 	// Joins says whether BeginJoint may be called.
 	Joins() bool
-	// BeginJoint begins a transaction for batches of several pools.
 	BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error)
 }
 
 // Options of the modes.
 type Options struct {
-	Store    Store
+	Store Store
+	// Sharer, when set, lets small batches of several pools share transactions.
+	Sharer   Sharer
 	Observer Observer
 	Log      *slog.Logger
 	// Mode is the service's own, for pools that name none.
@@ -104,13 +111,15 @@ func Names() []string {
 // Switch decides each batch in the mode of its pool. It implements
 // draw.Issuer.
 type Switch struct {
-	own   string
-	modes map[string]mode
+	own     string
+	modes   map[string]mode
+	store   Store
+	lookMax time.Duration
 }
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
 func New(o Options) (*Switch, error) {
-	s := &Switch{own: o.Mode}
+	s := &Switch{own: o.Mode, store: o.Store, lookMax: lookMax(o)}
 	o.resolve = s.name
 	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
@@ -135,20 +144,13 @@ func (s *Switch) Issue(ctx context.Context, b *draw.Batch) error {
 		name := s.name(b.Urn.Mode)
 		b.SetMode(name)
 		if err := s.modes[name].issue(ctx, b); !errors.Is(err, errOtherMode) {
-			return inDoubt(b, err)
+			if err == nil {
+				return nil
+			}
+			return s.lastLook(ctx, b, err)
 		}
 	}
-	return inDoubt(b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
-}
-
-// inDoubt keeps errors that say that nothing happened from callers whose draws
-// may have been committed by an earlier try.
-func inDoubt(b *draw.Batch, err error) error {
-	nothingHappened := []draw.Code{draw.CodeContended, draw.CodeStoreUnavailable, draw.CodeLockUnavailable}
-	if b.IsUnsure() && slices.Contains(nothingHappened, draw.CodeOf(err)) {
-		return errUnsure(err)
-	}
-	return err
+	return s.lastLook(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
 }
 
 // name is the mode to use for a pool that names the given one. A name that

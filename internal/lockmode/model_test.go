@@ -69,7 +69,7 @@ func (w *world) restart(rt *rapid.T) {
 			case befalls := <-w.next:
 				return befalls(ctx, tx, p)
 			default:
-				return tx.Apply(ctx, p)
+				return tx.Write(ctx, p)
 			}
 		}}
 	})
@@ -170,21 +170,30 @@ type dying struct {
 	committed bool
 }
 
-func (s *dying) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.gone.Load() {
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
-	tx, err := s.Store.Begin(ctx, urn, o)
+	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err
 	}
-	return &tamperedTx{tx, func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-		s.gone.Store(true)
-		if s.committed {
-			return answerLost(ctx, tx, p)
-		}
-		return commitLost(ctx, tx, p)
-	}}, nil
+	return &tamperedTx{tx, s.die}, nil
+}
+
+func (s *dying) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+	if s.gone.Load() {
+		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
+	}
+	return s.die(ctx, &cachedTx{store: s.Store, options: o}, p)
+}
+
+func (s *dying) die(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	s.gone.Store(true)
+	if s.committed {
+		return answerLost(ctx, tx, p)
+	}
+	return commitLost(ctx, tx, p)
 }
 
 // move stocks or withdraws, and holds the answer to what the model says.

@@ -10,13 +10,16 @@ import (
 // optimistic reads without a lock and writes only if the pool's version is
 // still the one it read; whoever comes second reads again and picks again from
 // the whole urn. The version is the pool's and not the prize's: with a version
-// for each prize, "conflict, so pick again" favours the rare prizes.
-type optimistic struct{ joiner *joiner }
+// for each prize, "conflict, so pick again" favours the rare prizes. A batch
+// that keeps coming too late locks the row for its last attempt.
+type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {
 	t := newTrier(o, Optimistic)
-	t.tries, t.budget = o.OptimisticTries, o.OptimisticBudget
-	return &optimistic{newJoiner(t, stock.TxOptions{})}
+	t.policy = policy{attempts: o.OptimisticTries, budget: o.OptimisticBudget, lockLast: true}
+	return &optimistic{newCoalescer(t, o.Sharer, stock.TxOptions{})}
 }
 
-func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error { return m.joiner.decide(ctx, b) }
+func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error {
+	return m.coalescer.decide(ctx, b)
+}

@@ -12,10 +12,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// apply stands in for the Apply of a try.
+// apply stands in for the guarded write of an attempt.
 type apply func(ctx context.Context, tx stock.Tx, p *draw.Plan) error
 
-// tampered is a store whose every try is applied otherwise.
+// tampered is a store whose every plan is written otherwise.
 type tampered struct {
 	lockmode.Store
 	apply apply
@@ -26,34 +26,51 @@ type tamperedTx struct {
 	apply apply
 }
 
-func (s *tampered) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	tx, err := s.Store.Begin(ctx, urn, o)
+func (s *tampered) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err
 	}
 	return &tamperedTx{tx, s.apply}, nil
 }
 
-// Apply lets plans that write nothing be: what they are about is done already.
-func (tx *tamperedTx) Apply(ctx context.Context, p *draw.Plan) error {
+func (s *tampered) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+	return s.apply(ctx, &cachedTx{store: s.Store, options: o}, p)
+}
+
+// cachedTx is the write of a plan that was made without a read.
+type cachedTx struct {
+	stock.Tx
+	store   lockmode.Store
+	options stock.TxOptions
+}
+
+func (tx *cachedTx) Write(ctx context.Context, p *draw.Plan) error {
+	return tx.store.Write(ctx, p, tx.options)
+}
+
+func (tx *cachedTx) Rollback() {}
+
+// Write lets plans that write nothing be: what they are about is done already.
+func (tx *tamperedTx) Write(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
-		return tx.Tx.Apply(ctx, p)
+		return tx.Tx.Write(ctx, p)
 	}
 	return tx.apply(ctx, tx.Tx, p)
 }
 
-// applying has a service's tries applied otherwise.
+// applying has a service's plans written otherwise.
 func applying(a apply) edit {
 	return func(s *settings) { s.Store = &tampered{s.Store, a} }
 }
 
-func applied(ctx context.Context, tx stock.Tx, p *draw.Plan) error { return tx.Apply(ctx, p) }
+func applied(ctx context.Context, tx stock.Tx, p *draw.Plan) error { return tx.Write(ctx, p) }
 
 var errCut = errors.New("the link was cut")
 
 // answerLost commits, but the answer does not arrive.
 func answerLost(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-	if err := tx.Apply(ctx, p); err != nil {
+	if err := tx.Write(ctx, p); err != nil {
 		return err
 	}
 	return &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}

@@ -52,7 +52,7 @@ func TestTopUp(t *testing.T) {
 func hold(t *testing.T, a *arena, pool string) (release func()) {
 	t.Helper()
 	if a.mode == lockmode.ForUpdate {
-		tx, err := a.store(1).Begin(t.Context(), draw.NewUrn(pool), stock.TxOptions{Lock: true})
+		tx, err := a.store(1).Read(t.Context(), draw.NewUrn(pool), stock.TxOptions{Lock: true})
 		require.NoError(t, err)
 		t.Cleanup(tx.Rollback)
 		return tx.Rollback

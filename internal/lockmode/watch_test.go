@@ -47,7 +47,7 @@ func (w *watch) Tried(mode, reason string, _ time.Duration) {
 	}
 }
 
-func (w *watch) StaleLock() {
+func (w *watch) StaleToken() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stale++

@@ -25,11 +25,11 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 	if err := errors.Join(p.Check(), draw.CheckState(p.State)); err != nil {
 		return draw.Pool{}, first(err)
 	}
-	at := now()
+	at, head := now(), draw.NewHead()
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		_, err := s.insertInto("pools").
-			Columns("id", "name", "state", "mode", "version", "created_at").
-			Values(p.ID, p.Name, string(p.State), optional(p.Mode), 0, s.timeOf(at)).
+			Columns("id", "name", "state", "mode", "version", "mark", "created_at").
+			Values(p.ID, p.Name, string(p.State), optional(p.Mode), head.Version, head.Mark, s.timeOf(at)).
 			RunWith(tx).ExecContext(ctx)
 		if s.isDuplicate(err) {
 			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
@@ -41,7 +41,8 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 		for i, prize := range p.Prizes {
 			stockings[i] = stocking{prize: prize, delta: prize.Stocked, reason: reasonCreated, isNew: true}
 		}
-		p.Version, err = s.stockAll(ctx, tx, p.ID, 0, at, stockings)
+		to, err := s.stockAll(ctx, tx, p.ID, head, at, stockings)
+		p.Version = to.Version
 		return err
 	})
 	if err != nil {
@@ -114,10 +115,11 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 		return draw.Pool{}, err
 	}
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := s.lockPool(ctx, tx, id); err != nil {
+		from, err := s.lockPool(ctx, tx, id)
+		if err != nil {
 			return err
 		}
-		update := s.builder().Update("pools").Where(squirrel.Eq{"id": id})
+		update := s.moveHead(id, from, from.Next(0))
 		if c.Name != nil {
 			update = update.Set("name", *c.Name)
 		}
@@ -127,8 +129,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 		if c.Mode != nil {
 			update = update.Set("mode", optional(*c.Mode))
 		}
-		_, err := update.RunWith(tx).ExecContext(ctx)
-		return err
+		return execOne(ctx, tx, update)
 	})
 	if err != nil {
 		return draw.Pool{}, err
@@ -138,14 +139,35 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 }
 
 // lockPool locks the pool's row until the transaction ends and returns its
-// version.
-func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (version int64, err error) {
-	err = s.selectFrom("pools", "version").Where(squirrel.Eq{"id": id}).Suffix(s.dialect.forUpdate).
-		RunWith(tx).QueryRowContext(ctx).Scan(&version)
+// head.
+func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (head draw.Head, err error) {
+	var trail []byte
+	err = s.selectFrom("pools", "version", "mark", "trail").Where(squirrel.Eq{"id": id}).Suffix(s.dialect.forUpdate).
+		RunWith(tx).QueryRowContext(ctx).Scan(&head.Version, &head.Mark, &trail)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, errPoolNotFound(id)
+		return head, errPoolNotFound(id)
 	}
-	return version, err
+	head.Trail = draw.Trail(trail)
+	return head, err
+}
+
+// moveHead is an update of a pool's row that moves its head on.
+func (s *Store) moveHead(poolID string, from, to draw.Head) squirrel.UpdateBuilder {
+	return s.builder().Update("pools").
+		Set("version", to.Version).Set("mark", to.Mark).Set("trail", []byte(to.Trail)).
+		Where(squirrel.Eq{"id": poolID, "version": from.Version, "mark": from.Mark})
+}
+
+// execOne runs an update that must change one row.
+func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) error {
+	result, err := update.RunWith(tx).ExecContext(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return errors.Join(ErrConflict, err)
+	}
+	return nil
 }
 
 // now is the time, as exact as the databases keep it.

@@ -31,7 +31,7 @@ func TestAuditFinds(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "draws.db")
 			s := stocktest.Open(t, "sqlite:"+path, stock.Options{})
 			stocktest.Pool(t, s, "p", 5, 5)
-			require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1", "d2")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1", "d2")))
 			stocktest.NoViolations(t, s, "p")
 
 			db, err := sql.Open("sqlite", path)
@@ -72,7 +72,7 @@ func TestSchemaRefuses(t *testing.T) {
 				t.Parallel()
 				s := stocktest.New(t, dialect)
 				stocktest.Pool(t, s, "p", 5)
-				require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1", "d2")))
+				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1", "d2")))
 				_, err := s.LockDB().ExecContext(t.Context(), statement)
 				require.Error(t, err)
 				require.False(t, strings.Contains(err.Error(), "syntax"), "%v", err)

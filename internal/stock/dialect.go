@@ -23,8 +23,15 @@ type dialect struct {
 	placeholder squirrel.PlaceholderFormat
 	// forUpdate, behind a SELECT, locks the rows that it reads.
 	forUpdate string
-	// snapshot is a transaction that reads one state of the database.
-	snapshot sql.TxOptions
+	// writable is an expression that says whether the server that evaluates it
+	// can be written: a standby or a server that is read-only cannot.
+	writable string
+	// change is a transaction that changes rows, snapshot one that reads one
+	// state of the database.
+	change, snapshot sql.TxOptions
+	// commit commits tx, which is on conn; nil for tx.Commit. An error means
+	// that the commit is not acknowledged.
+	commit func(conn *sql.Conn, tx *sql.Tx) error
 	// migrations is the dialect's name in package goose, and its folder.
 	migrations goose.Dialect
 	folder     string

@@ -25,9 +25,9 @@ const (
 	// ClassKnownKey: the log holds one of the draws already. Nothing was
 	// written.
 	ClassKnownKey
-	// ClassStaleLock: a later holder of the external lock has written.
+	// ClassStaleToken: a later holder of the external lock has written.
 	// Nothing was written.
-	ClassStaleLock
+	ClassStaleToken
 	// ClassUnavailable: the statement was not executed, because the database
 	// is down, full, read-only, out of connections or silent.
 	ClassUnavailable
@@ -57,6 +57,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// ReasonLockWait is the reason of a conflict with a session that holds a row
+// that was waited for.
+const ReasonLockWait = "lock-wait"
+
 // The reasons to look for another server.
 const (
 	reasonReadOnly = "read-only"
@@ -65,10 +69,10 @@ const (
 
 // The refusals of the guarded write itself.
 var (
-	// ErrConflict: the pool is no longer at the version that was planned from.
+	// ErrConflict: the pool is no longer at the head that was planned from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
-	// ErrStaleLock: the pool was written with a later token of the same lock.
-	ErrStaleLock = &Error{Class: ClassStaleLock, Reason: "stale-lock"}
+	// ErrStaleToken: the pool was written with a later token of the same lock.
+	ErrStaleToken = &Error{Class: ClassStaleToken, Reason: "stale-token"}
 )
 
 // classify gives an error its meaning: by the codes of the dialect, else by

@@ -30,7 +30,7 @@ func TestGalera(t *testing.T) {
 		move, err := stores[one].Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
 		require.NoError(t, err)
 		require.Equal(t, at.Version+1, move.Version, "the move before was made on the other node")
-		tx, err := stores[other].Begin(t.Context(), urns[other], stock.TxOptions{Lock: n%4 < 2})
+		tx, err := stores[other].Read(t.Context(), urns[other], stock.TxOptions{Lock: n%4 < 2})
 		require.NoError(t, err)
 		tx.Rollback()
 		require.Equal(t, move.Version, urns[other].Version, "after %d moves", n)
@@ -38,17 +38,17 @@ func TestGalera(t *testing.T) {
 
 	tries := make([]stock.Tx, len(stores))
 	for n, s := range stores {
-		tx, err := s.Begin(t.Context(), urns[n], stock.TxOptions{Lock: true})
+		tx, err := s.Read(t.Context(), urns[n], stock.TxOptions{Lock: true})
 		require.NoError(t, err, "a row is locked on one node only")
 		tries[n] = tx
 	}
 	require.Equal(t, urns[0].Version, urns[1].Version)
 	answers := make(chan error, len(tries))
 	for n, tx := range tries {
-		plan := stocktest.Plan("p", urns[n].Version, "a", 0, fmt.Sprint("d", n))
+		plan := stocktest.On(urns[n], stocktest.Plan("p", urns[n].Version, "a", 0, fmt.Sprint("d", n)))
 		go func() {
 			defer tx.Rollback()
-			answers <- tx.Apply(t.Context(), plan)
+			answers <- tx.Write(t.Context(), plan)
 		}()
 	}
 	won := 0

@@ -76,7 +76,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, line
 	if err != nil {
 		return done, err
 	}
-	done.Version = from
+	done.Version = from.Version
 	at := s.timeOf(now())
 	for n := 0; n < len(moves); {
 		part := moves[n:min(len(moves), n+stockRowsMax)]
@@ -87,7 +87,8 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, line
 		n += len(part)
 		o.Progress(n, len(moves))
 	}
-	return done, s.raiseVersion(ctx, tx, poolID, from, done.Version)
+	_, err = s.moved(ctx, tx, poolID, from, len(moves))
+	return done, err
 }
 
 // count adds moves that are made.

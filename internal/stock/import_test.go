@@ -49,7 +49,12 @@ func TestImport(t *testing.T) {
 
 func testImport(t *testing.T, s *stock.Store) {
 	stocktest.Pool(t, s, "spring", 10, 20)
-	require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+	urn := draw.NewUrn("spring")
+	before, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	require.NoError(t, err)
+	before.Rollback()
+	require.Equal(t, 2, urn.Prizes())
 
 	done, err := imported(t, s, "spring", "\uFEFFprize,name,value,stock\r\n"+
 		"gold,Gold coin – größte,19.9,7\r\n"+ // new
@@ -78,12 +83,11 @@ func testImport(t *testing.T, s *stock.Store) {
 	stocktest.NoViolations(t, s, "spring")
 
 	// An urn that was read before sees what came.
-	urn := draw.NewUrn("spring")
-	urn.Version = 5
-	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
-	require.Equal(t, 3, urn.Prizes())
+	require.Equal(t, 4, urn.Prizes())
+	require.Equal(t, int64(12+20+7), urn.Remaining())
 
 	_, err = imported(t, s, "summer", "prize,name,value,stock\n")
 	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))

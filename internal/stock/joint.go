@@ -12,8 +12,9 @@ type Joining struct {
 	Urn *draw.Urn
 	// Keys are the names that callers chose for the batch's draws.
 	Keys []string
-	// Remembered has BeginJoint leave the urn as it is: see TxOptions.
-	Remembered bool
+	// Cached has BeginJoint leave the urn as it is, without reading the pool:
+	// the plan is made from the cached copy.
+	Cached bool
 }
 
 // Joint is one transaction for small batches of several pools, so that they
@@ -36,7 +37,7 @@ type joints interface {
 
 // Joins says whether batches of several pools can share a transaction.
 func (s *Store) Joins() bool {
-	_, ok := s.tries.(joints)
+	_, ok := s.attempts.(joints)
 	return ok
 }
 
@@ -44,16 +45,13 @@ func (s *Store) Joins() bool {
 // for no row: ready is false for a pool that somebody else holds, and for one
 // that is not there any more. Those are for a try of their own. Errors: an *Error with its class.
 func (s *Store) BeginJoint(ctx context.Context, all []Joining, o TxOptions) (joint Joint, ready []bool, err error) {
-	joint, ready, err = s.tries.(joints).beginJoint(ctx, all, o)
+	joint, ready, err = s.attempts.(joints).beginJoint(ctx, all, o)
 	if err == nil {
 		return joint, ready, nil
 	}
-	err = classify(err, s.dialect.classify)
-	if ClassOf(err) == ClassUnavailable {
-		for _, j := range all {
-			j.Urn.Reset() // as in Begin
-		}
+	urns := make([]*draw.Urn, len(all))
+	for i, j := range all {
+		urns[i] = j.Urn
 	}
-	s.lookElsewhere(err)
-	return nil, nil, err
+	return nil, nil, s.notRead(err, urns...)
 }

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -19,13 +20,13 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		for _, a := range awards {
 			collect(found, poolID, a)
 		}
+		if err == nil && len(found) == 0 {
+			return s.absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
+		}
 		return err
 	})
 	if err != nil {
 		return draw.Draw{}, err
-	}
-	if len(found) == 0 {
-		return draw.Draw{}, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID)
 	}
 	if s.confirm != nil && !s.options.ReadOnly {
 		return found[drawID], public(s.confirm(ctx))
@@ -56,6 +57,12 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 	return moves, err
 }
 
+// absent is err, which says that something is not there, from a server that
+// could have been written; another may only not have it yet.
+func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
+	return cmp.Or(checkWritable(ctx, tx, s.dialect), err)
+}
+
 // ofPool runs fn in a snapshot, or returns CodePoolNotFound.
 func (s *Store) ofPool(ctx context.Context, poolID string, fn func(*sql.Tx) error) error {
 	return s.snapshot(ctx, func(tx *sql.Tx) error {
@@ -64,7 +71,7 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(*sql.Tx) erro
 			return err
 		}
 		if len(found) == 0 {
-			return errPoolNotFound(poolID)
+			return s.absent(ctx, tx, errPoolNotFound(poolID))
 		}
 		return fn(tx)
 	})

@@ -28,14 +28,17 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw
 	}
 	p.Issued = 0
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		version, err := s.lockPool(ctx, tx, poolID)
+		head, err := s.lockPool(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
 		if _, err := s.prize(ctx, tx, poolID, p.ID); draw.CodeOf(err) != draw.CodePrizeNotFound {
 			return errors.Join(err, draw.Errorf(draw.CodePrizeExists, "pool %q has a prize %q already", poolID, p.ID))
 		}
-		_, err = s.stockAll(ctx, tx, poolID, version, now(), []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
+		if err := s.checkRoom(ctx, tx, poolID); err != nil {
+			return err
+		}
+		_, err = s.stockAll(ctx, tx, poolID, head, now(), []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
 		return err
 	})
 	if err != nil {
@@ -43,6 +46,15 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw
 	}
 	s.options.Changed(poolID)
 	return p, nil
+}
+
+// checkRoom says whether a pool may hold one prize more.
+func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error {
+	found, err := selectAll(ctx, tx, s.selectFrom("prizes", "COUNT(*)").Where(squirrel.Eq{"pool_id": poolID}), scanInt)
+	if err == nil && found[0] >= draw.PrizesMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "pool %q holds %d prizes, which is the most that a pool may hold", poolID, found[0])
+	}
+	return err
 }
 
 // Stock changes one prize's stock and returns the move. With a key it happens
@@ -55,7 +67,7 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
 	}
 	var move draw.Move
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		version, err := s.lockPool(ctx, tx, w.PoolID)
+		head, err := s.lockPool(ctx, tx, w.PoolID)
 		if err != nil {
 			return err
 		}
@@ -77,9 +89,9 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
 		}
 		at := now()
 		made := stocking{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}
-		version, err = s.stockAll(ctx, tx, w.PoolID, version, at, []stocking{made})
+		head, err = s.stockAll(ctx, tx, w.PoolID, head, at, []stocking{made})
 		move = draw.Move{
-			Version: version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Key: w.Key,
+			Version: head.Version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Key: w.Key,
 			At: at, Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
 		}
 		return err
@@ -132,35 +144,28 @@ func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.
 const stockRowsMax = 500
 
 // stockAll makes moves one after another on a pool whose row is locked and at
-// version, and returns the version after them.
-func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, version int64, at time.Time, all []stocking) (int64, error) {
-	for rest, next := all, version; len(rest) > 0; {
+// from, and returns the head after them.
+func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, at time.Time, all []stocking) (draw.Head, error) {
+	for rest, next := all, from.Version; len(rest) > 0; {
 		n := min(len(rest), stockRowsMax)
 		if err := s.insertStock(ctx, tx, poolID, next, s.timeOf(at), rest[:n]); err != nil {
-			return 0, err
+			return from, err
 		}
 		rest, next = rest[n:], next+int64(n)
 	}
-	to := version + int64(len(all))
-	return to, s.raiseVersion(ctx, tx, poolID, version, to)
+	return s.moved(ctx, tx, poolID, from, len(all))
 }
 
-// raiseVersion notes on the pool's row which version the moves have made. It
-// is one update however many they are: PostgreSQL checks the foreign key of
-// each new prize, and would walk along all former states of the row.
-func (s *Store) raiseVersion(ctx context.Context, tx *sql.Tx, poolID string, from, to int64) error {
-	if from == to {
-		return nil
+// moved notes on the pool's row that n moves were made, and returns its head
+// after them. It is one update however many they are: PostgreSQL checks the
+// foreign key of each new prize, and would walk along all former states of the
+// row.
+func (s *Store) moved(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, n int) (draw.Head, error) {
+	if n == 0 {
+		return from, nil
 	}
-	result, err := s.builder().Update("pools").Set("version", to).
-		Where(squirrel.Eq{"id": poolID, "version": from}).RunWith(tx).ExecContext(ctx)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return errors.Join(ErrConflict, err)
-	}
-	return nil
+	to := from.Next(n)
+	return to, execOne(ctx, tx, s.moveHead(poolID, from, to))
 }
 
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {

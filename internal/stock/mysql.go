@@ -24,6 +24,7 @@ func mysqlDialect() *dialect {
 		isNoTable:   func(err error) bool { return classifyMySQL(err).Reason == "mysql-1146" },
 		placeholder: squirrel.Question,
 		forUpdate:   " FOR UPDATE",
+		writable:    "@@global.read_only IN ('0', 'OFF')",
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		migrations:  goose.DialectMySQL,
 		folder:      "mysql",
@@ -69,7 +70,7 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	s.write = open(adminConnections, adminSilence)
 	s.read = s.write
 	s.lock = open(connectionsMax, adminSilence)
-	s.tries = &sqlTries{write: draws, read: draws, dialect: s.dialect, words: mysqlWords()}
+	s.attempts = &sqlAttempts{writer: draws, reader: draws, dialect: s.dialect, words: mysqlWords()}
 	s.connections = databaseConnections(draws)
 	s.leave = func() {
 		for _, db := range []*sql.DB{draws, s.write, s.lock} {
@@ -102,7 +103,7 @@ func classifyMySQL(err error) *Error {
 	case 1213, 1020, 3101: // deadlock; MariaDB's snapshot conflict; rolled back by the group
 		return conflict("deadlock", err)
 	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
-		return conflict("lock-wait", err)
+		return conflict(ReasonLockWait, err)
 	case 1062, 1586:
 		return knownKey(err)
 	case 1290, 1792, 1836: // read-only, so another node is to be written

@@ -38,7 +38,7 @@ func mysqlAwards(p *draw.Plan) []statement {
 
 func mysqlPrizes(p *draw.Plan) []statement {
 	var statements []statement
-	to := p.From + int64(len(p.Awards))
+	to := p.To.Version
 	for rest := p.Changes; len(rest) > 0; {
 		n := min(len(rest), mysqlRowsMax)
 		args := make([]any, 0, 3*n+2)

@@ -26,7 +26,10 @@ func postgresDialect() *dialect {
 		isNoTable:   func(err error) bool { return classifyPostgres(err).Reason == "sqlstate-42P01" },
 		placeholder: squirrel.Dollar,
 		forUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
+		writable:    postgresWritable,
+		change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		commit:      commitPostgres,
 		migrations:  goose.DialectPostgres,
 		folder:      "postgres",
 		doctor:      postgresDoctor(),
@@ -77,7 +80,7 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 		pools = append(pools, pool)
 		s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	}
-	s.tries = &postgresTries{pool: pools[0], limits: postgresLimits(s.options.LockWait, statementTimeout)}
+	s.attempts = &postgresAttempts{pool: pools[0], limits: postgresLimits(s.options.LockWait, statementTimeout)}
 	s.limits = postgresLimits(s.options.LockWait, 0)
 	s.write = stdlib.OpenDBFromPool(pools[1])
 	s.read = s.write
@@ -153,7 +156,7 @@ func classifyPostgres(err error) *Error {
 	case "40P01":
 		return conflict("deadlock", err)
 	case "55P03":
-		return conflict("lock-wait", err)
+		return conflict(ReasonLockWait, err)
 	case "23505":
 		return knownKey(err)
 	case "25006":

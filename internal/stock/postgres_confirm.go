@@ -2,11 +2,13 @@ package stock
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // A commit that waits for a synchronous standby is on the primary's disk
@@ -57,6 +59,21 @@ func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 		return atCommit(err, classifyPostgres)
 	}
 	return nil
+}
+
+// commitPostgres is the commit of a change through database/sql. The wait for
+// the standbys that was broken off is told as it is for draws.
+func commitPostgres(conn *sql.Conn, tx *sql.Tx) error {
+	var pg *pgconn.PgConn
+	err := conn.Raw(func(driver any) error {
+		pg = driver.(*stdlib.Conn).Conn().PgConn()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	forgetWarning(pg)
+	return errors.Join(tx.Commit(), warningOf(pg))
 }
 
 // committed reads the answer to COMMIT. One that comes with a warning says

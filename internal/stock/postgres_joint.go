@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,35 +16,32 @@ const (
 	postgresByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true)`
 
-	postgresPools = `SELECT id, state, coalesce(mode, ''), version, fence, fenced_by, ` + postgresHistory + `
-FROM pools WHERE id = ANY ($1)`
-
 	postgresPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
 JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
 ORDER BY prizes.pool_id, prizes.added`
 
-	// As postgresApply, for many pools: each is written only from the version
+	// As postgresWrite, for many pools: each is written only from the version
 	// that was planned from, and only if its log knows none of the keys; one
 	// that comes into the log meanwhile fails the insert. A row that somebody else is writing will not be at
 	// that version, and is not waited for, so that two of these never wait for
 	// each other. IS TRUE keeps the planner from making joins of what is better
 	// looked up in a hash: joins of two lists, without statistics, would be
 	// nested loops.
-	postgresApplyJoint = `WITH known AS (
+	postgresWriteJoint = `WITH known AS (
 	SELECT k.pool_id FROM unnest($19::text[], $20::text[]) AS k (pool_id, draw_id)
 	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one
 ), held AS (
-	SELECT pools.id, planned.version, planned.draws, planned.prizes
-	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $17::text[], $18::text[])
-		AS planned (id, version, draws, prizes, mode, history)
-	JOIN pools ON pools.id = planned.id AND pools.version = planned.version
-	WHERE pools.state = 'open' AND coalesce(pools.mode, '') = planned.mode AND planned.history = ` + postgresHistory + `
+	SELECT pools.id, planned.version, planned.draws, planned.prizes, planned.made, planned.trail
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $17::bigint[], $18::bigint[], $21::bytea[])
+		AS planned (id, version, draws, prizes, mark, made, trail)
+	JOIN pools ON pools.id = planned.id AND pools.version = planned.version AND pools.mark = planned.mark
+	WHERE pools.state = 'open'
 		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
 	FOR NO KEY UPDATE OF pools SKIP LOCKED
 ), pool AS (
-	UPDATE pools SET version = pools.version + held.draws
+	UPDATE pools SET version = pools.version + held.draws, mark = held.made, trail = held.trail
 	FROM held WHERE pools.id = held.id AND pools.version = held.version
 	RETURNING pools.id, held.draws, held.prizes
 ), changed AS (
@@ -72,20 +70,20 @@ type postgresJoint struct {
 	all map[string]*Joining // by pool
 }
 
-// beginJoint is the first round trip, for the pools that are not remembered.
-func (t *postgresTries) beginJoint(ctx context.Context, all []Joining, o TxOptions) (Joint, []bool, error) {
-	conn, err := t.pool.Acquire(ctx)
+// beginJoint is the first round trip, for the pools that are not planned from the cached copy.
+func (t *postgresAttempts) beginJoint(ctx context.Context, all []Joining, o TxOptions) (Joint, []bool, error) {
+	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &postgresJoint{&postgresTx{conn: conn, limits: t.limits, options: o}, make(map[string]*Joining, len(all))}
+	j := &postgresJoint{tx, make(map[string]*Joining, len(all))}
 	place := make(map[string]int, len(all))
 	ready := make([]bool, len(all))
 	var looks []Joining
 	for i := range all {
 		j.all[all[i].Urn.PoolID] = &all[i]
-		ready[i] = all[i].Remembered
-		if !all[i].Remembered {
+		ready[i] = all[i].Cached
+		if !all[i].Cached {
 			place[all[i].Urn.PoolID] = i
 			looks = append(looks, all[i])
 		}
@@ -112,7 +110,7 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	}
 	batch := &pgx.Batch{}
 	j.begin(batch)
-	pools := postgresPools
+	pools := `SELECT id, ` + poolColumns(postgresWritable) + ` FROM pools WHERE id = ANY ($1)`
 	if j.tx.options.Lock {
 		pools += " FOR NO KEY UPDATE SKIP LOCKED"
 	}
@@ -129,7 +127,7 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	}
 	ready = make([]bool, len(all))
 	for i, a := range all {
-		ready[i] = rows[i] != nil && fill(a.Urn, *rows[i], prizes[i], j.tx.options) == nil
+		ready[i] = rows[i] != nil && seen(a.Urn, *rows[i], prizes[i], j.tx.options) == nil
 	}
 	return ready, nil
 }
@@ -144,8 +142,9 @@ func scanJoint(results pgx.BatchResults, place map[string]int, n int) (rows []*p
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = pgx.ForEachRow(found, []any{&id, &row.state, &row.mode, &row.version, &row.fence, &row.fencedBy, &row.history}, func() error {
+	_, err = pgx.ForEachRow(found, append([]any{&id}, row.columns()...), func() error {
 		one := row
+		one.trail = slices.Clone(row.trail)
 		rows[place[id]] = &one
 		return nil
 	})
@@ -184,7 +183,7 @@ func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, 
 	if opening {
 		j.begin(batch)
 	}
-	batch.Queue(postgresApplyJoint, j.arguments(plans)...)
+	batch.Queue(postgresWriteJoint, j.arguments(plans)...)
 	batch.Queue(`COMMIT`)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	var pools []string
@@ -221,18 +220,19 @@ func (j *postgresJoint) arguments(plans []*draw.Plan) []any {
 	var changePools, changePrizes, awardPools, draws, users, prizes []string
 	var issued, changeVersions, awardVersions, units []int64
 	var ordinals []int16
-	var modes, histories, keyed, keys []string
+	var marks, made []int64
+	var trails [][]byte
+	var keyed, keys []string
 	for _, p := range plans {
-		joining := j.all[p.PoolID]
-		modes, histories = append(modes, joining.Urn.Mode), append(histories, joining.Urn.History)
-		for _, key := range joining.Keys {
+		marks, made, trails = append(marks, p.From.Mark), append(made, p.To.Mark), append(trails, []byte(p.To.Trail))
+		for _, key := range j.all[p.PoolID].Keys {
 			keyed, keys = append(keyed, p.PoolID), append(keys, key)
 		}
-		ids, versions = append(ids, p.PoolID), append(versions, p.From)
+		ids, versions = append(ids, p.PoolID), append(versions, p.From.Version)
 		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Changes)))
 		for _, c := range p.Changes {
 			changePools, changePrizes, issued = append(changePools, p.PoolID), append(changePrizes, c.PrizeID), append(issued, c.Issued)
-			changeVersions = append(changeVersions, p.From+int64(len(p.Awards)))
+			changeVersions = append(changeVersions, p.To.Version)
 		}
 		for i := range p.Awards {
 			a := &p.Awards[i]
@@ -244,7 +244,7 @@ func (j *postgresJoint) arguments(plans []*draw.Plan) []any {
 	return []any{
 		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At,
 		awardPools, awardVersions, draws, ordinals, users, prizes, units, changeVersions,
-		modes, histories, keyed, keys,
+		marks, made, keyed, keys, trails,
 	}
 }
 

@@ -10,18 +10,18 @@ import (
 	"drawsvc/internal/fault"
 )
 
-// applySplit is Apply with the commit in a round trip of its own, so that a
+// writeSplit is Write with the commit in a round trip of its own, so that a
 // fault can come between. The released program does not have it.
-func (tx *postgresTx) applySplit(ctx context.Context, p *draw.Plan) error {
+func (tx *postgresTx) writeSplit(ctx context.Context, p *draw.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
-		tx.beginLocked(begin)
+		tx.beginLocked(begin, p.PoolID)
 		if err := tx.conn.SendBatch(ctx, begin).Close(); err != nil {
 			return classify(err, classifyPostgres)
 		}
 	}
 	var pools, one int64
-	if err := tx.conn.QueryRow(ctx, postgresApply, tx.arguments(p)...).Scan(&pools, &one); err != nil {
+	if err := tx.conn.QueryRow(ctx, postgresWrite, tx.arguments(p)...).Scan(&pools, &one); err != nil {
 		return classify(err, classifyPostgres)
 	}
 	fault.At(fault.BeforeCommit)

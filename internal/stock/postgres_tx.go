@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -11,9 +12,10 @@ import (
 	"drawsvc/internal/fault"
 )
 
-// postgresTries draws with pgx itself, whose pipeline makes a batch two round
-// trips, lock and read, write and commit, or one when the pool is remembered.
-type postgresTries struct {
+// postgresAttempts draw with pgx itself, whose pipeline makes a batch two round
+// trips, lock and read, write and commit, or one when it was planned from the
+// cached copy.
+type postgresAttempts struct {
 	pool *pgxpool.Pool
 	// limits is the statement that bounds a transaction.
 	limits string
@@ -22,7 +24,6 @@ type postgresTries struct {
 type postgresTx struct {
 	conn    *pgxpool.Conn
 	limits  string
-	urn     *draw.Urn
 	options TxOptions
 	// open says that a transaction is open on the connection, found that Draws
 	// has found any.
@@ -34,11 +35,8 @@ const (
 	// what was committed while it waited.
 	postgresBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
-	// The history is the timeline, which every promotion and every recovery
-	// from a backup changes; a server that only follows has no right to one.
-	postgresHistory = `CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END`
-
-	postgresPool = `SELECT state, coalesce(mode, ''), version, fence, fenced_by, ` + postgresHistory + ` FROM pools WHERE id = $1`
+	// In a read-only role or database the default is on.
+	postgresWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
 	postgresLock = `SELECT FROM pools WHERE id = $1 FOR NO KEY UPDATE`
 
@@ -52,10 +50,10 @@ ORDER BY added`
 	// and the others only when that one was at the planned version. The last
 	// column divides by zero when the counts of rows are not those planned,
 	// which a database in order never does.
-	postgresApply = `WITH pool AS (
-	UPDATE pools SET version = version + $3,
+	postgresWrite = `WITH pool AS (
+	UPDATE pools SET version = version + $3, mark = $17, trail = $18,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
-	WHERE id = $1 AND version = $2 AND state = 'open' AND coalesce(mode, '') = $16 AND ` + postgresHistory + ` = $17
+	WHERE id = $1 AND version = $2 AND mark = $16 AND state = 'open'
 		AND ($5 = '' OR fenced_by <> $5 OR fence <= $15)
 	RETURNING id
 ), changed AS (
@@ -88,34 +86,59 @@ ORDER BY a.draw_id, a.ordinal`
 	countMaxText = "100"
 )
 
-func (t *postgresTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+func (t *postgresAttempts) acquire(ctx context.Context, o TxOptions) (*postgresTx, error) {
 	conn, err := t.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tx := &postgresTx{conn: conn, limits: t.limits, urn: urn, options: o}
-	if o.Remembered {
-		return tx, nil
+	return &postgresTx{conn: conn, limits: t.limits, options: o}, nil
+}
+
+// read is the first round trip.
+func (t *postgresAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	tx, err := t.acquire(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	if err := tx.read(ctx); err != nil {
+	row, prizes, err := tx.readSince(ctx, urn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = cmp.Or(tx.checkWritable(ctx), errPoolNotFound(urn.PoolID))
+	}
+	if err == nil {
+		err = seen(urn, row, prizes, o)
+	}
+	if err != nil {
 		tx.Rollback()
 		return nil, err
 	}
 	return tx, nil
 }
 
-// read is the first round trip.
-func (tx *postgresTx) read(ctx context.Context) error {
-	row, prizes, err := tx.readSince(ctx, tx.urn)
+// write is the only round trip.
+func (t *postgresAttempts) write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+	tx, err := t.acquire(ctx, o)
 	if err != nil {
+		return classify(err, classifyPostgres)
+	}
+	defer tx.Rollback()
+	return tx.Write(ctx, p)
+}
+
+// checkWritable is nil on a server that can be written.
+func (tx *postgresTx) checkWritable(ctx context.Context) error {
+	var writable bool
+	if err := tx.conn.QueryRow(ctx, `SELECT `+postgresWritable).Scan(&writable); err != nil {
 		return err
 	}
-	return fill(tx.urn, row, prizes, tx.options)
+	if !writable {
+		return errReadOnlyServer()
+	}
+	return nil
 }
 
 func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow, prizes []draw.Prize, err error) {
 	batch := &pgx.Batch{}
-	pool := postgresPool
+	pool := `SELECT ` + poolColumns(postgresWritable) + ` FROM pools WHERE id = $1`
 	if tx.options.Lock {
 		tx.begin(batch)
 		pool += " FOR NO KEY UPDATE"
@@ -129,11 +152,7 @@ func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow
 			return row, nil, err
 		}
 	}
-	err = results.QueryRow().Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy, &row.history)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row, nil, errPoolNotFound(urn.PoolID)
-	}
-	if err != nil {
+	if err := results.QueryRow().Scan(row.columns()...); err != nil {
 		return row, nil, err
 	}
 	rows, err := results.Query()
@@ -162,10 +181,10 @@ func (tx *postgresTx) begun(results pgx.BatchResults) error {
 }
 
 // beginLocked is begin, with the lock that the options ask for.
-func (tx *postgresTx) beginLocked(batch *pgx.Batch) {
+func (tx *postgresTx) beginLocked(batch *pgx.Batch, poolID string) {
 	tx.begin(batch)
 	if tx.options.Lock {
-		batch.Queue(postgresLock, tx.urn.PoolID)
+		batch.Queue(postgresLock, poolID)
 	}
 }
 
@@ -178,36 +197,54 @@ func (tx *postgresTx) begunLocked(results pgx.BatchResults) error {
 	return err
 }
 
-// Draws implements Tx.
+// Draws implements Tx. Without a lock it asks the server in the same round
+// trip whether it can be written.
 func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
-	rows, err := tx.conn.Query(ctx, postgresDraws, poolID, ids)
-	if err != nil {
-		return nil, classify(err, classifyPostgres)
+	draws, err := tx.draws(ctx, poolID, ids)
+	tx.found = tx.found || len(draws) > 0
+	return draws, classify(err, classifyPostgres)
+}
+
+func (tx *postgresTx) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue(`SELECT ` + postgresWritable)
+	batch.Queue(postgresDraws, poolID, ids)
+	results := tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	var writable bool
+	if err := results.QueryRow().Scan(&writable); err != nil {
+		return nil, err
 	}
-	draws := map[string]draw.Draw{}
+	if !writable {
+		return nil, errReadOnlyServer()
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	draws = map[string]draw.Draw{}
 	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (struct{}, error) {
 		a, err := scanAward(r)
 		collect(draws, poolID, a)
 		return struct{}{}, err
 	})
-	tx.found = tx.found || len(draws) > 0
-	return draws, classify(err, classifyPostgres)
+	return draws, err
 }
 
-// Apply implements Tx: the second round trip, or the only one.
-func (tx *postgresTx) Apply(ctx context.Context, p *draw.Plan) error {
+// Write implements Tx: the second round trip, or the only one.
+func (tx *postgresTx) Write(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
 		return tx.confirm(ctx)
 	}
 	if fault.Armed(fault.BeforeCommit) {
-		return tx.applySplit(ctx, p)
+		return tx.writeSplit(ctx, p)
 	}
 	batch := &pgx.Batch{}
 	opening := !tx.open
 	if opening {
-		tx.beginLocked(batch)
+		tx.beginLocked(batch, p.PoolID)
 	}
-	batch.Queue(fault.Unguarded(postgresApply), tx.arguments(p)...)
+	batch.Queue(fault.Unguarded(postgresWrite), tx.arguments(p)...)
 	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools, one int64
@@ -245,10 +282,10 @@ func (tx *postgresTx) arguments(p *draw.Plan) []any {
 	for i, c := range p.Changes {
 		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
 	}
-	o := tx.options
+	f := tx.options.Fence
 	return []any{
-		p.PoolID, p.From, int64(n), o.Fence, o.By, changedIDs, changedBy, p.Awards[0].At,
-		versions, draws, ordinals, users, prizes, units, o.fenceMax(), tx.urn.Mode, tx.urn.History,
+		p.PoolID, p.From.Version, int64(n), f.Token, f.Lock, changedIDs, changedBy, p.Awards[0].At,
+		versions, draws, ordinals, users, prizes, units, f.tokenMax(), p.From.Mark, p.To.Mark, []byte(p.To.Trail),
 	}
 }
 

@@ -49,7 +49,12 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
-	tx, err := s.write.BeginTx(ctx, nil)
+	conn, err := s.write.Conn(ctx)
+	if err != nil {
+		return classify(err, s.dialect.classify)
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to its pool
+	tx, err := conn.BeginTx(ctx, &s.dialect.change)
 	if err != nil {
 		return classify(err, s.dialect.classify)
 	}
@@ -63,8 +68,30 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
 		return classify(err, s.dialect.classify)
 	}
-	if err := tx.Commit(); err != nil {
+	if err := s.commit(conn, tx); err != nil {
 		return atCommit(err, s.dialect.classify)
+	}
+	return nil
+}
+
+// commit commits a change: it waits for all that the commit of a draw waits
+// for.
+func (s *Store) commit(conn *sql.Conn, tx *sql.Tx) error {
+	if s.dialect.commit == nil {
+		return tx.Commit()
+	}
+	return s.dialect.commit(conn, tx)
+}
+
+// checkWritable is nil on a server that can be written. What another lacks may
+// only not have come there yet, so a refusal must not rest on it.
+func checkWritable(ctx context.Context, q querier, d *dialect) error {
+	var writable bool
+	if err := q.QueryRowContext(ctx, `SELECT `+d.writable).Scan(&writable); err != nil {
+		return err
+	}
+	if !writable {
+		return errReadOnlyServer()
 	}
 	return nil
 }

@@ -14,34 +14,43 @@ import (
 
 // TestRoundTrips counts what a batch costs on the wire, at a proxy between the
 // store and PostgreSQL: two round trips, one for the read and one for the write,
-// and only the write for a pool that is remembered.
+// and only the write for a plan from the cached copy.
 func TestRoundTrips(t *testing.T) {
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
 	s := stocktest.Open(t, proxy.URL(), stock.Options{})
-	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}, "fenced": {By: "l", Fence: 1}} {
+	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}} {
 		stocktest.Pool(t, s, name, 1000)
 		urn := draw.NewUrn(name)
 		version := int64(1)
-		batch := func() {
-			tx, err := s.Begin(t.Context(), urn, o)
+		plan := func() *draw.Plan {
+			p := stocktest.On(urn, stocktest.Plan(name, version, "a", version-1, fmt.Sprint("d", version), fmt.Sprint("e", version)))
+			version += 2
+			return p
+		}
+		read := func() {
+			tx, err := s.Read(t.Context(), urn, o)
 			require.NoError(t, err)
 			defer tx.Rollback()
-			plan := stocktest.Plan(name, version, "a", version-1, fmt.Sprint("d", version), fmt.Sprint("e", version))
-			require.NoError(t, tx.Apply(t.Context(), plan))
-			version += 2
+			require.NoError(t, tx.Write(t.Context(), plan()))
 		}
-		batch() // the first prepares the statements
-		batch()
+		cached := func() {
+			p := plan()
+			require.NoError(t, s.Write(t.Context(), p, o))
+			urn.Head = p.To // as a settled plan leaves it
+		}
+		read() // the first prepares the statements
+		read()
 		for range 5 {
 			before := proxy.Turns()
-			batch()
+			read()
 			require.Equal(t, int64(2), proxy.Turns()-before, name)
 		}
-		o.Remembered = true
+		tx, err := s.Read(t.Context(), urn, o)
+		require.NoError(t, err)
+		tx.Rollback()
 		for n := range 5 {
-			urn.Version = version
 			before := proxy.Turns()
-			batch()
+			cached()
 			if n > 0 { // the first prepares a statement
 				require.Equal(t, int64(1), proxy.Turns()-before, name)
 			}

@@ -1,20 +1,22 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
 )
 
-// sqlTries draws through database/sql, for MySQL and SQLite.
-type sqlTries struct {
-	write, read *sql.DB
-	dialect     *dialect
-	words       words
-	kept        kept
+// sqlAttempts draws through database/sql, for MySQL and SQLite.
+type sqlAttempts struct {
+	writer, reader *sql.DB
+	dialect        *dialect
+	words          words
+	kept           kept
 }
 
 // words are the statements that MySQL and SQLite word differently.
@@ -36,21 +38,24 @@ type statement struct {
 }
 
 type sqlTx struct {
-	tries   *sqlTries
-	urn     *draw.Urn
-	options TxOptions
+	attempts *sqlAttempts
+	options  TxOptions
 	// tx is open from the start when the pool row is locked first, else from
-	// Apply.
+	// the first look at the log or the write.
 	tx *keptTx
 }
 
 const (
-	sqlPool   = `SELECT state, COALESCE(mode, ''), version, fence, fenced_by FROM pools WHERE id = ?`
 	sqlLock   = `SELECT version FROM pools WHERE id = ?`
 	sqlPrizes = `SELECT ` + prizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
-	sqlRaise  = `UPDATE pools SET version = version + ?`
-	sqlGuard  = ` WHERE id = ? AND version = ? AND state = 'open' AND COALESCE(mode, '') = ?`
+	sqlRaise  = `UPDATE pools SET version = ?, mark = ?, trail = ?`
+	sqlGuard  = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
 )
+
+// sqlPool reads a pool's row.
+func sqlPool(d *dialect) string {
+	return `SELECT ` + poolColumns(d.writable) + ` FROM pools WHERE id = ?`
+}
 
 // querier is a transaction or a pool of connections.
 type querier interface {
@@ -58,85 +63,103 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (t *sqlTries) begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	tx := &sqlTx{tries: t, urn: urn, options: o}
-	if o.Remembered {
-		return tx, nil
-	}
-	if o.Lock {
-		if err := tx.open(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := tx.read(ctx); err != nil {
+func (t *sqlAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	tx := &sqlTx{attempts: t, options: o}
+	if err := tx.read(ctx, urn); err != nil {
 		tx.Rollback()
 		return nil, err
 	}
 	return tx, nil
 }
 
+func (t *sqlAttempts) write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+	tx := &sqlTx{attempts: t, options: o}
+	defer tx.Rollback()
+	return tx.Write(ctx, p)
+}
+
 func (tx *sqlTx) open(ctx context.Context) error {
-	if err := tx.tries.kept.keep(ctx, tx.tries.write, tx.tries.words.kept); err != nil {
+	if err := tx.attempts.kept.keep(ctx, tx.attempts.writer, tx.attempts.words.kept); err != nil {
 		return err
 	}
-	opened, err := tx.tries.write.BeginTx(ctx, nil)
+	opened, err := tx.attempts.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	tx.tx = &keptTx{opened, tx.tries.kept.statements}
+	tx.tx = &keptTx{opened, tx.attempts.kept.statements}
 	return nil
 }
 
 // openLocked is open, and locks the pool's row where the options say so and
 // the transaction itself does not lock it.
-func (tx *sqlTx) openLocked(ctx context.Context) error {
-	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.tries.dialect.forUpdate == "" {
+func (tx *sqlTx) openLocked(ctx context.Context, poolID string) error {
+	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.forUpdate == "" {
 		return err
 	}
 	var version int64
-	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.tries.dialect.forUpdate, tx.urn.PoolID).Scan(&version)
+	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.attempts.dialect.forUpdate, poolID).Scan(&version)
 	if errors.Is(err, sql.ErrNoRows) {
-		return ErrConflict // the next look says what has become of the pool
+		return ErrConflict // the next read says what has become of the pool
 	}
 	return err
 }
 
-func (tx *sqlTx) querier() querier {
-	if tx.tx != nil {
-		return tx.tx
+// read reads the pool: in the transaction that locks its row, or on one
+// connection, so that all of it is read from one server.
+func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
+	if tx.options.Lock {
+		if err := tx.open(ctx); err != nil {
+			return err
+		}
+		return tx.readOn(ctx, tx.tx, tx.attempts.dialect.forUpdate, urn)
 	}
-	return tx.tries.read
+	conn, err := tx.attempts.reader.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to its pool
+	return tx.readOn(ctx, conn, "", urn)
 }
 
-func (tx *sqlTx) read(ctx context.Context) error {
-	urn, query := tx.urn, sqlPool
-	if tx.options.Lock {
-		query += tx.tries.dialect.forUpdate
-	}
+func (tx *sqlTx) readOn(ctx context.Context, q querier, lock string, urn *draw.Urn) error {
+	d := tx.attempts.dialect
 	var row poolRow
-	err := tx.querier().QueryRowContext(ctx, query, urn.PoolID).
-		Scan(&row.state, &row.mode, &row.version, &row.fence, &row.fencedBy)
+	err := q.QueryRowContext(ctx, sqlPool(d)+lock, urn.PoolID).Scan(row.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {
-		return errPoolNotFound(urn.PoolID)
+		return cmp.Or(checkWritable(ctx, q, d), errPoolNotFound(urn.PoolID))
 	}
 	if err != nil {
 		return err
 	}
 	var prizes []draw.Prize
 	if row.version > urn.Version {
-		if prizes, err = queryAll(ctx, tx.querier(), scanPrize, sqlPrizes, urn.PoolID, urn.Version); err != nil {
+		if prizes, err = queryAll(ctx, q, scanPrize, sqlPrizes, urn.PoolID, urn.Version); err != nil {
 			return err
 		}
 	}
-	return fill(urn, row, prizes, tx.options)
+	return seen(urn, row, prizes, tx.options)
 }
 
-// Draws implements Tx.
+// Draws implements Tx. It asks in a transaction, which a proxy that sends
+// readers elsewhere leaves with the server that is written.
 func (tx *sqlTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
-	s := tx.tries.words.draws(poolID, ids)
-	awards, err := queryAll(ctx, tx.querier(), scanAward, s.sql, s.args...)
+	draws, err := tx.draws(ctx, poolID, ids)
+	return draws, classify(err, tx.attempts.dialect.classify)
+}
+
+func (tx *sqlTx) draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	if tx.tx == nil {
+		if err := tx.open(ctx); err != nil {
+			return nil, err
+		}
+		if err := checkWritable(ctx, tx.tx, tx.attempts.dialect); err != nil {
+			return nil, err
+		}
+	}
+	s := tx.attempts.words.draws(poolID, ids)
+	awards, err := queryAll(ctx, tx.tx, scanAward, s.sql, s.args...)
 	if err != nil {
-		return nil, classify(err, tx.tries.dialect.classify)
+		return nil, err
 	}
 	draws := map[string]draw.Draw{}
 	for _, a := range awards {
@@ -145,47 +168,53 @@ func (tx *sqlTx) Draws(ctx context.Context, poolID string, ids []string) (map[st
 	return draws, nil
 }
 
-// Apply implements Tx.
-func (tx *sqlTx) Apply(ctx context.Context, p *draw.Plan) error {
+// Write implements Tx.
+func (tx *sqlTx) Write(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
 		return nil // what can be read here is safe
 	}
 	if err := tx.write(ctx, p); err != nil {
-		return classify(err, tx.tries.dialect.classify)
+		return classify(err, tx.attempts.dialect.classify)
 	}
 	fault.At(fault.BeforeCommit)
 	if err := tx.tx.Commit(); err != nil {
-		return atCommit(err, tx.tries.dialect.classify)
+		return atCommit(err, tx.attempts.dialect.classify)
 	}
 	tx.tx = nil
 	return nil
 }
 
 // write makes the changes of a plan: the pool's row first, and the others only
-// when that one was at the planned version.
+// when that one was at the planned head.
 func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
 	if tx.tx == nil {
-		if err := tx.openLocked(ctx); err != nil {
+		if err := tx.openLocked(ctx, p.PoolID); err != nil {
 			return err
 		}
 	}
-	pool := statement{sql: sqlRaise + sqlGuard, args: []any{len(p.Awards), p.PoolID, p.From, tx.urn.Mode}, rows: 1}
-	if o := tx.options; o.By != "" {
-		pool.sql = sqlRaise + `, fence = ?, fenced_by = ?` + sqlGuard + ` AND (fenced_by <> ? OR fence <= ?)`
-		pool.args = []any{len(p.Awards), o.Fence, o.By, p.PoolID, p.From, tx.urn.Mode, o.By, o.fenceMax()}
-	}
-	pool.sql = fault.Unguarded(pool.sql)
-	if err := exec(ctx, tx.tx, pool); errors.Is(err, errRows) {
+	if err := exec(ctx, tx.tx, tx.guarded(p)); errors.Is(err, errRows) {
 		return ErrConflict
 	} else if err != nil {
 		return err
 	}
-	for _, s := range append(tx.tries.words.prizes(p), tx.tries.words.awards(p)...) {
+	for _, s := range append(tx.attempts.words.prizes(p), tx.attempts.words.awards(p)...) {
 		if err := exec(ctx, tx.tx, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// guarded moves the pool's head on, from the one that the plan was made from.
+func (tx *sqlTx) guarded(p *draw.Plan) statement {
+	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail)}, []any{p.PoolID, p.From.Version, p.From.Mark}
+	s := statement{sql: sqlRaise + sqlGuard, args: append(to, from...), rows: 1}
+	if f := tx.options.Fence; f.Lock != "" {
+		s.sql = sqlRaise + `, fence = ?, fenced_by = ?` + sqlGuard + ` AND (fenced_by <> ? OR fence <= ?)`
+		s.args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.tokenMax()})
+	}
+	s.sql = fault.Unguarded(s.sql)
+	return s
 }
 
 // Rollback implements Tx.

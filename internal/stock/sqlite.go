@@ -26,7 +26,8 @@ func sqliteDialect() *dialect {
 		classify:    classifySQLite,
 		isNoTable:   func(err error) bool { return classifySQLite(err).Reason == "sqlite-1" }, // has no finer code
 		placeholder: squirrel.Question,
-		forUpdate:   "", // BEGIN IMMEDIATE locks the whole file
+		forUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
+		writable:    "TRUE", // a file has no standby
 		snapshot:    sql.TxOptions{ReadOnly: true},
 		migrations:  goose.DialectSQLite3,
 		folder:      "sqlite",
@@ -79,7 +80,7 @@ func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 		}
 	}
 	s.lock = s.write
-	s.tries = &sqlTries{write: s.write, read: s.read, dialect: s.dialect, words: sqliteWords()}
+	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
 	s.connections = databaseConnections(s.write)
 	return nil
 }
@@ -124,7 +125,7 @@ func classifySQLite(err error) *Error {
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return conflict("lock-wait", err)
+		return conflict(ReasonLockWait, err)
 	case sqlite3.SQLITE_FULL: // the frames of the commit found no place
 		return unavailable("full", err, true)
 	case sqlite3.SQLITE_IOERR:

@@ -24,11 +24,11 @@ FROM change WHERE prizes.pool_id = ? AND prizes.id = change.id`
 
 // sqliteWords are few, whatever the size of a batch, so that each can be
 // prepared once.
-func sqliteWords() words {
+func sqliteWords(d *dialect) words {
 	rows := sqliteInsert + `VALUES ` + list("(?, ?, ?, ?, ?, ?, ?, ?)", sqliteRows)
 	return words{
 		awards: func(p *draw.Plan) []statement { return sqliteAwards(p, rows) }, prizes: sqlitePrizes, draws: sqliteDraws,
-		kept: []string{sqlPool, sqlPrizes, sqlRaise + sqlGuard, sqliteRaise, rows, sqliteInsertJSON},
+		kept: []string{sqlPool(d), sqlPrizes, sqlRaise + sqlGuard, sqliteRaise, rows, sqliteInsertJSON},
 	}
 }
 
@@ -62,7 +62,7 @@ func sqlitePrizes(p *draw.Plan) []statement {
 	}
 	return []statement{{
 		sql:  sqliteRaise,
-		args: []any{jsonText(rows), p.From + int64(len(p.Awards)), p.PoolID},
+		args: []any{jsonText(rows), p.To.Version, p.PoolID},
 		rows: int64(len(rows)),
 	}}
 }

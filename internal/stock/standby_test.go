@@ -35,12 +35,13 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 		return ctx
 	}
 	try := func(ctx context.Context, o stock.TxOptions, p *draw.Plan) error {
-		tx, err := s.Begin(t.Context(), draw.NewUrn("p"), o)
+		urn := draw.NewUrn("p")
+		tx, err := s.Read(t.Context(), urn, o)
 		require.NoError(t, err)
 		defer tx.Rollback()
 		_, err = tx.Draws(t.Context(), "p", []string{"d1", "d2"})
 		require.NoError(t, err)
-		return tx.Apply(ctx, p)
+		return tx.Write(ctx, stocktest.On(urn, p))
 	}
 	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
 
@@ -83,9 +84,9 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	defer read.Close()
 	require.Eventually(t, func() bool { _, err := read.Pool(t.Context(), "p"); return err == nil }, waitMax, tick, "the standby follows")
 	link.Hold()
-	require.NoError(t, stocktest.Apply(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "lost")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "lost")))
 	urn := draw.NewUrn("p")
-	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
 	require.Equal(t, int64(2), urn.Version)
@@ -98,7 +99,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	require.NoError(t, err)
 
 	require.Eventually(t, func() bool {
-		tx, err := s.Begin(t.Context(), urn, stock.TxOptions{})
+		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 		if err != nil {
 			require.NotEqual(t, stock.ClassOther, stock.ClassOf(err), err)
 			return false

@@ -44,8 +44,8 @@ type Store struct {
 	// lock is a pool of connections of its own for external locks, so that
 	// draws that hold a lock never wait for connections held by others that
 	// wait for locks.
-	lock  *sql.DB
-	tries tries
+	lock     *sql.DB
+	attempts attempts
 	// limits, when set, is a statement that bounds the transaction it is in.
 	limits string
 	// connections counts those that draws use.
@@ -63,9 +63,10 @@ type Store struct {
 	pooling pooling
 }
 
-// tries begins the tries of a batch in the way of its database.
-type tries interface {
-	begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+// attempts are made at batches in the way of the database.
+type attempts interface {
+	read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+	write(ctx context.Context, p *draw.Plan, o TxOptions) error
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -148,21 +149,38 @@ func databaseConnections(db *sql.DB) func() (open, inUse, most int) {
 	}
 }
 
-// Begin starts a try at deciding a batch on the urn's pool. It reads the pool
-// row, and the prizes that have changed since the urn's version, into the urn;
-// with o.Lock the row stays locked until the try ends. Errors: CodePoolNotFound,
-// or an *Error with its class.
-func (s *Store) Begin(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	tx, err := s.tries.begin(ctx, urn, o)
+// Read begins an attempt at deciding a batch on the urn's pool. It reads the
+// pool row, and the prizes that have changed since the urn's version, into the
+// urn; with o.Lock the row stays locked until the attempt ends. Errors:
+// CodePoolNotFound, or an *Error with its class.
+func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	tx, err := s.attempts.read(ctx, urn, o)
 	if err == nil {
 		return &watchedTx{Tx: tx, store: s}, nil
 	}
+	return nil, s.notRead(err, urn)
+}
+
+// notRead returns the error of a read, after which the copies of the pools are
+// no longer trusted, unless it is a conflict.
+func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 	err = classify(err, s.dialect.classify)
-	if ClassOf(err) == ClassUnavailable {
-		urn.Reset() // it may be another server, with another history, that answers next
+	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken {
+		for _, urn := range urns {
+			urn.Invalidate()
+		}
 	}
 	s.lookElsewhere(err)
-	return nil, err
+	return err
+}
+
+// Write is the guarded write (see [Tx]) of a plan that was made from a cached
+// copy, without reading the pool first. With o.Lock it waits for the pool's
+// row as Read would.
+func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+	err := s.attempts.write(ctx, p, o)
+	s.lookElsewhere(err)
+	return err
 }
 
 // watchedTx notices at the write that the server can no longer be written.
@@ -172,9 +190,16 @@ type watchedTx struct {
 	failed error
 }
 
-// Apply implements Tx.
-func (tx *watchedTx) Apply(ctx context.Context, p *draw.Plan) error {
-	tx.failed = tx.Tx.Apply(ctx, p)
+// Draws implements Tx.
+func (tx *watchedTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	found, err := tx.Tx.Draws(ctx, poolID, ids)
+	tx.failed = err
+	return found, err
+}
+
+// Write implements Tx.
+func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
+	tx.failed = tx.Tx.Write(ctx, p)
 	return tx.failed
 }
 

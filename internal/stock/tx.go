@@ -2,87 +2,104 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
 	"drawsvc/internal/draw"
 )
 
-// TxOptions say how a try is kept apart from others.
+// TxOptions say how an attempt at a batch is kept apart from others.
 type TxOptions struct {
-	// Lock holds the pool row FOR UPDATE from the read to the end of the try.
+	// Lock holds the pool row FOR UPDATE to the end of the attempt: from the
+	// read, or from the write of a plan that was made without one.
 	Lock bool
-	// Fence, when Lock is false and By is set, is the token of the external
-	// lock By that the caller holds: Apply refuses it when the pool was
-	// written with a later token of the same lock.
-	Fence int64
-	By    string
-	// Anew lets Fence take the place of a higher one: the lock By has lost its
-	// count of tokens and begins again from below.
-	Anew bool
-	// Remembered has Begin leave the urn as it is, without a look at the pool
-	// or a lock on its row: Apply locks the row and finds out whether what was
-	// remembered still held.
-	Remembered bool
+	// Fence, when it names a lock, is checked by read and write.
+	Fence Fence
 }
 
-// fenceMax is the highest fence that the write may replace.
-func (o TxOptions) fenceMax() int64 {
-	if o.Anew {
+// Fence is the fencing token of an external lock.
+type Fence struct {
+	// Lock names the lock, "" for none. Tokens of different locks are not
+	// compared.
+	Lock string
+	// Token grows with every holder of the lock. A stale token, lower than the
+	// last one of the same lock that wrote to the pool, is rejected.
+	Token int64
+	// Reset lets a stale token pass: the lock has lost its count and begins
+	// again from below.
+	Reset bool
+}
+
+// tokenMax is the highest token that a write with this fence may replace.
+func (f Fence) tokenMax() int64 {
+	if f.Reset {
 		return math.MaxInt64
 	}
-	return o.Fence
+	return f.Token
 }
 
-// Tx is one try at deciding a batch. It ends with Apply or with Rollback.
+// Tx is one attempt at deciding a batch, on a pool that was read. It ends with
+// Write or with Rollback.
 type Tx interface {
-	// Draws finds the draws among ids that the pool's log holds.
+	// Draws finds the draws among ids that the pool's log holds, as it is after
+	// the read. Error: an *Error with its class; ClassUnavailable on a server
+	// that cannot be written, because what it lacks may be elsewhere.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
-	// Apply writes the plan and commits: the pool's version is raised by the
-	// number of awards if the pool is still open, in the urn's mode and at the
-	// version planned from, the prizes' issued are raised and the award rows
-	// inserted, all or nothing. A plan
-	// without awards writes nothing: Apply then makes sure that the draws that
-	// Draws has found are as safe as what is acknowledged. Errors: ErrConflict,
-	// ErrStaleLock, or an *Error with its class.
-	Apply(ctx context.Context, p *draw.Plan) error
-	// Rollback ends the try and gives the lock back. After Apply it does
+	// Write is the guarded write (law 1): it commits the plan if the pool is
+	// open and still at the head that the plan was made from. The pool's head
+	// moves on, the prizes' issued are raised and the award rows inserted, all
+	// or nothing. A plan without awards writes nothing: Write then makes sure
+	// that the draws that Draws has found are as safe as what is acknowledged.
+	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
+	Write(ctx context.Context, p *draw.Plan) error
+	// Rollback ends the attempt and gives the lock back. After Write it does
 	// nothing.
 	Rollback()
 }
 
-// poolRow is what a try reads of a pool.
+// poolRow is what an attempt reads of a pool.
 type poolRow struct {
-	state, mode string
-	version     int64
-	fence       int64
-	fencedBy    string
-	// history names the line of events that the row is of, "" where the
-	// database has no name for it.
-	history string
+	state, mode   string
+	version, mark int64
+	trail         []byte
+	fence         int64
+	fencedBy      string
+	// writable says that the server which was read could have been written.
+	writable bool
 }
 
-// fill brings the urn up to what was read. It refuses a lock that a later
-// holder has outrun, and forgets an urn that is ahead of the pool or of another
-// history: a restored backup, or a standby that had not all. There, a version
-// that the urn knows may be another state, with other units gone.
-func fill(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
-	if o.By != "" && row.fencedBy == o.By && row.fence > o.fenceMax() {
-		return ErrStaleLock
+// columns are where to scan what poolColumns reads.
+func (r *poolRow) columns() []any {
+	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, &r.writable}
+}
+
+// poolColumns are what a poolRow holds, on a server that says by the
+// expression writable whether it can be written.
+func poolColumns(writable string) string {
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, ` + writable
+}
+
+// errReadOnlyServer: what a server says that cannot be written may be old; a
+// refusal must not rest on it.
+func errReadOnlyServer() *Error {
+	return unavailable(reasonNotReady, errors.New("the server is a standby, or read-only"), true)
+}
+
+// seen brings the urn up to what was read. It rejects a stale token and a
+// server that cannot be written. Where the pool does not follow from the
+// cached copy, it is to be read again.
+func seen(urn *draw.Urn, row poolRow, prizes []draw.Prize, o TxOptions) error {
+	if !row.writable {
+		return errReadOnlyServer()
 	}
-	if row.version < urn.Version || urn.History != "" && row.history != urn.History {
-		urn.Reset()
+	if f := o.Fence; f.Lock != "" && row.fencedBy == f.Lock && row.fence > f.tokenMax() {
+		return ErrStaleToken
+	}
+	head := draw.Head{Version: row.version, Mark: row.mark, Trail: draw.Trail(row.trail)}
+	if !urn.Seen(draw.Snapshot{State: draw.State(row.state), Mode: row.mode, Head: head, Prizes: prizes}) {
 		return &Error{Class: ClassConflict, Reason: "history"}
 	}
-	for _, p := range prizes {
-		urn.Put(p)
-	}
-	if row.version == urn.Version {
-		urn.Confirmed++
-	} else {
-		urn.Confirmed = 0
-	}
-	urn.State, urn.Mode, urn.Version, urn.History = draw.State(row.state), row.mode, row.version, row.history
 	return nil
 }
 

@@ -11,12 +11,12 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// ways are the options of Begin that every guarantee must hold under.
+// ways are the options that every guarantee must hold under.
 func ways() map[string]stock.TxOptions {
 	return map[string]stock.TxOptions{
 		"locked":   {Lock: true},
 		"unlocked": {},
-		"fenced":   {By: "test:", Fence: 7},
+		"fenced":   {Fence: stock.Fence{Lock: "test:", Token: 7}},
 	}
 }
 
@@ -26,19 +26,19 @@ func class(t *testing.T, want stock.Class, err error) {
 	require.Equal(t, want, stock.ClassOf(err), "%v", err)
 }
 
-func testApply(t *testing.T, s *stock.Store) {
+func testWrite(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 10, 10)
 		urn := draw.NewUrn(id)
-		tx, err := s.Begin(t.Context(), urn, o)
+		tx, err := s.Read(t.Context(), urn, o)
 		require.NoError(t, err)
 		require.Equal(t, int64(20), urn.Remaining())
 		require.Equal(t, int64(2), urn.Version)
 		plan := Plan(id, 2, "a", 0, "d1", "d2")
 		plan.Awards = append(plan.Awards, draw.Award{Version: 5, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
 		plan.Changes = append(plan.Changes, draw.Change{PrizeID: "b", Issued: 1})
-		require.NoError(t, tx.Apply(t.Context(), plan))
+		require.NoError(t, tx.Write(t.Context(), On(urn, plan)))
 		tx.Rollback()
 		tx.Rollback()
 		a := NoViolations(t, s, id)
@@ -48,38 +48,38 @@ func testApply(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", "b"}, []string{d.Awards[0].PrizeID, d.Awards[1].PrizeID})
 	}
-	_, err := s.Begin(t.Context(), draw.NewUrn("absent"), stock.TxOptions{})
+	_, err := s.Read(t.Context(), draw.NewUrn("absent"), stock.TxOptions{})
 	code(t, draw.CodePoolNotFound, err)
-	_, err = s.Begin(t.Context(), draw.NewUrn("absent"), stock.TxOptions{Lock: true})
+	_, err = s.Read(t.Context(), draw.NewUrn("absent"), stock.TxOptions{Lock: true})
 	code(t, draw.CodePoolNotFound, err)
 }
 
-// testApplyGuard: a plan from any other version than the pool's writes nothing.
-func testApplyGuard(t *testing.T, s *stock.Store) {
+// testWriteGuard: a plan from any other version than the pool's writes nothing.
+func testWriteGuard(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 10)
-		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1")))
+		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1")))
 		for _, from := range []int64{0, 1, 3, 100} {
-			err := Apply(t, s, o, Plan(id, from, "a", 1, "late"))
+			err := Write(t, s, o, Plan(id, from, "a", 1, "late"))
 			require.ErrorIs(t, err, stock.ErrConflict, "from version %d", from)
 		}
 		require.Equal(t, int64(1), NoViolations(t, s, id).Prizes[0].Awards)
-		require.NoError(t, Apply(t, s, o, Plan(id, 2, "a", 1, "late")), "the right version still works")
+		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 1, "late")), "the right version still works")
 	}
 }
 
-// testApplyWhole: what breaks a rule of the schema leaves nothing behind.
-func testApplyWhole(t *testing.T, s *stock.Store) {
+// testWriteWhole: what breaks a rule of the schema leaves nothing behind.
+func testWriteWhole(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 2)
-		err := Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2", "d3"))
+		err := Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2", "d3"))
 		class(t, stock.ClassOther, err) // issued beyond stock: the CHECK refuses
-		err = Apply(t, s, o, Plan(id, 1, "nothing", 0, "d1"))
+		err = Write(t, s, o, Plan(id, 1, "nothing", 0, "d1"))
 		class(t, stock.ClassOther, err) // a prize that is not there
 		require.Equal(t, int64(1), NoViolations(t, s, id).Version)
-		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")), "to the last unit")
+		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")), "to the last unit")
 		NoViolations(t, s, id)
 	}
 }
@@ -90,12 +90,13 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		id := "pool-" + name
 		Pool(t, s, id, 10)
 		Pool(t, s, id+"-other", 10)
-		require.NoError(t, Apply(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")))
-		class(t, stock.ClassKnownKey, Apply(t, s, o, Plan(id, 3, "a", 2, "d3", "d2")))
+		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")))
+		class(t, stock.ClassKnownKey, Write(t, s, o, Plan(id, 3, "a", 2, "d3", "d2")))
 		require.Equal(t, int64(3), NoViolations(t, s, id).Version)
-		require.NoError(t, Apply(t, s, o, Plan(id+"-other", 1, "a", 0, "d2")), "a key is of its pool")
+		require.NoError(t, Write(t, s, o, Plan(id+"-other", 1, "a", 0, "d2")), "a key is of its pool")
 
-		tx, err := s.Begin(ctx, draw.NewUrn(id), o)
+		urn := draw.NewUrn(id)
+		tx, err := s.Read(ctx, urn, o)
 		require.NoError(t, err)
 		known, err := tx.Draws(ctx, id, []string{"d1", "d9", "d2"})
 		require.NoError(t, err)
@@ -103,7 +104,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		require.Equal(t, "Prize a", known["d2"].Awards[0].PrizeName)
 		require.Equal(t, "u", known["d2"].UserID)
 		require.True(t, known["d2"].Awards[0].Value.IsPositive())
-		require.NoError(t, tx.Apply(ctx, Plan(id, 3, "a", 2, "d3")), "the try goes on after the look")
+		require.NoError(t, tx.Write(ctx, On(urn, Plan(id, 3, "a", 2, "d3"))), "the attempt goes on after the look")
 		tx.Rollback()
 	}
 }
@@ -113,7 +114,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 func testOrder(t *testing.T, s *stock.Store) {
 	const n = 40
 	Pool(t, s, "p", n, n, n)
-	plan := &draw.Plan{PoolID: "p", From: 3}
+	plan := &draw.Plan{PoolID: "p", From: draw.Head{Version: 3}}
 	for _, id := range []string{"d1", "d2"} {
 		for i := range n {
 			plan.Awards = append(plan.Awards, draw.Award{
@@ -125,8 +126,8 @@ func testOrder(t *testing.T, s *stock.Store) {
 	for prize, units := range map[string]int64{"a": 26, "b": 26, "c": 28} {
 		plan.Changes = append(plan.Changes, draw.Change{PrizeID: prize, Issued: units})
 	}
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, plan))
-	tx, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
+	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
+	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
 	require.NoError(t, err)
 	defer tx.Rollback()
 	known, err := tx.Draws(t.Context(), "p", []string{"d1", "d2"})
@@ -146,7 +147,7 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	keys := []string{"key", "KEY", "key ", " key", "key%", "kéy"[:1] + "ey."}
 	for i, k := range keys {
-		require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", int64(1+i), "a", int64(i), k)), "%q", k)
+		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", int64(1+i), "a", int64(i), k)), "%q", k)
 	}
 	for i, k := range keys {
 		d, err := s.Draw(t.Context(), "p", k)
@@ -160,26 +161,28 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 func testFence(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10)
-	five := stock.TxOptions{By: "lock", Fence: 5}
-	paused, err := s.Begin(ctx, draw.NewUrn("p"), five)
+	five := stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 5}}
+	urn := draw.NewUrn("p")
+	paused, err := s.Read(ctx, urn, five)
 	require.NoError(t, err)
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 6}, Plan("p", 1, "a", 0, "d1")))
-	class(t, stock.ClassConflict, paused.Apply(ctx, Plan("p", 1, "a", 0, "d2")))
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}, Plan("p", 1, "a", 0, "d1")))
+	class(t, stock.ClassConflict, paused.Write(ctx, On(urn, Plan("p", 1, "a", 0, "d2"))))
 	paused.Rollback()
-	_, err = s.Begin(ctx, draw.NewUrn("p"), five)
-	require.ErrorIs(t, err, stock.ErrStaleLock)
+	_, err = s.Read(ctx, draw.NewUrn("p"), five)
+	require.ErrorIs(t, err, stock.ErrStaleToken)
 
-	late, err := s.Begin(ctx, draw.NewUrn("p"), stock.TxOptions{By: "lock", Fence: 6})
+	late, err := s.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}})
 	require.NoError(t, err)
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 8}, Plan("p", 2, "a", 1, "d3")))
-	require.Error(t, late.Apply(ctx, Plan("p", 3, "a", 2, "d4")), "the right version, but an old token")
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 8}}, Plan("p", 2, "a", 1, "d3")))
 	late.Rollback()
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "other", Fence: 1}, Plan("p", 3, "a", 2, "d5")))
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 4, "a", 3, "d6")), "other modes have no token")
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 9}, Plan("p", 5, "a", 4, "d7")))
-	require.ErrorIs(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 1}, Plan("p", 6, "a", 5, "d8")), stock.ErrStaleLock)
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 1, Anew: true}, Plan("p", 6, "a", 5, "d8")), "the count begins again")
-	require.NoError(t, Apply(t, s, stock.TxOptions{By: "lock", Fence: 2}, Plan("p", 7, "a", 6, "d9")))
+	current := On(readUrn(t, s, "p"), Plan("p", 3, "a", 2, "d4"))
+	class(t, stock.ClassConflict, s.Write(ctx, current, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}))
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "other", Token: 1}}, Plan("p", 3, "a", 2, "d5")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 4, "a", 3, "d6")), "other modes have no token")
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 9}}, Plan("p", 5, "a", 4, "d7")))
+	require.ErrorIs(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1}}, Plan("p", 6, "a", 5, "d8")), stock.ErrStaleToken)
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1, Reset: true}}, Plan("p", 6, "a", 5, "d8")), "the count begins again")
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 2}}, Plan("p", 7, "a", 6, "d9")))
 	require.Equal(t, int64(7), NoViolations(t, s, "p").Prizes[0].Awards)
 }
 
@@ -189,12 +192,12 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10, 10)
 	urn := draw.NewUrn("p")
 	read := func() {
-		tx, err := s.Begin(ctx, urn, stock.TxOptions{})
+		tx, err := s.Read(ctx, urn, stock.TxOptions{})
 		require.NoError(t, err)
 		tx.Rollback()
 	}
 	read()
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
 	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"})
 	require.NoError(t, err)
 	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3})
@@ -208,16 +211,56 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StateClosed, urn.State)
 }
 
+// testAnotherHistory: rows that were put back to a former state and drawn from
+// again are at the same version, and are another state: what was planned from
+// the lost one is rejected, and its copy is dropped.
+func testAnotherHistory(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 10, 10)
+	urn := readUrn(t, s, "p")
+	lost := On(urn, Plan("p", 2, "a", 0, "d1", "d2"))
+	kept := rows(t, s, "p")
+	require.NoError(t, s.Write(ctx, lost, stock.TxOptions{}))
+	copied := readUrn(t, s, "p")
+	require.Equal(t, int64(4), copied.Version)
+
+	kept.putBack(t, s)
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "b", 0, "d3", "d4")))
+	require.Equal(t, int64(4), readUrn(t, s, "p").Version, "the same version")
+	for name, o := range ways() {
+		class(t, stock.ClassConflict, s.Write(ctx, On(copied, Plan("p", 4, "a", 2, name)), o))
+	}
+	for _, more := range []bool{false, true} { // at the same version, and beyond it
+		stale := draw.NewUrn("p")
+		require.True(t, stale.Seen(draw.Snapshot{State: draw.StateOpen, Head: lost.To, Prizes: []draw.Prize{
+			{ID: "a", Stocked: 10, Issued: 2}, {ID: "b", Stocked: 10},
+		}}))
+		if more {
+			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 4, "b", 2, "d5")))
+		}
+		_, err := s.Read(ctx, stale, stock.TxOptions{})
+		class(t, stock.ClassConflict, err)
+		tx, err := s.Read(ctx, stale, stock.TxOptions{})
+		require.NoError(t, err)
+		plan := On(stale, Plan("p", stale.Version, "a", 0, fmt.Sprint("after-", more)))
+		tx.Rollback()
+		require.Equal(t, readUrn(t, s, "p").Remaining(), stale.Remaining(), "read anew, whole")
+		if more {
+			require.NoError(t, s.Write(ctx, plan, stock.TxOptions{}))
+		}
+	}
+	NoViolations(t, s, "p")
+}
+
 // testUrnAhead: an urn of a history that the database no longer has is
 // forgotten, not trusted.
 func testUrnAhead(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	urn := draw.NewUrn("p")
-	urn.Put(draw.Prize{ID: "a", Stocked: 1000})
-	urn.Version = 50
-	_, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+	require.True(t, urn.Seen(draw.Snapshot{Head: draw.NewHead().Next(50), Prizes: []draw.Prize{{ID: "a", Stocked: 1000}}}))
+	_, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
-	tx, err := s.Begin(t.Context(), urn, stock.TxOptions{Lock: true})
+	tx, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	tx.Rollback()
 	require.Equal(t, int64(10), urn.Remaining())
@@ -230,24 +273,24 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 		return
 	}
 	Pool(t, s, "p", 10)
-	stranger, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	stranger, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	start := time.Now()
-	_, err = s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
 	require.Less(t, time.Since(start), 5*time.Second)
-	class(t, stock.ClassConflict, Apply(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
+	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
 	stranger.Rollback()
-	require.NoError(t, Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")))
+	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")))
 }
 
 // testWriterWaits: SQLite's one writer is waited for within the context.
 func testWriterWaits(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
-	first, err := s.Begin(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	first, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	done := make(chan error)
-	go func() { done <- Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")) }()
+	go func() { done <- Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")) }()
 	select {
 	case err := <-done:
 		t.Fatalf("two writers at once: %v", err)
@@ -265,6 +308,6 @@ func testManyUnits(t *testing.T, s *stock.Store) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("draw-%05d", i)
 	}
-	require.NoError(t, Apply(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, ids...)))
+	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, ids...)))
 	require.Equal(t, int64(n), NoViolations(t, s, "p").Prizes[0].Awards)
 }

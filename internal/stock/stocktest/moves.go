@@ -14,7 +14,7 @@ import (
 func testStock(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5, 0)
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2")))
 
 	m, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 100, Reason: "restock"})
 	require.NoError(t, err)

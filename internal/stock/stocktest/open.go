@@ -64,7 +64,7 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 // Plan is a plan of draws of one unit each of one prize, made from version
 // from, when issued units of the prize are out already.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *draw.Plan {
-	p := &draw.Plan{PoolID: poolID, From: from, Changes: []draw.Change{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
+	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: from}, Changes: []draw.Change{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
 		n := int64(i) + 1
 		p.Awards = append(p.Awards, draw.Award{
@@ -75,10 +75,18 @@ func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...st
 	return p
 }
 
-// Apply begins a try, applies the plan and ends it.
-func Apply(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error {
+// On is the plan as it is made from an urn that was read: from the urn's mark,
+// at the version that the plan says.
+func On(urn *draw.Urn, p *draw.Plan) *draw.Plan {
+	p.From.Mark, p.From.Trail = urn.Mark, urn.Trail
+	p.To = p.From.Next(len(p.Awards))
+	return p
+}
+
+// Write reads the pool and writes the plan, in one attempt.
+func Write(tb testing.TB, s *stock.Store, o stock.TxOptions, p *draw.Plan) error {
 	tb.Helper()
-	return applyTo(tb, s, draw.NewUrn(p.PoolID), o, p)
+	return writeOn(tb, s, draw.NewUrn(p.PoolID), o, p)
 }
 
 // NoViolations audits the pool and fails the test with what is wrong.

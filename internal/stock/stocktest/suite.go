@@ -25,9 +25,9 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,
-		"apply":               testApply,
-		"apply is guarded":    testApplyGuard,
-		"apply is whole":      testApplyWhole,
+		"write":               testWrite,
+		"write is guarded":    testWriteGuard,
+		"write is whole":      testWriteWhole,
 		"known keys":          testKnownKeys,
 		"keys are exact":      testKeysExact,
 		"order of a draw":     testOrder,
@@ -36,11 +36,12 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 		"urn of another time": testUrnAhead,
 		"lock waits":          testLockWaits,
 		"logs":                testLogs,
-		"remembered":          testRemembered,
-		"confirmed":           testConfirmed,
+		"cached":              testCached,
+		"hits":                testHits,
+		"another history":     testAnotherHistory,
 		"many units":          testManyUnits,
 		"joint":               testJoint,
-		"joint remembered":    testJointRemembered,
+		"joint cached":        testJointCached,
 		"joint waits":         testJointWaits,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,7 +110,7 @@ func testValues(t *testing.T, s *stock.Store) {
 		require.True(t, decimal.RequireFromString(v).Equal(back.Prizes[i].Value), "%s came back as %s", v, back.Prizes[i].Value)
 	}
 	urn := draw.NewUrn("money")
-	tx, err := s.Begin(ctx, urn, stock.TxOptions{})
+	tx, err := s.Read(ctx, urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
 	require.Equal(t, int64(len(values)), urn.Remaining())
@@ -122,7 +123,7 @@ func testText(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	plan := Plan("t", 1, "a", 0, `k'"\ %`)
 	plan.Awards[0].UserID = name
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, plan))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
 	d, err := s.Draw(ctx, "t", `k'"\ %`)
 	require.NoError(t, err)
 	require.Equal(t, name, d.UserID)
@@ -163,8 +164,8 @@ func testChanges(t *testing.T, s *stock.Store) {
 func testLogs(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2", "d3")))
-	require.NoError(t, Apply(t, s, stock.TxOptions{}, Plan("p", 5, "b", 0, "d4")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 5, "b", 0, "d4")))
 	awards, err := s.Awards(ctx, "p", 3, 2)
 	require.NoError(t, err)
 	require.Equal(t, []string{"d2", "d3"}, []string{awards[0].DrawID, awards[1].DrawID})

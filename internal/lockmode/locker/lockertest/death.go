@@ -64,7 +64,7 @@ func pausedHolder(b *bench) error {
 	if err := within(b.ctx, slack, first.lostC, "the first holder is told"); err != nil {
 		return err
 	}
-	if err := b.vault.write(b.ctx, first.token); !errors.Is(err, stock.ErrStaleLock) {
+	if err := b.vault.write(b.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
 		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
 	}
 	if err := first.release(); err != nil {

@@ -55,7 +55,7 @@ func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	if err := errors.Join(after(first.token, token), r.vault.write(r.ctx, token)); err != nil {
 		return err
 	}
-	if err := r.vault.write(r.ctx, first.token); !errors.Is(err, stock.ErrStaleLock) {
+	if err := r.vault.write(r.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
 		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
 	}
 	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the first holder is told"); err != nil {

@@ -56,8 +56,8 @@ type silent struct{}
 // Tried implements lockmode.Observer.
 func (silent) Tried(string, string, time.Duration) {}
 
-// StaleLock implements lockmode.Observer.
-func (silent) StaleLock() {}
+// StaleToken implements lockmode.Observer.
+func (silent) StaleToken() {}
 
 // Gathered implements draw.Observer.
 func (silent) Gathered(int, time.Duration) {}

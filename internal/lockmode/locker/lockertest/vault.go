@@ -31,20 +31,20 @@ func newVault(tb testing.TB) (*vault, error) {
 	return v, nil
 }
 
-// write draws a unit under a token, as external mode does: stock.ErrStaleLock
+// write draws a unit under a token, as external mode does: stock.ErrStaleToken
 // says that a later token has written.
 func (v *vault) write(ctx context.Context, token int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	urn := draw.NewUrn(vaultPool)
-	tx, err := v.store.Begin(ctx, urn, stock.TxOptions{Fence: token, By: "lockertest"})
+	tx, err := v.store.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lockertest", Token: token}})
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
 	issued := vaultStock - urn.Remaining()
 	v.writes++
-	return tx.Apply(ctx, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes)))
+	return tx.Write(ctx, stocktest.On(urn, stocktest.Plan(vaultPool, urn.Version, "a", issued, fmt.Sprint("draw-", v.writes))))
 }
 
 // audit fails when the pool issued other than the given number of units.

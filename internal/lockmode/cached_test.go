@@ -12,43 +12,43 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// looked counts the tries that looked at the pool first, and those that did
-// not.
+// looked counts the attempts that read the pool first, and those that did not.
 type looked struct {
 	lockmode.Store
-	looks, remembered atomic.Int64
+	reads, cached atomic.Int64
 }
 
-func (s *looked) Begin(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if o.Remembered {
-		s.remembered.Add(1)
-	} else {
-		s.looks.Add(1)
-	}
-	return s.Store.Begin(ctx, urn, o)
+func (s *looked) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	s.reads.Add(1)
+	return s.Store.Read(ctx, urn, o)
 }
 
-// looks that are made before a pool is taken to be as it is remembered: the
-// first reads it, two confirm it.
-const looksFirst = 3
+func (s *looked) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+	s.cached.Add(1)
+	return s.Store.Write(ctx, p, o)
+}
 
-// known is a service to which a pool is known so well that it no longer looks.
+// readsFirst are made before a pool is planned from its cached copy: one fills
+// the copy, two find the pool unchanged.
+const readsFirst = 3
+
+// known is a service that plans the pool from its cached copy.
 func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *looked) {
 	t.Helper()
 	store := &looked{Store: a.store(0)}
 	s := a.serve(t, 0, append([]edit{func(s *settings) { s.Store = store }}, edits...)...)
-	for i := range looksFirst + 2 {
+	for i := range readsFirst + 2 {
 		_, err := s.Draw(t.Context(), draw.Request{PoolID: pool, UserID: "u", DrawID: "known-" + string(rune('a'+i)), Count: 1})
 		require.NoError(t, err)
 	}
-	require.Equal(t, []int64{looksFirst, 2}, []int64{store.looks.Load(), store.remembered.Load()})
+	require.Equal(t, []int64{readsFirst, 2}, []int64{store.reads.Load(), store.cached.Load()})
 	return s, store
 }
 
-// testRemembered: what a service remembers of a pool that nobody else draws
-// from never decides against what has happened to it meanwhile.
-func testRemembered(t *testing.T, a *arena) {
-	pool := a.pool(t, looksFirst+4)
+// testCached: the cached copy of a pool never decides against what has
+// happened to the pool meanwhile.
+func testCached(t *testing.T, a *arena) {
+	pool := a.pool(t, readsFirst+4)
 	s, store := known(t, a, pool)
 	other := a.serve(t, 1)
 
@@ -57,7 +57,7 @@ func testRemembered(t *testing.T, a *arena) {
 	d, err := s.Draw(t.Context(), named(pool, "after"))
 	require.NoError(t, err)
 	require.Equal(t, stranger.Awards[0].Version+1, d.Awards[0].Version, "picked again, from what the other had left")
-	require.Equal(t, int64(looksFirst+1), store.looks.Load())
+	require.Equal(t, int64(readsFirst+1), store.reads.Load())
 
 	_, err = s.Draw(t.Context(), named(pool, "none left"))
 	require.Equal(t, draw.CodeSoldOut, draw.CodeOf(err))
@@ -81,10 +81,10 @@ func testRemembered(t *testing.T, a *arena) {
 	require.NoError(t, audited(t, a.store(0), pool))
 }
 
-// testRememberedFresh: picks from memory that are held while another draw is
+// testCachedFresh: picks from the cached copy that are held while another draw is
 // committed are not written after it, also where the mode would have kept the
 // other waiting.
-func testRememberedFresh(t *testing.T, a *arena) {
+func testCachedFresh(t *testing.T, a *arena) {
 	pool := a.pool(t, 100)
 	stop := newDoor()
 	t.Cleanup(stop.release)

@@ -18,7 +18,7 @@ import (
 
 // joined counts what joint transactions did, and may spoil them.
 type joined struct {
-	lockmode.Store
+	lockmode.Sharer
 	applied *atomic.Int64
 	spoil   func(n int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error)
 }
@@ -29,7 +29,7 @@ type joinedTx struct {
 }
 
 func (s *joined) BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error) {
-	joint, ready, err := s.Store.BeginJoint(ctx, all, o)
+	joint, ready, err := s.Sharer.BeginJoint(ctx, all, o)
 	return &joinedTx{joint, s}, ready, err
 }
 
@@ -82,7 +82,7 @@ func TestJoint(t *testing.T) {
 				t.Parallel()
 				a := newArena(t, cell{mode: mode, dialect: "postgres"})
 				count := new(atomic.Int64)
-				services := a.three(t, func(s *settings) { s.Store = &joined{s.Store, count, spoil} })
+				services := a.three(t, func(s *settings) { s.Sharer = &joined{s.Sharer, count, spoil} })
 				won := drawFromMany(t, a, services)
 				require.Greater(t, count.Load(), int64(manyPools), "small batches of several pools share transactions")
 				t.Logf("%d of %d draws in joint transactions", count.Load(), won)
@@ -97,7 +97,7 @@ func TestJointNeverElsewhere(t *testing.T) {
 	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
 		a := newArena(t, c)
 		count := new(atomic.Int64)
-		drawFromMany(t, a, a.three(t, func(s *settings) { s.Store = &joined{Store: s.Store, applied: count} }))
+		drawFromMany(t, a, a.three(t, func(s *settings) { s.Sharer = &joined{Sharer: s.Sharer, applied: count} }))
 		require.Zero(t, count.Load(), c)
 	}
 }

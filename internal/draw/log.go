@@ -1,0 +1,96 @@
+package draw
+
+import (
+	"context"
+	"slices"
+)
+
+// LookUp finds the draws among ids that the pool's log holds already. No id
+// is there twice.
+type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]Draw, error)
+
+// Keys are the names that callers chose for draws of the batch.
+func (b *Batch) Keys() []string {
+	var keys []string
+	for _, w := range b.waiters {
+		if w.Named {
+			keys = append(keys, w.DrawID)
+		}
+	}
+	return keys
+}
+
+// KnownKey tells the batch that a write met a key that the log holds: the
+// draws whose callers chose their names are looked up before they are planned
+// again.
+func (b *Batch) KnownKey() {
+	for _, w := range b.waiters {
+		w.mustAsk = w.mustAsk || w.Named
+	}
+}
+
+// PlanReplays decides a batch that is given up: the draws that the log holds
+// get their first awards, all others err. It is nil when the log holds none.
+func (b *Batch) PlanReplays(ctx context.Context, err error, lookUp LookUp) (*Plan, error) {
+	b.forgetLog()
+	if failed := b.ask(ctx, lookUp); failed != nil {
+		return nil, failed
+	}
+	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.known != nil }) {
+		return nil, nil //nolint:nilnil // no plan is the usual outcome, and no error
+	}
+	return b.planWith(b.planned, func(w *waiter) error { return err }), nil
+}
+
+// AsksLog says that some draw of the batch may be in the log already.
+func (b *Batch) AsksLog() bool {
+	return slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mayBeKnown() && !w.hasAnswer() })
+}
+
+// forgetLog drops what the log said of the draws when they were planned
+// before: it may know more by now.
+func (b *Batch) forgetLog() {
+	for _, w := range b.waiters {
+		w.asked, w.known = false, nil
+	}
+}
+
+// refusesUnasked says that the plan refuses a draw that the log may hold, and
+// was not asked about.
+func (b *Batch) refusesUnasked(p *Plan) bool {
+	for i, w := range b.waiters {
+		if p.outcomes[i].err != nil && w.mayBeKnown() && !w.asked {
+			return true
+		}
+	}
+	return false
+}
+
+// ask notes what the log says of the draws that it may hold.
+func (b *Batch) ask(ctx context.Context, lookUp LookUp) error {
+	ids := make([]string, 0, len(b.waiters))
+	for _, w := range b.waiters {
+		if w.mayBeKnown() && !w.hasAnswer() {
+			ids = append(ids, w.DrawID)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids) // asked for twice, a draw's awards would come twice
+	known := map[string]Draw{}
+	if len(ids) > 0 {
+		var err error
+		if known, err = lookUp(ctx, b.Urn.PoolID, ids); err != nil {
+			return err
+		}
+	}
+	for _, w := range b.waiters {
+		if !w.mayBeKnown() {
+			continue
+		}
+		w.asked = true
+		if d, ok := known[w.DrawID]; ok {
+			w.known = &d
+		}
+	}
+	return nil
+}

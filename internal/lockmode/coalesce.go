@@ -1,0 +1,229 @@
+package lockmode
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock"
+)
+
+// coalescer lets small batches of several pools share transactions, where the
+// store can: it is group commit across pools. A thousand pools that are drawn
+// from a little would otherwise pay two round trips and a commit for each
+// draw. When only one small batch is under way, or a batch is large, it is
+// committed by itself; so is every batch that a shared transaction left out.
+// A shared transaction waits for no row, so that nobody waits for another
+// pool's.
+type coalescer struct {
+	trier   *trier
+	sharer  Sharer
+	options stock.TxOptions
+
+	mu sync.Mutex
+	// alone counts the small batches that are decided by themselves just now.
+	alone   int
+	waiting []*entry
+	groups  int
+}
+
+// entry is a batch that waits for a shared transaction to have tried it.
+type entry struct {
+	batch *draw.Batch
+	tried chan struct{}
+}
+
+const (
+	// smallMax is the most draws of a batch that joins others: a larger one
+	// has enough to share its own transaction.
+	smallMax = 16
+	// aloneMax is how many small batches are decided by themselves before
+	// others join.
+	aloneMax = 1
+	// groupsMax is how many shared transactions are at work at once: while one
+	// commits, another is decided.
+	groupsMax = 2
+	// entriesMax is the most batches of one shared transaction.
+	entriesMax = 256
+)
+
+func newCoalescer(t *trier, s Sharer, o stock.TxOptions) *coalescer {
+	return &coalescer{trier: t, sharer: s, options: o}
+}
+
+// decide decides b as trier.decide does, after an attempt together with others
+// where there are any.
+func (c *coalescer) decide(ctx context.Context, b *draw.Batch) error {
+	shared := false
+	if b.Draws() <= smallMax && b.IsPlain() && c.sharer != nil && c.sharer.Joins() {
+		if c.enter() {
+			defer c.leave()
+		} else if c.wait(b); b.IsSettled() {
+			return nil
+		} else {
+			shared = true
+		}
+	}
+	return c.trier.decide(ctx, b, c.options, !shared)
+}
+
+// enter says that a small batch may be decided by itself; leave follows.
+func (c *coalescer) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alone >= aloneMax {
+		return false
+	}
+	c.alone++
+	return true
+}
+
+func (c *coalescer) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.alone--
+}
+
+// wait waits until a shared transaction has tried b.
+func (c *coalescer) wait(b *draw.Batch) {
+	e := &entry{batch: b, tried: make(chan struct{})}
+	c.mu.Lock()
+	c.waiting = append(c.waiting, e)
+	if c.groups < groupsMax {
+		c.groups++
+		go c.work()
+	}
+	c.mu.Unlock()
+	<-e.tried
+}
+
+// work tries group after group until nobody waits.
+func (c *coalescer) work() {
+	for {
+		entries := c.take()
+		if len(entries) == 0 {
+			return
+		}
+		c.try(entries)
+		for _, e := range entries {
+			close(e.tried)
+		}
+	}
+}
+
+// take returns those who wait; when there are none, the group is over.
+func (c *coalescer) take() []*entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.waiting), entriesMax)
+	if n == 0 {
+		c.groups--
+		return nil
+	}
+	entries := c.waiting[:n:n]
+	c.waiting = c.waiting[n:]
+	return entries
+}
+
+// planned is a batch with its plan, which is nil once it is finished.
+type planned struct {
+	batch *draw.Batch
+	plan  *draw.Plan
+}
+
+// try is one shared transaction. Batches that it does not settle are as if it
+// had not been, or are in doubt.
+func (c *coalescer) try(entries []*entry) {
+	var all []*planned
+	defer func() {
+		if v := recover(); v != nil { // alone, each will be answered for itself
+			c.trier.log.Error("a shared transaction panicked", "error", fmt.Errorf("panic: %v", v))
+			for _, p := range all {
+				if p.plan != nil {
+					p.batch.InDoubt(p.plan)
+				}
+			}
+			for _, e := range entries {
+				if !e.batch.IsSettled() {
+					e.batch.Urn.Invalidate()
+				}
+			}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), c.trier.settle)
+	defer cancel()
+	began := time.Now()
+	err := c.decideAll(ctx, entries, &all)
+	c.trier.observer.Tried(c.trier.name, reasonOf(err), time.Since(began))
+	if err != nil {
+		c.trier.log.Warn("a shared transaction failed, its batches are tried alone", "batches", len(entries), "error", err)
+	}
+}
+
+func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*planned) error {
+	joining := make([]stock.Joining, len(entries))
+	for i, e := range entries {
+		joining[i] = stock.Joining{Urn: e.batch.Urn, Keys: e.batch.Keys(), Cached: e.batch.Urn.IsCached()}
+	}
+	tx, ready, err := c.sharer.BeginJoint(ctx, joining, c.options)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	now := time.Now() // one for all
+	for i, e := range entries {
+		if !ready[i] || c.trier.resolve(e.batch.Urn.Mode) != c.trier.name {
+			continue
+		}
+		if plan := planShared(e.batch, now, joining[i].Cached); plan != nil {
+			*all = append(*all, &planned{e.batch, plan})
+		}
+	}
+	if len(*all) == 0 {
+		return nil
+	}
+	return c.writeAll(ctx, tx, *all)
+}
+
+func (c *coalescer) writeAll(ctx context.Context, tx stock.Joint, all []*planned) error {
+	plans := make([]*draw.Plan, len(all))
+	for i, p := range all {
+		plans[i] = p.plan
+	}
+	fault.At(fault.BeforeWrite)
+	written, err := tx.Apply(ctx, plans)
+	if err == nil {
+		fault.At(fault.AfterCommit)
+	}
+	for i, p := range all {
+		plan := p.plan
+		p.plan = nil
+		switch {
+		case err == nil && written[i]:
+			p.batch.Settle(plan)
+		case stock.ClassOf(err) == stock.ClassUnknown || stock.ClassOf(err) == stock.ClassUnavailable:
+			_ = c.trier.finish(p.batch, plan, err) // it is told to all at once
+		default: // what one pool failed for is none of the others' business
+			p.batch.Undo(plan)
+		}
+	}
+	return err
+}
+
+// planShared plans a batch that may only be granted or refused at once: nil
+// when it is left out, because the log or the pool would have to be read, or
+// when it needs no write and is settled.
+func planShared(b *draw.Batch, now time.Time, cached bool) *draw.Plan {
+	if cached {
+		return b.PlanCached(now)
+	}
+	plan := b.PlanPlain(now)
+	if plan != nil && len(plan.Awards) == 0 {
+		b.Settle(plan)
+		return nil
+	}
+	return plan
+}

@@ -1,0 +1,71 @@
+package lockmode
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// replay answers the draws of b that the log holds already, by handing settle a
+// plan in which all others end with err. A known key is answered whatever else
+// is spent, busy or away (law 4). Where the log cannot be asked, nothing
+// changes: the batch has its error.
+func replay(ctx context.Context, s Store, b *draw.Batch, err error, settle func(*draw.Plan)) {
+	if !b.AsksLog() {
+		return
+	}
+	tx, failed := s.Read(ctx, b.Urn, stock.TxOptions{})
+	if failed != nil {
+		return
+	}
+	defer tx.Rollback()
+	plan, failed := b.PlanReplays(ctx, err, tx.Draws)
+	if failed != nil || plan == nil {
+		return
+	}
+	if tx.Write(ctx, plan) == nil { // what was found is as safe as what is acknowledged
+		settle(plan)
+	}
+}
+
+// lastLook is the end of a batch that its mode gave up with err: draws that
+// the log holds are answered all the same.
+func (s *Switch) lastLook(ctx context.Context, b *draw.Batch, err error) error {
+	err = inDoubt(b, err)
+	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable}, draw.CodeOf(err)) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.lookMax)
+	defer cancel()
+	replay(ctx, s.store, b, err, b.Settle)
+	if b.IsSettled() {
+		return nil
+	}
+	return err
+}
+
+// inDoubt keeps errors that say that nothing happened from callers whose draws
+// may have been committed by an earlier attempt.
+func inDoubt(b *draw.Batch, err error) error {
+	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
+		return errInDoubt(err)
+	}
+	return err
+}
+
+func errInDoubt(err error) error {
+	return &draw.Error{
+		Code:   draw.CodeOutcomeUnknown,
+		Detail: "the draw may or may not have happened; asking again with the same key settles it",
+		Err:    err,
+	}
+}
+
+// lookPart is the part of Options.Settle that the last look at the log may
+// take, on top of it.
+const lookPart = 9
+
+func lookMax(o Options) time.Duration { return o.Settle / lookPart }

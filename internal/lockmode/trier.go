@@ -1,0 +1,177 @@
+package lockmode
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock"
+)
+
+// trier decides a batch in one attempt after another, until one is committed
+// or the policy gives up. The modes differ in its settings.
+type trier struct {
+	store    Store
+	observer Observer
+	log      *slog.Logger
+	name     string
+	resolve  func(ofPool string) string
+	policy   policy
+	// settle is the time to find out what became of a commit whose answer was
+	// lost.
+	settle time.Duration
+}
+
+func newTrier(o Options, name string) *trier {
+	return &trier{
+		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve,
+		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
+	}
+}
+
+// decide attempts b until it is settled, in transactions of the given options.
+// The first attempt may be made from the cached copy of the pool; those after
+// it read the pool. Its error is a *draw.Error, errOtherMode or
+// stock.ErrStaleToken.
+func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions, cached bool) error {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, t.settle)
+	defer cancel()
+	var s spent
+	var conflict error // the last one
+	for {
+		began := time.Now()
+		tried, err := false, error(nil)
+		if cached && t.policy.attempts > 1 {
+			tried, err = t.attemptCached(ctx, b, o)
+		}
+		cached = false
+		if !tried {
+			err = t.attempt(ctx, b, o)
+		}
+		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
+			t.observer.Tried(t.name, reasonOf(err), time.Since(began))
+			return err
+		}
+		class := stock.ClassOf(err)
+		if class == stock.ClassConflict {
+			conflict = err
+		}
+		s.add(class)
+		s.elapsed, s.inDoubt, s.locked = time.Since(start), b.IsInDoubt(), o.Lock
+		next := t.policy.next(class, s)
+		if next == giveUp || ctx.Err() != nil {
+			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
+				err = conflict // the database answers, and the time ran out while it let this wait again
+			}
+			t.observer.Tried(t.name, "", time.Since(began))
+			return t.giveUp(b, err)
+		}
+		t.observer.Tried(t.name, reasonOf(err), time.Since(began))
+		t.replayWaiting(ctx, b, err)
+		o.Lock = o.Lock || next == retryLocked
+		if next == retryLater && !tried { // a copy that was out of date is read anew at once
+			backoff(ctx, s.attempts)
+		}
+	}
+}
+
+// attemptCached is one transaction that is planned from the cached copy of the
+// pool, without reading it. It is false where that cannot decide the batch.
+func (t *trier) attemptCached(ctx context.Context, b *draw.Batch, o stock.TxOptions) (bool, error) {
+	plan := b.PlanCached(time.Now())
+	if plan == nil {
+		return false, nil
+	}
+	fault.At(fault.BeforeWrite)
+	return true, t.finish(b, plan, t.store.Write(ctx, plan, o))
+}
+
+// attempt is one transaction that reads the pool first.
+func (t *trier) attempt(ctx context.Context, b *draw.Batch, o stock.TxOptions) error {
+	b.TopUp() // what came while this waited for its lock, or to try again
+	tx, err := t.store.Read(ctx, b.Urn, o)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if t.resolve(b.Urn.Mode) != t.name {
+		return errOtherMode
+	}
+	if o.Lock {
+		b.TopUp() // nobody can have changed the pool since it was read
+	}
+	plan, err := b.Plan(ctx, time.Now(), tx.Draws)
+	if err != nil {
+		return err
+	}
+	if len(plan.Awards) > 0 {
+		fault.At(fault.BeforeWrite)
+	}
+	return t.finish(b, plan, tx.Write(ctx, plan))
+}
+
+// finish settles a plan that was written, or undoes it. After any error but
+// the usual ones the cached copy of the pool is no longer trusted.
+func (t *trier) finish(b *draw.Batch, p *draw.Plan, err error) error {
+	if err == nil {
+		if len(p.Awards) > 0 {
+			fault.At(fault.AfterCommit)
+		}
+		b.Settle(p)
+		return nil
+	}
+	switch stock.ClassOf(err) {
+	case stock.ClassConflict, stock.ClassStaleToken:
+		b.Undo(p)
+	case stock.ClassKnownKey:
+		b.Undo(p)
+		b.KnownKey()
+	case stock.ClassUnknown:
+		b.InDoubt(p)
+		b.Urn.Invalidate()
+	default:
+		b.Undo(p)
+		b.Urn.Invalidate()
+	}
+	return err
+}
+
+// replayWaiting answers the draws that the log holds already when the batch
+// has to wait for somebody who holds the pool's row: a replay needs no lock.
+func (t *trier) replayWaiting(ctx context.Context, b *draw.Batch, err error) {
+	if reasonOf(err) == stock.ReasonLockWait && !b.IsInDoubt() {
+		replay(ctx, t.store, b, err, b.SettleReplays)
+	}
+}
+
+// giveUp is the answer to draws that could not be decided.
+func (t *trier) giveUp(b *draw.Batch, err error) error {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return e
+	}
+	t.log.Warn("batch given up", "mode", t.name, "draws", b.Draws(), "error", err)
+	switch class := stock.ClassOf(err); {
+	case class == stock.ClassOther:
+		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
+	case b.IsInDoubt():
+		return errInDoubt(err)
+	case class == stock.ClassUnavailable:
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+	default:
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; nothing happened")
+	}
+}
+
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*stock.Error](err); ok {
+		return e.Reason
+	}
+	return "mode"
+}

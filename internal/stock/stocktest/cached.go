@@ -1,0 +1,89 @@
+package stocktest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testCached: a plan that was made from a cached copy is written when the pool
+// is at the same head, and rejected when anything that a plan depends on has
+// changed.
+func testCached(t *testing.T, s *stock.Store) {
+	paused, mode := draw.StatePaused, "optimistic"
+	changes := map[string]func(id string) error{
+		"drawn": func(id string) error { return Write(t, s, stock.TxOptions{}, Plan(id, 1, "a", 0, "d1")) },
+		"restocked": func(id string) error {
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: id, PrizeID: "a", Delta: 1, Reason: "x"})
+			return err
+		},
+		"paused": func(id string) error {
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{State: &paused})
+			return err
+		},
+		"moded": func(id string) error {
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{Mode: &mode})
+			return err
+		},
+	}
+	for way, o := range ways() {
+		for what, change := range changes {
+			id := way + "-" + what
+			Pool(t, s, id, 10)
+			urn := readUrn(t, s, id)
+			require.NoError(t, change(id))
+			class(t, stock.ClassConflict, s.Write(t.Context(), On(urn, Plan(id, 1, "a", 0, "late")), o))
+			require.LessOrEqual(t, NoViolations(t, s, id).Version, int64(2), "nothing was written")
+		}
+		id := way + "-unchanged"
+		Pool(t, s, id, 10)
+		urn := readUrn(t, s, id)
+		first := On(urn, Plan(id, 1, "a", 0, "d1"))
+		require.NoError(t, s.Write(t.Context(), first, o))
+		urn.Head = first.To // as a settled plan leaves it
+		require.NoError(t, s.Write(t.Context(), On(urn, Plan(id, 2, "a", 1, "d2", "d3")), o))
+		require.Equal(t, int64(4), NoViolations(t, s, id).Version)
+	}
+}
+
+// readUrn is a cached copy of the pool.
+func readUrn(tb testing.TB, s *stock.Store, poolID string) *draw.Urn {
+	tb.Helper()
+	urn := draw.NewUrn(poolID)
+	tx, err := s.Read(tb.Context(), urn, stock.TxOptions{})
+	require.NoError(tb, err)
+	tx.Rollback()
+	return urn
+}
+
+// testHits: a pool that reads find unchanged is planned from its copy, until a
+// read finds it changed.
+func testHits(t *testing.T, s *stock.Store) {
+	Pool(t, s, "p", 10)
+	urn := draw.NewUrn("p")
+	for i, want := range []bool{false, false, true, false, false, true} {
+		if i == 3 {
+			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
+		}
+		tx, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
+		require.NoError(t, err)
+		tx.Rollback()
+		require.Equal(t, want, urn.IsCached(), "read %d", i)
+	}
+	urn.Invalidate()
+	require.False(t, urn.IsCached())
+}
+
+// writeOn is Write for an urn that was read before.
+func writeOn(tb testing.TB, s *stock.Store, urn *draw.Urn, o stock.TxOptions, p *draw.Plan) error {
+	tb.Helper()
+	tx, err := s.Read(tb.Context(), urn, o)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return tx.Write(tb.Context(), On(urn, p))
+}

@@ -1,0 +1,81 @@
+package stocktest
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock"
+)
+
+// kept is the state of one pool's rows, as a backup holds it.
+type kept struct {
+	pool   string
+	tables map[string][][]any
+	names  map[string][]string
+}
+
+// rows copies the rows of a pool.
+func rows(t *testing.T, s *stock.Store, poolID string) kept {
+	t.Helper()
+	k := kept{pool: poolID, tables: map[string][][]any{}, names: map[string][]string{}}
+	for _, table := range []string{"pools", "prizes", "awards", "moves"} {
+		found, err := s.LockDB().QueryContext(t.Context(), fmt.Sprintf(`SELECT * FROM %s WHERE %s = '%s'`, table, key(table), poolID))
+		require.NoError(t, err)
+		k.names[table], k.tables[table] = scanAll(t, found)
+	}
+	return k
+}
+
+func key(table string) string {
+	if table == "pools" {
+		return "id"
+	}
+	return "pool_id"
+}
+
+func scanAll(t *testing.T, found *sql.Rows) (names []string, all [][]any) {
+	t.Helper()
+	names, err := found.Columns()
+	require.NoError(t, err)
+	for found.Next() {
+		values, to := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			to[i] = &values[i]
+		}
+		require.NoError(t, found.Scan(to...))
+		all = append(all, values)
+	}
+	require.NoError(t, found.Err())
+	return names, all
+}
+
+// putBack is a restore by SQL: the pool's rows are as they were kept.
+func (k kept) putBack(t *testing.T, s *stock.Store) {
+	t.Helper()
+	tx, err := s.LockDB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback() }()
+	for _, table := range []string{"awards", "moves", "prizes", "pools"} {
+		_, err := tx.ExecContext(t.Context(), fmt.Sprintf(`DELETE FROM %s WHERE %s = '%s'`, table, key(table), k.pool))
+		require.NoError(t, err)
+	}
+	for _, table := range []string{"pools", "prizes", "awards", "moves"} {
+		for _, row := range k.tables[table] {
+			places := make([]string, len(row))
+			for i := range row {
+				places[i] = "?"
+				if s.Dialect() == "postgres" {
+					places[i] = fmt.Sprint("$", i+1)
+				}
+			}
+			query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(k.names[table], ", "), strings.Join(places, ", "))
+			_, err := tx.ExecContext(t.Context(), query, row...)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, tx.Commit())
+}
