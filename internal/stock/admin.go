@@ -68,9 +68,6 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 	if err != nil {
 		return draw.Pool{}, err
 	}
-	if len(pools) == 0 {
-		return draw.Pool{}, errPoolNotFound(id)
-	}
 	return pools[0], nil
 }
 
@@ -86,6 +83,9 @@ func (s *Store) pools(ctx context.Context, id *string) (pools []draw.Pool, err e
 			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version)
 			return p, err
 		})
+		if err == nil && id != nil && len(pools) == 0 {
+			err = s.absent(ctx, tx, errPoolNotFound(*id))
+		}
 		if err != nil {
 			return err
 		}

@@ -110,3 +110,118 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	require.Equal(t, int64(2), urn.Version, "as before")
 	require.Equal(t, int64(15), urn.Remaining(), "and yet another")
 }
+
+// TestChangesWaitForTheStandby: a change whose wait for its standby was broken
+// off is not acknowledged, like a draw.
+func TestChangesWaitForTheStandby(t *testing.T) {
+	server := servertest.Start(t, "postgres")
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+	execAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`, `SELECT pg_reload_conf()`})
+	require.Eventually(t, func() bool {
+		var now string
+		require.NoError(t, s.LockDB().QueryRowContext(t.Context(), `SHOW synchronous_standby_names`).Scan(&now))
+		return now == "nobody"
+	}, waitMax, tick)
+	paused := draw.StatePaused
+	for name, change := range map[string]func() error{
+		"stock": func() error {
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more"})
+			return err
+		},
+		"pool": func() error {
+			_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused})
+			return err
+		},
+		"prize": func() error {
+			_, err := s.AddPrize(t.Context(), "p", draw.Prize{ID: "z", Name: "z", Stocked: 1})
+			return err
+		},
+		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}); return err },
+		"import": func() error {
+			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Reason: "x"})
+			return err
+		},
+	} {
+		done := make(chan error, 1)
+		go func() { done <- change() }()
+		var err error
+		require.Eventually(t, func() bool {
+			execAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
+			select {
+			case err = <-done:
+				return true
+			default:
+				return false
+			}
+		}, waitMax, tick, name)
+		require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "%s: %v", name, err)
+	}
+}
+
+// TestRefusalsComeFromAServerThatCanWrite: what a standby that lags, or a
+// server that is read-only, does not have may be elsewhere: nothing is refused
+// for it.
+func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
+		"standby": laggingStandby, "read-only postgres": readOnlyPostgres, "read-only mysql": readOnlyMySQL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fresh, old := start(t)
+			ways := map[string]stock.TxOptions{"unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}, "locked": {Lock: true}}
+			for way, o := range ways {
+				for _, pool := range []string{"p", "absent"} {
+					_, err := old.Read(t.Context(), draw.NewUrn(pool), o)
+					require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%s, %s: %v", way, pool, err)
+				}
+			}
+			for _, pool := range []string{"p", "absent"} {
+				_, err := old.Draw(t.Context(), pool, "k")
+				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+			}
+			_, err := old.Pool(t.Context(), "absent")
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+			_, err = fresh.Draw(t.Context(), "p", "k")
+			require.Equal(t, draw.CodeDrawNotFound, draw.CodeOf(err), "%v", err)
+		})
+	}
+}
+
+// laggingStandby is a primary, and a standby that hears nothing of it any more.
+func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
+	primary := servertest.Start(t, "postgres")
+	standby := servertest.StartStandby(t, primary, primary.Addr(), "standby")
+	fresh = stocktest.Open(t, primary.URL(), stock.Options{})
+	stocktest.Pool(t, fresh, "p", 1)
+	require.NoError(t, stocktest.Write(t, fresh, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1")))
+	old, err := stock.Open(t.Context(), standby.URL(), stock.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	require.Eventually(t, func() bool { _, err := old.Pool(t.Context(), "p"); return err == nil }, waitMax, tick)
+	execAll(t, old, []string{`SELECT pg_wal_replay_pause()`})
+	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"})
+	require.NoError(t, err)
+	return fresh, old
+}
+
+func readOnlyPostgres(t *testing.T) (fresh, old *stock.Store) {
+	server := servertest.Start(t, "postgres")
+	fresh = stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, fresh, "p", 1)
+	old, err := stock.Open(t.Context(), server.URL()+"&default_transaction_read_only=on", stock.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, old.Close()) })
+	return fresh, old
+}
+
+// readOnlyMySQL is a server of which a second one, which is read-only, is no
+// replica: it has no pool at all.
+func readOnlyMySQL(t *testing.T) (fresh, old *stock.Store) {
+	fresh = stocktest.New(t, "mysql")
+	stocktest.Pool(t, fresh, "p", 1)
+	old = stocktest.Open(t, servertest.Start(t, "mysql").URL(), stock.Options{})
+	stocktest.Pool(t, old, "p", 1)
+	execAll(t, old, []string{`SET GLOBAL read_only = 1`})
+	return fresh, old
+}

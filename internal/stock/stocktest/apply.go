@@ -219,12 +219,12 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10, 10)
 	urn := readUrn(t, s, "p")
 	lost := On(urn, Plan("p", 2, "a", 0, "d1", "d2"))
-	kept := rows(t, s, "p")
+	kept := Keep(t, s, "p")
 	require.NoError(t, s.Write(ctx, lost, stock.TxOptions{}))
 	copied := readUrn(t, s, "p")
 	require.Equal(t, int64(4), copied.Version)
 
-	kept.putBack(t, s)
+	kept.PutBack(t, s)
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "b", 0, "d3", "d4")))
 	require.Equal(t, int64(4), readUrn(t, s, "p").Version, "the same version")
 	for name, o := range ways() {

@@ -11,17 +11,17 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// kept is the state of one pool's rows, as a backup holds it.
-type kept struct {
+// Kept is the state of one pool's rows, as a backup holds it.
+type Kept struct {
 	pool   string
 	tables map[string][][]any
 	names  map[string][]string
 }
 
-// rows copies the rows of a pool.
-func rows(t *testing.T, s *stock.Store, poolID string) kept {
+// Keep copies the rows of a pool.
+func Keep(t *testing.T, s *stock.Store, poolID string) Kept {
 	t.Helper()
-	k := kept{pool: poolID, tables: map[string][][]any{}, names: map[string][]string{}}
+	k := Kept{pool: poolID, tables: map[string][][]any{}, names: map[string][]string{}}
 	for _, table := range []string{"pools", "prizes", "awards", "moves"} {
 		found, err := s.LockDB().QueryContext(t.Context(), fmt.Sprintf(`SELECT * FROM %s WHERE %s = '%s'`, table, key(table), poolID))
 		require.NoError(t, err)
@@ -53,8 +53,8 @@ func scanAll(t *testing.T, found *sql.Rows) (names []string, all [][]any) {
 	return names, all
 }
 
-// putBack is a restore by SQL: the pool's rows are as they were kept.
-func (k kept) putBack(t *testing.T, s *stock.Store) {
+// PutBack is a restore by SQL: the pool's rows are as they were kept.
+func (k Kept) PutBack(t *testing.T, s *stock.Store) {
 	t.Helper()
 	tx, err := s.LockDB().BeginTx(t.Context(), nil)
 	require.NoError(t, err)

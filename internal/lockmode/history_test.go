@@ -1,0 +1,121 @@
+package lockmode_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestRowsPutBack: rows that are put back to a former state under living
+// instances are drawn from as they are: no unit twice, no draw fails, and each
+// prize has the odds of what is there, whatever the instances had cached.
+func TestRowsPutBack(t *testing.T) {
+	for _, c := range cells() {
+		if c.lock != "" && c.lock != "table" {
+			continue // the lock has nothing to do with histories
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, c)
+			first, second := a.serve(t, 0), a.serve(t, 1)
+			for round := range 4 {
+				pool := a.pool(t, 30, 30)
+				draws(t, first, pool, "before", 10)
+				kept := stocktest.Keep(t, a.store(0), pool)
+				draws(t, first, pool, "lost", 20)
+				kept.PutBack(t, a.store(0))
+				draws(t, second, pool, "second", 20-round) // to the version that the first one knows, and short of it
+				draws(t, first, pool, "first", 20)
+				draws(t, first, pool, "lost", 10+round) // keys that were lost are new again
+				_, err := first.Draw(t.Context(), named(pool, "none left"))
+				require.Equal(t, draw.CodeSoldOut, draw.CodeOf(err), "%v", err)
+				stocktest.NoViolations(t, a.store(0), pool)
+			}
+		})
+	}
+}
+
+// draws draws n times, and every draw is new and wins.
+func draws(t *testing.T, s *service, pool, prefix string, n int) {
+	t.Helper()
+	for i := range n {
+		d := receive(t, ask(t, s, named(pool, fmt.Sprint(prefix, "-", i))))
+		require.NoError(t, d.err)
+		require.False(t, d.draw.Replayed)
+	}
+}
+
+// TestLastUnitsPutBack: an instance that remembers other prizes than those that
+// are left does not fail draws for it.
+func TestLastUnitsPutBack(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
+		a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: dialect})
+		first, second := a.serve(t, 0), a.serve(t, 1)
+		for range 5 {
+			pool := a.pool(t, 3, 3)
+			draws(t, first, pool, "before", 2)
+			kept := stocktest.Keep(t, a.store(0), pool)
+			draws(t, first, pool, "lost", 3)
+			kept.PutBack(t, a.store(0))
+			draws(t, second, pool, "second", 3)
+			draws(t, first, pool, "last", 1)
+			require.Zero(t, remaining(stocktest.NoViolations(t, a.store(0), pool)))
+		}
+	}
+}
+
+// unmarked is a store to which a history is its version: it takes the mark that
+// it finds for the one that it knows.
+type unmarked struct {
+	lockmode.Store
+	db *sql.DB
+}
+
+func (u *unmarked) forge(ctx context.Context, poolID string, h *draw.Head) error {
+	var trail []byte
+	err := u.db.QueryRowContext(ctx, `SELECT mark, trail FROM pools WHERE id = '`+poolID+`'`).Scan(&h.Mark, &trail)
+	h.Trail = draw.Trail(trail)
+	return err
+}
+
+func (u *unmarked) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if urn.Version > 0 {
+		if err := u.forge(ctx, urn.PoolID, &urn.Head); err != nil {
+			return nil, err
+		}
+	}
+	return u.Store.Read(ctx, urn, o)
+}
+
+func (u *unmarked) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+	if err := u.forge(ctx, p.PoolID, &p.From); err != nil {
+		return err
+	}
+	return u.Store.Write(ctx, p, o)
+}
+
+// TestRowsPutBackCondemnsVersionsAlone: instances that know a history by its
+// version alone draw from what is no longer there.
+func TestRowsPutBackCondemnsVersionsAlone(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
+	broken := func(s *settings) { s.Store = &unmarked{s.Store, a.store(0).LockDB()} }
+	first, second := a.serve(t, 0, broken), a.serve(t, 1, broken)
+	pool := a.pool(t, 300, 300)
+	draws(t, first, pool, "before", 10)
+	kept := stocktest.Keep(t, a.store(0), pool)
+	draws(t, first, pool, "lost", 60)
+	kept.PutBack(t, a.store(0))
+	draws(t, second, pool, "second", 60)
+	draws(t, first, pool, "first", 60)
+	require.Error(t, audited(t, a.store(0), pool))
+}
