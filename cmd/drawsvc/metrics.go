@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// metrics counts what the draws do. It implements draw.Observer and
+// metrics counts what the draws do. It implements group.Observer and
 // lockmode.Observer. No label carries a pool, a prize or a user: such sets of
 // labels grow without bound and tell who plays.
 type metrics struct {
@@ -52,13 +52,13 @@ func newMetrics(r prometheus.Registerer, store *stock.Store) *metrics {
 	}
 }
 
-// Gathered implements draw.Observer.
+// Gathered implements group.Observer.
 func (m *metrics) Gathered(draws int, waited time.Duration) {
 	m.batch.Observe(float64(draws))
 	m.wait.Observe(waited.Seconds())
 }
 
-// Answered implements draw.Observer.
+// Answered implements group.Observer.
 func (m *metrics) Answered(mode, outcome string, draws int) {
 	m.draws.WithLabelValues(mode, outcome).Add(float64(draws))
 }

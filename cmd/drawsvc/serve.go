@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/lockmode/locker"
@@ -59,7 +59,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		}
 	}()
 
-	var batcher *draw.Batcher
+	var batcher *group.Batcher
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
@@ -90,7 +90,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	if err != nil {
 		return err
 	}
-	batcher = draw.NewBatcher(issuer, metrics, draw.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	batcher = group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // draws whose callers are gone
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
@@ -105,7 +105,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	return server.Serve(ctx, listener)
 }
 
-func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *draw.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	return http.Config{
 		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store,

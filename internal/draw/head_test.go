@@ -43,7 +43,7 @@ func read(h Head, stock ...int64) Snapshot {
 func TestUrnSeen(t *testing.T) {
 	first := NewHead().Next(2)
 	u := NewUrn("p")
-	require.False(t, u.wasRead())
+	require.False(t, u.WasRead())
 	for i := range hitsMin + 1 {
 		require.False(t, u.IsCached(), "read %d", i)
 		require.True(t, u.Seen(read(first, 5, 5)))
@@ -62,7 +62,7 @@ func TestUrnSeen(t *testing.T) {
 		require.True(t, copied.Seen(read(second, 5, 5)))
 		require.False(t, copied.Seen(Snapshot{State: StateOpen, Head: other}), name)
 		require.Zero(t, copied.Version, "dropped")
-		require.True(t, copied.wasRead())
+		require.True(t, copied.WasRead())
 		require.True(t, copied.Seen(read(other, 3)), "read anew, whole")
 		require.Equal(t, int64(3), copied.Remaining())
 	}

@@ -1,9 +1,25 @@
 package draw
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Plan is what a batch wants written: awards made from the pool at From, each
-// of which makes one version. Its units are out of the urn until [Batch.Undo]
+// Ask is a request as it comes before the urn, with what the log says of it.
+type Ask struct {
+	Request
+	// Known is the draw that the pool's log holds under the request's name, nil
+	// for none.
+	Known *Draw
+	// Tried are the first awards of writes of this request that may have been
+	// committed: a known draw that one of them made is no replay.
+	Tried []Award
+	// Skip leaves the request out: nobody waits for its answer any more.
+	Skip bool
+}
+
+// Plan is what requests want written: awards made from the pool at From, each
+// of which makes one version. Its units are out of the urn until [Plan.Undo]
 // puts them back.
 type Plan struct {
 	PoolID string
@@ -16,6 +32,7 @@ type Plan struct {
 	Changes []Change
 
 	urn      *Urn
+	asks     []*Ask
 	places   []int
 	outcomes []outcome
 }
@@ -26,51 +43,56 @@ type Change struct {
 	Issued  int64
 }
 
-// outcome is what a plan decided for the waiter at the same index.
+// outcome is what a plan decided for the request at the same index.
 type outcome struct {
 	// first and end delimit the draw's awards in Plan.Awards.
 	first, end int
-	// known is the draw that the log holds under this key.
+	// known is the draw that the log holds under this name.
 	known *Draw
 	err   error
-	// repeats says that an earlier waiter of the batch has the same key and
+	// repeats says that an earlier request of the plan has the same name and
 	// the same awards.
 	repeats bool
-	// skipped: nobody waits any more.
-	skipped bool
 }
 
-func (b *Batch) plan(now time.Time) *Plan { return b.planWith(now, b.refusal) }
+// Plan decides every request against the urn, one after another: a known name
+// gets its first awards, a draw that the urn covers gets units of it, any other
+// is refused. Nothing is written. Two requests of one name are one draw.
+func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.plan(asks, now, u.refusal) }
 
-// planWith plans the batch; refusal says why a draw cannot be granted, nil
-// where it can.
-func (b *Batch) planWith(now time.Time, refusal func(*waiter) error) *Plan {
+// PlanReplays decides requests that are given up: a known name gets its first
+// awards, all others end with err.
+func (u *Urn) PlanReplays(asks []*Ask, err error) *Plan {
+	return u.plan(asks, time.Time{}, func(*Request) error { return err })
+}
+
+func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Plan {
 	p := &Plan{
-		PoolID:   b.Urn.PoolID,
-		From:     b.Urn.Head,
-		Awards:   make([]Award, 0, len(b.waiters)),
-		urn:      b.Urn,
-		places:   make([]int, 0, len(b.waiters)),
-		outcomes: make([]outcome, len(b.waiters)),
+		PoolID:   u.PoolID,
+		From:     u.Head,
+		Awards:   make([]Award, 0, len(asks)),
+		urn:      u,
+		asks:     asks,
+		places:   make([]int, 0, len(asks)),
+		outcomes: make([]outcome, len(asks)),
 	}
 	at := now.UTC().Truncate(time.Microsecond)
-	var named map[string]int // key → index of the first waiter that it gives awards
-	for i, w := range b.waiters {
+	var named map[string]int // name → index of the first request that it gives awards
+	for i, a := range asks {
 		o := &p.outcomes[i]
-		if !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer() {
-			o.skipped = true
+		if a.Skip {
 			continue
 		}
-		if j, ok := named[w.DrawID]; ok {
-			*o = repeat(p.outcomes[j], b.waiters[j], w)
+		if j, ok := named[a.DrawID]; ok {
+			*o = repeat(p.outcomes[j], &asks[j].Request, &a.Request)
 			continue
 		}
-		p.decide(o, w, at, refusal)
-		if w.Named && (o.end > o.first || o.known != nil) {
+		p.decide(o, a, at, refusal)
+		if a.Named && (o.end > o.first || o.known != nil) {
 			if named == nil {
-				named = make(map[string]int, len(b.waiters))
+				named = make(map[string]int, len(asks))
 			}
-			named[w.DrawID] = i
+			named[a.DrawID] = i
 		}
 	}
 	p.sum()
@@ -80,45 +102,59 @@ func (b *Batch) planWith(now time.Time, refusal func(*waiter) error) *Plan {
 	return p
 }
 
-// decide fills in the outcome of a draw whose key no earlier waiter has.
-func (p *Plan) decide(o *outcome, w *waiter, at time.Time, refusal func(*waiter) error) {
-	if w.known != nil {
-		o.replay(w)
+// decide fills in the outcome of a request whose name no earlier one has.
+func (p *Plan) decide(o *outcome, a *Ask, at time.Time, refusal func(*Request) error) {
+	if a.Known != nil {
+		o.replay(a)
 		return
 	}
-	if o.err = refusal(w); o.err != nil {
+	if o.err = refusal(&a.Request); o.err != nil {
 		return
 	}
 	o.first = len(p.Awards)
-	for ordinal := 1; ordinal <= w.Count; ordinal++ {
-		p.take(w, ordinal, at)
+	for ordinal := 1; ordinal <= a.Count; ordinal++ {
+		p.take(&a.Request, ordinal, at)
 	}
 	o.end = len(p.Awards)
 }
 
-func (b *Batch) refusal(w *waiter) error {
-	if b.Urn.State != StateOpen {
-		return Errorf(CodePoolNotOpen, "pool %q is %s", w.PoolID, b.Urn.State)
+func (u *Urn) refusal(r *Request) error {
+	if u.State != StateOpen {
+		return Errorf(CodePoolNotOpen, "pool %q is %s", r.PoolID, u.State)
 	}
-	if !b.Urn.covers(w.Count) {
-		return errSoldOut(w.PoolID)
+	if !u.covers(r.Count) {
+		return ErrorSoldOut(r.PoolID)
 	}
 	return nil
 }
 
-func (o *outcome) replay(w *waiter) {
-	known := *w.known
-	if known.UserID != w.UserID || len(known.Awards) != w.Count {
-		o.err = errKeyReused(w)
+// ErrorSoldOut is the refusal of a draw that the pool does not cover.
+func ErrorSoldOut(poolID string) error {
+	return Errorf(CodeSoldOut, "pool %q holds fewer units than asked for", poolID)
+}
+
+func (o *outcome) replay(a *Ask) {
+	known := *a.Known
+	if known.UserID != a.UserID || len(known.Awards) != a.Count {
+		o.err = errKeyReused(&a.Request)
 		return
 	}
-	// A draw that an earlier try of this batch committed without hearing so is
-	// no replay: its caller has not had an answer yet.
-	known.Replayed = !w.made(known)
+	// A draw that an earlier write of this request committed without hearing so
+	// is no replay: its caller has not had an answer yet.
+	known.Replayed = !a.made(&known)
 	o.known = &known
 }
 
-func repeat(first outcome, a, b *waiter) outcome {
+// made says that a draw in the log is the doing of one of the writes that were
+// tried.
+func (a *Ask) made(known *Draw) bool {
+	return slices.ContainsFunc(a.Tried, func(tried Award) bool {
+		k := &known.Awards[0]
+		return tried.Version == k.Version && tried.PrizeID == k.PrizeID && tried.Unit == k.Unit && tried.At.Equal(k.At)
+	})
+}
+
+func repeat(first outcome, a, b *Request) outcome {
 	if a.UserID != b.UserID || a.Count != b.Count {
 		return outcome{err: errKeyReused(b)}
 	}
@@ -126,21 +162,21 @@ func repeat(first outcome, a, b *waiter) outcome {
 	return first
 }
 
-func errKeyReused(w *waiter) error {
-	return Errorf(CodeKeyReused, "the draw %q was asked for with another user or count", w.DrawID)
+func errKeyReused(r *Request) error {
+	return Errorf(CodeKeyReused, "the draw %q was asked for with another user or count", r.DrawID)
 }
 
 // take moves one unit from the urn into the plan.
-func (p *Plan) take(w *waiter, ordinal int, at time.Time) {
+func (p *Plan) take(r *Request, ordinal int, at time.Time) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
 	place := p.urn.take(version)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
 	p.Awards = append(p.Awards, Award{
 		Version:   version,
-		DrawID:    w.DrawID,
+		DrawID:    r.DrawID,
 		Ordinal:   ordinal,
-		UserID:    w.UserID,
+		UserID:    r.UserID,
 		PrizeID:   prize.id,
 		PrizeName: prize.name,
 		Value:     prize.value,
@@ -163,16 +199,34 @@ func (p *Plan) sum() {
 	}
 }
 
-// putBack returns the plan's units to the urn.
-func (p *Plan) putBack() {
+// Undo returns the plan's units to the urn. Undone twice, it does nothing more.
+func (p *Plan) Undo() {
 	for _, place := range p.places {
 		p.urn.putBack(place)
 	}
 	p.places = nil
 }
 
-func (p *Plan) answer(i int, w *waiter) (Draw, error) {
+// Settle says that the plan is written: the urn stands for the head that it
+// made.
+func (p *Plan) Settle() {
+	if len(p.Awards) > 0 {
+		p.urn.moveTo(p.To)
+	}
+}
+
+// Err says why the i-th request is refused, nil when it is not.
+func (p *Plan) Err(i int) error { return p.outcomes[i].err }
+
+// Taken are the awards that the plan makes for the i-th request.
+func (p *Plan) Taken(i int) []Award {
 	o := &p.outcomes[i]
+	return p.Awards[o.first:o.end:o.end]
+}
+
+// Answer is what the i-th request is told once the plan is settled.
+func (p *Plan) Answer(i int) (Draw, error) {
+	o, a := &p.outcomes[i], p.asks[i]
 	switch {
 	case o.err != nil:
 		return Draw{}, o.err
@@ -181,11 +235,5 @@ func (p *Plan) answer(i int, w *waiter) (Draw, error) {
 		known.Replayed = known.Replayed || o.repeats
 		return known, nil
 	}
-	return Draw{
-		ID:       w.DrawID,
-		PoolID:   w.PoolID,
-		UserID:   w.UserID,
-		Replayed: o.repeats,
-		Awards:   p.Awards[o.first:o.end:o.end],
-	}, nil
+	return Draw{ID: a.DrawID, PoolID: a.PoolID, UserID: a.UserID, Replayed: o.repeats, Awards: p.Taken(i)}, nil
 }

@@ -66,7 +66,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.Invalidate()
 		return false
 	}
-	if u.wasRead() && !s.Head.Follows(u.last) {
+	if u.WasRead() && !s.Head.Follows(u.last) {
 		u.deck = newDeck()
 	}
 	for _, p := range s.Prizes {
@@ -94,8 +94,8 @@ const hitsMin = 2
 // write tells whether the copy was still right.
 func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin }
 
-// wasRead says that the pool was read once, whatever became of the copy.
-func (u *Urn) wasRead() bool { return u.last != Head{} }
+// WasRead says that the pool was read once, whatever became of the copy.
+func (u *Urn) WasRead() bool { return u.last != Head{} }
 
 // Remaining is the number of units in the urn.
 func (u *Urn) Remaining() int64 { return u.remaining }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/lockmode/locker"
 	"drawsvc/internal/servertest"
@@ -134,15 +135,15 @@ func (a *arena) pool(t *testing.T, stocked ...int64) string {
 // settings are those of one service; a test edits what it needs otherwise.
 type settings struct {
 	lockmode.Options
-	draw.Limits
+	group.Limits
 }
 
 type edit func(*settings)
 
 // service is one instance: its queues, its modes, its store.
 type service struct {
-	*draw.Batcher
-	issuer draw.Issuer
+	*group.Batcher
+	issuer group.Issuer
 	seen   *watch
 }
 
@@ -157,14 +158,14 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 			OptimisticTries: 10, OptimisticBudget: 500 * time.Millisecond,
 			Locker: a.locks[i%len(a.locks)], LockName: a.lock,
 		},
-		Limits: draw.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 10 * time.Second},
+		Limits: group.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 10 * time.Second},
 	}
 	for _, e := range edits {
 		e(s)
 	}
 	issuer, err := lockmode.New(s.Options)
 	require.NoError(t, err)
-	b := draw.NewBatcher(seen.around(issuer), seen, s.Limits)
+	b := group.NewBatcher(seen.around(issuer), seen, s.Limits)
 	t.Cleanup(func() { drain(t, b) })
 	return &service{Batcher: b, issuer: issuer, seen: seen}
 }
@@ -181,7 +182,7 @@ func (a *arena) three(t *testing.T, edits ...edit) []*service {
 // patience bounds every wait of a test; none of them is waited out in order.
 const patience = 2 * time.Minute
 
-func drain(t *testing.T, b *draw.Batcher) {
+func drain(t *testing.T, b *group.Batcher) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	require.NoError(t, b.Drain(ctx))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -63,7 +64,7 @@ func benchmarkEngine(b *testing.B, store *stock.Store, callers int) {
 	})
 	require.NoError(b, err)
 	// The limits are the service's defaults.
-	batcher := draw.NewBatcher(issuer, blind{}, draw.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 5 * time.Second})
+	batcher := group.NewBatcher(issuer, blind{}, group.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 5 * time.Second})
 	defer func() { require.NoError(b, batcher.Drain(context.Background())) }()
 
 	b.ReportAllocs()
@@ -84,7 +85,7 @@ func benchmarkEngine(b *testing.B, store *stock.Store, callers int) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "draws/s")
 }
 
-func drawOnce(b *testing.B, batcher *draw.Batcher, poolID string) {
+func drawOnce(b *testing.B, batcher *group.Batcher, poolID string) {
 	id, err := uuid.NewV7()
 	if err == nil {
 		_, err = batcher.Draw(context.Background(), draw.Request{PoolID: poolID, UserID: "user-12345", DrawID: id.String(), Count: 1})

@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -32,7 +33,7 @@ type coalescer struct {
 
 // entry is a batch that waits for a shared transaction to have tried it.
 type entry struct {
-	batch *draw.Batch
+	batch *group.Batch
 	tried chan struct{}
 }
 
@@ -56,7 +57,7 @@ func newCoalescer(t *trier, s Sharer, o stock.TxOptions) *coalescer {
 
 // decide decides b as trier.decide does, after an attempt together with others
 // where there are any.
-func (c *coalescer) decide(ctx context.Context, b *draw.Batch) error {
+func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
 	if b.Draws() <= smallMax && b.IsPlain() && c.sharer != nil && c.sharer.Joins() {
 		if c.enter() {
@@ -88,7 +89,7 @@ func (c *coalescer) leave() {
 }
 
 // wait waits until a shared transaction has tried b.
-func (c *coalescer) wait(b *draw.Batch) {
+func (c *coalescer) wait(b *group.Batch) {
 	e := &entry{batch: b, tried: make(chan struct{})}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
@@ -130,7 +131,7 @@ func (c *coalescer) take() []*entry {
 
 // planned is a batch with its plan, which is nil once it is finished.
 type planned struct {
-	batch *draw.Batch
+	batch *group.Batch
 	plan  *draw.Plan
 }
 
@@ -216,7 +217,7 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.Joint, all []*planned
 // planShared plans a batch that may only be granted or refused at once: nil
 // when it is left out, because the log or the pool would have to be read, or
 // when it needs no write and is settled.
-func planShared(b *draw.Batch, now time.Time, cached bool) *draw.Plan {
+func planShared(b *group.Batch, now time.Time, cached bool) *draw.Plan {
 	if cached {
 		return b.PlanCached(now)
 	}

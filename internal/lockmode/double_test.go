@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 )
@@ -101,9 +102,9 @@ func perPrize(db *sql.DB) apply {
 }
 
 // hasty takes a busy pool for one that is sold out.
-type hasty struct{ draw.Issuer }
+type hasty struct{ group.Issuer }
 
-func (h *hasty) Issue(ctx context.Context, b *draw.Batch) error {
+func (h *hasty) Issue(ctx context.Context, b *group.Batch) error {
 	err := h.Issuer.Issue(ctx, b)
 	if draw.CodeOf(err) == draw.CodeContended {
 		return draw.Errorf(draw.CodeSoldOut, "the decrement failed, so there must be nothing left")
@@ -156,7 +157,7 @@ func TestSellOutCondemnsHaste(t *testing.T) {
 		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticTries = 1 })
 		if condemned {
 			for i, s := range services {
-				s.Batcher = draw.NewBatcher(&hasty{s.issuer}, s.seen, draw.Limits{BatchMax: 1, QueueMax: 100, Timeout: patience})
+				s.Batcher = group.NewBatcher(&hasty{s.issuer}, s.seen, group.Limits{BatchMax: 1, QueueMax: 100, Timeout: patience})
 				t.Cleanup(func() { drain(t, services[i].Batcher) })
 			}
 		}

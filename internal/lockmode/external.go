@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -42,7 +43,7 @@ const (
 // errLost: the lock was lost while the batch was decided.
 var errLost = errors.New("lockmode: the lock was lost")
 
-func (m *external) issue(ctx context.Context, b *draw.Batch) error {
+func (m *external) issue(ctx context.Context, b *group.Batch) error {
 	stale, lost := 0, 0
 	for {
 		err := m.held(ctx, b, stale == staleMax-1)
@@ -64,7 +65,7 @@ func (m *external) issue(ctx context.Context, b *draw.Batch) error {
 }
 
 // held decides batches under one hold of the lock.
-func (m *external) held(ctx context.Context, b *draw.Batch, reset bool) error {
+func (m *external) held(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
 		for n := 1; ; n++ {
 			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}

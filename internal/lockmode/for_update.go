@@ -3,7 +3,7 @@ package lockmode
 import (
 	"context"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -17,6 +17,6 @@ func newForUpdate(o Options) mode {
 	return &forUpdate{newCoalescer(newTrier(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})}
 }
 
-func (m *forUpdate) issue(ctx context.Context, b *draw.Batch) error {
+func (m *forUpdate) issue(ctx context.Context, b *group.Batch) error {
 	return m.coalescer.decide(ctx, b)
 }

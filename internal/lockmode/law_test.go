@@ -31,10 +31,10 @@ type race struct {
 const (
 	// rivals is the number of instances that contend for a pool.
 	rivals = 12
-	// group is how many picks are made before any of them is written, where
+	// together is how many picks are made before any of them is written, where
 	// the mode lets so many in. The more, the fewer wins it takes to see a
 	// prize that is favoured.
-	group = 10
+	together = 10
 	// further draws keep every caller at work until the last win that counts,
 	// so that no instance is missed where picks meet.
 	further = callers + 2*rivals
@@ -123,7 +123,7 @@ func (r race) tamper() edit {
 		mu.Lock()
 		place := places[p.PoolID]
 		if place == nil {
-			place = &rendezvous{size: group, patience: 3 * time.Second}
+			place = &rendezvous{size: together, patience: 3 * time.Second}
 			places[p.PoolID] = place
 		}
 		mu.Unlock()

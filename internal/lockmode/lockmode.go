@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -79,7 +80,7 @@ type Options struct {
 // mode is one way of keeping two draws on one pool apart. issue returns
 // errOtherMode when the pool names another.
 type mode interface {
-	issue(ctx context.Context, b *draw.Batch) error
+	issue(ctx context.Context, b *group.Batch) error
 }
 
 // modes is the registry: a further mode is one file and one line.
@@ -109,7 +110,7 @@ func Names() []string {
 }
 
 // Switch decides each batch in the mode of its pool. It implements
-// draw.Issuer.
+// group.Issuer.
 type Switch struct {
 	own     string
 	modes   map[string]mode
@@ -139,7 +140,7 @@ const switchesMax = 5
 // Issue decides b in the mode that its pool names. The mode is known from the
 // last read of the pool; when the row says otherwise, nothing has been written
 // yet and the batch goes over to the other mode.
-func (s *Switch) Issue(ctx context.Context, b *draw.Batch) error {
+func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 	for range switchesMax {
 		name := s.name(b.Urn.Mode)
 		b.SetMode(name)

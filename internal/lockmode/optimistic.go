@@ -3,7 +3,7 @@ package lockmode
 import (
 	"context"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -20,6 +20,6 @@ func newOptimistic(o Options) mode {
 	return &optimistic{newCoalescer(t, o.Sharer, stock.TxOptions{})}
 }
 
-func (m *optimistic) issue(ctx context.Context, b *draw.Batch) error {
+func (m *optimistic) issue(ctx context.Context, b *group.Batch) error {
 	return m.coalescer.decide(ctx, b)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -13,7 +14,7 @@ import (
 // plan in which all others end with err. A known key is answered whatever else
 // is spent, busy or away (law 4). Where the log cannot be asked, nothing
 // changes: the batch has its error.
-func replay(ctx context.Context, s Store, b *draw.Batch, err error, settle func(*draw.Plan)) {
+func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func(*draw.Plan)) {
 	if !b.AsksLog() {
 		return
 	}
@@ -33,7 +34,7 @@ func replay(ctx context.Context, s Store, b *draw.Batch, err error, settle func(
 
 // lastLook is the end of a batch that its mode gave up with err: draws that
 // the log holds are answered all the same.
-func (s *Switch) lastLook(ctx context.Context, b *draw.Batch, err error) error {
+func (s *Switch) lastLook(ctx context.Context, b *group.Batch, err error) error {
 	err = inDoubt(b, err)
 	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable}, draw.CodeOf(err)) {
 		return err
@@ -49,7 +50,7 @@ func (s *Switch) lastLook(ctx context.Context, b *draw.Batch, err error) error {
 
 // inDoubt keeps errors that say that nothing happened from callers whose draws
 // may have been committed by an earlier attempt.
-func inDoubt(b *draw.Batch, err error) error {
+func inDoubt(b *group.Batch, err error) error {
 	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
 		return errInDoubt(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -28,7 +29,7 @@ func testSellOut(t *testing.T, a *arena) {
 			seen := services[0].seen
 			drain(t, services[0].Batcher)
 			seen.in(func() {
-				require.Equal(t, 500, seen.answered[draw.OutcomeWon]+seen.answered[draw.OutcomeReplayed], "%v", seen.answered)
+				require.Equal(t, 500, seen.answered[group.OutcomeWon]+seen.answered[group.OutcomeReplayed], "%v", seen.answered)
 				require.Greater(t, most(seen.gathered), 1, "draws that wait are decided together")
 			})
 		}

@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
+	"drawsvc/internal/group"
 	"drawsvc/internal/stock"
 )
 
@@ -36,7 +37,7 @@ func newTrier(o Options, name string) *trier {
 // The first attempt may be made from the cached copy of the pool; those after
 // it read the pool. Its error is a *draw.Error, errOtherMode or
 // stock.ErrStaleToken.
-func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions, cached bool) error {
+func (t *trier) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) error {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, t.settle)
 	defer cancel()
@@ -81,7 +82,7 @@ func (t *trier) decide(ctx context.Context, b *draw.Batch, o stock.TxOptions, ca
 
 // attemptCached is one transaction that is planned from the cached copy of the
 // pool, without reading it. It is false where that cannot decide the batch.
-func (t *trier) attemptCached(ctx context.Context, b *draw.Batch, o stock.TxOptions) (bool, error) {
+func (t *trier) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
 	plan := b.PlanCached(time.Now())
 	if plan == nil {
 		return false, nil
@@ -91,7 +92,7 @@ func (t *trier) attemptCached(ctx context.Context, b *draw.Batch, o stock.TxOpti
 }
 
 // attempt is one transaction that reads the pool first.
-func (t *trier) attempt(ctx context.Context, b *draw.Batch, o stock.TxOptions) error {
+func (t *trier) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions) error {
 	b.TopUp() // what came while this waited for its lock, or to try again
 	tx, err := t.store.Read(ctx, b.Urn, o)
 	if err != nil {
@@ -116,7 +117,7 @@ func (t *trier) attempt(ctx context.Context, b *draw.Batch, o stock.TxOptions) e
 
 // finish settles a plan that was written, or undoes it. After any error but
 // the usual ones the cached copy of the pool is no longer trusted.
-func (t *trier) finish(b *draw.Batch, p *draw.Plan, err error) error {
+func (t *trier) finish(b *group.Batch, p *draw.Plan, err error) error {
 	if err == nil {
 		if len(p.Awards) > 0 {
 			fault.At(fault.AfterCommit)
@@ -142,14 +143,14 @@ func (t *trier) finish(b *draw.Batch, p *draw.Plan, err error) error {
 
 // replayWaiting answers the draws that the log holds already when the batch
 // has to wait for somebody who holds the pool's row: a replay needs no lock.
-func (t *trier) replayWaiting(ctx context.Context, b *draw.Batch, err error) {
+func (t *trier) replayWaiting(ctx context.Context, b *group.Batch, err error) {
 	if reasonOf(err) == stock.ReasonLockWait && !b.IsInDoubt() {
 		replay(ctx, t.store, b, err, b.SettleReplays)
 	}
 }
 
 // giveUp is the answer to draws that could not be decided.
-func (t *trier) giveUp(b *draw.Batch, err error) error {
+func (t *trier) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
 	}

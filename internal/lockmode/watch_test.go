@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 )
 
 // watch sees what a service does: it is its Observer, and stands around its
@@ -61,14 +61,14 @@ func (w *watch) in(look func()) {
 }
 
 // around is an Issuer that tells the watch first.
-func (w *watch) around(issuer draw.Issuer) draw.Issuer { return &watched{issuer, w} }
+func (w *watch) around(issuer group.Issuer) group.Issuer { return &watched{issuer, w} }
 
 type watched struct {
-	draw.Issuer
+	group.Issuer
 	watch *watch
 }
 
-func (w *watched) Issue(ctx context.Context, b *draw.Batch) error {
+func (w *watched) Issue(ctx context.Context, b *group.Batch) error {
 	if w.watch.issuing != nil {
 		defer w.watch.issuing(b.Urn.PoolID)()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/group"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
@@ -59,10 +60,10 @@ func (silent) Tried(string, string, time.Duration) {}
 // StaleToken implements lockmode.Observer.
 func (silent) StaleToken() {}
 
-// Gathered implements draw.Observer.
+// Gathered implements group.Observer.
 func (silent) Gathered(int, time.Duration) {}
 
-// Answered implements draw.Observer.
+// Answered implements group.Observer.
 func (silent) Answered(string, string, int) {}
 
 func drawsPerSecond(tb testing.TB, l lockmode.Locker, name string, store *stock.Store) (float64, error) {
@@ -74,7 +75,7 @@ func drawsPerSecond(tb testing.TB, l lockmode.Locker, name string, store *stock.
 	if err != nil {
 		return 0, err
 	}
-	batcher := draw.NewBatcher(issuer, silent{}, draw.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 5 * time.Second})
+	batcher := group.NewBatcher(issuer, silent{}, group.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 5 * time.Second})
 	ctx, cancel := context.WithTimeout(tb.Context(), speedWarm+speedTime)
 	defer cancel()
 	start := time.Now()

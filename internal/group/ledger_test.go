@@ -1,4 +1,4 @@
-package draw
+package group
 
 import (
 	"context"
@@ -9,19 +9,21 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // ledger decides batches in memory, as a mode does on a database. before, when
 // set, runs ahead of each write and may stop, fail or break it.
 type ledger struct {
-	before func(*Plan) error
+	before func(*draw.Plan) error
 	// goesOn has a batch followed by the next ones under one Issue.
 	goesOn bool
 
 	mu      sync.Mutex
-	pools   map[string]*Pool
-	heads   map[string]Head
-	draws   map[string]Draw // by pool, slash and draw
+	pools   map[string]*draw.Pool
+	heads   map[string]draw.Head
+	draws   map[string]draw.Draw // by pool, slash and draw
 	batches []int
 	looks   int
 }
@@ -33,10 +35,10 @@ var (
 	errTooLate    = errors.New("not written")
 )
 
-func newLedger(pools ...Pool) *ledger {
-	l := &ledger{pools: map[string]*Pool{}, heads: map[string]Head{}, draws: map[string]Draw{}}
+func newLedger(pools ...draw.Pool) *ledger {
+	l := &ledger{pools: map[string]*draw.Pool{}, heads: map[string]draw.Head{}, draws: map[string]draw.Draw{}}
 	for _, p := range pools {
-		p.State = StateOpen
+		p.State = draw.StateOpen
 		p.Version = int64(len(p.Prizes))
 		l.pools[p.ID] = &p
 	}
@@ -44,10 +46,10 @@ func newLedger(pools ...Pool) *ledger {
 }
 
 // poolOf is a pool whose prizes p0, p1 … hold the given stock.
-func poolOf(id string, stock ...int64) Pool {
-	p := Pool{ID: id, Name: id}
+func poolOf(id string, stock ...int64) draw.Pool {
+	p := draw.Pool{ID: id, Name: id}
 	for i, n := range stock {
-		p.Prizes = append(p.Prizes, Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
+		p.Prizes = append(p.Prizes, draw.Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
 	}
 	return p
 }
@@ -98,28 +100,28 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 	}
 }
 
-func (l *ledger) read(u *Urn) error {
+func (l *ledger) read(u *draw.Urn) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pool := l.pools[u.PoolID]
 	if pool == nil {
-		return Errorf(CodePoolNotFound, "there is no pool %q", u.PoolID)
+		return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", u.PoolID)
 	}
 	head := l.heads[u.PoolID]
 	if pool.Version != head.Version { // a test changed the pool
 		head = head.Next(int(pool.Version - head.Version))
 		l.heads[u.PoolID] = head
 	}
-	for !u.Seen(Snapshot{State: pool.State, Head: head, Prizes: pool.Prizes}) {
+	for !u.Seen(draw.Snapshot{State: pool.State, Head: head, Prizes: pool.Prizes}) {
 	}
 	return nil
 }
 
-func (l *ledger) lookUp(_ context.Context, poolID string, ids []string) (map[string]Draw, error) {
+func (l *ledger) lookUp(_ context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.looks++
-	known := map[string]Draw{}
+	known := map[string]draw.Draw{}
 	for _, id := range ids {
 		if d, ok := l.draws[poolID+"/"+id]; ok {
 			known[id] = d
@@ -129,7 +131,7 @@ func (l *ledger) lookUp(_ context.Context, poolID string, ids []string) (map[str
 }
 
 // write is false when the log holds one of the plan's draws.
-func (l *ledger) write(p *Plan) bool {
+func (l *ledger) write(p *draw.Plan) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range p.Awards {
@@ -161,7 +163,7 @@ func (l *ledger) write(p *Plan) bool {
 	return true
 }
 
-func (l *ledger) set(poolID string, change func(*Pool)) {
+func (l *ledger) set(poolID string, change func(*draw.Pool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.pools[poolID])
@@ -233,14 +235,14 @@ func drain(t *testing.T, b *Batcher) {
 }
 
 // named is a request of one unit under a key of the caller's.
-func named(id string) Request {
-	return Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: 1}
+func named(id string) draw.Request {
+	return draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: 1}
 }
 
 // code fails the test unless err has the code.
-func code(t *testing.T, want Code, err error) {
+func code(t *testing.T, want draw.Code, err error) {
 	t.Helper()
-	require.Equal(t, want, CodeOf(err), "%v", err)
+	require.Equal(t, want, draw.CodeOf(err), "%v", err)
 }
 
 // receive takes from a channel, or fails when nothing comes.

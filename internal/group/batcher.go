@@ -1,10 +1,12 @@
-package draw
+package group
 
 import (
 	"context"
 	"slices"
 	"sync"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // Issuer decides batches: a lock mode. Issue plans b, applies and settles it,
@@ -44,10 +46,10 @@ const (
 	// batchUnitsMax bounds the rows of one transaction: no draw joins a batch
 	// that asks for this many units already.
 	batchUnitsMax = 8192
-	// queuesMax and urnPrizesMax bound what is kept of pools that nobody draws
+	// queuesMax and cachedPrizesMax bound what is kept of pools that nobody draws
 	// from just now, so that the next draw need not read them whole.
-	queuesMax    = 4096
-	urnPrizesMax = 2_000_000
+	queuesMax       = 4096
+	cachedPrizesMax = 2_000_000
 )
 
 // Batcher gathers the draws that wait on a pool while its last batch commits,
@@ -57,6 +59,8 @@ type Batcher struct {
 	issuer   Issuer
 	observer Observer
 	limits   Limits
+	// prizesMax is cachedPrizesMax.
+	prizesMax int
 
 	mu       sync.RWMutex // guards queues and draining; taken before a queue's
 	queues   map[string]*queue
@@ -66,7 +70,7 @@ type Batcher struct {
 
 // NewBatcher returns a Batcher whose batches issuer decides.
 func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
-	return &Batcher{issuer: issuer, observer: observer, limits: limits, queues: map[string]*queue{}}
+	return &Batcher{issuer: issuer, observer: observer, limits: limits, prizesMax: cachedPrizesMax, queues: map[string]*queue{}}
 }
 
 // Draw decides r and returns its answer once that is durable, or gives up when
@@ -75,13 +79,13 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 // CodePoolNotOpen, CodeSoldOut); CodeKeyReused; the busy ones, after which
 // nothing happened (CodeContended, CodeOverloaded, CodeDraining,
 // CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
-func (b *Batcher) Draw(ctx context.Context, r Request) (Draw, error) {
+func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
 	if err := r.Check(); err != nil {
-		return Draw{}, err
+		return draw.Draw{}, err
 	}
-	w := &waiter{Request: r, since: time.Now(), done: make(chan struct{})}
+	w := &waiter{Ask: draw.Ask{Request: r}, since: time.Now(), done: make(chan struct{})}
 	if err := b.enqueue(w); err != nil {
-		return Draw{}, err
+		return draw.Draw{}, err
 	}
 	return w.wait(ctx)
 }
@@ -96,7 +100,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.draining {
-		return Errorf(CodeDraining, "the service is shutting down; nothing happened")
+		return draw.Errorf(draw.CodeDraining, "the service is shutting down; nothing happened")
 	}
 	q := b.queues[w.PoolID]
 	if q == nil {
@@ -120,7 +124,7 @@ func (b *Batcher) evict() {
 		}
 		q.mu.Unlock()
 	}
-	if len(b.queues) < queuesMax && prizes < urnPrizesMax {
+	if len(b.queues) < queuesMax && prizes < b.prizesMax {
 		return
 	}
 	// b.mu is held for writing, so none of these can start to work meanwhile.

@@ -1,4 +1,4 @@
-package draw
+package group
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // TestBatcherBadApple: a draw that makes its batch fail or panic fails alone;
@@ -13,14 +15,14 @@ import (
 func TestBatcherBadApple(t *testing.T) {
 	for name, spoil := range map[string]func() error{
 		"error":          func() error { return errors.New("nobody expected this") },
-		"coded error":    func() error { return Errorf(CodeInternal, "the database refused") },
+		"coded error":    func() error { return draw.Errorf(draw.CodeInternal, "the database refused") },
 		"panic":          func() error { panic("a defect") },
-		"runtime panic":  func() error { var none *Plan; none.urn.Invalidate(); return nil },
+		"runtime panic":  func() error { var none *draw.Plan; none.Settle(); return nil },
 		"nil from panic": func() error { panic(error(nil)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, stop := newLedger(poolOf("p", 100)), newDoor()
-			l.before = func(p *Plan) error {
+			l.before = func(p *draw.Plan) error {
 				if err := stop.before(p); err != nil {
 					return err
 				}
@@ -42,7 +44,7 @@ func TestBatcherBadApple(t *testing.T) {
 			for id, from := range answers {
 				a := receive(t, from)
 				if id == "bad" {
-					code(t, CodeInternal, a.err)
+					code(t, draw.CodeInternal, a.err)
 				} else {
 					require.NoError(t, a.err, id)
 					require.Equal(t, id, a.draw.ID)
@@ -58,11 +60,11 @@ func TestBatcherBadApple(t *testing.T) {
 // TestBatcherFailsTogether: what says nothing about one draw is told to all.
 func TestBatcherFailsTogether(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
-	l.before = func(p *Plan) error {
+	l.before = func(p *draw.Plan) error {
 		if p.Awards[0].DrawID == "first" {
 			return stop.before(p)
 		}
-		return Errorf(CodeStoreUnavailable, "down")
+		return draw.Errorf(draw.CodeStoreUnavailable, "down")
 	}
 	b, seen := newTestBatcher(t, l, Limits{})
 	first := ask(t.Context(), b, named("first"))
@@ -71,8 +73,8 @@ func TestBatcherFailsTogether(t *testing.T) {
 	waitingOn(t, b, "p", 2)
 	close(stop.open)
 	require.NoError(t, receive(t, first).err)
-	code(t, CodeStoreUnavailable, receive(t, x).err)
-	code(t, CodeStoreUnavailable, receive(t, y).err)
+	code(t, draw.CodeStoreUnavailable, receive(t, x).err)
+	code(t, draw.CodeStoreUnavailable, receive(t, y).err)
 	drain(t, b)
 	require.Equal(t, []int{1, 2}, l.batches)
 	require.Equal(t, 2, seen.answered["ledger store-unavailable"])
@@ -106,7 +108,7 @@ func TestBatcherPanicBehindTheAnswers(t *testing.T) {
 		if i < 2 {
 			require.NoError(t, a.err)
 		} else {
-			code(t, CodeSoldOut, a.err)
+			code(t, draw.CodeSoldOut, a.err)
 		}
 	}
 	drain(t, b)

@@ -1,29 +1,26 @@
-package draw
+package group
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // waiter is a request and the place where its answer is left.
 type waiter struct {
-	Request
+	draw.Ask
 	since time.Time
 	state atomic.Int32
 	// asked says that the log was asked about the draw after the pool was read
-	// for the present plan; known is what it holds, nil for nothing.
+	// for the present plan.
 	asked bool
-	known *Draw
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
-	// tried are the first awards that writes which may have been committed
-	// held for this draw.
-	tried []Award
 	// done is closed once there is an answer, or none is to be expected.
 	done chan struct{}
-	draw Draw
+	draw draw.Draw
 	err  error
 }
 
@@ -56,14 +53,6 @@ func (w *waiter) giveUp() bool {
 	}
 }
 
-// made says that a draw in the log is the doing of one of these tries.
-func (w *waiter) made(known Draw) bool {
-	return slices.ContainsFunc(w.tried, func(a Award) bool {
-		k := &known.Awards[0]
-		return a.Version == k.Version && a.PrizeID == k.PrizeID && a.Unit == k.Unit && a.At.Equal(k.At)
-	})
-}
-
 // hasAnswer says that nobody waits any more.
 func (w *waiter) hasAnswer() bool { return w.state.Load() >= answered }
 
@@ -83,7 +72,7 @@ func (w *waiter) answer() {
 
 // wait returns the answer, or what is known without one when the queue's time
 // is over or ctx ends.
-func (w *waiter) wait(ctx context.Context) (Draw, error) {
+func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	if gone := ctx.Done(); gone == nil {
 		<-w.done
 	} else {
@@ -95,9 +84,9 @@ func (w *waiter) wait(ctx context.Context) (Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
-		return Draw{}, Errorf(CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
+		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
 	case doubted:
-		return Draw{}, Errorf(CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", w.DrawID)
+		return draw.Draw{}, draw.Errorf(draw.CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", w.DrawID)
 	default:
 		return w.draw, w.err
 	}

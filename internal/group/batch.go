@@ -1,10 +1,12 @@
-package draw
+package group
 
 import (
 	"context"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // Batch is the draws of one pool that are decided together, in order of their
@@ -13,10 +15,11 @@ import (
 // a fact on that draw, which every plan asks for anew.
 type Batch struct {
 	// Urn is the cached copy of the pool.
-	Urn *Urn
+	Urn *draw.Urn
 
 	queue   *queue
 	waiters []*waiter
+	asks    []*draw.Ask // of the waiters, as they are planned
 	phase   phase
 	// planned is when the last plan was made, right after the urn was read.
 	planned time.Time
@@ -27,7 +30,7 @@ type Batch struct {
 	mode      atomic.Pointer[string]
 }
 
-// phase is how far a batch has come.
+// phase is how far a batch has come; see the package's documentation.
 type phase int
 
 const (
@@ -85,9 +88,7 @@ func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
 
 // IsPlain says that the batch's pool was read before, and that no draw of it
 // has to be looked up in the log before it is planned.
-func (b *Batch) IsPlain() bool {
-	return b.phase == open && b.Urn.Version > 0 && !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk })
-}
+func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.mustAsk() }
 
 // doubt says that writes of the batch may have been committed: every draw is
 // looked up before it is planned again, and nobody joins the batch.
@@ -100,10 +101,10 @@ func (b *Batch) doubt() {
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its
 // draws wait again and may be withdrawn.
-func (b *Batch) Undo(p *Plan) {
-	p.putBack()
+func (b *Batch) Undo(p *draw.Plan) {
+	p.Undo()
 	for _, w := range b.waiters {
-		if len(w.tried) == 0 {
+		if len(w.Tried) == 0 {
 			w.state.CompareAndSwap(planned, waiting)
 		}
 	}
@@ -111,31 +112,28 @@ func (b *Batch) Undo(p *Plan) {
 
 // InDoubt is Undo for a plan that may have been committed all the same: the
 // log tells at the next read.
-func (b *Batch) InDoubt(p *Plan) {
-	p.putBack()
+func (b *Batch) InDoubt(p *draw.Plan) {
 	for i, w := range b.waiters {
-		if o := p.outcomes[i]; o.end > o.first {
-			w.tried = append(w.tried, p.Awards[o.first])
+		if taken := p.Taken(i); len(taken) > 0 {
+			w.Tried = append(w.Tried, taken[0])
 		}
 	}
+	p.Undo()
 	b.doubt()
 }
 
-// Plan decides every draw of the batch against the urn, one after another in
-// order of arrival: a known key gets its first awards, a draw that the urn
-// covers gets units of it, any other is refused. Nothing is answered before
-// Settle. The pool was read just before. The log is asked only where it must
-// be: after a write that met a known key or was left in doubt, and before a
-// named draw is refused, because a known key is answered whatever the pool's
-// state or stock is by now (law 4).
-func (b *Batch) Plan(ctx context.Context, now time.Time, lookUp LookUp) (*Plan, error) {
+// Plan decides every draw of the batch in order of arrival; see
+// [draw.Urn.Plan]. Nothing is answered before Settle. The pool was read just
+// before. The log is asked only where it must be: after a write that met a
+// known key or was left in doubt, and before a named draw is refused, because
+// a known key is answered whatever the pool's state or stock is by now (law 4).
+func (b *Batch) Plan(ctx context.Context, now time.Time, lookUp LookUp) (*draw.Plan, error) {
 	b.forgetLog()
-	if slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk }) {
+	if b.mustAsk() {
 		if err := b.ask(ctx, lookUp); err != nil {
 			return nil, err
 		}
 	}
-	b.planned = now
 	plan := b.plan(now)
 	if !b.refusesUnasked(plan) {
 		return plan, nil
@@ -149,12 +147,11 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, lookUp LookUp) (*Plan, 
 
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be.
-func (b *Batch) PlanPlain(now time.Time) *Plan {
+func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
 	if !b.IsPlain() {
 		return nil
 	}
 	b.forgetLog()
-	b.planned = now
 	plan := b.plan(now)
 	if b.refusesUnasked(plan) {
 		b.Undo(plan)
@@ -166,7 +163,7 @@ func (b *Batch) PlanPlain(now time.Time) *Plan {
 // PlanCached plans the batch from the cached copy of its pool. It returns nil
 // unless the plan gives every draw its units, which the write proves right or
 // wrong: a draw is refused, or replayed, from what was read alone (law 4).
-func (b *Batch) PlanCached(now time.Time) *Plan {
+func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 	if !b.Urn.IsCached() {
 		return nil
 	}
@@ -174,118 +171,39 @@ func (b *Batch) PlanCached(now time.Time) *Plan {
 	if plan == nil {
 		return nil
 	}
-	refused := func(o outcome) bool { return o.err != nil }
-	if len(plan.Awards) == 0 || slices.ContainsFunc(plan.outcomes, refused) {
+	if len(plan.Awards) == 0 || b.refusesAny(plan) {
 		b.Undo(plan)
 		return nil
 	}
 	return plan
 }
 
-// Settle hands every planned answer to its caller. Only a plan that is
-// durable, or that holds no awards, may be settled.
-func (b *Batch) Settle(p *Plan) {
-	if len(p.Awards) > 0 {
-		b.Urn.moveTo(p.To)
-	}
-	var t tally
-	for i, w := range b.waiters {
-		if !p.outcomes[i].skipped {
-			t.leave(w, p, i)
-		}
-	}
-	b.queue.remember(b, t.refusals[CodeSoldOut] > 0)
-	b.release()
-	b.report(t)
+func (b *Batch) plan(now time.Time) *draw.Plan {
+	b.planned = now
+	return b.Urn.Plan(b.line(), now)
 }
 
-// SettleReplays hands the draws that the log holds to their callers, and lets
-// the others of the batch wait on. p is a plan of [Batch.PlanReplays].
-func (b *Batch) SettleReplays(p *Plan) {
-	var t tally
-	for i, w := range b.waiters {
-		if !p.outcomes[i].skipped && w.known != nil {
-			t.leave(w, p, i)
-			w.answer()
-		}
-	}
-	b.Undo(p)
-	b.report(t)
-}
-
-// tally counts answers by their outcome.
-type tally struct {
-	wins, replays int
-	refusals      map[Code]int
-}
-
-// leave leaves the i-th answer of a plan with its waiter.
-func (t *tally) leave(w *waiter, p *Plan, i int) {
-	w.draw, w.err = p.answer(i, w)
-	switch {
-	case w.err != nil:
-		if t.refusals == nil {
-			t.refusals = map[Code]int{}
-		}
-		t.refusals[CodeOf(w.err)]++
-	case w.draw.Replayed:
-		t.replays++
-	default:
-		t.wins++
-	}
-}
-
-// report tells the observer.
-func (b *Batch) report(t tally) {
-	b.observe(OutcomeWon, t.wins)
-	b.observe(OutcomeReplayed, t.replays)
-	for code, n := range t.refusals {
-		b.observe(string(code), n)
-	}
-}
-
-// fail gives every caller err. It is used when no plan could be applied.
-func (b *Batch) fail(err error) {
-	n := 0
+// line is the draws of the batch as they come before the urn. Those whose
+// callers still wait can no longer be withdrawn.
+func (b *Batch) line() []*draw.Ask {
+	b.asks = b.asks[:0]
 	for _, w := range b.waiters {
-		if !w.hasAnswer() {
-			w.err = err
-			n++
+		w.Skip = !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer()
+		b.asks = append(b.asks, &w.Ask)
+	}
+	return b.asks
+}
+
+func (b *Batch) refusesAny(p *draw.Plan) bool {
+	for i := range b.waiters {
+		if p.Err(i) != nil {
+			return true
 		}
 	}
-	b.release()
-	b.observe(string(CodeOf(err)), n)
+	return false
 }
 
-// release lets every caller go with the answer that it was left. The next
-// batch does not wait for that: to wake hundreds of callers, who then use the
-// processors, would take longer than to send it.
-func (b *Batch) release() {
-	b.queue.batcher.observer.Gathered(len(b.waiters), b.waited)
-	b.phase = settled
-	if len(b.waiters) <= wakeMax {
-		wake(b.waiters)
-		return
-	}
-	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
-	working.Add(1)
-	go func() {
-		defer working.Done()
-		wake(going)
-	}()
-}
-
-// wakeMax is how many callers are woken sooner than a goroutine is made for it.
-const wakeMax = 16
-
-func wake(all []*waiter) {
-	for _, w := range all {
-		w.answer()
-	}
-}
-
-func (b *Batch) observe(outcome string, draws int) {
-	if draws > 0 {
-		b.queue.batcher.observer.Answered(b.Mode(), outcome, draws)
-	}
+// mustAsk says that the log has to be asked before the batch is planned.
+func (b *Batch) mustAsk() bool {
+	return slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk })
 }

@@ -1,13 +1,15 @@
-package draw
+package group
 
 import (
 	"context"
 	"slices"
+
+	"drawsvc/internal/draw"
 )
 
 // LookUp finds the draws among ids that the pool's log holds already. No id
 // is there twice.
-type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]Draw, error)
+type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 
 // Keys are the names that callers chose for draws of the batch.
 func (b *Batch) Keys() []string {
@@ -31,15 +33,15 @@ func (b *Batch) KnownKey() {
 
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
-func (b *Batch) PlanReplays(ctx context.Context, err error, lookUp LookUp) (*Plan, error) {
+func (b *Batch) PlanReplays(ctx context.Context, err error, lookUp LookUp) (*draw.Plan, error) {
 	b.forgetLog()
 	if failed := b.ask(ctx, lookUp); failed != nil {
 		return nil, failed
 	}
-	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.known != nil }) {
+	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.Known != nil }) {
 		return nil, nil //nolint:nilnil // no plan is the usual outcome, and no error
 	}
-	return b.planWith(b.planned, func(w *waiter) error { return err }), nil
+	return b.Urn.PlanReplays(b.line(), err), nil
 }
 
 // AsksLog says that some draw of the batch may be in the log already.
@@ -51,15 +53,15 @@ func (b *Batch) AsksLog() bool {
 // before: it may know more by now.
 func (b *Batch) forgetLog() {
 	for _, w := range b.waiters {
-		w.asked, w.known = false, nil
+		w.asked, w.Known = false, nil
 	}
 }
 
 // refusesUnasked says that the plan refuses a draw that the log may hold, and
 // was not asked about.
-func (b *Batch) refusesUnasked(p *Plan) bool {
+func (b *Batch) refusesUnasked(p *draw.Plan) bool {
 	for i, w := range b.waiters {
-		if p.outcomes[i].err != nil && w.mayBeKnown() && !w.asked {
+		if p.Err(i) != nil && w.mayBeKnown() && !w.asked {
 			return true
 		}
 	}
@@ -76,7 +78,7 @@ func (b *Batch) ask(ctx context.Context, lookUp LookUp) error {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids) // asked for twice, a draw's awards would come twice
-	known := map[string]Draw{}
+	known := map[string]draw.Draw{}
 	if len(ids) > 0 {
 		var err error
 		if known, err = lookUp(ctx, b.Urn.PoolID, ids); err != nil {
@@ -89,7 +91,7 @@ func (b *Batch) ask(ctx context.Context, lookUp LookUp) error {
 		}
 		w.asked = true
 		if d, ok := known[w.DrawID]; ok {
-			w.known = &d
+			w.Known = &d
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package draw
+package group
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // soldOutFor is how long "sold out" is answered from memory.
@@ -44,20 +46,20 @@ type soldOut struct {
 
 func newQueue(b *Batcher, poolID string) *queue {
 	q := &queue{batcher: b}
-	q.batch = &Batch{Urn: NewUrn(poolID), queue: q, phase: settled}
+	q.batch = &Batch{Urn: draw.NewUrn(poolID), queue: q, phase: settled}
 	return q
 }
 
 // push lets w wait, unless it can be refused at once.
 func (q *queue) push(w *waiter) error {
 	if seen := q.soldOut.Load(); seen.refuses(w) {
-		q.batcher.observer.Answered(q.batch.Mode(), string(CodeSoldOut), 1)
-		return errSoldOut(w.PoolID)
+		q.batcher.observer.Answered(q.batch.Mode(), string(draw.CodeSoldOut), 1)
+		return draw.ErrorSoldOut(w.PoolID)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) >= q.batcher.limits.QueueMax {
-		return Errorf(CodeOverloaded, "%d draws wait on pool %q already; nothing happened", len(q.waiting), w.PoolID)
+		return draw.Errorf(draw.CodeOverloaded, "%d draws wait on pool %q already; nothing happened", len(q.waiting), w.PoolID)
 	}
 	q.waiting = append(q.waiting, w)
 	if !q.working {
@@ -148,7 +150,7 @@ func (q *queue) issue() (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			q.batch.Urn.Invalidate()
-			err = &Error{Code: CodeInternal, Detail: "the draw failed", Err: fmt.Errorf("panic: %v", v)}
+			err = &draw.Error{Code: draw.CodeInternal, Detail: "the draw failed", Err: fmt.Errorf("panic: %v", v)}
 		}
 	}()
 	return q.batcher.issuer.Issue(context.Background(), q.batch)
@@ -162,7 +164,7 @@ func (q *queue) giveUp(err error) {
 	if b.IsSettled() {
 		return // a panic behind the last answer has nobody left to tell
 	}
-	if CodeOf(err) == CodeInternal && len(b.waiters) > 1 {
+	if draw.CodeOf(err) == draw.CodeInternal && len(b.waiters) > 1 {
 		q.held = append(q.held, b.waiters...)
 		b.phase = settled
 		return
@@ -240,7 +242,7 @@ func (q *queue) remember(b *Batch, sold bool) {
 func (q *queue) unread() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.working && !q.batch.Urn.wasRead()
+	return !q.working && !q.batch.Urn.WasRead()
 }
 
 func (q *queue) forget() {
@@ -248,8 +250,4 @@ func (q *queue) forget() {
 	defer q.mu.Unlock()
 	q.stockings++
 	q.soldOut.Store(nil)
-}
-
-func errSoldOut(poolID string) error {
-	return Errorf(CodeSoldOut, "pool %q holds fewer units than asked for", poolID)
 }

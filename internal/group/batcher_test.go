@@ -1,4 +1,4 @@
-package draw
+package group
 
 import (
 	"context"
@@ -9,16 +9,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // answer is what a Draw returned.
 type answer struct {
-	draw Draw
+	draw draw.Draw
 	err  error
 }
 
 // ask draws in the background.
-func ask(ctx context.Context, b *Batcher, r Request) <-chan answer {
+func ask(ctx context.Context, b *Batcher, r draw.Request) <-chan answer {
 	to := make(chan answer, 1)
 	go func() {
 		d, err := b.Draw(ctx, r)
@@ -30,13 +32,13 @@ func ask(ctx context.Context, b *Batcher, r Request) <-chan answer {
 // door stops the writer of the first plan until it is opened.
 type door struct {
 	passed  atomic.Bool
-	arrived chan *Plan
+	arrived chan *draw.Plan
 	open    chan struct{}
 }
 
-func newDoor() *door { return &door{arrived: make(chan *Plan, 1), open: make(chan struct{})} }
+func newDoor() *door { return &door{arrived: make(chan *draw.Plan, 1), open: make(chan struct{})} }
 
-func (d *door) before(p *Plan) error {
+func (d *door) before(p *draw.Plan) error {
 	if !d.passed.Swap(true) {
 		d.arrived <- p
 		<-d.open
@@ -63,22 +65,22 @@ func TestBatcherSellsOutExactly(t *testing.T) {
 		l := newLedger(poolOf("p", 400, 99, 1))
 		b, seen := newTestBatcher(t, l, limits)
 		var group sync.WaitGroup
-		codes := make(chan Code, 1000)
+		codes := make(chan draw.Code, 1000)
 		for i := range 64 {
 			group.Go(func() {
 				for n := i; n < 1000; n += 64 {
-					_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: fmt.Sprint(n), Named: n%2 == 0, Count: 1})
-					codes <- CodeOf(err)
+					_, err := b.Draw(t.Context(), draw.Request{PoolID: "p", UserID: "u", DrawID: fmt.Sprint(n), Named: n%2 == 0, Count: 1})
+					codes <- draw.CodeOf(err)
 				}
 			})
 		}
 		group.Wait()
 		close(codes)
-		count := map[Code]int{}
+		count := map[draw.Code]int{}
 		for c := range codes {
 			count[c]++
 		}
-		require.Equal(t, map[Code]int{"": 500, CodeSoldOut: 500}, count)
+		require.Equal(t, map[draw.Code]int{"": 500, draw.CodeSoldOut: 500}, count)
 		require.Equal(t, 500, l.issued("p"))
 		drain(t, b) // what is counted is counted behind the answers
 		require.Equal(t, 500, seen.answered["ledger won"])
@@ -100,7 +102,7 @@ func TestBatcherGathers(t *testing.T) {
 		answers := []<-chan answer{ask(t.Context(), b, named("first"))}
 		receive(t, stop.arrived)
 		for i := range 90 {
-			answers = append(answers, ask(t.Context(), b, wanting(named(fmt.Sprint("big", i)), CountMax)))
+			answers = append(answers, ask(t.Context(), b, wanting(named(fmt.Sprint("big", i)), draw.CountMax)))
 		}
 		waitingOn(t, b, "p", 90)
 		for i := range 30 {
@@ -139,7 +141,7 @@ func TestBatcherOverload(t *testing.T) {
 		}()
 	}
 	for range 7 {
-		code(t, CodeOverloaded, receive(t, all).err)
+		code(t, draw.CodeOverloaded, receive(t, all).err)
 	}
 	other := named("x")
 	other.PoolID = "q"
@@ -167,13 +169,13 @@ func TestBatcherGivesUp(t *testing.T) {
 			if limits.Timeout == 0 {
 				leave()
 			}
-			code(t, CodeOutcomeUnknown, receive(t, under).err)
+			code(t, draw.CodeOutcomeUnknown, receive(t, under).err)
 			// one that has left already waits not at all
-			code(t, CodeContended, receive(t, ask(ctx, b, named("waits"))).err)
+			code(t, draw.CodeContended, receive(t, ask(ctx, b, named("waits"))).err)
 			close(stop.open)
 			// The next batch begins after the first one was answered.
 			d, err := b.Draw(t.Context(), named("under way"))
-			for CodeOf(err) == CodeContended || CodeOf(err) == CodeOutcomeUnknown {
+			for draw.CodeOf(err) == draw.CodeContended || draw.CodeOf(err) == draw.CodeOutcomeUnknown {
 				d, err = b.Draw(t.Context(), named("under way"))
 			}
 			require.NoError(t, err)
@@ -190,32 +192,32 @@ func TestBatcherGivesUp(t *testing.T) {
 func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l := newLedger(poolOf("p", 2))
 	b, seen := newTestBatcher(t, l, Limits{})
-	draw := func(id string, isNamed bool, count int) error {
-		_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: id, Named: isNamed, Count: count})
+	drawOne := func(id string, isNamed bool, count int) error {
+		_, err := b.Draw(t.Context(), draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: isNamed, Count: count})
 		return err
 	}
-	require.NoError(t, draw("kept", true, 1))
-	code(t, CodeSoldOut, draw("a", false, 2))
+	require.NoError(t, drawOne("kept", true, 1))
+	code(t, draw.CodeSoldOut, drawOne("a", false, 2))
 	asked := len(l.batches)
 	b.queues["p"].soldOut.Load().seen = time.Now() // however slow this machine is
-	code(t, CodeSoldOut, draw("b", false, 2))
+	code(t, draw.CodeSoldOut, drawOne("b", false, 2))
 	require.Len(t, l.batches, asked, "answered from memory")
-	require.NoError(t, draw("kept", true, 1), "a known key")
-	code(t, CodeSoldOut, draw("c", true, 2))
-	require.NoError(t, draw("d", false, 1), "there is one unit")
-	code(t, CodeSoldOut, draw("e", false, 1))
+	require.NoError(t, drawOne("kept", true, 1), "a known key")
+	code(t, draw.CodeSoldOut, drawOne("c", true, 2))
+	require.NoError(t, drawOne("d", false, 1), "there is one unit")
+	code(t, draw.CodeSoldOut, drawOne("e", false, 1))
 
-	l.set("p", func(p *Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
+	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
 	b.queues["p"].soldOut.Load().seen = time.Now()
-	code(t, CodeSoldOut, draw("f", false, 1))
+	code(t, draw.CodeSoldOut, drawOne("f", false, 1))
 	b.Forget("p")
 	b.Forget("absent")
-	require.NoError(t, draw("g", false, 1), "a restock by this process is seen at once")
+	require.NoError(t, drawOne("g", false, 1), "a restock by this process is seen at once")
 
-	code(t, CodeSoldOut, draw("h", false, 1))
-	l.set("p", func(p *Pool) { p.Prizes[0].Stocked, p.Version = 4, p.Version+1 })
+	code(t, draw.CodeSoldOut, drawOne("h", false, 1))
+	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 4, p.Version+1 })
 	b.queues["p"].soldOut.Load().seen = time.Now().Add(-soldOutFor)
-	require.NoError(t, draw("i", false, 1), "one by another process after a second")
+	require.NoError(t, drawOne("i", false, 1), "one by another process after a second")
 	drain(t, b)
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
 }
@@ -232,7 +234,7 @@ func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 		b, _ := newTestBatcher(t, l, Limits{})
 		first := ask(t.Context(), b, named("first"))
 		receive(t, stop.arrived)
-		l.before = func(*Plan) error { restock(b); return nil }
+		l.before = func(*draw.Plan) error { restock(b); return nil }
 		answers := []<-chan answer{ask(t.Context(), b, named("second"))}
 		waitingOn(t, b, "p", 1)
 		answers = append(answers, ask(t.Context(), b, wanting(named("many"), 9)))
@@ -240,7 +242,7 @@ func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 		close(stop.open)
 		require.NoError(t, receive(t, first).err)
 		require.NoError(t, receive(t, answers[0]).err)
-		code(t, CodeSoldOut, receive(t, answers[1]).err)
+		code(t, draw.CodeSoldOut, receive(t, answers[1]).err)
 		drain(t, b)
 		require.Equal(t, moved, b.queues["p"].soldOut.Load() == nil)
 	}

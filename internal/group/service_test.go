@@ -1,4 +1,4 @@
-package draw
+package group
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // TestDrainFinishesWhatIsUnderWay: from the first moment of a drain new draws
@@ -29,11 +31,11 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	drained := make(chan error, 1)
 	go func() { drained <- b.Drain(t.Context()) }()
 	_, err := b.Draw(t.Context(), named("late"))
-	code(t, CodeDraining, err)
+	code(t, draw.CodeDraining, err)
 	other := named("late")
 	other.PoolID = "q"
 	_, err = b.Draw(t.Context(), other)
-	code(t, CodeDraining, err)
+	code(t, draw.CodeDraining, err)
 	select {
 	case <-drained:
 		require.FailNow(t, "drained while a draw is under way")
@@ -54,7 +56,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	b, _ := newTestBatcher(t, l, Limits{})
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	count := map[Code]int{}
+	count := map[draw.Code]int{}
 	for i := range 32 {
 		group.Go(func() {
 			for n := 0; ; n++ {
@@ -63,7 +65,7 @@ func TestDrainUnderLoad(t *testing.T) {
 				}
 				_, err := b.Draw(t.Context(), named(fmt.Sprint(i, "-", n)))
 				mu.Lock()
-				count[CodeOf(err)]++
+				count[draw.CodeOf(err)]++
 				mu.Unlock()
 				if err != nil {
 					return
@@ -73,7 +75,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	}
 	group.Wait()
 	require.NoError(t, b.Drain(t.Context()))
-	require.Equal(t, 32, count[CodeDraining], "%v", count)
+	require.Equal(t, 32, count[draw.CodeDraining], "%v", count)
 	require.Len(t, count, 2)
 	require.Equal(t, count[""], l.issued("p"))
 }
@@ -87,7 +89,7 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 			r := named("x")
 			r.PoolID = fmt.Sprint("absent", i%20)
 			_, err := b.Draw(t.Context(), r)
-			code(t, CodePoolNotFound, err)
+			code(t, draw.CodePoolNotFound, err)
 		})
 	}
 	group.Wait()
@@ -102,7 +104,7 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
 	b, _ := newTestBatcher(t, l, Limits{})
-	on := func(poolID, id string) Draw {
+	on := func(poolID, id string) draw.Draw {
 		r := named(id)
 		r.PoolID = poolID
 		d, err := b.Draw(t.Context(), r)
@@ -129,17 +131,17 @@ func TestQueuesAreBounded(t *testing.T) {
 	require.Equal(t, int64(3), on("p", "b").Awards[0].Version)
 	require.True(t, on("p", "a").Replayed)
 
-	b.mu.Lock() // nine pools of very many prizes are too much as well
-	many := make([]urnPrize, urnPrizesMax/8)
+	b.mu.Lock() // few pools of very many prizes are too much as well
+	b.prizesMax = 8
 	for i := range 9 {
 		large := newQueue(b, fmt.Sprint("large", i))
-		large.batch.Urn.prizes = many
+		restock(large.batch.Urn, 1)
 		b.queues[fmt.Sprint("large", i)] = large
 	}
 	b.mu.Unlock()
 	l.mu.Lock()
 	newer := poolOf("newer", 1)
-	newer.State = StateOpen
+	newer.State = draw.StateOpen
 	l.pools["newer"] = &newer
 	l.mu.Unlock()
 	on("newer", "a")
@@ -199,8 +201,8 @@ func TestOneWorker(t *testing.T) {
 
 func TestDrawChecksItsRequest(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 1)), Limits{})
-	_, err := b.Draw(t.Context(), Request{PoolID: "p", UserID: "u", DrawID: "k", Count: 0})
-	code(t, CodeInvalidRequest, err)
+	_, err := b.Draw(t.Context(), draw.Request{PoolID: "p", UserID: "u", DrawID: "k", Count: 0})
+	code(t, draw.CodeInvalidRequest, err)
 	require.Empty(t, b.queues)
 }
 
@@ -218,7 +220,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 			}()
 		}
 		fresh := 0
-		var first []Award
+		var first []draw.Award
 		for range 200 {
 			a := receive(t, answers)
 			require.NoError(t, a.err)
@@ -253,10 +255,10 @@ func TestOneQueuePerPool(t *testing.T) {
 // because its deck has to give the same picks again.
 func TestInvalidatedPoolIsKept(t *testing.T) {
 	l := newLedger(poolOf("p", 1))
-	l.before = func(*Plan) error { return errors.New("nobody expected this") }
+	l.before = func(*draw.Plan) error { return errors.New("nobody expected this") }
 	b, _ := newTestBatcher(t, &invalidating{l}, Limits{})
 	_, err := b.Draw(t.Context(), named("x"))
-	code(t, CodeInternal, err)
+	code(t, draw.CodeInternal, err)
 	drain(t, b)
 	require.Contains(t, b.queues, "p")
 }

@@ -1,0 +1,113 @@
+package group
+
+import (
+	"slices"
+
+	"drawsvc/internal/draw"
+)
+
+// Settle hands every planned answer to its caller. Only a plan that is
+// durable, or that holds no awards, may be settled.
+func (b *Batch) Settle(p *draw.Plan) {
+	p.Settle()
+	var t tally
+	for i, w := range b.waiters {
+		if !w.Skip {
+			t.leave(w, p, i)
+		}
+	}
+	b.queue.remember(b, t.refusals[draw.CodeSoldOut] > 0)
+	b.release()
+	b.report(t)
+}
+
+// SettleReplays hands the draws that the log holds to their callers, and lets
+// the others of the batch wait on. p is a plan of [Batch.PlanReplays].
+func (b *Batch) SettleReplays(p *draw.Plan) {
+	var t tally
+	for i, w := range b.waiters {
+		if !w.Skip && w.Known != nil {
+			t.leave(w, p, i)
+			w.answer()
+		}
+	}
+	b.Undo(p)
+	b.report(t)
+}
+
+// tally counts answers by their outcome.
+type tally struct {
+	wins, replays int
+	refusals      map[draw.Code]int
+}
+
+// leave leaves the i-th answer of a plan with its waiter.
+func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
+	w.draw, w.err = p.Answer(i)
+	switch {
+	case w.err != nil:
+		if t.refusals == nil {
+			t.refusals = map[draw.Code]int{}
+		}
+		t.refusals[draw.CodeOf(w.err)]++
+	case w.draw.Replayed:
+		t.replays++
+	default:
+		t.wins++
+	}
+}
+
+// report tells the observer.
+func (b *Batch) report(t tally) {
+	b.observe(OutcomeWon, t.wins)
+	b.observe(OutcomeReplayed, t.replays)
+	for code, n := range t.refusals {
+		b.observe(string(code), n)
+	}
+}
+
+func (b *Batch) observe(outcome string, draws int) {
+	if draws > 0 {
+		b.queue.batcher.observer.Answered(b.Mode(), outcome, draws)
+	}
+}
+
+// fail gives every caller err. It is used when no plan could be written.
+func (b *Batch) fail(err error) {
+	n := 0
+	for _, w := range b.waiters {
+		if !w.hasAnswer() {
+			w.err = err
+			n++
+		}
+	}
+	b.release()
+	b.observe(string(draw.CodeOf(err)), n)
+}
+
+// release lets every caller go with the answer that it was left. The next
+// batch does not wait for that: to wake hundreds of callers, who then use the
+// processors, would take longer than to send it.
+func (b *Batch) release() {
+	b.queue.batcher.observer.Gathered(len(b.waiters), b.waited)
+	b.phase = settled
+	if len(b.waiters) <= wakeMax {
+		wake(b.waiters)
+		return
+	}
+	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
+	working.Add(1)
+	go func() {
+		defer working.Done()
+		wake(going)
+	}()
+}
+
+// wakeMax is how many callers are woken sooner than a goroutine is made for it.
+const wakeMax = 16
+
+func wake(all []*waiter) {
+	for _, w := range all {
+		w.answer()
+	}
+}

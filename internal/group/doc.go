@@ -1,0 +1,23 @@
+// Package group is group commit: the draws that wait on a pool while its last
+// batch commits are the next batch, and are decided and written together.
+// There is one queue for each active pool and no timer, so an idle pool decides
+// a draw at once and a hot one hundreds at a time.
+//
+// A [Batcher] holds the queues and is what the wire talks to. An [Issuer], a
+// lock mode, decides [Batch] after batch. It keeps two laws: every queue has a
+// length and every wait a limit (law 5), and a refusal of a named draw rests on
+// a look at the log made in the same attempt (law 4).
+//
+// A batch is in one of three phases:
+//
+//	        write lost its answer
+//	 open ───────────────────────> in doubt
+//	  │  ^                            │
+//	  │  │ the plan is undone         │ the log tells, or nobody waits
+//	  v  │                            v
+//	planned ──────────────────────> settled
+//	        written, refused, failed
+//
+// An open batch takes in the draws that come while it waits for its turn; one
+// in doubt stays as it is.
+package group

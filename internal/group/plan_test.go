@@ -1,0 +1,302 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// batchOf is a batch of requests that wait on an urn at version 10.
+func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
+	q := newQueue(NewBatcher(nil, &watcher{}, Limits{}), u.PoolID)
+	u.Version = 10 // at the mark of no write
+	q.batch.Urn = u
+	var waiters []*waiter
+	for _, r := range requests {
+		waiters = append(waiters, &waiter{Ask: draw.Ask{Request: r}, done: make(chan struct{})})
+	}
+	q.batch.fill(waiters)
+	return q.batch
+}
+
+func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
+	t.Helper()
+	p, err := b.Plan(t.Context(), time.Now(), func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+		found := map[string]draw.Draw{}
+		for _, id := range ids {
+			if d, ok := known[id]; ok {
+				found[id] = d
+			}
+		}
+		return found, nil
+	})
+	require.NoError(t, err)
+	return p
+}
+
+// urnOf is the cached copy of an open pool at version 10, whose prizes p0, p1 …
+// hold the given units.
+func urnOf(stock ...int64) *draw.Urn {
+	u := draw.NewUrn("p")
+	restock(u, stock...)
+	return u
+}
+
+// restock has the urn read the pool again: at the next version, with the given
+// units.
+func restock(u *draw.Urn, stock ...int64) {
+	head := u.Head.Next(1)
+	if u.Version == 0 {
+		head = draw.NewHead().Next(10)
+	}
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
+}
+
+func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r }
+
+func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
+
+// TestPlanRepeats: a key that is twice in one batch is one draw, and one
+// caller alone is told that it is new.
+func TestPlanRepeats(t *testing.T) {
+	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
+		t.Run(name, func(t *testing.T) {
+			two := wanting(named("a"), 2)
+			b := batchOf(urnOf(10), two, two, by(two, "other"), wanting(two, 3), two, named("b"))
+			p := planOf(t, b, nil)
+			require.Len(t, p.Awards, 3)
+			if lost { // written all the same, as the next look at the log tells
+				b.InDoubt(p)
+				require.True(t, b.IsInDoubt())
+				p = planOf(t, b, map[string]draw.Draw{
+					"a": {ID: "a", UserID: "u", Awards: p.Awards[:2]}, "b": {ID: "b", UserID: "u", Awards: p.Awards[2:]},
+				})
+				require.Empty(t, p.Awards)
+			}
+			b.Settle(p)
+			var fresh int
+			for _, i := range []int{0, 1, 4} {
+				require.NoError(t, b.waiters[i].err)
+				require.Equal(t, b.waiters[0].draw.Awards, b.waiters[i].draw.Awards)
+				if !b.waiters[i].draw.Replayed {
+					fresh++
+				}
+			}
+			require.Equal(t, 1, fresh)
+			code(t, draw.CodeKeyReused, b.waiters[2].err)
+			code(t, draw.CodeKeyReused, b.waiters[3].err)
+			require.False(t, b.waiters[5].draw.Replayed)
+		})
+	}
+}
+
+// TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is
+// a replay, also to a batch that is in doubt about its own try at the same key.
+func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
+	b := batchOf(urnOf(10), named("a"), named("b"))
+	p := planOf(t, b, nil)
+	mine, other := p.Awards[0], p.Awards[1]
+	other.At = other.At.Add(-time.Second)
+	b.InDoubt(p)
+	b.InDoubt(planOf(t, b, nil)) // the first try is seen only now
+	b.Settle(planOf(t, b, map[string]draw.Draw{
+		"a": {ID: "a", UserID: "u", Awards: []draw.Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []draw.Award{other}},
+	}))
+	require.False(t, b.waiters[0].draw.Replayed)
+	require.True(t, b.waiters[1].draw.Replayed)
+}
+
+// TestPlanLooksOnlyWhenItMust: a key of the caller's is looked up before it is
+// refused, and after the write has met one; else never.
+func TestPlanLooksOnlyWhenItMust(t *testing.T) {
+	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
+	var asked []string
+	looking := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+		asked = append(asked, ids...)
+		return known, nil
+	}
+	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
+	plan := func(b *Batch) {
+		asked = nil
+		p, err := b.Plan(t.Context(), time.Now(), looking)
+		require.NoError(t, err)
+		b.Settle(p)
+	}
+
+	plan(batchOf(urnOf(9), named("new"), unnamed))
+	require.Empty(t, asked, "a usual draw pays nothing")
+
+	plan(batchOf(urnOf(0), unnamed, unnamed))
+	require.Empty(t, asked, "a name that the service made is new")
+
+	b := batchOf(urnOf(1), unnamed, named("old"), named("new"))
+	plan(b)
+	require.Equal(t, []string{"new", "old"}, asked)
+	require.Equal(t, "made", b.waiters[0].draw.ID)
+	require.True(t, b.waiters[1].draw.Replayed)
+	code(t, draw.CodeSoldOut, b.waiters[2].err)
+
+	b = batchOf(urnOf(9), named("old"), by(named("old"), "other"), wanting(named("old"), 2), unnamed)
+	b.KnownKey()
+	plan(b)
+	require.Equal(t, []string{"old"}, asked, "each name once, however often it is in the batch")
+	require.Equal(t, int64(3), b.waiters[0].draw.Awards[0].Version)
+	code(t, draw.CodeKeyReused, b.waiters[1].err)
+	code(t, draw.CodeKeyReused, b.waiters[2].err)
+	require.Len(t, b.waiters[3].draw.Awards, 1)
+
+	b = batchOf(urnOf(9), unnamed)
+	b.InDoubt(planOf(t, b, nil))
+	plan(b)
+	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
+}
+
+// TestPlanFailsWhole: a look at the log that fails leaves the urn full.
+func TestPlanFailsWhole(t *testing.T) {
+	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
+	broken := errors.New("no log")
+	_, err := b.Plan(t.Context(), time.Now(), func(context.Context, string, []string) (map[string]draw.Draw, error) { return nil, broken })
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, int64(2), b.Urn.Remaining())
+	require.Len(t, planOf(t, b, nil).Awards, 2)
+}
+
+// TestPlanSkipsTheWithdrawn: who gave up while waiting takes nothing.
+func TestPlanSkipsTheWithdrawn(t *testing.T) {
+	b := batchOf(urnOf(2), named("a"), named("b"), named("c"))
+	b.waiters[0].state.Store(withdrawn)
+	p := planOf(t, b, nil)
+	require.Len(t, p.Awards, 2)
+	require.False(t, b.waiters[1].state.CompareAndSwap(waiting, withdrawn), "planned draws cannot be withdrawn")
+	b.Undo(p)
+	require.True(t, b.waiters[1].state.CompareAndSwap(waiting, withdrawn), "those of a plan that wrote nothing can")
+	p = planOf(t, b, nil)
+	require.Equal(t, "c", p.Awards[0].DrawID)
+	b.InDoubt(p)
+	require.False(t, b.waiters[2].state.CompareAndSwap(waiting, withdrawn), "those that may be written cannot")
+	b.Settle(planOf(t, b, nil))
+	require.Equal(t, int64(1), b.Urn.Remaining())
+}
+
+// TestTopUp: a batch takes in those who came after it was taken, in order and
+// within its bounds, unless it is in doubt.
+func TestTopUp(t *testing.T) {
+	b := batchOf(urnOf(100), named("a"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 3, QueueMax: 10, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	for _, id := range []string{"b", "c", "d", "e"} {
+		require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
+	}
+	b.TopUp()
+	require.Equal(t, []string{"a", "b", "c"}, b.Keys())
+	require.Len(t, q.waiting, 2)
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is full")
+	b.Settle(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is over")
+
+	require.True(t, b.Next())
+	require.Equal(t, []string{"d", "e"}, b.Keys())
+	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("f")}, since: time.Now(), done: make(chan struct{})}))
+	b.InDoubt(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
+}
+
+// TestFactsAreOfOnePlan: a refusal rests on what the log says now, not on what
+// it said when the batch was planned before: meanwhile another instance may
+// have drawn under the key, and taken the last unit.
+func TestFactsAreOfOnePlan(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	p := planOf(t, b, nil)
+	require.Error(t, p.Err(1), "b was looked up, and is not there")
+	b.Undo(p)
+	restock(b.Urn, 0)
+	b.Settle(planOf(t, b, map[string]draw.Draw{"b": {ID: "b", UserID: "u", Awards: []draw.Award{{DrawID: "b"}}}}))
+	code(t, draw.CodeSoldOut, b.waiters[0].err)
+	require.True(t, b.waiters[1].draw.Replayed)
+}
+
+// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is
+// looked up itself before it is refused.
+func TestWhoJoinsIsAsked(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	b.Undo(planOf(t, b, nil))
+	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
+	restock(b.Urn, 0)
+	b.TopUp()
+	b.Settle(planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}))
+	require.Equal(t, []string{"a", "b", "old"}, b.Keys())
+	require.True(t, b.waiters[2].draw.Replayed)
+}
+
+// TestGivenUpBatchReplays: a batch that cannot be decided still answers the
+// draws that the log holds; the others wait on, or get the reason.
+func TestGivenUpBatchReplays(t *testing.T) {
+	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
+	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
+	busy := draw.Errorf(draw.CodeContended, "busy")
+	log := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}
+	asked := 0
+	lookUp := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+		asked++
+		require.NotContains(t, ids, "made", "a name that the service made is new")
+		return log, nil
+	}
+	require.True(t, b.AsksLog())
+	p, err := b.PlanReplays(t.Context(), busy, lookUp)
+	require.NoError(t, err)
+	b.SettleReplays(p)
+	require.True(t, b.waiters[1].draw.Replayed)
+	code(t, draw.CodeKeyReused, b.waiters[3].err)
+	require.False(t, b.IsSettled())
+	require.True(t, b.waiters[0].giveUp(), "the others wait, and may be withdrawn")
+
+	p, err = b.PlanReplays(t.Context(), busy, lookUp)
+	require.NoError(t, err)
+	require.Nil(t, p, "nobody is left whom the log may hold")
+	b.fail(busy)
+	require.NoError(t, b.waiters[1].err, "it has its answer")
+	code(t, draw.CodeContended, b.waiters[2].err)
+	require.Equal(t, 1, asked)
+	require.Equal(t, int64(9), b.Urn.Remaining())
+}
+
+// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and
+// replays nothing: it is none at all then, and the urn is full.
+func TestPlanCachedGrantsOnly(t *testing.T) {
+	cached := func(requests ...draw.Request) *Batch {
+		b := batchOf(urnOf(2), requests...)
+		for !b.Urn.IsCached() {
+			b.Urn.Seen(draw.Snapshot{State: draw.StateOpen, Head: b.Urn.Head})
+		}
+		return b
+	}
+	b := cached(named("a"), named("b"))
+	require.Len(t, b.PlanCached(time.Now()).Awards, 2)
+	require.Zero(t, b.Urn.Remaining())
+
+	b = cached(named("a"), named("b"), named("c"))
+	require.Nil(t, b.PlanCached(time.Now()))
+	require.Equal(t, int64(2), b.Urn.Remaining())
+
+	b = cached(named("a"))
+	b.KnownKey()
+	require.Nil(t, b.PlanCached(time.Now()), "the log has to be asked first")
+	b = cached(named("a"))
+	b.doubt()
+	require.Nil(t, b.PlanCached(time.Now()))
+	b = cached(named("a"))
+	restock(b.Urn, 2)
+	require.Nil(t, b.PlanCached(time.Now()), "somebody else may write to the pool")
+}
