@@ -59,7 +59,7 @@ func newCoalescer(t *trier, s Sharer, o stock.TxOptions) *coalescer {
 // where there are any.
 func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
-	if b.Draws() <= smallMax && b.IsPlain() && c.sharer != nil && c.sharer.Joins() {
+	if b.Draws() <= smallMax && b.IsPlain() && c.sharer != nil && c.sharer.CanShare() {
 		if c.enter() {
 			defer c.leave()
 		} else if c.wait(b); b.IsSettled() {
@@ -165,11 +165,11 @@ func (c *coalescer) try(entries []*entry) {
 }
 
 func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*planned) error {
-	joining := make([]stock.Joining, len(entries))
+	joining := make([]stock.SharedPool, len(entries))
 	for i, e := range entries {
-		joining[i] = stock.Joining{Urn: e.batch.Urn, Keys: e.batch.Keys(), Cached: e.batch.Urn.IsCached()}
+		joining[i] = stock.SharedPool{Urn: e.batch.Urn, Keys: e.batch.Keys(), Cached: e.batch.Urn.IsCached()}
 	}
-	tx, ready, err := c.sharer.BeginJoint(ctx, joining, c.options)
+	tx, ready, err := c.sharer.ReadShared(ctx, joining, c.options)
 	if err != nil {
 		return err
 	}
@@ -189,13 +189,13 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 	return c.writeAll(ctx, tx, *all)
 }
 
-func (c *coalescer) writeAll(ctx context.Context, tx stock.Joint, all []*planned) error {
+func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*planned) error {
 	plans := make([]*draw.Plan, len(all))
 	for i, p := range all {
 		plans[i] = p.plan
 	}
 	fault.At(fault.BeforeWrite)
-	written, err := tx.Apply(ctx, plans)
+	written, err := tx.Write(ctx, plans)
 	if err == nil {
 		fault.At(fault.AfterCommit)
 	}

@@ -16,33 +16,33 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// joined counts what joint transactions did, and may spoil them.
-type joined struct {
+// sharing counts what shared transactions did, and may spoil them.
+type sharing struct {
 	lockmode.Sharer
 	applied *atomic.Int64
 	spoil   func(n int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error)
 }
 
-type joinedTx struct {
-	stock.Joint
-	store *joined
+type sharingTx struct {
+	stock.SharedTx
+	store *sharing
 }
 
-func (s *joined) BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error) {
-	joint, ready, err := s.Sharer.BeginJoint(ctx, all, o)
-	return &joinedTx{joint, s}, ready, err
+func (s *sharing) ReadShared(ctx context.Context, all []stock.SharedPool, o stock.TxOptions) (stock.SharedTx, []bool, error) {
+	shared, ready, err := s.Sharer.ReadShared(ctx, all, o)
+	return &sharingTx{shared, s}, ready, err
 }
 
-func (tx *joinedTx) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+func (tx *sharingTx) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
 	n := tx.store.applied.Add(int64(len(plans)))
-	apply := func() ([]bool, error) { return tx.Joint.Apply(ctx, plans) }
+	apply := func() ([]bool, error) { return tx.SharedTx.Write(ctx, plans) }
 	if tx.store.spoil == nil {
 		return apply()
 	}
 	return tx.store.spoil(n, plans, apply)
 }
 
-// spoils are what may become of a joint transaction.
+// spoils are what may become of a shared transaction.
 func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error) {
 	lost := &stock.Error{Class: stock.ClassUnknown, Reason: "commit", Err: errCut}
 	return map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bool, error){
@@ -72,32 +72,32 @@ func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bo
 // manyPools is how many pools a test draws from at the same time.
 const manyPools = 40
 
-// TestJoint: many pools that are drawn from a little, at three services, are
+// TestShared: many pools that are drawn from a little, at three services, are
 // each sold out exactly, with one draw per key, whatever becomes of the
 // transactions that they share; and they do share them.
-func TestJoint(t *testing.T) {
+func TestShared(t *testing.T) {
 	for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 		for name, spoil := range spoils() {
 			t.Run(mode+", spoilt: "+name, func(t *testing.T) {
 				t.Parallel()
 				a := newArena(t, cell{mode: mode, dialect: "postgres"})
 				count := new(atomic.Int64)
-				services := a.three(t, func(s *settings) { s.Sharer = &joined{s.Sharer, count, spoil} })
+				services := a.three(t, func(s *settings) { s.Sharer = &sharing{s.Sharer, count, spoil} })
 				won := drawFromMany(t, a, services)
 				require.Greater(t, count.Load(), int64(manyPools), "small batches of several pools share transactions")
-				t.Logf("%d of %d draws in joint transactions", count.Load(), won)
+				t.Logf("%d of %d draws in shared transactions", count.Load(), won)
 			})
 		}
 	}
 }
 
-// TestJointNeverElsewhere: where the store cannot, and in external mode,
+// TestSharedNeverElsewhere: where the store cannot, and in external mode,
 // every pool goes its own way.
-func TestJointNeverElsewhere(t *testing.T) {
+func TestSharedNeverElsewhere(t *testing.T) {
 	for _, c := range []cell{{lockmode.External, "postgres", "table"}, {lockmode.ForUpdate, "sqlite", ""}} {
 		a := newArena(t, c)
 		count := new(atomic.Int64)
-		drawFromMany(t, a, a.three(t, func(s *settings) { s.Sharer = &joined{Sharer: s.Sharer, applied: count} }))
+		drawFromMany(t, a, a.three(t, func(s *settings) { s.Sharer = &sharing{Sharer: s.Sharer, applied: count} }))
 		require.Zero(t, count.Load(), c)
 	}
 }

@@ -42,9 +42,9 @@ type Store interface {
 
 // Sharer begins transactions that batches of several pools share.
 type Sharer interface {
-	// Joins says whether BeginJoint may be called.
-	Joins() bool
-	BeginJoint(ctx context.Context, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool, error)
+	// CanShare says whether ReadShared may be called.
+	CanShare() bool
+	ReadShared(ctx context.Context, all []stock.SharedPool, o stock.TxOptions) (stock.SharedTx, []bool, error)
 }
 
 // Options of the modes.

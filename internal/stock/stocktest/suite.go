@@ -40,9 +40,9 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 		"hits":                testHits,
 		"another history":     testAnotherHistory,
 		"many units":          testManyUnits,
-		"joint":               testJoint,
-		"joint cached":        testJointCached,
-		"joint waits":         testJointWaits,
+		"shared":              testShared,
+		"shared cached":       testSharedCached,
+		"shared waits":        testSharedWaits,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

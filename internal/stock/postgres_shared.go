@@ -29,7 +29,7 @@ ORDER BY prizes.pool_id, prizes.added`
 	// each other. IS TRUE keeps the planner from making joins of what is better
 	// looked up in a hash: joins of two lists, without statistics, would be
 	// nested loops.
-	postgresWriteJoint = `WITH known AS (
+	postgresWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($19::text[], $20::text[]) AS k (pool_id, draw_id)
 	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one
 ), held AS (
@@ -64,22 +64,22 @@ SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
 		THEN 1 ELSE 0 END)`
 )
 
-// postgresJoint is a postgresTx over the rows of several pools.
-type postgresJoint struct {
+// postgresShared is a postgresTx over the rows of several pools.
+type postgresShared struct {
 	tx  *postgresTx
-	all map[string]*Joining // by pool
+	all map[string]*SharedPool // by pool
 }
 
-// beginJoint is the first round trip, for the pools that are not planned from the cached copy.
-func (t *postgresAttempts) beginJoint(ctx context.Context, all []Joining, o TxOptions) (Joint, []bool, error) {
+// readShared is the first round trip, for the pools that are not planned from the cached copy.
+func (t *postgresAttempts) readShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &postgresJoint{tx, make(map[string]*Joining, len(all))}
+	j := &postgresShared{tx, make(map[string]*SharedPool, len(all))}
 	place := make(map[string]int, len(all))
 	ready := make([]bool, len(all))
-	var looks []Joining
+	var looks []SharedPool
 	for i := range all {
 		j.all[all[i].Urn.PoolID] = &all[i]
 		ready[i] = all[i].Cached
@@ -102,7 +102,7 @@ func (t *postgresAttempts) beginJoint(ctx context.Context, all []Joining, o TxOp
 	return j, ready, nil
 }
 
-func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, err error) {
+func (j *postgresShared) read(ctx context.Context, all []SharedPool) (ready []bool, err error) {
 	place := make(map[string]int, len(all))
 	ids, versions := make([]string, len(all)), make([]int64, len(all))
 	for i, a := range all {
@@ -121,7 +121,7 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	if err := j.begun(results); err != nil {
 		return nil, err
 	}
-	rows, prizes, err := scanJoint(results, place, len(all))
+	rows, prizes, err := scanShared(results, place, len(all))
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +132,9 @@ func (j *postgresJoint) read(ctx context.Context, all []Joining) (ready []bool, 
 	return ready, nil
 }
 
-// scanJoint reads the rows of pools, nil for those that are missing, and their
+// scanShared reads the rows of pools, nil for those that are missing, and their
 // changed prizes.
-func scanJoint(results pgx.BatchResults, place map[string]int, n int) (rows []*poolRow, prizes [][]draw.Prize, err error) {
+func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*poolRow, prizes [][]draw.Prize, err error) {
 	rows, prizes = make([]*poolRow, n), make([][]draw.Prize, n)
 	var id string
 	var row poolRow
@@ -163,12 +163,12 @@ func scanJoint(results pgx.BatchResults, place map[string]int, n int) (rows []*p
 	return rows, prizes, err
 }
 
-func (j *postgresJoint) begin(batch *pgx.Batch) {
+func (j *postgresShared) begin(batch *pgx.Batch) {
 	j.tx.begin(batch)
 	batch.Queue(postgresByKey)
 }
 
-func (j *postgresJoint) begun(results pgx.BatchResults) error {
+func (j *postgresShared) begun(results pgx.BatchResults) error {
 	if err := j.tx.begun(results); err != nil {
 		return err
 	}
@@ -176,14 +176,14 @@ func (j *postgresJoint) begun(results pgx.BatchResults) error {
 	return err
 }
 
-// Apply implements Joint: the second round trip, or the only one.
-func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
+// Apply implements SharedTx: the second round trip, or the only one.
+func (j *postgresShared) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
 	batch := &pgx.Batch{}
 	opening := !j.tx.open
 	if opening {
 		j.begin(batch)
 	}
-	batch.Queue(postgresWriteJoint, j.arguments(plans)...)
+	batch.Queue(postgresWriteShared, j.arguments(plans)...)
 	batch.Queue(`COMMIT`)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	var pools []string
@@ -213,7 +213,7 @@ func (j *postgresJoint) Apply(ctx context.Context, plans []*draw.Plan) ([]bool, 
 	return applied, nil
 }
 
-func (j *postgresJoint) arguments(plans []*draw.Plan) []any {
+func (j *postgresShared) arguments(plans []*draw.Plan) []any {
 	n := len(plans)
 	ids := make([]string, 0, n)
 	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
@@ -248,5 +248,5 @@ func (j *postgresJoint) arguments(plans []*draw.Plan) []any {
 	}
 }
 
-// Rollback implements Joint.
-func (j *postgresJoint) Rollback() { j.tx.Rollback() }
+// Rollback implements SharedTx.
+func (j *postgresShared) Rollback() { j.tx.Rollback() }

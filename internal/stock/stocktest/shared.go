@@ -9,9 +9,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// jointPools are the pools of testJoint. Of each, the first award is in the
+// sharedPools are the pools of testShared. Of each, the first award is in the
 // log, under the key "d1".
-func jointPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.Joining) {
+func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all []stock.SharedPool) {
 	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
 		id := name + "-" + what
 		Pool(t, s, id, 10, 10)
@@ -21,21 +21,21 @@ func jointPools(t *testing.T, s *stock.Store, name string) (ids []string, all []
 		require.NoError(t, err)
 		tx.Rollback()
 		ids = append(ids, id)
-		all = append(all, stock.Joining{Urn: urn, Keys: []string{"k"}})
+		all = append(all, stock.SharedPool{Urn: urn, Keys: []string{"k"}})
 	}
 	return ids, all
 }
 
-func beginJoint(t *testing.T, s *stock.Store, all []stock.Joining, o stock.TxOptions) (stock.Joint, []bool) {
+func readShared(t *testing.T, s *stock.Store, all []stock.SharedPool, o stock.TxOptions) (stock.SharedTx, []bool) {
 	t.Helper()
-	joint, ready, err := s.BeginJoint(t.Context(), all, o)
+	shared, ready, err := s.ReadShared(t.Context(), all, o)
 	require.NoError(t, err)
-	t.Cleanup(joint.Rollback) // before the store closes, which waits for it
-	return joint, ready
+	t.Cleanup(shared.Rollback) // before the store closes, which waits for it
+	return shared, ready
 }
 
 // planned are the plans as they are made from the urns of their pools.
-func planned(all []stock.Joining, plans ...*draw.Plan) []*draw.Plan {
+func planned(all []stock.SharedPool, plans ...*draw.Plan) []*draw.Plan {
 	for _, p := range plans {
 		for _, j := range all {
 			if j.Urn.PoolID == p.PoolID {
@@ -46,26 +46,26 @@ func planned(all []stock.Joining, plans ...*draw.Plan) []*draw.Plan {
 	return plans
 }
 
-// testJoint: batches of several pools in one transaction are each written from
+// testShared: batches of several pools in one transaction are each written from
 // the version that they were planned from, or not at all.
-func testJoint(t *testing.T, s *stock.Store) {
-	if !s.Joins() {
+func testShared(t *testing.T, s *stock.Store) {
+	if !s.CanShare() {
 		require.Contains(t, []string{"sqlite", "mysql"}, s.Dialect(), "these have nothing to gain by it as they are")
 		return
 	}
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
-		ids, all := jointPools(t, s, name)
+		ids, all := sharedPools(t, s, name)
 		all[1].Keys = []string{"k", "d1"}
 		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"})
 		require.NoError(t, err)
-		all = append(all, stock.Joining{Urn: draw.NewUrn(name + "-absent")})
-		joint, ready := beginJoint(t, s, all, o)
+		all = append(all, stock.SharedPool{Urn: draw.NewUrn(name + "-absent")})
+		shared, ready := readShared(t, s, all, o)
 		require.Equal(t, []bool{true, true, true, true, true, true, false}, ready)
 		require.Equal(t, []int64{3, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
 		require.Equal(t, []int64{4, 24}, []int64{all[4].Urn.Version, all[4].Urn.Remaining()}, "what was changed is read again")
 
 		tens := Plan(ids[5], 3, "a", 1, "d2", "d3", "d4")
-		applied, err := joint.Apply(t.Context(), planned(all,
+		applied, err := shared.Write(t.Context(), planned(all,
 			Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2", "d1"),
 			Plan(ids[2], 2, "a", 1, "d2"), Plan(ids[4], 4, "b", 0, "d2"), tens,
 		))
@@ -77,14 +77,14 @@ func testJoint(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testJointCached: pools that were not read are written when they are at the
+// testSharedCached: pools that were not read are written when they are at the
 // head of their cached copies, beside others that were read.
-func testJointCached(t *testing.T, s *stock.Store) {
-	if !s.Joins() {
+func testSharedCached(t *testing.T, s *stock.Store) {
+	if !s.CanShare() {
 		return
 	}
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
-		ids, all := jointPools(t, s, name)
+		ids, all := sharedPools(t, s, name)
 		for i := range all {
 			all[i].Cached = name == "locked" || i != 5
 		}
@@ -96,13 +96,13 @@ func testJointCached(t *testing.T, s *stock.Store) {
 		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode})
 		require.NoError(t, err)
 
-		joint, ready := beginJoint(t, s, all, o)
+		shared, ready := readShared(t, s, all, o)
 		require.NotContains(t, ready, false)
 		var plans []*draw.Plan
 		for _, id := range ids {
 			plans = append(plans, Plan(id, 3, "a", 1, "late"))
 		}
-		applied, err := joint.Apply(t.Context(), planned(all, plans...))
+		applied, err := shared.Write(t.Context(), planned(all, plans...))
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, false, false, false, false, true}, applied)
 		for i, want := range []int64{4, 3, 4, 3, 3, 4} {
@@ -111,39 +111,39 @@ func testJointCached(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testJointWaits: a joint transaction waits for no row, and what breaks a rule
+// testSharedWaits: a shared transaction waits for no row, and what breaks a rule
 // of the schema undoes all of it.
-func testJointWaits(t *testing.T, s *stock.Store) {
-	if !s.Joins() {
+func testSharedWaits(t *testing.T, s *stock.Store) {
+	if !s.CanShare() {
 		return
 	}
-	ids, all := jointPools(t, s, "waits")
+	ids, all := sharedPools(t, s, "waits")
 	stranger, err := s.Read(t.Context(), draw.NewUrn(ids[0]), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	defer stranger.Rollback()
-	joint, ready := beginJoint(t, s, all, stock.TxOptions{Lock: true})
+	shared, ready := readShared(t, s, all, stock.TxOptions{Lock: true})
 	require.Equal(t, []bool{false, true, true, true, true, true}, ready)
-	joint.Rollback()
+	shared.Rollback()
 
-	joint, ready = beginJoint(t, s, all, stock.TxOptions{})
+	shared, ready = readShared(t, s, all, stock.TxOptions{})
 	require.NotContains(t, ready, false, "reading alone needs no lock")
-	applied, err := joint.Apply(t.Context(), planned(all, Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2")))
+	applied, err := shared.Write(t.Context(), planned(all, Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2")))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true}, applied, "the row that is held was left out")
 
 	for name, bad := range map[string]*draw.Plan{
 		"no such prize": Plan(ids[2], 3, "nothing", 0, "d2"), "more than stocked": Plan(ids[2], 3, "b", 0, many(11)...),
 	} {
-		joint, _ = beginJoint(t, s, all, stock.TxOptions{Lock: true})
-		_, err = joint.Apply(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), bad))
+		shared, _ = readShared(t, s, all, stock.TxOptions{Lock: true})
+		_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), bad))
 		class(t, stock.ClassOther, err)
-		joint.Rollback()
+		shared.Rollback()
 		require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version, name)
 	}
-	joint, _ = beginJoint(t, s, all, stock.TxOptions{Lock: true})
-	_, err = joint.Apply(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), Plan(ids[2], 3, "a", 1, "d1")))
+	shared, _ = readShared(t, s, all, stock.TxOptions{Lock: true})
+	_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), Plan(ids[2], 3, "a", 1, "d1")))
 	class(t, stock.ClassKnownKey, err)
-	joint.Rollback()
+	shared.Rollback()
 	require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version)
 }
 
