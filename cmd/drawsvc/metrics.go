@@ -63,8 +63,8 @@ func (m *metrics) Answered(mode, outcome string, draws int) {
 	m.draws.WithLabelValues(mode, outcome).Add(float64(draws))
 }
 
-// Tried implements lockmode.Observer.
-func (m *metrics) Tried(mode, reason string, took time.Duration) {
+// Attempted implements lockmode.Observer.
+func (m *metrics) Attempted(mode, reason string, took time.Duration) {
 	m.try.WithLabelValues(mode).Observe(took.Seconds())
 	if reason != "" {
 		m.retries.WithLabelValues(mode, reason).Inc()

@@ -63,7 +63,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
-		Changed:  func(poolID string) { batcher.Forget(poolID) },
+		Changed:  func(poolID string) { batcher.Changed(poolID) },
 	})
 	if err != nil {
 		return err

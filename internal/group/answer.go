@@ -16,7 +16,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 			t.leave(w, p, i)
 		}
 	}
-	b.queue.remember(b, t.refusals[draw.CodeSoldOut] > 0)
+	b.queue.noteSoldOut(b, t.refusals[draw.CodeSoldOut] > 0)
 	b.release()
 	b.report(t)
 }

@@ -148,13 +148,13 @@ func (b *Batcher) dropUnread(q *queue) {
 	}
 }
 
-// Forget drops what is remembered of a pool's stock, because it was changed
-// by this process: the next draw sees the change.
-func (b *Batcher) Forget(poolID string) {
+// Changed says that this process changed the pool by other means than a draw:
+// the next draw sees the change, also of a pool that was sold out.
+func (b *Batcher) Changed(poolID string) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if q := b.queues[poolID]; q != nil {
-		q.forget()
+		q.changed()
 	}
 }
 

@@ -210,8 +210,8 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
 	b.queues["p"].soldOut.Load().seen = time.Now()
 	code(t, draw.CodeSoldOut, drawOne("f", false, 1))
-	b.Forget("p")
-	b.Forget("absent")
+	b.Changed("p")
+	b.Changed("absent")
 	require.NoError(t, drawOne("g", false, 1), "a restock by this process is seen at once")
 
 	code(t, draw.CodeSoldOut, drawOne("h", false, 1))
@@ -226,7 +226,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 // remembered after it.
 func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 	for moved, restock := range map[bool]func(*Batcher){
-		true:  func(b *Batcher) { b.Forget("p") },
+		true:  func(b *Batcher) { b.Changed("p") },
 		false: func(b *Batcher) {},
 	} {
 		l, stop := newLedger(poolOf("p", 3)), newDoor()

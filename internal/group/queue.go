@@ -38,7 +38,7 @@ type queue struct {
 	stockings int64
 }
 
-// soldOut remembers that a pool was seen to hold only this many units.
+// soldOut says that a pool was seen to hold only this many units.
 type soldOut struct {
 	remaining int64
 	seen      time.Time
@@ -224,9 +224,9 @@ func (q *queue) move(b *Batch) {
 	q.waiting = q.waiting[:rest]
 }
 
-// remember keeps that the pool was seen sold out, or forgets it. What was read
-// before a stock move of this process is not kept after it.
-func (q *queue) remember(b *Batch, sold bool) {
+// noteSoldOut keeps that the pool was seen sold out, or that it was not. What
+// was read before a change that this process made is not kept after it.
+func (q *queue) noteSoldOut(b *Batch, sold bool) {
 	if !sold {
 		q.soldOut.Store(nil)
 		return
@@ -245,7 +245,7 @@ func (q *queue) unread() bool {
 	return !q.working && !q.batch.Urn.WasRead()
 }
 
-func (q *queue) forget() {
+func (q *queue) changed() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stockings++

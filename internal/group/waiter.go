@@ -32,7 +32,7 @@ const (
 	planned
 	answered
 	withdrawn // gave up waiting
-	doubted   // gave up when planned
+	unknown   // gave up when planned
 )
 
 // giveUp ends the wait without an answer; false when there is one.
@@ -44,7 +44,7 @@ func (w *waiter) giveUp() bool {
 				return true
 			}
 		case planned:
-			if w.state.CompareAndSwap(planned, doubted) {
+			if w.state.CompareAndSwap(planned, unknown) {
 				return true
 			}
 		default:
@@ -85,7 +85,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	switch w.state.Load() {
 	case withdrawn:
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
-	case doubted:
+	case unknown:
 		return draw.Draw{}, draw.Errorf(draw.CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", w.DrawID)
 	default:
 		return w.draw, w.err

@@ -11,8 +11,8 @@ const (
 	backoffMax = 50 * time.Millisecond
 )
 
-// backoff waits before try n+1, or until ctx ends: a random time up to a bound
-// that doubles with each try, so that those who collided do not meet again.
+// backoff waits before attempt n+1, or until ctx ends: a random time up to a bound
+// that doubles with each attempt, so that those who collided do not meet again.
 // This is "full jitter" of Marc Brooker, "Exponential Backoff And Jitter", 2015.
 func backoff(ctx context.Context, n int) {
 	bound := min(backoffMax, backoffMin<<min(n, 10))

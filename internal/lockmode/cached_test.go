@@ -63,7 +63,7 @@ func testCached(t *testing.T, a *arena) {
 	require.Equal(t, draw.CodeSoldOut, draw.CodeOf(err))
 	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 10, Reason: "more"})
 	require.NoError(t, err)
-	s.Forget(pool)
+	s.Changed(pool)
 	for _, id := range []string{"b", "c", "d"} {
 		_, err = s.Draw(t.Context(), named(pool, id))
 		require.NoError(t, err)

@@ -20,7 +20,7 @@ import (
 // A shared transaction waits for no row, so that nobody waits for another
 // pool's.
 type coalescer struct {
-	trier   *trier
+	decider *decider
 	sharer  Sharer
 	options stock.TxOptions
 
@@ -31,10 +31,10 @@ type coalescer struct {
 	groups  int
 }
 
-// entry is a batch that waits for a shared transaction to have tried it.
+// entry is a batch that waits for its shared transaction to end.
 type entry struct {
 	batch *group.Batch
-	tried chan struct{}
+	done  chan struct{}
 }
 
 const (
@@ -51,11 +51,11 @@ const (
 	entriesMax = 256
 )
 
-func newCoalescer(t *trier, s Sharer, o stock.TxOptions) *coalescer {
-	return &coalescer{trier: t, sharer: s, options: o}
+func newCoalescer(d *decider, s Sharer, o stock.TxOptions) *coalescer {
+	return &coalescer{decider: d, sharer: s, options: o}
 }
 
-// decide decides b as trier.decide does, after an attempt together with others
+// decide decides b as decider.decide does, after an attempt together with others
 // where there are any.
 func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
@@ -68,7 +68,7 @@ func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 			shared = true
 		}
 	}
-	return c.trier.decide(ctx, b, c.options, !shared)
+	return c.decider.decide(ctx, b, c.options, !shared)
 }
 
 // enter says that a small batch may be decided by itself; leave follows.
@@ -88,9 +88,9 @@ func (c *coalescer) leave() {
 	c.alone--
 }
 
-// wait waits until a shared transaction has tried b.
+// wait waits until a shared transaction with b has ended.
 func (c *coalescer) wait(b *group.Batch) {
-	e := &entry{batch: b, tried: make(chan struct{})}
+	e := &entry{batch: b, done: make(chan struct{})}
 	c.mu.Lock()
 	c.waiting = append(c.waiting, e)
 	if c.groups < groupsMax {
@@ -98,19 +98,19 @@ func (c *coalescer) wait(b *group.Batch) {
 		go c.work()
 	}
 	c.mu.Unlock()
-	<-e.tried
+	<-e.done
 }
 
-// work tries group after group until nobody waits.
+// work attempts group after group until nobody waits.
 func (c *coalescer) work() {
 	for {
 		entries := c.take()
 		if len(entries) == 0 {
 			return
 		}
-		c.try(entries)
+		c.attempt(entries)
 		for _, e := range entries {
-			close(e.tried)
+			close(e.done)
 		}
 	}
 }
@@ -135,13 +135,13 @@ type planned struct {
 	plan  *draw.Plan
 }
 
-// try is one shared transaction. Batches that it does not settle are as if it
+// attempt is one shared transaction. Batches that it does not settle are as if it
 // had not been, or are in doubt.
-func (c *coalescer) try(entries []*entry) {
+func (c *coalescer) attempt(entries []*entry) {
 	var all []*planned
 	defer func() {
-		if v := recover(); v != nil { // alone, each will be answered for itself
-			c.trier.log.Error("a shared transaction panicked", "error", fmt.Errorf("panic: %v", v))
+		if v := recover(); v != nil { // attempted alone, each is answered for itself
+			c.decider.log.Error("a shared transaction panicked", "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
 				if p.plan != nil {
 					p.batch.InDoubt(p.plan)
@@ -154,13 +154,13 @@ func (c *coalescer) try(entries []*entry) {
 			}
 		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), c.trier.settle)
+	ctx, cancel := context.WithTimeout(context.Background(), c.decider.settle)
 	defer cancel()
 	began := time.Now()
 	err := c.decideAll(ctx, entries, &all)
-	c.trier.observer.Tried(c.trier.name, reasonOf(err), time.Since(began))
+	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
 	if err != nil {
-		c.trier.log.Warn("a shared transaction failed, its batches are tried alone", "batches", len(entries), "error", err)
+		c.decider.log.Warn("a shared transaction failed, its batches are attempted alone", "batches", len(entries), "error", err)
 	}
 }
 
@@ -176,7 +176,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 	defer tx.Rollback()
 	now := time.Now() // one for all
 	for i, e := range entries {
-		if !ready[i] || c.trier.resolve(e.batch.Urn.Mode) != c.trier.name {
+		if !ready[i] || c.decider.resolve(e.batch.Urn.Mode) != c.decider.name {
 			continue
 		}
 		if plan := planShared(e.batch, now, joining[i].Cached); plan != nil {
@@ -206,7 +206,7 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 		case err == nil && written[i]:
 			p.batch.Settle(plan)
 		case stock.ClassOf(err) == stock.ClassUnknown || stock.ClassOf(err) == stock.ClassUnavailable:
-			_ = c.trier.finish(p.batch, plan, err) // it is told to all at once
+			_ = c.decider.finish(p.batch, plan, err) // it is told to all at once
 		default: // what one pool failed for is none of the others' business
 			p.batch.Undo(plan)
 		}

@@ -7,7 +7,7 @@
 //
 // A pool that nobody else seems to write to is planned from its cached copy,
 // before any read or lock, in every mode; the write, which locks the row,
-// rejects a plan whose head is not the pool's any more. See trier.decide.
+// rejects a plan whose head is not the pool's any more. See decider.decide.
 //
 // A batch that is small, in a mode whose lock is the row's own, may share a
 // transaction with those of other pools; see coalescer.

@@ -14,7 +14,7 @@ import (
 // away as long as it can be trusted; because none can, the write checks the
 // lock's token against the last one that wrote, and the pool's version.
 type external struct {
-	trier    *trier
+	decider  *decider
 	locker   Locker
 	name     string
 	observer Observer
@@ -22,7 +22,7 @@ type external struct {
 }
 
 func newExternal(o Options) mode {
-	return &external{trier: newTrier(o, External), locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
+	return &external{decider: newDecider(o, External), locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
 }
 
 const (
@@ -69,7 +69,7 @@ func (m *external) held(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
 		for n := 1; ; n++ {
 			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}
-			err := m.trier.decide(ctx, b, stock.TxOptions{Fence: fence}, true)
+			err := m.decider.decide(ctx, b, stock.TxOptions{Fence: fence}, true)
 			if err != nil && ctx.Err() != nil {
 				return errLost
 			}

@@ -14,7 +14,7 @@ import (
 type forUpdate struct{ coalescer *coalescer }
 
 func newForUpdate(o Options) mode {
-	return &forUpdate{newCoalescer(newTrier(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})}
+	return &forUpdate{newCoalescer(newDecider(o, ForUpdate), o.Sharer, stock.TxOptions{Lock: true})}
 }
 
 func (m *forUpdate) issue(ctx context.Context, b *group.Batch) error {

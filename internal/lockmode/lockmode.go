@@ -25,9 +25,9 @@ type Locker interface {
 
 // Observer is told of the attempts, for metrics.
 type Observer interface {
-	// Tried is called after each attempt: the mode, how long the transaction
+	// Attempted is called after each attempt: the mode, how long the transaction
 	// took, and the reason for another one, "" when it was the last.
-	Tried(mode, reason string, took time.Duration)
+	Attempted(mode, reason string, took time.Duration)
 	// StaleToken is called when the write rejected the holder of a lock because
 	// a later holder had written.
 	StaleToken()
@@ -56,10 +56,10 @@ type Options struct {
 	Log      *slog.Logger
 	// Mode is the service's own, for pools that name none.
 	Mode string
-	// Budget is the time after which a batch that met others is not tried
+	// Budget is the time after which a batch that met others is not attempted
 	// again, in any mode.
 	Budget time.Duration
-	// Settle is the longest that a batch takes: it bounds the try under way
+	// Settle is the longest that a batch takes: it bounds the attempt under way
 	// when Budget ends, and the time to find out what became of a commit whose
 	// answer was lost. It is longer than Budget.
 	Settle time.Duration

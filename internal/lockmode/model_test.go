@@ -204,7 +204,7 @@ func (w *world) move(rt *rapid.T) {
 		Key:   rapid.SampledFrom([]string{"", "", "m1", "m2"}).Draw(rt, "move's key"),
 	}
 	m, err := w.arena.store(0).Stock(w.t.Context(), s)
-	w.service.Forget(w.pool) // as the store does where both are one process
+	w.service.Changed(w.pool) // as the store does where both are one process
 	known, isKnown := w.model.moves[s.Key]
 	stocked, isPrize := w.model.stocked[s.PrizeID]
 	switch {

@@ -15,9 +15,9 @@ import (
 type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {
-	t := newTrier(o, Optimistic)
-	t.policy = policy{attempts: o.OptimisticTries, budget: o.OptimisticBudget, lockLast: true}
-	return &optimistic{newCoalescer(t, o.Sharer, stock.TxOptions{})}
+	d := newDecider(o, Optimistic)
+	d.policy = policy{attempts: o.OptimisticTries, budget: o.OptimisticBudget, lockLast: true}
+	return &optimistic{newCoalescer(d, o.Sharer, stock.TxOptions{})}
 }
 
 func (m *optimistic) issue(ctx context.Context, b *group.Batch) error {

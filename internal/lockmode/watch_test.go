@@ -38,7 +38,7 @@ func (w *watch) Answered(_, outcome string, draws int) {
 	w.answered[outcome] += draws
 }
 
-func (w *watch) Tried(mode, reason string, _ time.Duration) {
+func (w *watch) Attempted(mode, reason string, _ time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.modes[mode]++

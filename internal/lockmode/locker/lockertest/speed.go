@@ -54,8 +54,8 @@ func speed(tb testing.TB, b *bench) error {
 // silent observes nothing, for lockmode and for draw.
 type silent struct{}
 
-// Tried implements lockmode.Observer.
-func (silent) Tried(string, string, time.Duration) {}
+// Attempted implements lockmode.Observer.
+func (silent) Attempted(string, string, time.Duration) {}
 
 // StaleToken implements lockmode.Observer.
 func (silent) StaleToken() {}

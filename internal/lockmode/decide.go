@@ -12,9 +12,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// trier decides a batch in one attempt after another, until one is committed
+// decider decides a batch in one attempt after another, until one is committed
 // or the policy gives up. The modes differ in its settings.
-type trier struct {
+type decider struct {
 	store    Store
 	observer Observer
 	log      *slog.Logger
@@ -26,8 +26,8 @@ type trier struct {
 	settle time.Duration
 }
 
-func newTrier(o Options, name string) *trier {
-	return &trier{
+func newDecider(o Options, name string) *decider {
+	return &decider{
 		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
@@ -37,24 +37,25 @@ func newTrier(o Options, name string) *trier {
 // The first attempt may be made from the cached copy of the pool; those after
 // it read the pool. Its error is a *draw.Error, errOtherMode or
 // stock.ErrStaleToken.
-func (t *trier) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) error {
+func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) error {
 	start := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, t.settle)
+	ctx, cancel := context.WithTimeout(ctx, d.settle)
 	defer cancel()
 	var s spent
 	var conflict error // the last one
 	for {
+		b.TopUp() // what came while this waited for its lock, or to retry
 		began := time.Now()
-		tried, err := false, error(nil)
-		if cached && t.policy.attempts > 1 {
-			tried, err = t.attemptCached(ctx, b, o)
+		fromCache, err := false, error(nil)
+		if cached && d.policy.attempts > 1 {
+			fromCache, err = d.attemptCached(ctx, b, o)
 		}
 		cached = false
-		if !tried {
-			err = t.attempt(ctx, b, o)
+		if !fromCache {
+			err = d.attempt(ctx, b, o)
 		}
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
-			t.observer.Tried(t.name, reasonOf(err), time.Since(began))
+			d.observer.Attempted(d.name, reasonOf(err), time.Since(began))
 			return err
 		}
 		class := stock.ClassOf(err)
@@ -63,18 +64,18 @@ func (t *trier) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, c
 		}
 		s.add(class)
 		s.elapsed, s.inDoubt, s.locked = time.Since(start), b.IsInDoubt(), o.Lock
-		next := t.policy.next(class, s)
+		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
 				err = conflict // the database answers, and the time ran out while it let this wait again
 			}
-			t.observer.Tried(t.name, "", time.Since(began))
-			return t.giveUp(b, err)
+			d.observer.Attempted(d.name, "", time.Since(began))
+			return d.giveUp(b, err)
 		}
-		t.observer.Tried(t.name, reasonOf(err), time.Since(began))
-		t.replayWaiting(ctx, b, err)
+		d.observer.Attempted(d.name, reasonOf(err), time.Since(began))
+		d.replayWaiting(ctx, b, err)
 		o.Lock = o.Lock || next == retryLocked
-		if next == retryLater && !tried { // a copy that was out of date is read anew at once
+		if next == retryLater && !fromCache { // a copy that is out of date is read anew at once
 			backoff(ctx, s.attempts)
 		}
 	}
@@ -82,24 +83,23 @@ func (t *trier) decide(ctx context.Context, b *group.Batch, o stock.TxOptions, c
 
 // attemptCached is one transaction that is planned from the cached copy of the
 // pool, without reading it. It is false where that cannot decide the batch.
-func (t *trier) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
+func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
 	plan := b.PlanCached(time.Now())
 	if plan == nil {
 		return false, nil
 	}
 	fault.At(fault.BeforeWrite)
-	return true, t.finish(b, plan, t.store.Write(ctx, plan, o))
+	return true, d.finish(b, plan, d.store.Write(ctx, plan, o))
 }
 
 // attempt is one transaction that reads the pool first.
-func (t *trier) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions) error {
-	b.TopUp() // what came while this waited for its lock, or to try again
-	tx, err := t.store.Read(ctx, b.Urn, o)
+func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions) error {
+	tx, err := d.store.Read(ctx, b.Urn, o)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	if t.resolve(b.Urn.Mode) != t.name {
+	if d.resolve(b.Urn.Mode) != d.name {
 		return errOtherMode
 	}
 	if o.Lock {
@@ -112,12 +112,12 @@ func (t *trier) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions) 
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
 	}
-	return t.finish(b, plan, tx.Write(ctx, plan))
+	return d.finish(b, plan, tx.Write(ctx, plan))
 }
 
 // finish settles a plan that was written, or undoes it. After any error but
 // the usual ones the cached copy of the pool is no longer trusted.
-func (t *trier) finish(b *group.Batch, p *draw.Plan, err error) error {
+func (d *decider) finish(b *group.Batch, p *draw.Plan, err error) error {
 	if err == nil {
 		if len(p.Awards) > 0 {
 			fault.At(fault.AfterCommit)
@@ -143,18 +143,18 @@ func (t *trier) finish(b *group.Batch, p *draw.Plan, err error) error {
 
 // replayWaiting answers the draws that the log holds already when the batch
 // has to wait for somebody who holds the pool's row: a replay needs no lock.
-func (t *trier) replayWaiting(ctx context.Context, b *group.Batch, err error) {
+func (d *decider) replayWaiting(ctx context.Context, b *group.Batch, err error) {
 	if reasonOf(err) == stock.ReasonLockWait && !b.IsInDoubt() {
-		replay(ctx, t.store, b, err, b.SettleReplays)
+		replay(ctx, d.store, b, err, b.SettleReplays)
 	}
 }
 
 // giveUp is the answer to draws that could not be decided.
-func (t *trier) giveUp(b *group.Batch, err error) error {
+func (d *decider) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
 	}
-	t.log.Warn("batch given up", "mode", t.name, "draws", b.Draws(), "error", err)
+	d.log.Warn("batch given up", "mode", d.name, "draws", b.Draws(), "error", err)
 	switch class := stock.ClassOf(err); {
 	case class == stock.ClassOther:
 		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
