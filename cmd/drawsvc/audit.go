@@ -23,7 +23,7 @@ func auditCommand(env environment) *cobra.Command {
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
 		Args:  cobra.NoArgs,
 	}
-	db.flag(c)
+	db.flag(c, env)
 	output.flag(c.Flags())
 	c.Flags().StringVar(&poolID, "pool", "", "`ID` of the pool; all pools when left out")
 	c.RunE = func(c *cobra.Command, _ []string) error {

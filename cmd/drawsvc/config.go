@@ -39,10 +39,10 @@ type config struct {
 	level slog.Level
 }
 
-func (c *config) flags(cmd *cobra.Command) {
+func (c *config) flags(cmd *cobra.Command, env environment) {
 	f := cmd.Flags()
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 picks one")
-	c.database.flag(cmd)
+	c.database.flag(cmd, env)
 	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "how draws are kept apart: "+strings.Join(lockmode.Names(), ", "))
 	f.IntVar(&c.tries, "optimistic-tries", 10, "most tries of a batch in optimistic mode")
 	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the tries in optimistic mode")

@@ -6,13 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/db/migrations"
 	"drawsvc/internal/stock"
 )
 
 // database is the --database flag of every command that needs one.
-type database struct{ url secret }
+type database struct {
+	url    secret
+	schema migrations.Set
+}
 
-func (d *database) flag(c *cobra.Command) {
+func (d *database) flag(c *cobra.Command, env environment) {
+	d.schema = env.schema
 	d.url.flag(c.Flags(), "database", "sqlite:drawsvc.db",
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
@@ -28,25 +33,32 @@ func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, openMax)
 	defer cancel()
+	o.Migrations = d.schema
 	return stock.Open(ctx, url, o)
 }
 
-// with runs fn on the open database, whose schema is the one that this binary
-// knows, and closes it.
-func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
+// opened runs fn on the open database, whatever its schema, and closes it.
+func (d *database) opened(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
 	store, err := d.open(c.Context(), c, o)
 	if err != nil {
 		return err
 	}
 	defer closing(store, &err)
-	if err := prepare(c.Context(), store, false, o.ReadOnly); err != nil {
-		return err
-	}
 	return fn(c.Context(), store)
 }
 
-// prepare checks the schema. An embedded database is migrated by itself, a
-// server only when asked.
+// with is opened for a schema that this binary can work on.
+func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) error {
+	return d.opened(c, o, func(ctx context.Context, store *stock.Store) error {
+		if err := prepare(ctx, store, false, o.ReadOnly); err != nil {
+			return err
+		}
+		return fn(ctx, store)
+	})
+}
+
+// prepare makes sure that this binary can work on the schema. An embedded
+// database is migrated by itself, a server only when asked.
 func prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) error {
 	if (migrate || store.Dialect() == "sqlite") && !readOnly {
 		return store.Migrate(ctx)

@@ -27,29 +27,26 @@ func doctorCommand(env environment) *cobra.Command {
 		Short: "Read the database's settings and say what endangers the guarantees, why, and what to do",
 		Args:  cobra.NoArgs,
 	}
-	db.flag(c)
+	db.flag(c, env)
 	lock.flags(c.Flags())
 	output.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := lock.Validate(); err != nil {
 			return usageError{err}
 		}
-		store, err := db.open(c.Context(), c, stock.Options{ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		defer closing(store, &err)
-		found, err := checkUp(c.Context(), store, &lock)
-		if err != nil {
-			return err
-		}
-		if err := printFindings(env.stdout, output, found); err != nil {
-			return err
-		}
-		if dangers(found) > 0 {
-			return errDanger
-		}
-		return nil
+		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			found, err := checkUp(ctx, store, &lock)
+			if err != nil {
+				return err
+			}
+			if err := printFindings(env.stdout, output, found); err != nil {
+				return err
+			}
+			if dangers(found) > 0 {
+				return errDanger
+			}
+			return nil
+		})
 	}
 	return c
 }

@@ -13,12 +13,21 @@ func TestDoctor(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres", servertest.Durable())
 	p := on(t, server.URL())
-	require.Equal(t, `warning: schema: the schema has version 0, this drawsvc needs 1
-  why: drawsvc refuses to serve; an embedded database is migrated by itself
+	o := p.run("doctor")
+	require.Equal(t, exitViolation, o.code)
+	require.Equal(t, `danger: schema: the schema has version 0, this drawsvc knows 1
+  why: drawsvc refuses to serve
+  remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
+dangers: 1
+`, o.stdout)
+	p.ok("migrate", "up")
+	newer := p
+	newer.schema = "additive"
+	require.Equal(t, `warning: schema: the schema has version 1, this drawsvc knows 2
+  why: drawsvc can work on this schema, but the next release need not
   remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
 no danger found, warnings: 1
-`, p.ok("doctor"), "a warning is no failure")
-	p.ok("migrate", "up")
+`, newer.ok("doctor"), "a warning is no failure")
 	require.Equal(t, "no danger found\n", p.ok("doctor"))
 	require.Equal(t, "no danger found\n", p.ok("doctor", "--lock", "row:", "--lock-ttl", "1m", "--lock-wait", "0"))
 	require.Equal(t, `{"findings":[],"ok":true}`+"\n", p.ok("doctor", "--output", "json"))
@@ -27,7 +36,7 @@ no danger found, warnings: 1
 	require.NoError(t, err)
 	_, err = rows(t, server.URL()).ExecContext(t.Context(), `ALTER ROLE drawsvc SET default_transaction_isolation = 'serializable'`)
 	require.NoError(t, err)
-	o := p.run("doctor", "--output", "json")
+	o = p.run("doctor", "--output", "json")
 	require.Equal(t, exitViolation, o.code)
 	require.Equal(t, "the doctor found danger", o.message)
 	require.Equal(t, `{"findings":[`+
@@ -57,4 +66,21 @@ func TestDoctorRefuses(t *testing.T) {
 	p.refused(exitUsage, "--lock-wait must be 0s to 1m0s", "doctor", "--lock-wait", "2m")
 	p.refused(exitUsage, "must be table or json", "doctor", "--output", "xml")
 	p.refused(exitUsage, "database must be sqlite:PATH", "doctor", "--database", "oracle:x")
+}
+
+// TestStatementBinlog: what the doctor calls a danger is refused by those who
+// would hang on it, at once and in one line.
+func TestStatementBinlog(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql", servertest.Args("--log-bin=bin", "--server-id=1", "--binlog-format=STATEMENT"))
+	p := on(t, server.URL())
+	for _, args := range [][]string{
+		{"migrate", "up"}, {"serve", "--listen", "127.0.0.1:0"}, {"serve", "--listen", "127.0.0.1:0", "--migrate"}, {"pool", "create", "spring"},
+	} {
+		p.refused(exitFailure, "the database cannot be opened: binlog-format: binlog_format = STATEMENT: the server refuses every write", args...)
+	}
+	o := p.run("doctor")
+	require.Equal(t, exitViolation, o.code)
+	require.Contains(t, o.stdout, "danger: binlog-format: binlog_format = STATEMENT while log_bin is on\n  why: ")
+	require.Equal(t, exitPending, p.run("migrate", "status").code)
 }

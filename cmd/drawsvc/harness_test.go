@@ -16,14 +16,27 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/stock/stocktest"
 )
 
 // beMain, in the environment, makes the test's binary the program itself.
 const beMain = "DRAWSVC_TEST_BE_MAIN"
 
+// beSchema, in its environment, names the schema that it knows.
+const beSchema = "DRAWSVC_TEST_SCHEMA"
+
+// schemas are those that the program can be given; "" is its own.
+func schemas() map[string]migrations.Set {
+	return map[string]migrations.Set{
+		"": migrations.Embedded(), "additive": stocktest.Additive(), "excluding": stocktest.Excluding(), "breaking": stocktest.Breaking(),
+	}
+}
+
 func TestMain(m *testing.M) {
 	if os.Getenv(beMain) != "" {
-		main()
+		start(schemas()[os.Getenv(beSchema)])
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
 }
@@ -34,6 +47,10 @@ type program struct {
 	tb    testing.TB
 	vars  map[string]string
 	stdin string
+	// schema is one of schemas.
+	schema string
+	// file is the program of another release; "" is this one.
+	file string
 }
 
 // on is a program whose environment names the database.
@@ -54,6 +71,7 @@ func (p program) environment(stdout, stderr io.Writer) environment {
 	return environment{
 		lookUp: func(name string) (string, bool) { value, ok := p.vars[name]; return value, ok },
 		stdin:  strings.NewReader(p.stdin), stdout: stdout, stderr: stderr,
+		schema: schemas()[p.schema],
 	}
 }
 

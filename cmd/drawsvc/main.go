@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"drawsvc/db/migrations"
 )
 
 // gcPercent trades memory for time: a service at work keeps a few ten MB of
@@ -14,7 +16,10 @@ import (
 // would start the collector many times a second. The environment's GOGC wins.
 const gcPercent = 400
 
-func main() {
+func main() { start(migrations.Embedded()) }
+
+// start runs the program with the schema that it knows, and ends the process.
+func start(schema migrations.Set) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -28,6 +33,7 @@ func main() {
 		stdin:  os.Stdin,
 		stdout: os.Stdout,
 		stderr: os.Stderr,
+		schema: schema,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "drawsvc:", message(err))

@@ -1,12 +1,20 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/stock"
 )
+
+// errPending: migrations are pending, and the command has said which.
+var errPending = errors.New("a migration is pending: run `drawsvc migrate up`")
 
 func migrateCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
@@ -15,7 +23,7 @@ func migrateCommand(env environment) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  needsSubcommand,
 	}
-	c.AddCommand(migrateUpCommand(env), migrateStatusCommand(env))
+	c.AddCommand(migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
 	return c
 }
 
@@ -23,48 +31,116 @@ func migrateUpCommand(env environment) *cobra.Command {
 	var db database
 	c := &cobra.Command{
 		Use:   "up",
-		Short: "Bring the schema up to date; safe when several do so at once",
+		Short: "Bring the schema up to date; safe while draws run, when several do so at once, and after a crash",
 		Args:  cobra.NoArgs,
 	}
-	db.flag(c)
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		store, err := db.open(c.Context(), c, stock.Options{})
-		if err != nil {
-			return err
-		}
-		defer closing(store, &err)
-		if err := store.Migrate(c.Context()); err != nil {
-			return err
-		}
-		return printSchema(c, env, store)
+	db.flag(c, env)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		o := stock.Options{Log: slog.New(slog.NewTextHandler(env.stderr, nil))} // says what it waits for
+		return db.opened(c, o, func(ctx context.Context, store *stock.Store) error {
+			if err := store.Migrate(ctx); err != nil {
+				return err
+			}
+			schema, err := store.Schema(ctx)
+			if err != nil {
+				return err
+			}
+			return printSchema(env.stdout, outputTable, &schema)
+		})
 	}
 	return c
 }
 
 func migrateStatusCommand(env environment) *cobra.Command {
 	var db database
+	var output output
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say which version the schema has and which this binary needs",
+		Short: "Say where the schema stands; exit code 4 when a migration is pending",
 		Args:  cobra.NoArgs,
 	}
-	db.flag(c)
-	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		store, err := db.open(c.Context(), c, stock.Options{ReadOnly: true})
-		if err != nil {
-			return err
-		}
-		defer closing(store, &err)
-		return printSchema(c, env, store)
+	db.flag(c, env)
+	output.flag(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			schema, err := store.Schema(ctx)
+			if err != nil {
+				return err
+			}
+			if err := printSchema(env.stdout, output, &schema); err != nil {
+				return err
+			}
+			if len(schema.Pending) > 0 {
+				return errPending
+			}
+			return schema.Check()
+		})
 	}
 	return c
 }
 
-func printSchema(c *cobra.Command, env environment, store *stock.Store) error {
-	schema, err := store.Schema(c.Context())
-	if err != nil {
-		return err
+func migrateSQLCommand(env environment) *cobra.Command {
+	var db database
+	c := &cobra.Command{
+		Use:   "sql",
+		Short: "Print the statements that `migrate up` would run now",
+		Args:  cobra.NoArgs,
 	}
-	_, err = fmt.Fprintf(env.stdout, "schema version %d, this drawsvc needs %d\n", schema.Current, schema.Target)
+	db.flag(c, env)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			text, err := store.PendingSQL(ctx)
+			if err != nil {
+				return err
+			}
+			if text == "" {
+				text = "-- nothing is pending\n"
+			}
+			_, err = io.WriteString(env.stdout, text)
+			return err
+		})
+	}
+	return c
+}
+
+type (
+	schemaJSON struct {
+		// OK: this binary can work on the schema, and nothing is pending.
+		OK bool `json:"ok"`
+		// Works: this binary can work on the schema.
+		Works   bool            `json:"works"`
+		Version int64           `json:"version"`
+		Known   int64           `json:"known"`
+		Oldest  int64           `json:"oldest"`
+		Admits  int64           `json:"admits_from"`
+		Pending []migrationJSON `json:"pending"`
+	}
+	migrationJSON struct {
+		Version int64  `json:"version"`
+		File    string `json:"file"`
+	}
+)
+
+func printSchema(w io.Writer, o output, s *stock.Schema) error {
+	works := s.Check() == nil
+	if o == outputJSON {
+		pending := []migrationJSON{}
+		for _, m := range s.Pending {
+			pending = append(pending, migrationJSON(m))
+		}
+		return json.NewEncoder(w).Encode(schemaJSON{works && len(pending) == 0, works, s.Current, s.Target, s.Oldest, s.AdmitsFrom, pending})
+	}
+	is := "up to date"
+	switch {
+	case len(s.Pending) > 0 && works:
+		is = fmt.Sprintf("migrations pending: %d; this drawsvc can work on the schema meanwhile", len(s.Pending))
+	case len(s.Pending) > 0:
+		is = fmt.Sprintf("migrations pending: %d", len(s.Pending))
+	case s.Current > s.Target && works:
+		is = "newer, and admits this drawsvc"
+	case !works:
+		is = "newer, and does not admit this drawsvc"
+	}
+	_, err := fmt.Fprintf(w, "schema version %d, this drawsvc knows %d: %s\n", s.Current, s.Target, is)
 	return err
 }

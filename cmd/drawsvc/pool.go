@@ -81,7 +81,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 		Example: `  drawsvc pool create spring --name 'Spring draw' \
     --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`,
 	}
-	db.flag(c)
+	db.flag(c, env)
 	pool.declare(c, true)
 	f := c.Flags()
 	f.StringVar(&name, "name", "", "name of the pool (default its id)")
@@ -117,7 +117,7 @@ func poolListCommand(env environment) *cobra.Command {
 	var db database
 	var output output
 	c := &cobra.Command{Use: "list", Short: "List all pools", Args: cobra.NoArgs}
-	db.flag(c)
+	db.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
@@ -136,7 +136,7 @@ func poolShowCommand(env environment) *cobra.Command {
 	var output output
 	var pool poolName
 	c := &cobra.Command{Use: "show ID", Short: "Show a pool and its prizes"}
-	db.flag(c)
+	db.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -158,7 +158,7 @@ func poolStateCommand(env environment, verb string, state draw.State, short stri
 	var db database
 	var pool poolName
 	c := &cobra.Command{Use: verb + " ID", Short: short}
-	db.flag(c)
+	db.flag(c, env)
 	pool.declare(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {

@@ -21,7 +21,7 @@ func TestPgBouncer(t *testing.T) {
 	p := on(t, proxy.URL())
 	var all sync.WaitGroup
 	for range 3 {
-		all.Go(func() { p.ok("migrate", "up") })
+		all.Go(p.migrateUp)
 	}
 	all.Wait()
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=40")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -24,8 +25,11 @@ type process struct {
 
 // command is the program, to be started.
 func (p program) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.Background(), os.Args[0], args...)
-	cmd.Env = append(os.Environ(), beMain+"=yes")
+	cmd := exec.CommandContext(context.Background(), cmp.Or(p.file, os.Args[0]), args...)
+	cmd.Env = os.Environ()
+	if p.file == "" {
+		cmd.Env = append(cmd.Env, beMain+"=yes", beSchema+"="+p.schema)
+	}
 	for name, value := range p.vars {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}

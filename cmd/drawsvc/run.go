@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 )
 
@@ -20,6 +21,9 @@ type environment struct {
 	lookUp         func(name string) (string, bool)
 	stdin          io.Reader
 	stdout, stderr io.Writer
+	// schema is what the program knows of the schema; none means what is
+	// embedded in it.
+	schema migrations.Set
 }
 
 // isTerminal says whether somebody looks on.
@@ -34,6 +38,7 @@ const (
 	exitFailure   = 1
 	exitUsage     = 2
 	exitViolation = 3
+	exitPending   = 4
 )
 
 // usageError is a command line that cannot be meant.
@@ -51,6 +56,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errViolation), errors.Is(err, errDanger):
 		return exitViolation
+	case errors.Is(err, errPending):
+		return exitPending
 	case isUsage(err):
 		return exitUsage
 	default:

@@ -36,7 +36,7 @@ func serveCommand(env environment) *cobra.Command {
 			return serve(cmd, &c, env)
 		},
 	}
-	c.flags(cmd)
+	c.flags(cmd, env)
 	return cmd
 }
 
@@ -77,6 +77,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	if err := prepare(ctx, store, c.migrate, false); err != nil {
 		return err
 	}
+	store.WatchSchema()
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -119,11 +120,7 @@ func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batche
 
 // ready asks everything that a draw needs.
 func ready(ctx context.Context, store *stock.Store, lock locker.Lock) error {
-	schema, err := store.Schema(ctx)
-	if err != nil {
-		return err
-	}
-	if err := schema.Check(); err != nil {
+	if err := store.CheckSchema(ctx); err != nil {
 		return err
 	}
 	return lock.Ping(ctx)

@@ -33,7 +33,7 @@ func stockAddCommand(env environment) *cobra.Command {
 		Short:   "Change the stock of one prize",
 		Example: `  drawsvc stock add --pool spring --prize gold --delta 100 --reason restock --key delivery-4711`,
 	}
-	db.flag(c)
+	db.flag(c, env)
 	pool.declare(c, false)
 	f := c.Flags()
 	f.StringVar(&wanted.PrizeID, "prize", "", "`ID` of the prize")
@@ -87,7 +87,7 @@ is told by the exit code, and by the moves in the pool's log, which carry the
 reason.`,
 		Example: `  drawsvc stock import --pool spring --reason delivery-4711 prizes.csv`,
 	}
-	db.flag(c)
+	db.flag(c, env)
 	pool.declare(c, false)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

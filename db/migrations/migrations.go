@@ -1,12 +1,27 @@
-// Package migrations holds the schema of each database as embedded SQL, with
-// the same numbers in each folder. The schema keeps law 2 of the house: it
-// says by itself that nothing is issued beyond stock, that no two awards come
-// from one state of an urn, and that a draw's name is used once.
 package migrations
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-// FS holds one folder for each database: postgres, mysql and sqlite.
-//
 //go:embed postgres/*.sql mysql/*.sql sqlite/*.sql
-var FS embed.FS
+var files embed.FS
+
+// OldestSchema is the lowest schema version that this binary can work on: it
+// starts on an older schema than its own, down to this one, and serves until
+// somebody migrates.
+const OldestSchema = 1
+
+// Set is the schema that a binary brings along.
+type Set struct {
+	// Files holds one folder of numbered SQL for each database: postgres, mysql
+	// and sqlite.
+	Files fs.FS
+	// OldestSchema is the lowest schema version that the binary can work on, at
+	// least 1.
+	OldestSchema int64
+}
+
+// Embedded returns the set of this binary.
+func Embedded() Set { return Set{Files: files, OldestSchema: OldestSchema} }

@@ -59,11 +59,15 @@ func kinds() map[string]kind {
 // Kinds returns the names that [Start] knows, in order.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds())) }
 
-// missingError says that a server is not installed here.
+// missingError says that a server is not installed here; without packages, that
+// the program, or whatever it names, is not here.
 type missingError struct{ program, packages string }
 
 // Error implements error.
 func (e *missingError) Error() string {
+	if e.packages == "" {
+		return e.program
+	}
 	return fmt.Sprintf("%s is not installed: apt-get install %s (.ci/packages does)", e.program, e.packages)
 }
 

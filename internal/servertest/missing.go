@@ -35,6 +35,14 @@ func giveUp(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
+// Missing ends a test that needs what is not here and what no package brings,
+// such as the history of the repository: it is skipped as for a missing server,
+// and fails where CI=true.
+func Missing(tb testing.TB, what string) {
+	tb.Helper()
+	giveUp(tb, &missingError{program: what})
+}
+
 // tellPerson writes to the terminal, where there is one: of several packages
 // go test shows neither the skips nor the stderr of those that pass.
 func tellPerson(line string) {

@@ -37,7 +37,7 @@ type dialect struct {
 	folder     string
 	// migrating keeps migrations by several processes apart; nil where one
 	// process has the database for itself.
-	migrating func() (lock.Locker, error)
+	migrating func(...lock.TableLockerOption) (lock.Locker, error)
 	// doctor knows what the database can have wrong.
 	doctor doctor
 }

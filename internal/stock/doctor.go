@@ -134,33 +134,50 @@ func (s *Store) checkSchema(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	detail := fmt.Sprintf("the schema has version %d, this drawsvc needs %d", schema.Current, schema.Target)
-	switch {
-	case schema.Current > schema.Target:
-		return []Finding{{
-			LevelDanger, "schema", detail,
-			"an older drawsvc does not know the rules of a newer schema; it refuses to start, and one that runs already must not go on",
-			"run a newer drawsvc",
-		}}, nil
-	case schema.Current < schema.Target:
-		return []Finding{{
-			LevelWarning, "schema", detail, "drawsvc refuses to serve; an embedded database is migrated by itself",
-			"run `drawsvc migrate up`, or serve with --migrate",
-		}}, nil
+	found := s.judgeSchema(schema)
+	if schema.Current < schema.Target {
+		return found, nil // and not all tables are made
 	}
 	missing, err := s.missingTables(ctx)
-	if len(missing) == 0 || err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return []Finding{{
-		LevelDanger, "tables", "there is no table " + strings.Join(missing, ", ") + ", although the schema's version says so",
-		"draws fail, or what the missing tables said is lost", "restore the database from a backup, then run `drawsvc audit`",
-	}}, nil
+	if len(missing) > 0 {
+		found = append(found, Finding{
+			LevelDanger, "tables", "there is no table " + strings.Join(missing, ", ") + ", although the schema's version says so",
+			"draws fail, or what the missing tables said is lost", "restore the database from a backup, then run `drawsvc audit`",
+		})
+	}
+	return found, nil
+}
+
+// judgeSchema says whether this binary can work on the schema, and how long.
+func (s *Store) judgeSchema(schema Schema) []Finding {
+	f := Finding{Rule: "schema", Detail: fmt.Sprintf("the schema has version %d, this drawsvc knows %d", schema.Current, schema.Target)}
+	const migrate = "run `drawsvc migrate up`, or serve with --migrate"
+	switch refused := schema.Check() != nil; {
+	case refused && schema.Current >= schema.Oldest:
+		f.Level = LevelDanger
+		f.Why = "the schema does not admit this drawsvc: it refuses to start, and refuses draws where it runs already"
+		f.Remedy = "run a newer drawsvc"
+	case refused && s.dialect.name == "sqlite":
+		f.Level, f.Why, f.Remedy = LevelNote, "the next command that writes brings an embedded database up to date by itself", "none is needed"
+	case refused:
+		f.Level, f.Why, f.Remedy = LevelDanger, "drawsvc refuses to serve", migrate
+	case schema.Current < schema.Target:
+		f.Level, f.Why, f.Remedy = LevelWarning, "drawsvc can work on this schema, but the next release need not", migrate
+	case schema.Current > schema.Target:
+		f.Level, f.Why = LevelNote, "the schema admits this drawsvc, but need not after the next migration"
+		f.Remedy = "replace this drawsvc by the release that brought the schema"
+	default:
+		return nil
+	}
+	return []Finding{f}
 }
 
 // tables are the names of all tables that the migrations make.
 func tables() []string {
-	return []string{"pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens"}
+	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens"}
 }
 
 func (s *Store) missingTables(ctx context.Context) (missing []string, err error) {

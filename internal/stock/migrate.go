@@ -2,115 +2,135 @@ package stock
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
+	"math/rand/v2"
+	"time"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 
-	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 )
 
-// Schema says where a database's schema stands.
-type Schema struct {
-	// Current is the version that the database has, 0 for none; Target the one
-	// that this binary needs.
-	Current, Target int64
-}
+const (
+	// MigrateWaitDefault leaves a process that was killed, and a long audit,
+	// the time to end.
+	MigrateWaitDefault = 2 * time.Minute
+	// migrateMax is the longest that one statement of a migration may take.
+	migrateMax = 6 * time.Hour
+	// migrateConnections: one for the statements, one to keep the lock alive.
+	migrateConnections = 2
+)
 
-// Migrate brings the schema to what this binary needs. Several processes may
-// do so at once: one does, the others wait. Errors: CodeStoreUnavailable, also
-// when the schema is newer than this binary.
+// Migrate brings the schema to what this binary knows. Several processes may
+// do so at once: one does, the others wait for it, and say so in the log. What
+// was interrupted can be run again. Errors: CodeStoreUnavailable, also when the
+// schema is newer and does not admit this binary.
 func (s *Store) Migrate(ctx context.Context) error {
 	schema, err := s.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if schema.Current >= schema.Target {
+	if len(schema.Pending) == 0 {
 		return schema.Check()
 	}
-	provider, err := s.provider()
-	if err != nil {
-		return err
-	}
-	err = s.migrateAlone(ctx, func() error {
-		_, err := provider.Up(ctx)
-		return err
-	})
+	err = s.migrateAlone(ctx, func() error { return s.migrateUp(ctx) })
 	if err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
 	return nil
 }
 
+// migrateUp applies what is pending. A migration waits for a table's lock only
+// as long as draws can wait behind it; then it is run again, a moment later.
+func (s *Store) migrateUp(ctx context.Context) error {
+	for begun := time.Now(); ; {
+		err := s.tryMigrateUp(ctx)
+		if ClassOf(classify(err, s.dialect.classify)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
+			return err
+		}
+		s.options.Log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second + rand.N(time.Second)): // draws go first
+		}
+	}
+}
+
+func (s *Store) tryMigrateUp(ctx context.Context) error {
+	if err := s.mend(ctx); err != nil {
+		return err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
+	provider, err := goose.NewProvider(s.dialect.migrations, s.migrate, s.brought.files, options...)
+	if err != nil {
+		return fmt.Errorf("stock: migrations: %w", err)
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+// mend refuses a database whose tables are somebody else's. It finishes the table
+// of versions where its maker was killed before its first row: MySQL commits the
+// table by itself, and package goose would not go on.
+func (s *Store) mend(ctx context.Context) error {
+	versions, err := s.versions()
+	if err != nil {
+		return err
+	}
+	rows, err := versions.ListMigrations(ctx, s.migrate)
+	isNew := err != nil && s.lacksTable(err)
+	if err != nil && !isNew {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Version == 0 {
+		if err := s.refuseOthers(ctx); err != nil {
+			return err
+		}
+	}
+	if isNew || len(rows) > 0 {
+		return nil
+	}
+	return versions.Insert(ctx, s.migrate, database.InsertRequest{Version: 0})
+}
+
+// refuseOthers: tables with the names of ours are not ours when schema_admits,
+// the first that is made, is not there.
+func (s *Store) refuseOthers(ctx context.Context) error {
+	missing, err := s.missingTables(ctx)
+	if err != nil || len(missing) == len(tables()) || missing == nil || missing[0] != tables()[0] {
+		return err
+	}
+	return draw.Errorf(draw.CodeStoreUnavailable,
+		"the database holds tables that drawsvc needs and has not made, such as pools or prizes: give it a database of its own")
+}
+
+// versions is what package goose keeps of the versions.
+func (s *Store) versions() (database.Store, error) {
+	return database.NewStore(s.dialect.migrations, goose.DefaultTablename)
+}
+
 // migrateAlone runs fn while no other process migrates. The provider could hold
 // the lock itself, but makes its table before it does: on MySQL, where that
 // commits at once, another process then finds the table without its first row.
-func (s *Store) migrateAlone(ctx context.Context, fn func() error) (err error) {
+func (s *Store) migrateAlone(ctx context.Context, fn func() error) error {
 	if s.dialect.migrating == nil {
 		return fn()
 	}
-	locker, err := s.dialect.migrating()
+	l := &migrateLock{store: s, begun: time.Now()}
+	locker, err := s.dialect.migrating(l.options()...)
 	if err != nil {
 		return err
 	}
-	if err := locker.Lock(ctx, s.write); err != nil {
-		return err
+	if err := locker.Lock(ctx, s.migrate); err != nil {
+		return l.lockError(ctx, err)
 	}
-	defer func() { err = errors.Join(err, locker.Unlock(ctx, s.write)) }()
-	return fn()
-}
-
-// Schema reads where the schema stands.
-func (s *Store) Schema(ctx context.Context) (Schema, error) {
-	provider, err := s.provider()
-	if err != nil {
-		return Schema{}, err
+	l.held = true
+	err = fn()
+	if unlocked := locker.Unlock(ctx, s.migrate); unlocked != nil { // and it runs out by itself
+		s.options.Log.Warn("the lock of the migration was not given back", "error", unlocked)
 	}
-	sources := provider.ListSources()
-	schema := Schema{Target: sources[len(sources)-1].Version}
-	schema.Current, err = s.schemaVersion(ctx)
-	return schema, err
-}
-
-// Check reports whether this binary can work on the schema.
-func (s Schema) Check() error {
-	if s.Current > s.Target {
-		return draw.Errorf(draw.CodeStoreUnavailable,
-			"the database's schema has version %d and is newer than this drawsvc, which knows %d: run a newer drawsvc", s.Current, s.Target)
-	}
-	if s.Current < s.Target {
-		return draw.Errorf(draw.CodeStoreUnavailable,
-			"the database's schema has version %d, this drawsvc needs %d: run `drawsvc migrate up`, or serve with --migrate", s.Current, s.Target)
-	}
-	return nil
-}
-
-// schemaVersion reads the version that package goose has noted, without making
-// its table: a reader must not write.
-func (s *Store) schemaVersion(ctx context.Context) (version int64, err error) {
-	err = s.read.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename+` WHERE is_applied`).Scan(&version)
-	if err == nil {
-		return version, nil
-	}
-	e, ok := errors.AsType[*Error](classify(err, s.dialect.classify))
-	if ok && e.Class == ClassOther && s.dialect.isNoTable(err) {
-		return 0, nil
-	}
-	return 0, public(classify(err, s.dialect.classify))
-}
-
-func (s *Store) provider() (*goose.Provider, error) {
-	folder, err := fs.Sub(migrations.FS, s.dialect.folder)
-	if err != nil {
-		return nil, fmt.Errorf("stock: embedded migrations: %w", err)
-	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
-	provider, err := goose.NewProvider(s.dialect.migrations, s.write, folder, options...)
-	if err != nil {
-		return nil, fmt.Errorf("stock: embedded migrations: %w", err)
-	}
-	return provider, nil
+	return err
 }

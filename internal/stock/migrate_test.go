@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
@@ -49,7 +50,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestSchema: a database without schema, and one from the future, are told
+// TestSchema: a database without schema, and those from the future, are told
 // apart from one that fits.
 func TestSchema(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
@@ -64,14 +65,21 @@ func TestSchema(t *testing.T) {
 			require.ErrorContains(t, schema.Check(), "migrate up")
 
 			require.NoError(t, s.Migrate(t.Context()))
-			_, err = s.LockDB().ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`)
-			require.NoError(t, err)
 			schema, err = s.Schema(t.Context())
 			require.NoError(t, err)
-			require.ErrorContains(t, schema.Check(), "newer than this drawsvc")
+			require.Equal(t, stock.Schema{
+				Current: stocktest.Target(migrations.Embedded()), AdmitsFrom: int64(stocktest.Admits(migrations.Embedded())),
+				Target: stocktest.Target(migrations.Embedded()), Oldest: migrations.OldestSchema, Pending: nil,
+			}, schema)
+			execAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`})
+			schema, err = s.Schema(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, schema.Check(), "it admits this binary")
+			require.NoError(t, s.Migrate(t.Context()))
+			execAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99999`})
 			err = s.Migrate(t.Context())
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
-			require.ErrorContains(t, err, "newer than this drawsvc")
+			require.ErrorContains(t, err, "does not admit this drawsvc")
 		})
 	}
 }

@@ -29,9 +29,7 @@ func mysqlDialect() *dialect {
 		migrations:  goose.DialectMySQL,
 		folder:      "mysql",
 		doctor:      mysqlDoctor(),
-		migrating: func() (lock.Locker, error) {
-			return lock.NewMySQLTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
-		},
+		migrating:   lock.NewMySQLTableLocker,
 	}
 }
 
@@ -58,7 +56,7 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	shun := &shunned{}
 	open := func(connections int, silence time.Duration) *sql.DB {
 		// The longest silence bounds what is asked without a context.
-		db := sql.OpenDB(newMySQLSessions(config, hosts, shun, silence, s.options.LockWait, func() { s.leave() }))
+		db := sql.OpenDB(newMySQLSessions(config, hosts, shun, silence, s.options, func() { s.leave() }))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
 		db.SetConnMaxIdleTime(5 * time.Minute)
@@ -70,10 +68,11 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	s.write = open(adminConnections, adminSilence)
 	s.read = s.write
 	s.lock = open(connectionsMax, adminSilence)
+	s.migrate = open(migrateConnections, migrateMax)
 	s.attempts = &sqlAttempts{writer: draws, reader: draws, dialect: s.dialect, words: mysqlWords()}
 	s.connections = databaseConnections(draws)
 	s.leave = func() {
-		for _, db := range []*sql.DB{draws, s.write, s.lock} {
+		for _, db := range []*sql.DB{draws, s.write, s.lock, s.migrate} {
 			db.SetMaxIdleConns(0) // closes them
 			db.SetMaxIdleConns(connectionsMax)
 		}
@@ -104,12 +103,16 @@ func classifyMySQL(err error) *Error {
 		return conflict("deadlock", err)
 	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
 		return conflict(ReasonLockWait, err)
+	case 1050, 1060, 1061, 1091: // another's migration was first
+		return conflict("schema", err)
 	case 1062, 1586:
 		return knownKey(err)
 	case 1290, 1792, 1836: // read-only, so another node is to be written
 		return unavailable(reasonReadOnly, err, true)
 	case 1040, 1203, 1226: // too many connections
 		return unavailable("connections", err, true)
+	case 1665: // every write, with READ COMMITTED and binlog_format = STATEMENT
+		return unavailable("binlog-format", err, true)
 	case 1047: // a node that is not part of its cluster
 		return unavailable(reasonNotReady, err, true)
 	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // shutting down, link lost, killed, idle for too long

@@ -26,7 +26,7 @@ func mysqlVitals(ctx context.Context, s *Store) (vitals, error) {
 	v := vitals{"replica": "no"}
 	var err error
 	for _, question := range []string{
-		`SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', 'sync_binlog',
+		`SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format',
 			'read_only', 'innodb_read_only', 'autocommit', 'sql_mode', 'tx_isolation', 'transaction_isolation', 'unique_checks', 'check_constraint_checks',
 			'max_statement_time', 'idle_transaction_timeout', 'idle_write_transaction_timeout', 'wsrep_on', 'wsrep_provider_options')`,
 		`SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment',
@@ -148,6 +148,18 @@ func mysqlService() []rule {
 				return ""
 			},
 			"on a replica nothing may be drawn", "GRANT REPLICA MONITOR (MySQL: REPLICATION CLIENT) to the account that runs this command",
+		},
+		{
+			"binlog-format", LevelDanger,
+			func(v vitals, _ CheckUpOptions) string {
+				if v.has("log_bin", "ON", "1") && v.has("binlog_format", "STATEMENT") {
+					return "binlog_format = STATEMENT while log_bin is on"
+				}
+				return ""
+			},
+			"the service works at READ COMMITTED, where InnoDB cannot log statements: INSERT, UPDATE, DELETE and SELECT … FOR UPDATE fail " +
+				"with error 1665 (CREATE, ALTER and plain SELECT do not), so `serve`, `migrate up` and every command that writes refuse to start",
+			"set binlog_format = ROW (MIXED will do too) in the server's configuration, and globally for the sessions to come",
 		},
 		{
 			"read-only", LevelDanger,

@@ -17,13 +17,15 @@ type mysqlSessions struct {
 	hosts    []driver.Connector
 	shunned  *shunned
 	lockWait time.Duration
+	// readOnly sessions write nothing.
+	readOnly bool
 	// leave closes the connections that are idle.
 	leave func()
 }
 
 // newMySQLSessions needs a config that a connector was made of before.
-func newMySQLSessions(config *mysql.Config, hosts []string, shun *shunned, silence, lockWait time.Duration, leave func()) *mysqlSessions {
-	s := &mysqlSessions{shunned: shun, lockWait: lockWait, leave: leave}
+func newMySQLSessions(config *mysql.Config, hosts []string, shun *shunned, silence time.Duration, o Options, leave func()) *mysqlSessions {
+	s := &mysqlSessions{shunned: shun, lockWait: o.LockWait, readOnly: o.ReadOnly, leave: leave}
 	for _, host := range hosts {
 		c := config.Clone()
 		c.Addr, c.ReadTimeout = host, silence
@@ -94,8 +96,11 @@ func (s *mysqlSessions) connect(ctx context.Context, host driver.Connector, limi
 // a state that is over.
 func (s *mysqlSessions) look(ctx context.Context, conn mysqlConn) error {
 	said := map[string]string{}
-	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')`, said); err != nil {
+	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'log_bin', 'binlog_format')`, said); err != nil {
 		return err
+	}
+	if !s.readOnly && said["log_bin"] == "ON" && said["binlog_format"] == "STATEMENT" {
+		return unavailable("binlog-format", errBinlog, true)
 	}
 	if len(s.hosts) > 1 {
 		if err := isWritable(ctx, conn, said); err != nil {
@@ -108,6 +113,11 @@ func (s *mysqlSessions) look(ctx context.Context, conn mysqlConn) error {
 	_, err := conn.ExecContext(ctx, `SET SESSION wsrep_sync_wait = 1`, nil)
 	return err
 }
+
+// errBinlog: the server would refuse every write of a session at READ
+// COMMITTED with error 1665.
+var errBinlog = errors.New("binlog_format = STATEMENT: the server refuses every write of the service (error 1665); " +
+	"set binlog_format = ROW, `drawsvc doctor` says why")
 
 // isWritable refuses a server that is read-only, and a node of a Galera
 // cluster that is not part of it just now.

@@ -33,9 +33,7 @@ func postgresDialect() *dialect {
 		migrations:  goose.DialectPostgres,
 		folder:      "postgres",
 		doctor:      postgresDoctor(),
-		migrating: func() (lock.Locker, error) {
-			return lock.NewPostgresTableLocker(lock.WithTableLockTimeout(time.Second, migrateTries))
-		},
+		migrating:   lock.NewPostgresTableLocker,
 	}
 }
 
@@ -83,7 +81,7 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	s.attempts = &postgresAttempts{pool: pools[0], limits: postgresLimits(s.options.LockWait, statementTimeout)}
 	s.limits = postgresLimits(s.options.LockWait, 0)
 	s.write = stdlib.OpenDBFromPool(pools[1])
-	s.read = s.write
+	s.read, s.migrate = s.write, s.write
 	s.lock = stdlib.OpenDBFromPool(pools[2])
 	s.lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
 	s.closers = append(s.closers, s.write.Close, s.lock.Close)
@@ -128,8 +126,6 @@ const (
 	// sessionTimeout ends a transaction that its service has forgotten, so
 	// that its row lock is freed.
 	sessionTimeout = 10 * time.Second
-	// migrateTries bounds the wait for another migrating instance, in seconds.
-	migrateTries = 120
 )
 
 // classifyPostgres knows the SQLSTATEs of

@@ -49,6 +49,9 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
+	if err := s.admission.admitted(); err != nil {
+		return err
+	}
 	conn, err := s.write.Conn(ctx)
 	if err != nil {
 		return classify(err, s.dialect.classify)

@@ -34,17 +34,22 @@ type sharers interface {
 	readShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)
 }
 
-// CanShare says whether batches of several pools can share a transaction.
+// CanShare says whether batches of several pools can share a transaction. While
+// the schema does not admit this binary they cannot: each is refused by itself.
 func (s *Store) CanShare() bool {
 	_, ok := s.attempts.(sharers)
-	return ok
+	return ok && s.admission.admitted() == nil
 }
 
 // ReadShared is Read for several pools at once; CanShare must say so. It waits
 // for no row: ready is false for a pool whose row another session holds, and
 // for one that is not there any more. Those are for an attempt of their own.
-// Errors: an *Error with its class.
+// Errors: CodeStoreUnavailable when the schema does not admit this binary, or an
+// *Error with its class.
 func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (shared SharedTx, ready []bool, err error) {
+	if err := s.admission.admitted(); err != nil {
+		return nil, nil, err
+	}
 	shared, ready, err = s.attempts.(sharers).readShared(ctx, all, o)
 	if err == nil {
 		return shared, ready, nil

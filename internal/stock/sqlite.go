@@ -79,7 +79,7 @@ func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 			return err
 		}
 	}
-	s.lock = s.write
+	s.lock, s.migrate = s.write, s.write
 	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
 	s.connections = databaseConnections(s.write)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 )
 
@@ -19,6 +20,9 @@ type Options struct {
 	// LockWait is the longest that a statement waits for a row lock; 0 means
 	// LockWaitDefault.
 	LockWait time.Duration
+	// MigrateWait is the longest that Migrate waits for another process that
+	// migrates, or for locks of others; 0 means MigrateWaitDefault.
+	MigrateWait time.Duration
 	// ReadOnly opens a database for reading alone. An SQLite file that another
 	// process serves can be read so.
 	ReadOnly bool
@@ -27,6 +31,9 @@ type Options struct {
 	Changed func(poolID string)
 	// Log takes what has no caller to be told; nil means slog.Default.
 	Log *slog.Logger
+	// Migrations are the schema that the binary knows; none means those that
+	// are embedded.
+	Migrations migrations.Set
 }
 
 // LockWaitDefault is short enough that a request meets its deadline with an
@@ -44,8 +51,14 @@ type Store struct {
 	// lock is a pool of connections of its own for external locks, so that
 	// draws that hold a lock never wait for connections held by others that
 	// wait for locks.
-	lock     *sql.DB
-	attempts attempts
+	lock *sql.DB
+	// migrate takes the statements of migrations, which may last for hours.
+	migrate *sql.DB
+	// brought is the schema that this binary knows, admission whether the
+	// database's lets it work.
+	brought   brought
+	admission admission
+	attempts  attempts
 	// limits, when set, is a statement that bounds the transaction it is in.
 	limits string
 	// connections counts those that draws use.
@@ -78,18 +91,28 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	if o.LockWait == 0 {
 		o.LockWait = LockWaitDefault
 	}
+	if o.MigrateWait == 0 {
+		o.MigrateWait = MigrateWaitDefault
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	if o.Changed == nil {
 		o.Changed = func(string) {}
 	}
+	if o.Migrations.Files == nil {
+		o.Migrations = migrations.Embedded()
+	}
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	d, ok := dialects()[scheme]
 	if !ok {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 	}
-	s := &Store{dialect: d, options: o}
+	s := &Store{dialect: d, options: o, admission: newAdmission()}
+	var err error
+	if s.brought, err = bring(o.Migrations, d.folder); err != nil {
+		return nil, err
+	}
 	if err := d.open(ctx, s, rawURL); err != nil {
 		return nil, openError(err, s.Close())
 	}
@@ -152,8 +175,12 @@ func databaseConnections(db *sql.DB) func() (open, inUse, most int) {
 // Read begins an attempt at deciding a batch on the urn's pool. It reads the
 // pool row, and the prizes that have changed since the urn's version, into the
 // urn; with o.Lock the row stays locked until the attempt ends. Errors:
-// CodePoolNotFound, or an *Error with its class.
+// CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
+// binary, or an *Error with its class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+	if err := s.admission.admitted(); err != nil {
+		return nil, err
+	}
 	tx, err := s.attempts.read(ctx, urn, o)
 	if err == nil {
 		return &watchedTx{Tx: tx, store: s}, nil
@@ -176,8 +203,12 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 
 // Write is the guarded write (see [Tx]) of a plan that was made from a cached
 // copy, without reading the pool first. With o.Lock it waits for the pool's
-// row as Read would.
+// row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
+// when the schema does not admit this binary.
 func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+	if err := s.admission.admitted(); err != nil {
+		return err
+	}
 	err := s.attempts.write(ctx, p, o)
 	s.lookElsewhere(err)
 	return err

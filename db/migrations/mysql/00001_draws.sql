@@ -1,7 +1,20 @@
+-- +goose NO TRANSACTION
 -- +goose Up
+SET SESSION lock_wait_timeout = 1;
+
+-- Which binaries may work on this schema: those that know this version of it,
+-- or a later one. Each migration states it; the table is the first that is made.
+CREATE TABLE IF NOT EXISTS schema_admits (
+    one           TINYINT NOT NULL PRIMARY KEY,
+    binaries_from BIGINT NOT NULL,
+    CONSTRAINT one_row CHECK (one = 1)
+) ENGINE = InnoDB;
+
+INSERT INTO schema_admits (one, binaries_from) VALUES (1, 1) ON DUPLICATE KEY UPDATE binaries_from = 1;
+
 -- Ids compare byte by byte. A draw's name is binary because text collations
 -- ignore trailing blanks.
-CREATE TABLE pools (
+CREATE TABLE IF NOT EXISTS pools (
     id         VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     name       VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
     state      VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -19,7 +32,7 @@ CREATE TABLE pools (
     CONSTRAINT pool_version CHECK (version >= 0)
 ) ENGINE = InnoDB;
 
-CREATE TABLE prizes (
+CREATE TABLE IF NOT EXISTS prizes (
     pool_id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     id      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     name    VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
@@ -36,7 +49,7 @@ CREATE TABLE prizes (
     CONSTRAINT issued_within_stock CHECK (issued BETWEEN 0 AND stocked)
 ) ENGINE = InnoDB;
 
-CREATE TABLE awards (
+CREATE TABLE IF NOT EXISTS awards (
     pool_id  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     version  BIGINT NOT NULL,
     draw_id  VARBINARY(128) NOT NULL,
@@ -49,7 +62,7 @@ CREATE TABLE awards (
     UNIQUE KEY one_draw_per_name (pool_id, draw_id, ordinal)
 ) ENGINE = InnoDB;
 
-CREATE TABLE moves (
+CREATE TABLE IF NOT EXISTS moves (
     pool_id  VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     version  BIGINT NOT NULL,
     prize_id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -65,22 +78,19 @@ CREATE TABLE moves (
 
 -- Lease rows of the lock table:, rows held by the lock row:, and the tokens of
 -- locks that have no counter of their own.
-CREATE TABLE locks (
+CREATE TABLE IF NOT EXISTS locks (
     key_id     VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     owner      VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     token      BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
 ) ENGINE = InnoDB;
 
-CREATE TABLE lock_rows (
+CREATE TABLE IF NOT EXISTS lock_rows (
     key_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     token  BIGINT NOT NULL
 ) ENGINE = InnoDB;
 
-CREATE TABLE lock_tokens (
+CREATE TABLE IF NOT EXISTS lock_tokens (
     key_id VARCHAR(128) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     token  BIGINT NOT NULL
 ) ENGINE = InnoDB;
-
--- +goose Down
-DROP TABLE lock_tokens, lock_rows, locks, moves, awards, prizes, pools;

@@ -1,4 +1,15 @@
 -- +goose Up
+SET LOCAL lock_timeout = '1s';
+
+-- Which binaries may work on this schema: those that know this version of it,
+-- or a later one. Each migration states it; the table is the first that is made.
+CREATE TABLE schema_admits (
+    one           smallint PRIMARY KEY CHECK (one = 1),
+    binaries_from bigint   NOT NULL
+);
+
+INSERT INTO schema_admits (one, binaries_from) VALUES (1, 1);
+
 -- version and issued are in no index, and pages are left half empty, so that
 -- the rows that every draw updates stay on their page (HOT updates).
 CREATE TABLE pools (
@@ -77,6 +88,3 @@ CREATE TABLE lock_tokens (
     key_id text COLLATE "C" PRIMARY KEY,
     token  bigint NOT NULL
 ) WITH (fillfactor = 50);
-
--- +goose Down
-DROP TABLE lock_tokens, lock_rows, locks, moves, awards, prizes, pools;

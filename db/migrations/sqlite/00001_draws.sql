@@ -1,4 +1,13 @@
 -- +goose Up
+-- Which binaries may work on this schema: those that know this version of it,
+-- or a later one. Each migration states it; the table is the first that is made.
+CREATE TABLE schema_admits (
+    one           INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+    binaries_from INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO schema_admits (one, binaries_from) VALUES (1, 1);
+
 CREATE TABLE pools (
     id         TEXT    NOT NULL PRIMARY KEY,
     name       TEXT    NOT NULL,
@@ -76,12 +85,3 @@ CREATE TABLE lock_tokens (
     key_id TEXT    NOT NULL PRIMARY KEY,
     token  INTEGER NOT NULL
 ) STRICT;
-
--- +goose Down
-DROP TABLE lock_tokens;
-DROP TABLE lock_rows;
-DROP TABLE locks;
-DROP TABLE moves;
-DROP TABLE awards;
-DROP TABLE prizes;
-DROP TABLE pools;

@@ -1,0 +1,78 @@
+package stock
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// migrateLease is how long a process that was killed while it migrated
+	// keeps others waiting. Its lock is a row, because not every database and
+	// not every proxy before one keeps a lock for a session.
+	migrateLease = 10 * time.Second
+	// migrateTick is how often the lock is asked for.
+	migrateTick = time.Second
+	// migrateTold is every how many times the wait is told again.
+	migrateTold = 10
+)
+
+// migrateLock is the wait for the row that lets one process migrate.
+type migrateLock struct {
+	store *Store
+	begun time.Time
+	waits int
+	held  bool
+}
+
+func (l *migrateLock) options() []lock.TableLockerOption {
+	return []lock.TableLockerOption{
+		lock.WithTableLeaseDuration(migrateLease),
+		lock.WithTableHeartbeatInterval(migrateLease / 5),
+		lock.WithTableLockTimeout(migrateTick, uint64(max(1, l.store.options.MigrateWait/migrateTick))),
+		lock.WithTableUnlockTimeout(migrateTick, 3),
+		lock.WithTableRetryPolicy(l.again),
+		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
+	}
+}
+
+// again says whether asking for the lock once more may help: when another
+// process has it, or met this one. What the database refuses, it refuses again.
+func (l *migrateLock) again(err error) bool {
+	e := l.store.dialect.classify(err)
+	if e != nil && e.Class != ClassConflict || e == nil && isConnection(err) {
+		return false
+	}
+	if !l.held && l.waits%migrateTold == 0 {
+		l.store.options.Log.Info("waiting for another process that migrates this database; if it was killed, its lock runs out",
+			"holder", l.holder(), "lease", migrateLease, "waited", time.Since(l.begun).Round(time.Second), "at_most", l.store.options.MigrateWait)
+	}
+	l.waits++
+	return true
+}
+
+// holder names who has the lock, as HOST-PROCESS-NUMBER.
+func (l *migrateLock) holder() string {
+	ctx, cancel := context.WithTimeout(context.Background(), migrateTick)
+	defer cancel()
+	var name string
+	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
+	if err := l.store.migrate.QueryRowContext(ctx, question).Scan(&name); err != nil || name == "" {
+		return "unknown"
+	}
+	return name
+}
+
+// lockError says why the lock was not had.
+func (l *migrateLock) lockError(ctx context.Context, err error) error {
+	if e := l.store.dialect.classify(err); e != nil && e.Class != ClassConflict || ctx.Err() != nil || l.waits == 0 {
+		return err
+	}
+	return draw.Wrap(draw.CodeStoreUnavailable, fmt.Errorf("%s has held the lock for %s", l.holder(), time.Since(l.begun).Round(time.Second)),
+		"another process migrates this database; nothing was changed: run this again when it is done")
+}

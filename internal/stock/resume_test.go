@@ -1,0 +1,210 @@
+package stock_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// open opens a database without migrating it.
+func open(tb testing.TB, url string, o stock.Options) *stock.Store {
+	tb.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := stock.Open(tb.Context(), url, o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
+// structure is what a database holds of a schema, in words.
+func structure(tb testing.TB, s *stock.Store) string {
+	tb.Helper()
+	ask := func(question string) (answers []string) {
+		rows, err := s.LockDB().QueryContext(tb.Context(), question)
+		require.NoError(tb, err)
+		defer rows.Close()
+		for rows.Next() {
+			var answer string
+			require.NoError(tb, rows.Scan(&answer))
+			answers = append(answers, answer)
+		}
+		require.NoError(tb, rows.Err())
+		return answers
+	}
+	var all []string
+	switch s.Dialect() {
+	case "postgres":
+		all = ask(`SELECT concat_ws(' ', table_name, column_name, data_type, is_nullable, column_default) FROM information_schema.columns
+			WHERE table_schema = 'public' AND table_name NOT LIKE 'goose%' ORDER BY table_name, ordinal_position`)
+		all = append(all, ask(`SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename NOT LIKE 'goose%' ORDER BY 1`)...)
+		all = append(all, ask(`SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+			AND conname NOT LIKE 'goose%' ORDER BY 1`)...)
+	case "mysql":
+		for _, table := range ask(`SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'goose%' ORDER BY 1`) {
+			var name, made string
+			require.NoError(tb, s.LockDB().QueryRowContext(tb.Context(), `SHOW CREATE TABLE `+table).Scan(&name, &made))
+			all = append(all, made)
+		}
+	default:
+		all = ask(`SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name`)
+	}
+	all = append(all, ask(`SELECT 'binaries from ' || binaries_from FROM schema_admits`)...)
+	return strings.Join(append(all, fmt.Sprint(ask(`SELECT DISTINCT version_id FROM goose_db_version ORDER BY 1`))), "\n")
+}
+
+// runSome runs the first n statements on one connection, and ends that as a
+// killed process does: without a word.
+func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for _, statement := range statements[:n] {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	return nil
+}
+
+// resume kills a migration behind its first n statements, on a database of its
+// own, and migrates again.
+func resume(t *testing.T, dialect string, set migrations.Set, n int) (made string, err error) {
+	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: 3 * time.Second})
+	script, err := s.PendingSQL(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, runSome(t.Context(), s.LockDB(), stocktest.Statements(script), n))
+	if err := s.Migrate(t.Context()); err != nil {
+		return "", err
+	}
+	schema, err := s.Schema(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, schema.Pending)
+	stocktest.Pool(t, s, "p", 3)
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "k")))
+	stocktest.NoViolations(t, s, "p")
+	return structure(t, s), nil
+}
+
+// TestMigrateResumes: behind every statement a migration may be killed, and
+// the next one finishes it.
+func TestMigrateResumes(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			set := stocktest.Additive()
+			whole := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set})
+			script, err := whole.PendingSQL(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, whole.Migrate(t.Context()))
+			want := structure(t, whole)
+			require.Contains(t, want, "seasons")
+			statements := stocktest.Statements(script)
+			for n := range len(statements) + 1 {
+				made, err := resume(t, dialect, set, n)
+				require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
+				require.Equal(t, want, made)
+			}
+		})
+	}
+}
+
+// changed is a set with one change of words in its files.
+func changed(t *testing.T, set migrations.Set, old, new string) migrations.Set {
+	t.Helper()
+	files, changes := fstest.MapFS{}, 0
+	names, err := fs.Glob(set.Files, "*/*.sql")
+	require.NoError(t, err)
+	for _, name := range names {
+		text, err := fs.ReadFile(set.Files, name)
+		require.NoError(t, err)
+		changes += strings.Count(string(text), old)
+		files[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(string(text), old, new))}
+	}
+	require.Positive(t, changes, old)
+	set.Files = files
+	return set
+}
+
+// TestMigrateResumesCatches: a step of MySQL that cannot be run again is told.
+func TestMigrateResumesCatches(t *testing.T) {
+	t.Parallel()
+	broken := changed(t, stocktest.Additive(), "@missing, 'ALTER TABLE prizes", "1 = 1, 'ALTER TABLE prizes")
+	script, err := open(t, stocktest.URL(t, "mysql"), stock.Options{Migrations: broken}).PendingSQL(t.Context())
+	require.NoError(t, err)
+	_, err = resume(t, "mysql", broken, len(stocktest.Statements(script))-1)
+	require.ErrorContains(t, err, "Duplicate column name 'note'")
+}
+
+// TestMigrateLock: what a killed process leaves behind is waited for, not
+// long, and said; and the wait for one that lives is bounded.
+func TestMigrateLock(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			holder := open(t, url, stock.Options{})
+			require.NoError(t, holder.Migrate(t.Context()), "makes the table of the lock")
+			hold := func(lease string) {
+				execAll(t, holder, []string{`UPDATE goose_lock SET locked = true, locked_by = 'shop-4711-x', lease_expires_at = ` + lease})
+			}
+			in := map[string]string{"postgres": "now() + interval '%d seconds'", "mysql": "now(6) + INTERVAL %d SECOND"}[dialect]
+
+			var log lines
+			next := open(t, url, stock.Options{Migrations: stocktest.Additive(), Log: slog.New(slog.NewTextHandler(&log, nil)), MigrateWait: time.Minute})
+			hold(fmt.Sprintf(in, 4))
+			begun := time.Now()
+			require.NoError(t, next.Migrate(t.Context()))
+			require.Greater(t, time.Since(begun), 2*time.Second, "the lock was respected")
+			require.Contains(t, log.String(), "waiting for another process that migrates this database; if it was killed, its lock runs out")
+			require.Contains(t, log.String(), "holder=shop-4711-x lease=10s")
+			require.Equal(t, 1, strings.Count(log.String(), "\n"), "the wait is told, not every try")
+
+			last := open(t, url, stock.Options{Migrations: stocktest.Excluding(), MigrateWait: 2 * time.Second})
+			hold(fmt.Sprintf(in, 3600))
+			execAll(t, holder, []string{`DELETE FROM goose_db_version WHERE version_id > 1`})
+			err := last.Migrate(t.Context())
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
+			require.ErrorContains(t, err, "another process migrates this database; nothing was changed")
+			require.ErrorContains(t, err, "shop-4711-x has held the lock for ")
+		})
+	}
+}
+
+// lines is a log that is read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

@@ -1,0 +1,122 @@
+package stock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/pressly/goose/v3"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/draw"
+)
+
+// Schema says where a database's schema stands, and what this binary knows.
+type Schema struct {
+	// Current is the version that the database has, 0 for none.
+	Current int64
+	// AdmitsFrom is the lowest version that a binary must know to work on the
+	// database's schema, 0 where the database does not say.
+	AdmitsFrom int64
+	// Target is the version that this binary knows and migrates to, Oldest the
+	// lowest that it can work on.
+	Target, Oldest int64
+	// Pending are the migrations from Current to Target, in order.
+	Pending []Migration
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	// Version is its number, from 1; File its file's name.
+	Version int64
+	File    string
+}
+
+// brought is the schema that this binary brings for one kind of database.
+type brought struct {
+	files  fs.FS
+	oldest int64
+	all    []Migration
+}
+
+func bring(set migrations.Set, folder string) (brought, error) {
+	files, err := fs.Sub(set.Files, folder)
+	if err != nil {
+		return brought{}, fmt.Errorf("stock: migrations: %w", err)
+	}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil || len(names) == 0 {
+		return brought{}, fmt.Errorf("stock: there are no migrations in %s", folder)
+	}
+	b := brought{files: files, oldest: set.OldestSchema}
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return brought{}, fmt.Errorf("stock: migration %s: %w", name, err)
+		}
+		b.all = append(b.all, Migration{version, name})
+	}
+	slices.SortFunc(b.all, func(x, y Migration) int { return cmp.Compare(x.Version, y.Version) })
+	return b, nil
+}
+
+// Schema reads where the schema stands. Error: CodeStoreUnavailable.
+func (s *Store) Schema(ctx context.Context) (Schema, error) {
+	known := s.brought
+	schema := Schema{Target: known.all[len(known.all)-1].Version, Oldest: known.oldest}
+	if err := s.readSchema(ctx, &schema); err != nil {
+		return Schema{}, err
+	}
+	next := slices.IndexFunc(known.all, func(m Migration) bool { return m.Version > schema.Current })
+	if next >= 0 {
+		schema.Pending = known.all[next:]
+	}
+	return schema, nil
+}
+
+const (
+	appliedVersion = `SELECT COALESCE(MAX(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`
+	// admitsFrom reads with one statement what a migration changes in one
+	// transaction. Without a transaction, a migration that takes away raises
+	// binaries_from before anything else.
+	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
+)
+
+// readSchema reads what the database says. It does not make the tables that
+// package goose keeps its notes in: a reader must not write.
+func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
+	err := s.read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	if err != nil && !s.lacksTable(err) {
+		return public(classify(err, s.dialect.classify))
+	}
+	if err == nil {
+		return nil
+	}
+	err = s.read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	if err != nil && !s.lacksTable(err) {
+		return public(classify(err, s.dialect.classify))
+	}
+	return nil
+}
+
+// lacksTable says that a statement failed because a table is not there.
+func (s *Store) lacksTable(err error) bool {
+	return s.dialect.classify(err) != nil && s.dialect.isNoTable(err)
+}
+
+// Check reports whether this binary can work on the schema: it is not older
+// than the binary can work on, and where it is newer than the binary it admits
+// it. Error: CodeStoreUnavailable.
+func (s Schema) Check() error {
+	if s.Current < s.Oldest {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"the database's schema has version %d, this drawsvc needs %d or later: run `drawsvc migrate up`, or serve with --migrate", s.Current, s.Oldest)
+	}
+	if s.AdmitsFrom > s.Target || s.AdmitsFrom == 0 && s.Current > s.Target {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"the database's schema has version %d and does not admit this drawsvc, which knows %d: run a newer drawsvc", s.Current, s.Target)
+	}
+	return nil
+}

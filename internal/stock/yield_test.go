@@ -1,0 +1,91 @@
+package stock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// migrateBehind begins a migration behind a reader that has not ended, a long
+// audit for example, and returns what draws meet meanwhile: how many of 20 went
+// through, each tried for at most 5 s.
+func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int) {
+	url := stocktest.URL(t, dialect)
+	s := stocktest.Open(t, url, stock.Options{})
+	stocktest.Pool(t, s, "p", 100)
+	reader, err := s.LockDB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, reader.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM pools`).Scan(&n))
+
+	var log lines
+	next := open(t, url, stock.Options{Migrations: set, Log: slog.New(slog.NewTextHandler(&log, nil)), MigrateWait: time.Minute})
+	migrated := make(chan error, 1)
+	go func() { migrated <- next.Migrate(context.Background()) }()
+	waiting := map[string]string{
+		"postgres": `SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+		"mysql":    `SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE 'Waiting for table metadata lock%'`,
+	}[dialect]
+	require.Eventually(t, func() bool {
+		var n int
+		return s.LockDB().QueryRowContext(t.Context(), waiting).Scan(&n) == nil && n > 0
+	}, waitMax, tick/10)
+
+	for i := range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		err := errors.New("not tried")
+		for err != nil && ctx.Err() == nil {
+			err = drawOnce(ctx, s, stocktest.Plan("p", int64(1+drawn), "a", int64(drawn), fmt.Sprint("k", i)))
+		}
+		cancel()
+		if err != nil {
+			break
+		}
+		drawn++
+	}
+	require.NoError(t, reader.Rollback())
+	require.NoError(t, <-migrated)
+	if drawn > 0 {
+		require.Contains(t, log.String(), "a migration meets others at work")
+	}
+	stocktest.NoViolations(t, s, "p")
+	return drawn
+}
+
+func drawOnce(ctx context.Context, s *stock.Store, p *draw.Plan) error {
+	urn := draw.NewUrn(p.PoolID)
+	tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return tx.Write(ctx, stocktest.On(urn, p))
+}
+
+// TestMigrateYields: a migration that waits for a table does not make the draws
+// wait with it.
+func TestMigrateYields(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} { // SQLite's readers block nobody
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, 20, migrateBehind(t, dialect, stocktest.Additive()))
+		})
+	}
+}
+
+// TestMigrateYieldsCatches: a migration without a bound stops the draws.
+func TestMigrateYieldsCatches(t *testing.T) {
+	t.Parallel()
+	greedy := changed(t, stocktest.Additive(), "SET LOCAL lock_timeout = '1s';", "SET LOCAL lock_timeout = '1min';")
+	require.Zero(t, migrateBehind(t, "postgres", greedy))
+}
