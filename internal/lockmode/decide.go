@@ -63,7 +63,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			conflict = err
 		}
 		s.add(class)
-		s.elapsed, s.inDoubt, s.locked = time.Since(start), b.IsInDoubt(), o.Lock
+		s.elapsed, s.inDoubt = time.Since(start), b.IsInDoubt()
 		next := d.policy.next(class, s)
 		if next == giveUp || ctx.Err() != nil {
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
@@ -74,7 +74,10 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		}
 		d.observer.Attempted(d.name, reasonOf(err), time.Since(began))
 		d.replayWaiting(ctx, b, err)
-		o.Lock = o.Lock || next == retryLocked
+		if next == retryLocked {
+			o.Lock = true
+			s.locked++
+		}
 		if next == retryLater && !fromCache { // a copy that is out of date is read anew at once
 			backoff(ctx, s.attempts)
 		}

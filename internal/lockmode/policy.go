@@ -13,7 +13,7 @@ type policy struct {
 	// attempts and budget bound what is repeated, whichever ends first.
 	attempts int
 	budget   time.Duration
-	// lockLast has the last attempt wait for the pool's row and hold it, so
+	// lockLast has the last attempts wait for the pool's row and hold it, so
 	// that whoever came too late so often gets a turn.
 	lockLast bool
 }
@@ -25,6 +25,9 @@ const (
 	// unavailableMax bounds the attempts at a database that does not answer: a
 	// second one finds out whether just one connection was dead.
 	unavailableMax = 3
+	// lockedMax bounds the attempts that hold the pool's row where attempts are
+	// made without it before: one that waited for the row in vain is repeated.
+	lockedMax = 2
 	// knownKeysMax bounds the attempts that met a known key: one finds the key
 	// in the log, and a second one a key that came into it meanwhile.
 	knownKeysMax = 3
@@ -38,8 +41,9 @@ type spent struct {
 	elapsed                          time.Duration
 	// inDoubt says that a write of the batch may have been committed.
 	inDoubt bool
-	// locked says that the last attempt held the pool's row.
-	locked bool
+	// locked counts the attempts that waited for the pool's row, where those
+	// before them did not.
+	locked int
 }
 
 // add counts an attempt that ended in the class.
@@ -88,7 +92,7 @@ func (p policy) next(class stock.Class, s spent) verdict {
 		return giveUp
 	case s.attempts >= p.attempts:
 		return giveUp
-	case p.lockLast && !s.locked && (s.elapsed >= p.budget || s.attempts == p.attempts-1):
+	case p.lockLast && s.locked < lockedMax && (s.elapsed >= p.budget || s.attempts >= p.attempts-lockedMax):
 		return retryLocked
 	case s.elapsed >= p.budget:
 		return giveUp
