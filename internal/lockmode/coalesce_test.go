@@ -91,6 +91,71 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestSharedFailsAlone: one pool whose write fails for a reason of its own
+// leaves the others of its transaction as they were: they are decided alone,
+// and none of them is in doubt.
+func TestSharedFailsAlone(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "postgres"})
+	bad, failed, shared := a.pool(t, 1000), new(atomic.Int64), new(atomic.Int64)
+	spoil := func(_ int64, plans []*draw.Plan, apply func() ([]bool, error)) ([]bool, error) {
+		for _, p := range plans {
+			if p.PoolID == bad {
+				failed.Add(1)
+				return nil, &stock.Error{Class: stock.ClassOther, Reason: "sqlstate-23514", Err: errCut}
+			}
+		}
+		return apply()
+	}
+	looks := &lookCounter{}
+	s := a.serve(t, 0, func(s *settings) {
+		s.Sharer = &sharing{s.Sharer, shared, spoil}
+		looks.Store, s.Store = s.Store, looks
+	})
+	pools := []string{bad}
+	for range manyPools {
+		pools = append(pools, a.pool(t, 1000))
+	}
+	var group sync.WaitGroup
+	for _, pool := range pools {
+		group.Go(func() {
+			for n := 0; n < 20 || failed.Load() == 0 && n < 1000; n++ {
+				if _, err := s.Draw(t.Context(), named(pool, fmt.Sprint("d", n))); err != nil {
+					t.Errorf("%s: %v", pool, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d shared transactions failed, %d shared", failed.Load(), shared.Load())
+	require.Positive(t, failed.Load())
+	require.Zero(t, looks.n.Load(), "nobody had to look whether its draw was written")
+}
+
+// lookCounter counts the looks at the log.
+type lookCounter struct {
+	lockmode.Store
+	n atomic.Int64
+}
+
+type lookingTx struct {
+	stock.Tx
+	n *atomic.Int64
+}
+
+func (s *lookCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, urn, o)
+	if err != nil {
+		return nil, err
+	}
+	return &lookingTx{tx, &s.n}, nil
+}
+
+func (tx *lookingTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	tx.n.Add(1)
+	return tx.Tx.Draws(ctx, poolID, ids)
+}
+
 // TestSharedNeverElsewhere: where the store cannot, and in external mode,
 // every pool goes its own way.
 func TestSharedNeverElsewhere(t *testing.T) {

@@ -17,10 +17,13 @@ import (
 // mortal is a store that a test takes down.
 type mortal struct {
 	lockmode.Store
-	down atomic.Bool
+	down, empty atomic.Bool
 }
 
 func (s *mortal) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if s.empty.Load() { // it was put back to a time before the pool
+		return nil, draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", urn.PoolID)
+	}
 	if s.down.Load() {
 		urn.Invalidate()
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
@@ -46,6 +49,9 @@ func TestDoubtStaysDoubt(t *testing.T) {
 	}{
 		"the database goes down": {lockmode.ForUpdate, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
 			store.down.Store(true)
+		}},
+		"the pool is gone": {lockmode.Optimistic, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
+			store.empty.Store(true)
 		}},
 		"database and lock go down": {lockmode.External, func(_ *testing.T, _ *arena, _ string, store *mortal, lock *spy) {
 			store.down.Store(true)
