@@ -32,6 +32,13 @@ type dialect struct {
 	// commit commits tx, which is on conn; nil for tx.Commit. An error means
 	// that the commit is not acknowledged.
 	commit func(conn *sql.Conn, tx *sql.Tx) error
+	// byKey, where set, is a statement for the beginning of a transaction: the
+	// planner then finds rows through keys and in the order of a key, whatever
+	// it believes of the size of a table. A table that was filled a moment ago
+	// has no statistics, or those from before.
+	byKey string
+	// awardPrize joins the prize of each of awards AS a, as p.
+	awardPrize string
 	// migrations is the dialect's name in package goose, and its folder.
 	migrations goose.Dialect
 	folder     string
@@ -41,6 +48,10 @@ type dialect struct {
 	// doctor knows what the database can have wrong.
 	doctor doctor
 }
+
+// awardPrize is for planners that take the tables of a LEFT JOIN in their
+// order, and look a row up through its primary key when all of it is given.
+const awardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
 
 // dialects is the registry: a further database is one file and one line.
 func dialects() map[string]*dialect {

@@ -14,9 +14,10 @@ import (
 // CodeDrawNotFound, and those of the store.
 func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	var found map[string]draw.Draw
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx) error {
+	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found = map[string]draw.Draw{}
-		awards, err := selectAll(ctx, tx, s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal"), scanAward)
+		query := s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
+		awards, err := selectAll(ctx, tx, query, scanAward)
 		for _, a := range awards {
 			collect(found, poolID, a)
 		}
@@ -37,8 +38,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 // Awards returns at most limit awards of a pool in order of their versions,
 // from the first above after. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
-	query := s.selectAwards(poolID).Where(squirrel.Gt{"a.version": after}).OrderBy("a.version").Limit(uint64(limit))
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx) error {
+	query := pageAfter(s.selectAwards(poolID), after, limit)
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		awards, err = selectAll(ctx, tx, query, scanAward)
 		return err
 	})
@@ -49,8 +50,8 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 // versions, from the first above after. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
-	query := s.selectMoves(poolID).Where(squirrel.Gt{"version": after}).OrderBy("version").Limit(uint64(limit))
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx) error {
+	query := pageAfter(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": poolID}), after, limit)
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		moves, err = selectAll(ctx, tx, query, scanMove(poolID))
 		return err
 	})
@@ -63,9 +64,15 @@ func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
 	return cmp.Or(checkWritable(ctx, tx, s.dialect), err)
 }
 
-// ofPool runs fn in a snapshot, or returns CodePoolNotFound.
-func (s *Store) ofPool(ctx context.Context, poolID string, fn func(*sql.Tx) error) error {
+// ofPool runs fn in a snapshot that finds rows through keys, with the pool's
+// version, or returns CodePoolNotFound.
+func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return s.snapshot(ctx, func(tx *sql.Tx) error {
+		if s.dialect.byKey != "" {
+			if _, err := tx.ExecContext(ctx, s.dialect.byKey); err != nil {
+				return err
+			}
+		}
 		found, err := selectAll(ctx, tx, s.selectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), scanInt)
 		if err != nil {
 			return err
@@ -73,19 +80,19 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(*sql.Tx) erro
 		if len(found) == 0 {
 			return s.absent(ctx, tx, errPoolNotFound(poolID))
 		}
-		return fn(tx)
+		return fn(tx, found[0])
 	})
 }
 
+// selectAwards reads awards of a pool, each with its prize. The prize is looked
+// up for each award in its turn: a planner that is free to choose may go
+// through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a", awardColumns).
-		Join("prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id").Where(squirrel.Eq{"a.pool_id": poolID})
+	return s.selectFrom("awards AS a "+s.dialect.awardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-func (s *Store) selectMoves(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("moves", "version", "prize_id", "delta", "reason", "COALESCE(key_id, '')", "stocked", "issued", "at").
-		Where(squirrel.Eq{"pool_id": poolID})
-}
+// moveColumns are what scanMove reads.
+const moveColumns = `version, prize_id, delta, reason, COALESCE(key_id, ''), stocked, issued, at`
 
 func scanMove(poolID string) func(scanner) (draw.Move, error) {
 	return func(row scanner) (draw.Move, error) {

@@ -116,8 +116,9 @@ func checkDelta(p draw.Prize, delta int64) error {
 
 // moveByKey finds the move that was made under w's key, nil when there is none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
-	known, err := selectAll(ctx, tx, s.selectMoves(w.PoolID).Where(squirrel.Eq{"key_id": w.Key}), scanMove(w.PoolID))
-	if err != nil || len(known) == 0 {
+	query := firstFrom(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": w.PoolID}), "key_id", w.Key)
+	known, err := selectAll(ctx, tx, query, scanMove(w.PoolID))
+	if err != nil || len(known) == 0 || known[0].Key != w.Key {
 		return nil, err
 	}
 	move := known[0]
@@ -129,14 +130,22 @@ func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*dr
 }
 
 func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
-	found, err := selectAll(ctx, tx, s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID, "id": id}), scanPrize)
-	if err == nil && len(found) == 0 {
+	query := firstFrom(s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
+	found, err := selectAll(ctx, tx, query, scanPrize)
+	if err == nil && (len(found) == 0 || found[0].ID != id) {
 		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
 	}
 	if err != nil {
 		return draw.Prize{}, err
 	}
 	return found[0], nil
+}
+
+// firstFrom reads the first row from a value of a key's last column on: of the
+// keys of a pool, only that one has this order. With an equality, PostgreSQL
+// may take another key of the pool, and go through all its rows.
+func firstFrom(query squirrel.SelectBuilder, column, value string) squirrel.SelectBuilder {
+	return query.Where(squirrel.GtOrEq{column: value}).OrderBy(column).Limit(1)
 }
 
 // stockRowsMax is the most rows of one INSERT, below every database's bound on

@@ -25,6 +25,7 @@ func mysqlDialect() *dialect {
 		placeholder: squirrel.Question,
 		forUpdate:   " FOR UPDATE",
 		writable:    "@@global.read_only IN ('0', 'OFF')",
+		awardPrize:  awardPrize,
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		migrations:  goose.DialectMySQL,
 		folder:      "mysql",

@@ -66,7 +66,7 @@ func mysqlDraws(poolID string, ids []string) statement {
 		args = append(args, id)
 	}
 	return statement{
-		sql: `SELECT ` + awardColumns + ` FROM awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id
+		sql: `SELECT ` + awardColumns + ` FROM awards AS a ` + awardPrize + `
 WHERE a.pool_id = ? AND a.draw_id IN (` + list("?", len(ids)) + `) ORDER BY a.draw_id, a.ordinal`,
 		args: args,
 	}

@@ -28,6 +28,8 @@ func postgresDialect() *dialect {
 		forUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
 		writable:    postgresWritable,
 		change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
+		byKey:       postgresByKey,
+		awardPrize:  postgresAwardPrize,
 		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		commit:      commitPostgres,
 		migrations:  goose.DialectPostgres,
@@ -99,11 +101,12 @@ func openPostgres(ctx context.Context, s *Store, rawURL string) error {
 	return nil
 }
 
-// postgresLimits is a statement that bounds what follows in its transaction.
-// The bounds are the transaction's and not the session's, so that they also
-// hold, and go no further, behind a proxy that hands sessions around.
+// postgresLimits is a statement that bounds what follows in its transaction,
+// and has it planned by key. The settings are the transaction's and not the
+// session's, so that they also hold, and go no further, behind a proxy that
+// hands sessions around.
 func postgresLimits(lockWait, statement time.Duration) string {
-	return fmt.Sprintf(`SELECT set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
+	return fmt.Sprintf(postgresByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
 		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
 		lockWait.Milliseconds(), statement.Milliseconds(), sessionTimeout.Milliseconds())
 }

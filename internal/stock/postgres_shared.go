@@ -11,11 +11,6 @@ import (
 )
 
 const (
-	// The arrays are short and the tables long, which the planner, that knows
-	// neither, is told: every row is found through its key.
-	postgresByKey = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('enable_bitmapscan', 'off', true)`
-
 	postgresPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
 JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
@@ -109,7 +104,7 @@ func (j *postgresShared) read(ctx context.Context, all []SharedPool) (ready []bo
 		place[a.Urn.PoolID], ids[i], versions[i] = i, a.Urn.PoolID, a.Urn.Version
 	}
 	batch := &pgx.Batch{}
-	j.begin(batch)
+	j.tx.begin(batch)
 	pools := `SELECT id, ` + poolColumns(postgresWritable) + ` FROM pools WHERE id = ANY ($1)`
 	if j.tx.options.Lock {
 		pools += " FOR NO KEY UPDATE SKIP LOCKED"
@@ -118,7 +113,7 @@ func (j *postgresShared) read(ctx context.Context, all []SharedPool) (ready []bo
 	batch.Queue(postgresPoolsPrizes, ids, versions)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	if err := j.begun(results); err != nil {
+	if err := j.tx.begun(results); err != nil {
 		return nil, err
 	}
 	rows, prizes, err := scanShared(results, place, len(all))
@@ -163,25 +158,12 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 	return rows, prizes, err
 }
 
-func (j *postgresShared) begin(batch *pgx.Batch) {
-	j.tx.begin(batch)
-	batch.Queue(postgresByKey)
-}
-
-func (j *postgresShared) begun(results pgx.BatchResults) error {
-	if err := j.tx.begun(results); err != nil {
-		return err
-	}
-	_, err := results.Exec()
-	return err
-}
-
 // Apply implements SharedTx: the second round trip, or the only one.
 func (j *postgresShared) Write(ctx context.Context, plans []*draw.Plan) ([]bool, error) {
 	batch := &pgx.Batch{}
 	opening := !j.tx.open
 	if opening {
-		j.begin(batch)
+		j.tx.begin(batch)
 	}
 	batch.Queue(postgresWriteShared, j.arguments(plans)...)
 	batch.Queue(`COMMIT`)
@@ -190,7 +172,7 @@ func (j *postgresShared) Write(ctx context.Context, plans []*draw.Plan) ([]bool,
 	var one int64
 	var err error
 	if opening {
-		err = j.begun(results)
+		err = j.tx.begun(results)
 	}
 	if err == nil {
 		err = results.QueryRow().Scan(&pools, &one)

@@ -49,7 +49,9 @@ ORDER BY added`
 	// One statement, so that it writes all or nothing: the pool's row first,
 	// and the others only when that one was at the planned version. The last
 	// column divides by zero when the counts of rows are not those planned,
-	// which a database in order never does.
+	// which a database in order never does. OFFSET keeps the changes one list,
+	// so that each looks its prize up: the planner would else find the prizes
+	// of the pool first, and go through the list for each.
 	postgresWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $17, trail = $18,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
@@ -58,8 +60,8 @@ ORDER BY added`
 	RETURNING id
 ), changed AS (
 	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
-	FROM unnest($6::text[], $7::bigint[]) AS change (id, issued), pool
-	WHERE prizes.pool_id = pool.id AND prizes.id = change.id
+	FROM (SELECT pool.id AS pool_id, c.id, c.issued FROM unnest($6::text[], $7::bigint[]) AS c (id, issued), pool OFFSET 0) AS change
+	WHERE prizes.pool_id = change.pool_id AND prizes.id = change.id
 	RETURNING 1
 ), awarded AS (
 	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
@@ -73,15 +75,16 @@ SELECT (SELECT count(*) FROM pool),
 		OR (SELECT count(*) FROM changed) = cardinality($6::text[]) AND (SELECT count(*) FROM awarded) = $3
 		THEN 1 ELSE 0 END)`
 
-	// Each key is looked up by itself: with draw_id = ANY ($2), a table that
-	// has no statistics yet is searched through the index on version, and the
-	// pool's whole log is filtered.
+	// For a transaction by key. Each name is looked up by itself, and in an
+	// order that only the key of names has: with draw_id = ANY ($2), a table
+	// that has no statistics yet is searched through the index on version, and
+	// the pool's whole log is filtered.
 	postgresDraws = `SELECT ` + awardColumns + `
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (
-	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id LIMIT ` + countMaxText + `
+	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT ` + countMaxText + `
 ) AS a
-JOIN prizes AS p ON p.pool_id = $1 AND p.id = a.prize_id
+` + postgresAwardPrize + `
 ORDER BY a.draw_id, a.ordinal`
 	countMaxText = "100"
 )
@@ -205,12 +208,17 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 	return draws, classify(err, classifyPostgres)
 }
 
+// draws is one round trip. Where no transaction is open, the pipeline is one.
 func (tx *postgresTx) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
 	batch := &pgx.Batch{}
+	batch.Queue(postgresByKey)
 	batch.Queue(`SELECT ` + postgresWritable)
 	batch.Queue(postgresDraws, poolID, ids)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
 	var writable bool
 	if err := results.QueryRow().Scan(&writable); err != nil {
 		return nil, err

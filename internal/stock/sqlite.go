@@ -28,6 +28,7 @@ func sqliteDialect() *dialect {
 		placeholder: squirrel.Question,
 		forUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
 		writable:    "TRUE", // a file has no standby
+		awardPrize:  awardPrize,
 		snapshot:    sql.TxOptions{ReadOnly: true},
 		migrations:  goose.DialectSQLite3,
 		folder:      "sqlite",

@@ -15,11 +15,9 @@ const (
 	sqliteInsertJSON = sqliteInsert +
 		`SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, ? FROM json_each(?)`
 
-	// MATERIALIZED, so that each change looks its prize up. Left to itself, the
-	// planner looks every prize of the pool up among the changes.
-	sqliteRaise = `WITH change AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS n FROM json_each(?))
-UPDATE prizes SET issued = issued + change.n, changed = ?
-FROM change WHERE prizes.pool_id = ? AND prizes.id = change.id`
+	// One prize at a time: a join of many with the table leaves it to the
+	// planner which one is searched for each row of the other, and is no faster.
+	sqliteRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
 )
 
 // sqliteWords are few, whatever the size of a batch, so that each can be
@@ -56,24 +54,21 @@ func sqliteAwards(p *draw.Plan, insertRows string) []statement {
 }
 
 func sqlitePrizes(p *draw.Plan) []statement {
-	rows := make([][2]any, len(p.Changes))
+	statements := make([]statement, len(p.Changes))
 	for i, c := range p.Changes {
-		rows[i] = [2]any{c.PrizeID, c.Issued}
+		statements[i] = statement{sql: sqliteRaise, args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, rows: 1}
 	}
-	return []statement{{
-		sql:  sqliteRaise,
-		args: []any{jsonText(rows), p.To.Version, p.PoolID},
-		rows: int64(len(rows)),
-	}}
+	return statements
 }
 
+// sqliteDraws names the draws in a list: in a join with them the planner, who
+// has no statistics, goes through the pool's whole log for each.
 func sqliteDraws(poolID string, ids []string) statement {
 	return statement{
-		sql: `SELECT ` + awardColumns + ` FROM json_each(?) AS k
-CROSS JOIN awards AS a ON a.pool_id = ? AND a.draw_id = k.value
-JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id
+		sql: `SELECT ` + awardColumns + ` FROM awards AS a ` + awardPrize + `
+WHERE a.pool_id = ? AND a.draw_id IN (SELECT value FROM json_each(?))
 ORDER BY a.draw_id, a.ordinal`,
-		args: []any{jsonText(ids), poolID},
+		args: []any{poolID, jsonText(ids)},
 	}
 }
 

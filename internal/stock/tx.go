@@ -123,13 +123,23 @@ func scanPrize(row scanner) (draw.Prize, error) {
 // scanner is a row of a result, of pgx or of database/sql.
 type scanner interface{ Scan(dest ...any) error }
 
-// awardColumns are what scanAward reads, of awards AS a and prizes AS p.
-const awardColumns = `a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, p.name, p.value, a.unit, a.at`
+// awardColumns are what scanAward reads, of awards AS a and prizes AS p. Only a
+// damaged pool has awards without a prize; they are shown all the same.
+const awardColumns = `a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, COALESCE(p.name, ''), COALESCE(p.value, 0), a.unit, a.at`
 
 func scanAward(row scanner) (draw.Award, error) {
 	var a draw.Award
 	at := timestamp{&a.At}
 	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.PrizeName, &a.Value, &a.Unit, &at)
+	return a, err
+}
+
+// entryColumns are what scanEntryAward reads, of awards alone.
+const entryColumns = `version, draw_id, ordinal, user_id, prize_id, unit, at`
+
+func scanEntryAward(row scanner) (draw.Award, error) {
+	var a draw.Award
+	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.Unit, &timestamp{&a.At})
 	return a, err
 }
 

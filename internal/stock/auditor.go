@@ -1,0 +1,215 @@
+package stock
+
+import (
+	"fmt"
+
+	"drawsvc/internal/draw"
+)
+
+// The rules of an audit.
+const (
+	ruleOverIssued     = "over-issued"      // no prize has more awards, or more issued, than stocked
+	ruleIssuedIsAwards = "issued-is-awards" // a prize's issued is the number of its awards
+	ruleStockedIsMoves = "stocked-is-moves" // a prize's stocked is the sum of its moves
+	ruleUnitsCountUp   = "units-count-up"   // the units of a prize's awards are 1, 2, 3 … in the order of versions
+	ruleVersionDouble  = "version-double"   // a version is one entry
+	ruleVersionGap     = "version-gap"      // the versions are 1 to the pool's own
+	rulePrizeUnknown   = "prize-unknown"    // each entry is of a prize of the pool
+	ruleDrawWhole      = "draw-whole"       // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
+)
+
+// auditor checks a pool's history as it passes by.
+type auditor struct {
+	all   []*auditedPrize
+	byID  map[string]*auditedPrize
+	found findings
+	// version is the highest that has passed, and kind what it was.
+	version int64
+	kind    string
+	// award is the last one that has passed.
+	award draw.Award
+}
+
+// auditedPrize is a prize's counters beside what its history says.
+type auditedPrize struct {
+	id              string
+	stocked, issued int64
+	moved, awards   int64
+	// unit is that of its last award. skips counts the awards whose unit is
+	// not the next, firstSkip describes the first of them.
+	unit, skips int64
+	firstSkip   string
+}
+
+func newAuditor(prizes []*auditedPrize) *auditor {
+	a := &auditor{all: prizes, byID: make(map[string]*auditedPrize, len(prizes))}
+	for _, p := range prizes {
+		a.byID[p.id] = p
+	}
+	return a
+}
+
+// take checks the next entry.
+func (a *auditor) take(e entry) {
+	if m := e.move; m != nil {
+		a.follow("move", m.Version)
+		if p := a.prize("move", m.Version, m.PrizeID); p != nil {
+			p.moved += m.Delta
+		}
+		return
+	}
+	a.follow("award", e.award.Version)
+	a.continues(e.award)
+	if p := a.prize("award", e.award.Version, e.award.PrizeID); p != nil {
+		p.take(e.award)
+	}
+	a.award = *e.award
+}
+
+// follow checks that a version is the one after the last.
+func (a *auditor) follow(kind string, version int64) {
+	switch {
+	case version < 1:
+		a.found.add(ruleVersionGap, "the %s of version %d is before version 1", kind, version)
+		return
+	case version == a.version:
+		a.found.add(ruleVersionDouble, "version %d is there twice, as %s and as %s", version, a.kind, kind)
+	default:
+		a.missing(version - 1)
+	}
+	a.version, a.kind = version, kind
+}
+
+// missing reports the versions that are missing up to the given one.
+func (a *auditor) missing(to int64) {
+	switch from := a.version + 1; {
+	case from == to:
+		a.found.add(ruleVersionGap, "version %d is missing", from)
+	case from < to:
+		a.found.add(ruleVersionGap, "versions %d to %d are missing", from, to)
+	}
+}
+
+// continues checks that an award begins a draw or continues the one before it.
+// The schema keeps an ordinal of a draw from being there twice.
+func (a *auditor) continues(w *draw.Award) {
+	last := &a.award
+	switch {
+	case w.DrawID != last.DrawID || w.Version != last.Version+1:
+		if w.Ordinal != 1 {
+			a.found.add(ruleDrawWhole, "version %d is award %d of its draw, the version before is not its award %d",
+				w.Version, w.Ordinal, w.Ordinal-1)
+		}
+	case w.Ordinal != last.Ordinal+1:
+		a.found.add(ruleDrawWhole, "versions %d and %d are awards %d and %d of one draw", last.Version, w.Version, last.Ordinal, w.Ordinal)
+	case w.UserID != last.UserID:
+		a.found.add(ruleDrawWhole, "versions %d and %d are awards of one draw to different users", last.Version, w.Version)
+	}
+}
+
+// prize is the prize of an entry, nil when the pool does not have it.
+func (a *auditor) prize(kind string, version int64, id string) *auditedPrize {
+	p := a.byID[id]
+	if p == nil {
+		a.found.add(rulePrizeUnknown, "the %s of version %d is of prize %q, which the pool does not have", kind, version, id)
+	}
+	return p
+}
+
+// take counts an award of the prize.
+func (p *auditedPrize) take(w *draw.Award) {
+	p.awards++
+	if w.Unit != p.unit+1 {
+		if p.skips == 0 {
+			p.firstSkip = fmt.Sprintf("unit %d behind unit %d at version %d", w.Unit, p.unit, w.Version)
+		}
+		p.skips++
+	}
+	p.unit = w.Unit
+}
+
+// end checks what can be said only of the whole history, of a pool at version.
+func (a *auditor) end(version int64) {
+	a.missing(version)
+	if a.version > version {
+		a.found.add(ruleVersionGap, "the pool is at version %d, its last entry is version %d", version, a.version)
+	}
+	for _, p := range a.all {
+		p.check(&a.found)
+	}
+}
+
+// check compares the prize's counters with what the history has said.
+func (p *auditedPrize) check(found *findings) {
+	if max(p.awards, p.issued) > p.stocked {
+		found.add(ruleOverIssued, "prize %q has %d awards and %d issued, but %d stocked", p.id, p.awards, p.issued, p.stocked)
+	}
+	if p.awards != p.issued {
+		found.add(ruleIssuedIsAwards, "prize %q says %d issued, its awards are %d", p.id, p.issued, p.awards)
+	}
+	if p.moved != p.stocked {
+		found.add(ruleStockedIsMoves, "prize %q says %d stocked, its moves add up to %d", p.id, p.stocked, p.moved)
+	}
+	if p.skips > 0 {
+		found.add(ruleUnitsCountUp, "prize %q has %s; of its %d awards %d are not the next unit", p.id, p.firstSkip, p.awards, p.skips)
+	}
+}
+
+// prizes is what the report says of each prize.
+func (a *auditor) prizes() []draw.PrizeAudit {
+	var all []draw.PrizeAudit
+	for _, p := range a.all {
+		all = append(all, draw.PrizeAudit{
+			PrizeID: p.id, Stocked: p.stocked, Issued: p.issued, Awards: p.awards,
+			Remaining: p.stocked - p.issued, OverIssued: max(0, max(p.awards, p.issued)-p.stocked),
+		})
+	}
+	return all
+}
+
+// findings collects violations, of each rule the first few.
+type findings struct{ rules []finding }
+
+type finding struct {
+	rule    string
+	details []string
+	more    int
+}
+
+// violationsMax is the most violations of one rule that a report lists. A pool
+// in which every entry is wrong would otherwise make a report as long as its
+// history.
+const violationsMax = 20
+
+func (f *findings) add(rule, format string, args ...any) {
+	at := -1
+	for i := range f.rules {
+		if f.rules[i].rule == rule {
+			at = i
+		}
+	}
+	if at < 0 {
+		f.rules = append(f.rules, finding{rule: rule})
+		at = len(f.rules) - 1
+	}
+	if r := &f.rules[at]; len(r.details) < violationsMax {
+		r.details = append(r.details, fmt.Sprintf(format, args...))
+	} else {
+		r.more++
+	}
+}
+
+// list returns the violations by rule, and behind those of a rule how many
+// more there are.
+func (f *findings) list() []draw.Violation {
+	var all []draw.Violation
+	for _, r := range f.rules {
+		for _, detail := range r.details {
+			all = append(all, draw.Violation{Rule: r.rule, Detail: detail})
+		}
+		if r.more > 0 {
+			all = append(all, draw.Violation{Rule: r.rule, Detail: fmt.Sprintf("and %d more", r.more)})
+		}
+	}
+	return all
+}

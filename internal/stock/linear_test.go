@@ -1,0 +1,202 @@
+package stock_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+const (
+	freshPrizes = 20_000 // of the pool that is counted
+	smallPrizes = 1_000  // of the pool that is enough to show what is not linear
+	pageRows    = 1_000
+	batchDraws  = 500
+)
+
+// readMax bounds what may be read to see a number of rows: a plan passes each
+// row on through a few parts.
+func readMax(rows int) int64 { return int64(5*rows + 1000) }
+
+// TestReadsAreLinear bounds what is read of tables that were filled a moment
+// ago, so that the database has no statistics of them, or has those from
+// before, when there was another pool and nothing else.
+func TestReadsAreLinear(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		for _, statistics := range []string{"none", "stale"} {
+			t.Run(dialect+"/"+statistics, func(t *testing.T) {
+				t.Parallel()
+				m := newMetered(t, dialect)
+				s := stocktest.Open(t, m.url, stock.Options{})
+				if statistics == "stale" {
+					fillPool(t, s, "old", 10)
+					m.gather(t, s)
+				}
+				fillPool(t, s, "fresh", freshPrizes)
+				fillPool(t, s, "small", smallPrizes)
+				require.NoError(t, s.Close())
+				s = m.open(t)
+				for _, w := range linearWork(t, s) {
+					read := m.count(t, s, w.do)
+					t.Logf("%s: read %d to see %d rows", w.name, read, w.rows)
+					require.LessOrEqual(t, read, readMax(w.rows), w.name)
+				}
+				for _, b := range brokenDoubles(m, statistics) {
+					read := m.count(t, s, func() { require.NoError(t, m.drain(t.Context(), s.ReadDB(), b.query, b.args...)) })
+					t.Logf("%s: read %d to see %d rows", b.name, read, b.rows)
+					require.Greater(t, read, readMax(b.rows), "%s must break the bound, or it bounds nothing", b.name)
+				}
+			})
+		}
+	}
+}
+
+// fillPool imports a pool of so many prizes and draws a unit of each.
+func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
+	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID})
+	require.NoError(t, err)
+	_, err = imported(t, s, poolID, prizesFile(prizes))
+	require.NoError(t, err)
+	urn := draw.NewUrn(poolID)
+	for from := 0; from < prizes; from += batchDraws {
+		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+		require.NoError(t, err)
+		require.NoError(t, tx.Write(t.Context(), stocktest.On(urn, planOfEach(poolID, prizes+from, from, min(batchDraws, prizes-from), 1))))
+		tx.Rollback()
+	}
+}
+
+func prizesFile(prizes int) string {
+	var file strings.Builder
+	file.WriteString("prize,name,value,stock\n")
+	for n := range prizes {
+		fmt.Fprintf(&file, "prize-%06d,Prize %d,1.50,1000\n", n, n)
+	}
+	return file.String()
+}
+
+// planOfEach draws a unit of so many prizes, first of the one numbered from.
+func planOfEach(poolID string, version, from, prizes int, unit int64) *draw.Plan {
+	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: int64(version)}}
+	for n := range prizes {
+		id := fmt.Sprintf("prize-%06d", from+n)
+		p.Changes = append(p.Changes, draw.Change{PrizeID: id, Issued: 1})
+		p.Awards = append(p.Awards, draw.Award{
+			Version: p.From.Version + int64(n) + 1, DrawID: fmt.Sprintf("draw-%d", version+n), Ordinal: 1, UserID: "u", PrizeID: id, Unit: unit,
+			At: time.Now().UTC().Truncate(time.Microsecond),
+		})
+	}
+	return p
+}
+
+// work is something to do, and how many rows there are to see for it.
+type work struct {
+	name string
+	rows int
+	do   func()
+}
+
+// linearWork is what is done with the pool "fresh", which has a move and an
+// award for each prize.
+func linearWork(t *testing.T, s *stock.Store) []work {
+	ctx, middle := t.Context(), int64(freshPrizes+freshPrizes/2)
+	var keys []string
+	for n := range 100 {
+		keys = append(keys, fmt.Sprintf("draw-%d", freshPrizes+100*n))
+	}
+	tx, err := s.Read(ctx, draw.NewUrn("fresh"), stock.TxOptions{})
+	require.NoError(t, err)
+	t.Cleanup(tx.Rollback)
+	return []work{
+		{"audit", 3 * freshPrizes, func() {
+			a := stocktest.NoViolations(t, s, "fresh")
+			require.Len(t, a.Prizes, freshPrizes)
+		}},
+		{"pool", freshPrizes, func() {
+			found, err := s.Pool(ctx, "fresh")
+			require.NoError(t, err)
+			require.Len(t, found.Prizes, freshPrizes)
+		}},
+		{"page of awards", 2 * pageRows, func() {
+			found, err := s.Awards(ctx, "fresh", middle, pageRows)
+			require.NoError(t, err)
+			require.Len(t, found, pageRows)
+			require.Equal(t, "Prize 10000", found[0].PrizeName)
+		}},
+		{"page of moves", pageRows, func() {
+			found, err := s.Moves(ctx, "fresh", freshPrizes/2, pageRows)
+			require.NoError(t, err)
+			require.Len(t, found, pageRows)
+		}},
+		{"a draw", 2, func() {
+			found, err := s.Draw(ctx, "fresh", keys[50])
+			require.NoError(t, err)
+			require.Len(t, found.Awards, 1)
+		}},
+		{"draws by key", 2 * len(keys), func() {
+			found, err := tx.Draws(ctx, "fresh", keys)
+			require.NoError(t, err)
+			require.Len(t, found, len(keys))
+		}},
+		{"a batch", freshPrizes + 2*len(keys) + 2*batchDraws, func() {
+			urn := draw.NewUrn("fresh")
+			tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
+			require.NoError(t, err)
+			defer tx.Rollback()
+			found, err := tx.Draws(ctx, "fresh", keys)
+			require.NoError(t, err)
+			require.Len(t, found, len(keys))
+			require.NoError(t, tx.Write(ctx, stocktest.On(urn, planOfEach("fresh", 2*freshPrizes, 0, batchDraws, 2))))
+		}},
+		{"a stock move", 4, func() {
+			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-012345", Delta: 1, Reason: "restock", Key: "m1"})
+			require.NoError(t, err)
+		}},
+		{"a restock", 2*freshPrizes + 2*100, func() {
+			done, err := imported(t, s, "fresh", prizesFile(100))
+			require.NoError(t, err)
+			require.Equal(t, 100, done.Restocked)
+		}},
+	}
+}
+
+// broken is a query that reads more than there is to see.
+type broken struct {
+	name  string
+	rows  int
+	query string
+	args  []any
+}
+
+// brokenDoubles are queries that the database goes wrong with: those that a
+// page of awards, the audit and the draws of a batch were read with before.
+func brokenDoubles(m metered, statistics string) []broken {
+	const page = `SELECT a.version, p.name FROM awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id
+WHERE a.pool_id = ? AND a.version > ? ORDER BY a.version LIMIT 1000`
+	switch m.dialect + "/" + statistics {
+	case "postgres/none":
+		return []broken{{"page of a join", 2 * pageRows, page, []any{"fresh", freshPrizes + freshPrizes/2}}}
+	case "postgres/stale":
+		return []broken{
+			{"page of a join", 2 * pageRows, page, []any{"small", smallPrizes}},
+			{"sums joined", 3 * smallPrizes, `SELECT p.id, p.stocked, p.issued, COALESCE(m.moved, 0), COALESCE(w.awards, 0)
+FROM prizes AS p
+LEFT JOIN (SELECT prize_id, SUM(delta) AS moved FROM moves WHERE pool_id = ? GROUP BY prize_id) AS m ON m.prize_id = p.id
+LEFT JOIN (SELECT prize_id, COUNT(*) AS awards FROM awards WHERE pool_id = ? GROUP BY prize_id) AS w ON w.prize_id = p.id
+WHERE p.pool_id = ? ORDER BY p.added`, []any{"small", "small", "small"}},
+		}
+	case "sqlite/none":
+		return []broken{{"join with keys", 2 * 100, `SELECT a.version FROM json_each(?) AS k
+CROSS JOIN awards AS a ON a.pool_id = ? AND a.draw_id = k.value`, []any{`["draw-1000"` + strings.Repeat(`, "draw-1001"`, 99) + `]`, "small"}}}
+	}
+	return []broken{{"counts for each prize", 3 * smallPrizes, `SELECT p.id,
+	(SELECT COUNT(*) FROM awards AS a WHERE a.pool_id = p.pool_id AND a.prize_id = p.id),
+	(SELECT COALESCE(SUM(m.delta), 0) FROM moves AS m WHERE m.pool_id = p.pool_id AND m.prize_id = p.id)
+FROM prizes AS p WHERE p.pool_id = ?`, []any{"small"}}}
+}

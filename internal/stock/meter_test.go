@@ -1,0 +1,178 @@
+package stock_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"modernc.org/sqlite"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// metered is a database on a server of its own that counts what its statements
+// read. Nothing gathers statistics there but a test.
+type metered struct {
+	dialect, url string
+	// read says how much has been read so far: rows that any part of any plan
+	// gave or dropped on PostgreSQL, rows that the storage engine was asked for
+	// on MySQL, pages on SQLite.
+	read func(*testing.T, *stock.Store) int64
+}
+
+func newMetered(t *testing.T, dialect string) metered {
+	switch dialect {
+	case "sqlite":
+		return metered{dialect, stocktest.URL(t, dialect), readSQLite}
+	case "mysql":
+		server := servertest.Start(t, dialect, servertest.Args("--innodb-stats-auto-recalc=0"))
+		return metered{dialect, server.URL(), readMySQL}
+	case "postgres":
+		server := servertest.Start(t, dialect, servertest.Args("-c", "autovacuum=off"))
+		return metered{dialect, server.URL(), readPostgres(server)}
+	}
+	t.Fatalf("how to count what a new dialect %q reads?", dialect)
+	return metered{}
+}
+
+// open opens the database for what is to be counted.
+func (m metered) open(t *testing.T) *stock.Store {
+	location := m.url
+	if m.dialect == "postgres" {
+		options := url.Values{"options": {"-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0" +
+			" -c auto_explain.log_analyze=on -c auto_explain.log_timing=off -c auto_explain.log_format=json"}}
+		location += "&" + strings.ReplaceAll(options.Encode(), "+", "%20") // PostgreSQL's URLs know no +
+	}
+	s := stocktest.Open(t, location, stock.Options{})
+	if m.dialect == "sqlite" {
+		s.ReadDB().SetMaxOpenConns(1) // the counters are a connection's
+	}
+	return s
+}
+
+// count is what work reads.
+func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
+	before := m.read(t, s)
+	work()
+	return m.read(t, s) - before
+}
+
+func readSQLite(t *testing.T, s *stock.Store) (pages int64) {
+	for _, db := range []*sql.DB{s.ReadDB(), s.LockDB()} { // the readers and the writer
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, conn.Raw(func(c any) error {
+			hit, _, err := c.(sqlite.DBStatus).Status(sqlite.DBStatusCacheHit, false)
+			require.NoError(t, err)
+			miss, _, err := c.(sqlite.DBStatus).Status(sqlite.DBStatusCacheMiss, false)
+			pages += int64(hit + miss)
+			return err
+		}))
+		require.NoError(t, conn.Close())
+	}
+	return pages
+}
+
+func readMySQL(t *testing.T, s *stock.Store) (rows int64) {
+	found, err := s.ReadDB().QueryContext(t.Context(), `SHOW GLOBAL STATUS LIKE 'Handler_read%'`)
+	require.NoError(t, err)
+	defer found.Close()
+	for found.Next() {
+		var name string
+		var n int64
+		require.NoError(t, found.Scan(&name, &n))
+		rows += n
+	}
+	require.NoError(t, found.Err())
+	return rows
+}
+
+// readPostgres adds up the plans that auto_explain has written into the log.
+func readPostgres(server *servertest.Server) func(*testing.T, *stock.Store) int64 {
+	return func(t *testing.T, _ *stock.Store) (rows int64) {
+		log, err := os.Open(filepath.Join(server.Dir(), "log"))
+		require.NoError(t, err)
+		defer log.Close()
+		lines := bufio.NewReader(log)
+		for {
+			line, err := lines.ReadString('\n')
+			if err == io.EOF {
+				return rows
+			}
+			require.NoError(t, err)
+			if strings.HasSuffix(line, " plan:\n") {
+				rows += planned(t, lines).rows()
+			}
+		}
+	}
+}
+
+// plan is a node of a plan, as EXPLAIN (ANALYZE, FORMAT JSON) says it.
+type plan struct {
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Filtered float64 `json:"Rows Removed by Filter"`
+	Unjoined float64 `json:"Rows Removed by Join Filter"`
+	Plans    []plan
+}
+
+func planned(t *testing.T, log *bufio.Reader) plan {
+	var text bytes.Buffer
+	for next, err := log.Peek(1); err == nil && next[0] == '\t'; next, err = log.Peek(1) {
+		line, err := log.ReadBytes('\n')
+		require.NoError(t, err)
+		text.Write(line)
+	}
+	var said struct{ Plan plan }
+	require.NoError(t, json.Unmarshal(text.Bytes(), &said), "%s", text.String())
+	return said.Plan
+}
+
+func (p plan) rows() int64 {
+	rows := int64((p.Rows + p.Filtered + p.Unjoined) * p.Loops)
+	for _, part := range p.Plans {
+		rows += part.rows()
+	}
+	return rows
+}
+
+// gather has the database gather statistics of all tables as they are.
+func (m metered) gather(t *testing.T, s *stock.Store) {
+	statement := map[string]string{
+		"sqlite": "ANALYZE", "postgres": "ANALYZE", "mysql": "ANALYZE TABLE pools, prizes, awards, moves",
+	}[m.dialect]
+	_, err := s.LockDB().ExecContext(t.Context(), statement)
+	require.NoError(t, err)
+}
+
+// rebind writes parameters as the dialect wants them.
+func (m metered) rebind(query string) string {
+	for n := 1; m.dialect == "postgres" && strings.Contains(query, "?"); n++ {
+		query = strings.Replace(query, "?", fmt.Sprintf("$%d", n), 1)
+	}
+	return query
+}
+
+// drain reads all rows of a query.
+func (m metered) drain(ctx context.Context, db *sql.DB, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, m.rebind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
