@@ -57,50 +57,76 @@ func connect(raw string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// The checks, in SQL that all databases read; each takes the pool.
+// The checks, in SQL that all databases read; each takes the pool. None joins
+// two tables: without statistics a database may do that in nested loops.
 const (
-	prizesSQL = `SELECT p.id, p.stocked, p.issued,
-	(SELECT COUNT(*) FROM awards a WHERE a.pool_id = p.pool_id AND a.prize_id = p.id),
-	(SELECT COALESCE(SUM(m.delta), 0) FROM moves m WHERE m.pool_id = p.pool_id AND m.prize_id = p.id)
-	FROM prizes p WHERE p.pool_id = ?`
+	prizesSQL  = `SELECT id, stocked, issued FROM prizes WHERE pool_id = ?`
+	awardedSQL = `SELECT prize_id, COUNT(*) FROM awards WHERE pool_id = ? GROUP BY prize_id`
+	movedSQL   = `SELECT prize_id, SUM(delta) FROM moves WHERE pool_id = ? GROUP BY prize_id`
 	versionSQL = `SELECT version FROM pools WHERE id = ?`
 	logSQL     = `SELECT COUNT(*), COUNT(DISTINCT version), COALESCE(MAX(version), 0) FROM
 	(SELECT version FROM awards WHERE pool_id = ? UNION ALL SELECT version FROM moves WHERE pool_id = ?) history`
 	mixedSQL = `SELECT COUNT(*) FROM (SELECT draw_id FROM awards WHERE pool_id = ? GROUP BY draw_id
 	HAVING COUNT(DISTINCT user_id) > 1 OR COUNT(DISTINCT ordinal) <> COUNT(*) OR MIN(ordinal) <> 1 OR MAX(ordinal) <> COUNT(*)) bad`
-	straySQL = `SELECT COUNT(*) FROM awards a WHERE a.pool_id = ?
-	AND NOT EXISTS (SELECT 1 FROM prizes p WHERE p.pool_id = a.pool_id AND p.id = a.prize_id)`
 )
 
 // read counts a pool's rows.
 func read(ctx context.Context, db *sql.DB, pool string, placeholder func(string) string) (rows, error) {
 	r := rows{prizes: make(map[string]prizeRows)}
-	found, err := db.QueryContext(ctx, placeholder(prizesSQL), pool)
-	if err != nil {
-		return r, fmt.Errorf("count the awards: %w", err)
-	}
-	defer func() { _ = found.Close() }()
-	for found.Next() {
+	err := each(ctx, db, placeholder(prizesSQL), pool, func(row *sql.Rows) error {
 		var id string
 		var p prizeRows
-		if err := found.Scan(&id, &p.stocked, &p.issued, &p.awards, &p.moved); err != nil {
-			return r, err
-		}
+		err := row.Scan(&id, &p.stocked, &p.issued)
 		r.prizes[id] = p
-	}
-	if err := found.Err(); err != nil {
-		return r, err
+		return err
+	})
+	byPrize := func(text string, add func(p *prizeRows, n int64)) (strays int64) {
+		if err != nil {
+			return 0
+		}
+		err = each(ctx, db, placeholder(text), pool, func(row *sql.Rows) error {
+			var id string
+			var n int64
+			if err := row.Scan(&id, &n); err != nil {
+				return err
+			}
+			p, known := r.prizes[id]
+			if !known {
+				strays += n
+				return nil
+			}
+			add(&p, n)
+			r.prizes[id] = p
+			return nil
+		})
+		return strays
 	}
 	one := func(text string, args []any, into ...any) {
 		if err == nil {
 			err = db.QueryRowContext(ctx, placeholder(text), args...).Scan(into...)
 		}
 	}
+	r.strays = byPrize(awardedSQL, func(p *prizeRows, n int64) { p.awards = n })
+	byPrize(movedSQL, func(p *prizeRows, n int64) { p.moved = n })
 	one(versionSQL, []any{pool}, &r.version)
 	one(logSQL, []any{pool, pool}, &r.entries, &r.distinct, &r.last)
 	one(mixedSQL, []any{pool}, &r.mixed)
-	one(straySQL, []any{pool}, &r.strays)
 	return r, err
+}
+
+// each scans the rows of a statement about a pool.
+func each(ctx context.Context, db *sql.DB, text, pool string, scan func(*sql.Rows) error) error {
+	found, err := db.QueryContext(ctx, text, pool)
+	if err != nil {
+		return fmt.Errorf("read the rows of %s: %w", pool, err)
+	}
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		if err := scan(found); err != nil {
+			return err
+		}
+	}
+	return found.Err()
 }
 
 // check reads the rows of a pool from the database that raw names.
