@@ -89,10 +89,10 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	violations := 0
+	var violations int64
 	for _, a := range audits {
+		violations += a.Found
 		for _, v := range a.Violations {
-			violations++
 			fmt.Fprintf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
 		}
 	}

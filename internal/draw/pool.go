@@ -88,10 +88,13 @@ type Move struct {
 // Audit is what the rows of one pool say, read in one snapshot and without
 // trust in any counter but the rows themselves.
 type Audit struct {
-	PoolID     string
-	Version    int64
-	Prizes     []PrizeAudit
+	PoolID  string
+	Version int64
+	Prizes  []PrizeAudit
+	// Violations lists the first violations of each rule, and behind them one
+	// that says how many more of the rule there are. Found counts them all.
 	Violations []Violation
+	Found      int64
 }
 
 // OK says that no rule is broken.

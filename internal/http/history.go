@@ -2,6 +2,8 @@ package http
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
 	nethttp "net/http"
 	"net/url"
@@ -178,8 +180,8 @@ type violationAnswer struct {
 	Detail string `json:"detail"`
 }
 
-// audit answers GET /admin/pools/{pool}/audit. It counts every row of the
-// pool and so gets more time than other calls.
+// audit answers GET /admin/pools/{pool}/audit. It reads every row of the pool
+// and so gets more time than other calls.
 func (s *Server) audit(c *gin.Context) {
 	poolID, err := poolParam(c)
 	if err != nil {
@@ -190,6 +192,10 @@ func (s *Server) audit(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), s.limits.audit)
 	defer cancel()
 	a, err := s.History.Audit(ctx, poolID)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = &draw.Error{Code: draw.CodeStoreUnavailable, Err: err, Detail: fmt.Sprintf(
+			"the audit took longer than %s; the command drawsvc audit has no limit", s.limits.audit)}
+	}
 	if err != nil {
 		s.fail(c, err)
 		return

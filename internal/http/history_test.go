@@ -187,6 +187,25 @@ func TestExportThatFailsLaterIsCutOff(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file must not look whole")
 }
 
+// slowAudit is a store whose audit takes as long as it may.
+type slowAudit struct{ fakeStore }
+
+func (slowAudit) Audit(ctx context.Context, _ string) (draw.Audit, error) {
+	<-ctx.Done()
+	return draw.Audit{}, draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "the database does not answer")
+}
+
+// TestAuditThatTakesTooLong: the answer names the way to an audit without limit.
+func TestAuditThatTakesTooLong(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) { c.History = slowAudit{fakeStore{f}} })
+	s.limits.audit = 50 * time.Millisecond
+	w := do(s, asAdmin("GET", "/admin/pools/p/audit", ""))
+	require.Equal(t, 503, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"detail":"the audit took longer than 50ms; the command drawsvc audit has no limit"`)
+	require.Contains(t, w.Body.String(), `"code":"store-unavailable"`)
+}
+
 // TestSlowExportOutlivesTheTimeouts: no time-out of the connection may end a
 // stream that goes on.
 func TestSlowExportOutlivesTheTimeouts(t *testing.T) {

@@ -30,7 +30,8 @@ func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 			a.take(e)
 		}
 		a.end(version)
-		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes(), Violations: a.found.list()}
+		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
+		audit.Violations, audit.Found = a.found.list()
 		return nil
 	})
 	return audit, err

@@ -52,15 +52,15 @@ func newAuditor(prizes []*auditedPrize) *auditor {
 // take checks the next entry.
 func (a *auditor) take(e entry) {
 	if m := e.move; m != nil {
-		a.follow("move", m.Version)
-		if p := a.prize("move", m.Version, m.PrizeID); p != nil {
+		a.follow("move", e.version)
+		if p := a.prize("move", e.version, m.PrizeID); p != nil {
 			p.moved += m.Delta
 		}
 		return
 	}
-	a.follow("award", e.award.Version)
+	a.follow("award", e.version)
 	a.continues(e.award)
-	if p := a.prize("award", e.award.Version, e.award.PrizeID); p != nil {
+	if p := a.prize("award", e.version, e.award.PrizeID); p != nil {
 		p.take(e.award)
 	}
 	a.award = *e.award
@@ -173,7 +173,7 @@ type findings struct{ rules []finding }
 type finding struct {
 	rule    string
 	details []string
-	more    int
+	more    int64
 }
 
 // violationsMax is the most violations of one rule that a report lists. A pool
@@ -199,17 +199,17 @@ func (f *findings) add(rule, format string, args ...any) {
 	}
 }
 
-// list returns the violations by rule, and behind those of a rule how many
-// more there are.
-func (f *findings) list() []draw.Violation {
-	var all []draw.Violation
+// list returns the violations by rule, behind those of a rule how many more
+// there are, and the number of all.
+func (f *findings) list() (listed []draw.Violation, found int64) {
 	for _, r := range f.rules {
 		for _, detail := range r.details {
-			all = append(all, draw.Violation{Rule: r.rule, Detail: detail})
+			listed = append(listed, draw.Violation{Rule: r.rule, Detail: detail})
 		}
 		if r.more > 0 {
-			all = append(all, draw.Violation{Rule: r.rule, Detail: fmt.Sprintf("and %d more", r.more)})
+			listed = append(listed, draw.Violation{Rule: r.rule, Detail: fmt.Sprintf("and %d more", r.more)})
 		}
+		found += int64(len(r.details)) + r.more
 	}
-	return all
+	return listed, found
 }

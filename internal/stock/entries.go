@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/Masterminds/squirrel"
@@ -9,38 +10,43 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// entry is one row of a pool's history; exactly one of its members is set. An
-// award comes without the name and the value of its prize.
+// entry is one row of a pool's history: of award and move, one is set. An award
+// comes without the name and the value of its prize.
 type entry struct {
-	award *draw.Award
-	move  *draw.Move
-}
-
-func (e entry) version() int64 {
-	if e.award != nil {
-		return e.award.Version
-	}
-	return e.move.Version
+	version int64
+	award   *draw.Award
+	move    *draw.Move
 }
 
 // entries reads a pool's history after a version: its logs, merged in the
 // order of their versions. Entries of one version, which only a damaged pool
-// has, follow each other. The sequence ends after its first error.
+// has, follow each other. What an entry points to is good until the next entry.
+// The sequence ends after its first error.
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
 func (s *Store) entries(ctx context.Context, q querier, poolID string, after int64) iter.Seq2[entry, error] {
-	awards := s.selectFrom("awards", entryColumns).Where(squirrel.Eq{"pool_id": poolID})
-	moves := s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": poolID})
+	var awards []draw.Award
+	var moves []draw.Move
+	ofPool := squirrel.Eq{"pool_id": poolID}
+	allAwards, allMoves := s.selectFrom("awards", entryColumns).Where(ofPool), s.selectFrom("moves", moveColumns).Where(ofPool)
 	return merge([]*pagedLog{
-		{after: after, page: func(after int64) ([]entry, error) {
-			found, err := selectAll(ctx, q, pageAfter(awards, after, entriesMax), scanEntryAward)
-			return entriesOf(found, func(a *draw.Award) entry { return entry{award: a} }), err
-		}},
-		{after: after, page: func(after int64) ([]entry, error) {
-			found, err := selectAll(ctx, q, pageAfter(moves, after, entriesMax), scanMove(poolID))
-			return entriesOf(found, func(m *draw.Move) entry { return entry{move: m} }), err
-		}},
+		{
+			after: after,
+			page: func(after int64) (n int, err error) {
+				awards, err = readPage(ctx, q, awards, pageAfter(allAwards, after, entriesMax), entryFields)
+				return len(awards), err
+			},
+			row: func(i int) entry { return entry{version: awards[i].Version, award: &awards[i]} },
+		},
+		{
+			after: after,
+			page: func(after int64) (n int, err error) {
+				moves, err = readPage(ctx, q, moves, pageAfter(allMoves, after, entriesMax), moveFields)
+				return len(moves), err
+			},
+			row: func(i int) entry { return entry{version: moves[i].Version, move: &moves[i]} },
+		},
 	})
 }
 
@@ -53,41 +59,58 @@ func pageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.Sele
 	return log.Where(squirrel.Gt{"version": after}).OrderBy("version").Limit(uint64(limit))
 }
 
-func entriesOf[T any](rows []T, of func(*T) entry) []entry {
-	all := make([]entry, len(rows))
-	for i := range rows {
-		all[i] = of(&rows[i])
+// readPage reads rows into the place of the last page. The fields to scan into
+// are those of one row, which is copied: a history has millions of rows, and
+// whatever is allocated for each costs more than the check of it.
+func readPage[T any](ctx context.Context, q querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
+	text, args, err := query.ToSql()
+	if err != nil {
+		return nil, err
 	}
-	return all
+	rows, err := q.QueryContext(ctx, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var row T
+	scanned := fields(&row)
+	for page = page[:0]; rows.Next(); page = append(page, row) {
+		if err := rows.Scan(scanned...); err != nil {
+			return nil, err
+		}
+	}
+	return page, rows.Err()
 }
 
 // pagedLog is one of a pool's logs, of which it holds one page.
 type pagedLog struct {
-	// page reads the entries after a version, in order, at most entriesMax.
-	page  func(after int64) ([]entry, error)
-	after int64
-	held  []entry
-	ended bool
+	// page reads the rows after a version, in order, at most entriesMax, and
+	// returns their number. row is one of them.
+	page func(after int64) (int, error)
+	row  func(int) entry
+
+	after      int64 // the version of the last row that was taken
+	next, held int   // the place of the next row in the page, and their number
+	ended      bool
 }
 
-// fill reads the next page when all of the last one is taken.
-func (l *pagedLog) fill() (err error) {
-	if len(l.held) > 0 || l.ended {
-		return nil
+// peek returns the version of the next row; ok is false when the log has ended.
+func (l *pagedLog) peek() (version int64, ok bool, err error) {
+	if l.next == l.held && !l.ended {
+		if l.held, err = l.page(l.after); err != nil {
+			return 0, false, err
+		}
+		l.next, l.ended = 0, l.held < entriesMax
 	}
-	if l.held, err = l.page(l.after); err != nil {
-		return err
+	if l.next == l.held {
+		return 0, false, nil
 	}
-	if n := len(l.held); n > 0 {
-		l.after = l.held[n-1].version()
-	}
-	l.ended = len(l.held) < entriesMax
-	return nil
+	return l.row(l.next).version, true, nil
 }
 
 func (l *pagedLog) take() entry {
-	e := l.held[0]
-	l.held = l.held[1:]
+	e := l.row(l.next)
+	l.next, l.after = l.next+1, e.version
 	return e
 }
 
@@ -96,13 +119,15 @@ func merge(logs []*pagedLog) iter.Seq2[entry, error] {
 	return func(yield func(entry, error) bool) {
 		for {
 			var first *pagedLog
+			var lowest int64
 			for _, l := range logs {
-				if err := l.fill(); err != nil {
+				version, ok, err := l.peek()
+				if err != nil {
 					yield(entry{}, err)
 					return
 				}
-				if len(l.held) > 0 && (first == nil || l.held[0].version() < first.held[0].version()) {
-					first = l
+				if ok && (first == nil || version < lowest) {
+					first, lowest = l, version
 				}
 			}
 			if first == nil || !yield(first.take(), nil) {

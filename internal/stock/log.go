@@ -91,13 +91,17 @@ func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
 	return s.selectFrom("awards AS a "+s.dialect.awardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// moveColumns are what scanMove reads.
+// moveColumns are those of a move, moveFields what they are scanned into.
 const moveColumns = `version, prize_id, delta, reason, COALESCE(key_id, ''), stocked, issued, at`
+
+func moveFields(m *draw.Move) []any {
+	return []any{&m.Version, &m.PrizeID, &m.Delta, &m.Reason, &m.Key, &m.Stocked, &m.Issued, &timestamp{to: &m.At}}
+}
 
 func scanMove(poolID string) func(scanner) (draw.Move, error) {
 	return func(row scanner) (draw.Move, error) {
 		m := draw.Move{PoolID: poolID}
-		err := row.Scan(&m.Version, &m.PrizeID, &m.Delta, &m.Reason, &m.Key, &m.Stocked, &m.Issued, &timestamp{&m.At})
+		err := row.Scan(moveFields(&m)...)
 		return m, err
 	}
 }

@@ -9,8 +9,13 @@ import (
 // functions understand, to the microsecond, UTC.
 const timeText = "2006-01-02T15:04:05.000000Z"
 
-// timestamp scans a time from what any of the databases returns.
-type timestamp struct{ to *time.Time }
+// timestamp scans a time from what any of the databases returns. It may be used
+// for one row after another: awards of a batch have one time, and a text that
+// was read for the last row is not read again.
+type timestamp struct {
+	to   *time.Time
+	text string
+}
 
 // Scan implements sql.Scanner.
 func (t *timestamp) Scan(value any) error {
@@ -19,8 +24,11 @@ func (t *timestamp) Scan(value any) error {
 		*t.to = v.UTC()
 		return nil
 	case string:
+		if v == t.text && v != "" {
+			return nil
+		}
 		at, err := time.Parse(timeText, v)
-		*t.to = at
+		*t.to, t.text = at, v
 		return err
 	}
 	return fmt.Errorf("stock: %T is not a time", value)

@@ -129,18 +129,16 @@ const awardColumns = `a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, CO
 
 func scanAward(row scanner) (draw.Award, error) {
 	var a draw.Award
-	at := timestamp{&a.At}
+	at := timestamp{to: &a.At}
 	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.PrizeName, &a.Value, &a.Unit, &at)
 	return a, err
 }
 
-// entryColumns are what scanEntryAward reads, of awards alone.
+// entryColumns are those of awards alone, entryFields what they are scanned into.
 const entryColumns = `version, draw_id, ordinal, user_id, prize_id, unit, at`
 
-func scanEntryAward(row scanner) (draw.Award, error) {
-	var a draw.Award
-	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.Unit, &timestamp{&a.At})
-	return a, err
+func entryFields(a *draw.Award) []any {
+	return []any{&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.Unit, &timestamp{to: &a.At}}
 }
 
 // rollbackTimeout bounds the end of a try that failed: the caller waits for
