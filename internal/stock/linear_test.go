@@ -110,9 +110,19 @@ func linearWork(t *testing.T, s *stock.Store) []work {
 	for n := range 100 {
 		keys = append(keys, fmt.Sprintf("draw-%d", freshPrizes+100*n))
 	}
-	tx, err := s.Read(ctx, draw.NewUrn("fresh"), stock.TxOptions{})
-	require.NoError(t, err)
-	t.Cleanup(tx.Rollback)
+	urn := draw.NewUrn("fresh")
+	drawsByKey := func(o stock.TxOptions, write *draw.Plan) {
+		tx, err := s.Read(ctx, urn, o)
+		require.NoError(t, err)
+		defer tx.Rollback()
+		found, err := tx.Draws(ctx, "fresh", keys)
+		require.NoError(t, err)
+		require.Len(t, found, len(keys))
+		if write != nil {
+			require.NoError(t, tx.Write(ctx, stocktest.On(urn, write)))
+		}
+	}
+	drawsByKey(stock.TxOptions{}, nil) // from here on, the urn knows the prizes
 	return []work{
 		{"audit", 3 * freshPrizes, func() {
 			a := stocktest.NoViolations(t, s, "fresh")
@@ -139,20 +149,9 @@ func linearWork(t *testing.T, s *stock.Store) []work {
 			require.NoError(t, err)
 			require.Len(t, found.Awards, 1)
 		}},
-		{"draws by key", 2 * len(keys), func() {
-			found, err := tx.Draws(ctx, "fresh", keys)
-			require.NoError(t, err)
-			require.Len(t, found, len(keys))
-		}},
-		{"a batch", freshPrizes + 2*len(keys) + 2*batchDraws, func() {
-			urn := draw.NewUrn("fresh")
-			tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
-			require.NoError(t, err)
-			defer tx.Rollback()
-			found, err := tx.Draws(ctx, "fresh", keys)
-			require.NoError(t, err)
-			require.Len(t, found, len(keys))
-			require.NoError(t, tx.Write(ctx, stocktest.On(urn, planOfEach("fresh", 2*freshPrizes, 0, batchDraws, 2))))
+		{"draws by key", 2 * len(keys), func() { drawsByKey(stock.TxOptions{}, nil) }},
+		{"a batch", 2*len(keys) + 2*batchDraws, func() {
+			drawsByKey(stock.TxOptions{Lock: true}, planOfEach("fresh", 2*freshPrizes, 0, batchDraws, 2))
 		}},
 		{"a stock move", 4, func() {
 			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-012345", Delta: 1, Reason: "restock", Key: "m1"})
