@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	freshPrizes = 20_000 // of the pool that is counted
-	smallPrizes = 1_000  // of the pool that is enough to show what is not linear
+	smallPrizes = 500 // of a pool that is enough to show what is not linear
 	pageRows    = 1_000
 	batchDraws  = 500
 )
@@ -38,11 +37,11 @@ func TestReadsAreLinear(t *testing.T) {
 					fillPool(t, s, "old", 10)
 					m.gather(t, s)
 				}
-				fillPool(t, s, "fresh", freshPrizes)
+				fillPool(t, s, "fresh", m.fresh)
 				fillPool(t, s, "small", smallPrizes)
 				require.NoError(t, s.Close())
 				s = m.open(t)
-				for _, w := range linearWork(t, s) {
+				for _, w := range linearWork(t, s, m.fresh) {
 					read := m.count(t, s, w.do)
 					t.Logf("%s: read %d to see %d rows", w.name, read, w.rows)
 					require.LessOrEqual(t, read, readMax(w.rows), w.name)
@@ -57,38 +56,46 @@ func TestReadsAreLinear(t *testing.T) {
 	}
 }
 
-// fillPool imports a pool of so many prizes and draws a unit of each.
+// fillPool makes a pool of so many prizes, with a move and an award of each,
+// as an import and a draw of each would leave it.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID})
 	require.NoError(t, err)
-	_, err = imported(t, s, poolID, prizesFile(prizes))
-	require.NoError(t, err)
-	urn := draw.NewUrn(poolID)
-	for from := 0; from < prizes; from += batchDraws {
-		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
+	for _, statement := range []string{
+		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
+SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
+		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
+SELECT pools.id, n + 1, CONCAT('prize-', 100000 + n), 1000, 'delivery', 1000, 0, pools.created_at` + rows,
+		`INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Sprint(prizes) + ` + n), 1, 'u', CONCAT('prize-', 100000 + n), 1, pools.created_at` + rows,
+		fmt.Sprintf(`UPDATE pools SET version = %d WHERE id = '%s'`, 2*prizes, poolID),
+	} {
+		_, err := s.LockDB().ExecContext(t.Context(), statement)
 		require.NoError(t, err)
-		require.NoError(t, tx.Write(t.Context(), stocktest.On(urn, planOfEach(poolID, prizes+from, from, min(batchDraws, prizes-from), 1))))
-		tx.Rollback()
 	}
 }
 
-func prizesFile(prizes int) string {
-	var file strings.Builder
-	file.WriteString("prize,name,value,stock\n")
-	for n := range prizes {
-		fmt.Fprintf(&file, "prize-%06d,Prize %d,1.50,1000\n", n, n)
+// numbers is a query of the numbers from 0 that have no more digits than n-1.
+func numbers(n int) string {
+	sum, from := "0", "d"
+	for place := 1; place < n; place *= 10 {
+		sum += fmt.Sprintf(" + %d * d%d.d", place, place)
+		from += fmt.Sprintf(", d AS d%d", place)
 	}
-	return file.String()
+	return `WITH d (d) AS (SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4
+	UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)
+SELECT ` + sum + ` AS n FROM ` + from + ` WHERE d.d = 0`
 }
 
-// planOfEach draws a unit of so many prizes, first of the one numbered from.
-func planOfEach(poolID string, version, from, prizes int, unit int64) *draw.Plan {
-	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: int64(version)}}
+// planOfEach draws a unit of so many prizes, from the first on.
+func planOfEach(poolID string, version int64, prizes int, unit int64) *draw.Plan {
+	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: version}}
 	for n := range prizes {
-		id := fmt.Sprintf("prize-%06d", from+n)
+		id := fmt.Sprintf("prize-%d", 100_000+n)
 		p.Changes = append(p.Changes, draw.Change{PrizeID: id, Issued: 1})
 		p.Awards = append(p.Awards, draw.Award{
-			Version: p.From.Version + int64(n) + 1, DrawID: fmt.Sprintf("draw-%d", version+n), Ordinal: 1, UserID: "u", PrizeID: id, Unit: unit,
+			Version: version + int64(n) + 1, DrawID: fmt.Sprintf("draw-%d", version+int64(n)), Ordinal: 1, UserID: "u", PrizeID: id, Unit: unit,
 			At: time.Now().UTC().Truncate(time.Microsecond),
 		})
 	}
@@ -104,11 +111,11 @@ type work struct {
 
 // linearWork is what is done with the pool "fresh", which has a move and an
 // award for each prize.
-func linearWork(t *testing.T, s *stock.Store) []work {
-	ctx, middle := t.Context(), int64(freshPrizes+freshPrizes/2)
+func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
+	ctx := t.Context()
 	var keys []string
 	for n := range 100 {
-		keys = append(keys, fmt.Sprintf("draw-%d", freshPrizes+100*n))
+		keys = append(keys, fmt.Sprintf("draw-%d", fresh+n*fresh/100))
 	}
 	urn := draw.NewUrn("fresh")
 	drawsByKey := func(o stock.TxOptions, write *draw.Plan) {
@@ -124,23 +131,23 @@ func linearWork(t *testing.T, s *stock.Store) []work {
 	}
 	drawsByKey(stock.TxOptions{}, nil) // from here on, the urn knows the prizes
 	return []work{
-		{"audit", 3 * freshPrizes, func() {
+		{"audit", 3 * fresh, func() {
 			a := stocktest.NoViolations(t, s, "fresh")
-			require.Len(t, a.Prizes, freshPrizes)
+			require.Len(t, a.Prizes, fresh)
 		}},
-		{"pool", freshPrizes, func() {
+		{"pool", fresh, func() {
 			found, err := s.Pool(ctx, "fresh")
 			require.NoError(t, err)
-			require.Len(t, found.Prizes, freshPrizes)
+			require.Len(t, found.Prizes, fresh)
 		}},
 		{"page of awards", 2 * pageRows, func() {
-			found, err := s.Awards(ctx, "fresh", middle, pageRows)
+			found, err := s.Awards(ctx, "fresh", int64(fresh+fresh/2), pageRows)
 			require.NoError(t, err)
 			require.Len(t, found, pageRows)
-			require.Equal(t, "Prize 10000", found[0].PrizeName)
+			require.Equal(t, fmt.Sprintf("Prize %d", fresh/2), found[0].PrizeName)
 		}},
 		{"page of moves", pageRows, func() {
-			found, err := s.Moves(ctx, "fresh", freshPrizes/2, pageRows)
+			found, err := s.Moves(ctx, "fresh", int64(fresh/2), pageRows)
 			require.NoError(t, err)
 			require.Len(t, found, pageRows)
 		}},
@@ -151,14 +158,18 @@ func linearWork(t *testing.T, s *stock.Store) []work {
 		}},
 		{"draws by key", 2 * len(keys), func() { drawsByKey(stock.TxOptions{}, nil) }},
 		{"a batch", 2*len(keys) + 2*batchDraws, func() {
-			drawsByKey(stock.TxOptions{Lock: true}, planOfEach("fresh", 2*freshPrizes, 0, batchDraws, 2))
+			drawsByKey(stock.TxOptions{Lock: true}, planOfEach("fresh", int64(2*fresh), batchDraws, 2))
 		}},
 		{"a stock move", 4, func() {
-			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-012345", Delta: 1, Reason: "restock", Key: "m1"})
+			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-101234", Delta: 1, Reason: "restock", Key: "m1"})
 			require.NoError(t, err)
 		}},
-		{"a restock", 2*freshPrizes + 2*100, func() {
-			done, err := imported(t, s, "fresh", prizesFile(100))
+		{"a restock", 2*fresh + 2*100, func() {
+			file := "prize,name,value,stock\n"
+			for n := range 100 {
+				file += fmt.Sprintf("prize-%d,,,10\n", 100_000+n)
+			}
+			done, err := imported(t, s, "fresh", file)
 			require.NoError(t, err)
 			require.Equal(t, 100, done.Restocked)
 		}},
@@ -180,7 +191,7 @@ func brokenDoubles(m metered, statistics string) []broken {
 WHERE a.pool_id = ? AND a.version > ? ORDER BY a.version LIMIT 1000`
 	switch m.dialect + "/" + statistics {
 	case "postgres/none":
-		return []broken{{"page of a join", 2 * pageRows, page, []any{"fresh", freshPrizes + freshPrizes/2}}}
+		return []broken{{"page of a join", 2 * pageRows, page, []any{"fresh", m.fresh + m.fresh/2}}}
 	case "postgres/stale":
 		return []broken{
 			{"page of a join", 2 * pageRows, page, []any{"small", smallPrizes}},
@@ -192,7 +203,7 @@ WHERE p.pool_id = ? ORDER BY p.added`, []any{"small", "small", "small"}},
 		}
 	case "sqlite/none":
 		return []broken{{"join with keys", 2 * 100, `SELECT a.version FROM json_each(?) AS k
-CROSS JOIN awards AS a ON a.pool_id = ? AND a.draw_id = k.value`, []any{`["draw-1000"` + strings.Repeat(`, "draw-1001"`, 99) + `]`, "small"}}}
+CROSS JOIN awards AS a ON a.pool_id = ? AND a.draw_id = k.value`, []any{`["draw-2000"` + strings.Repeat(`, "draw-2001"`, 99) + `]`, "fresh"}}}
 	}
 	return []broken{{"counts for each prize", 3 * smallPrizes, `SELECT p.id,
 	(SELECT COUNT(*) FROM awards AS a WHERE a.pool_id = p.pool_id AND a.prize_id = p.id),
