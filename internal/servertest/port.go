@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"testing"
 )
 
 // Ports are taken below the range from which the kernel serves outgoing
@@ -20,6 +21,18 @@ const (
 type port struct {
 	number int
 	mark   net.PacketConn
+}
+
+// FreeAddr returns an address, 127.0.0.1:PORT, on which nobody listens and
+// which no other test is given until this one ends.
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	port, err := claimPort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(port.release)
+	return port.addr()
 }
 
 func claimPort() (*port, error) {
