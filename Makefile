@@ -2,7 +2,7 @@
 GO ?= go
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 # A mark for each test that has ended, and at last each failure whole.
-TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --
+TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --hide-summary=skipped --
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.
@@ -20,8 +20,8 @@ test: ## Installs the servers that the tests need, and runs every test with the 
 	$(TEST) $(RACE) -vet=off -timeout 15m ./...
 
 .PHONY: check
-check: ## Every test that needs no server, on SQLite where it needs a database: half a minute
-	$(TEST) -short -vet=off ./...
+check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
+	$(TEST) -short -p 4 -vet=off ./cmd/... ./db/... ./internal/...
 
 .PHONY: lint
 lint: ## The house rules

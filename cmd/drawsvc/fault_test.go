@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,31 +18,29 @@ func traces() []string {
 	return []string{"drawsvc/internal/fault.", ".writeSplit", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED"}
 }
 
-// asTested are the flags that this test was built with. A program that is built
-// alike finds its packages compiled; without them all would be compiled again.
-func asTested(t *testing.T) (flags []string, tags string) {
-	t.Helper()
-	info, ok := debug.ReadBuildInfo()
-	require.True(t, ok)
+// buildAsTested is the command that builds a program, with further tags, with
+// the flags of this test. It finds the packages of others compiled; with flags
+// of its own it would compile them all again.
+func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
+	args := []string{"build", "-o", file}
+	info, _ := debug.ReadBuildInfo() // a test has it
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "-race", "-gcflags":
-			flags = append(flags, s.Key+"="+s.Value)
+			args = append(args, s.Key+"="+s.Value)
 		case "-tags":
-			tags = s.Value
+			tags = append(tags, s.Value)
 		}
 	}
-	return flags, tags
+	return exec.CommandContext(ctx, "go", append(args, "-tags", strings.Join(tags, ","), program)...)
 }
 
-// found builds the program, with a further tag, and returns the traces in its
+// found builds the program, with further tags, and returns the traces in its
 // file: symbols, names of functions that were inlined, and texts.
-func found(t *testing.T, tag string) (there []string) {
+func found(t *testing.T, tags ...string) (there []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "drawsvc")
-	flags, tags := asTested(t)
-	arguments := append(append([]string{"build", "-o", file}, flags...), "-tags", tags+","+tag, ".")
-	output, err := exec.CommandContext(t.Context(), "go", arguments...).CombinedOutput()
+	output, err := buildAsTested(t.Context(), file, ".", tags...).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func found(t *testing.T, tag string) (there []string) {
 // TestTheReleasedProgramHasNoFaults: without the tag nothing of them is left.
 func TestTheReleasedProgramHasNoFaults(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, found(t, ""))
+	require.Empty(t, found(t))
 }
 
 func TestTheSearchFindsFaultsWhereTheyAre(t *testing.T) {
