@@ -35,7 +35,7 @@ func TestDatabaseDown(t *testing.T) {
 				t.Log(time.Since(begun).Round(time.Millisecond), line)
 			}
 			nobody := *location
-			nobody.Host = freePort(t)
+			nobody.Host = servertest.FreeAddr(t)
 			for _, args := range commands {
 				fails(t, nobody.String(), "the database cannot be opened", args...)
 			}

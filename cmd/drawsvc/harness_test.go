@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"drawsvc/db/migrations"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beMain) != "" {
 		start(schemas()[os.Getenv(beSchema)])
 	}
+	servertest.ManyAtOnce()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
 }
 

@@ -130,7 +130,7 @@ func build(ctx context.Context, commit, into string) (string, error) {
 		return "", err
 	}
 	file := filepath.Join(into, "drawsvc.built")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", file, "./cmd/drawsvc")
+	cmd := buildAsTested(ctx, file, "./cmd/drawsvc")
 	cmd.Dir = into
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build of %s: %w: %s", commit, err, out)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,13 +153,4 @@ func TestServeRefusesToStart(t *testing.T) {
 	noise := filepath.Join(folder, "noise.db")
 	require.NoError(t, os.WriteFile(noise, []byte(strings.Repeat("this is not a database\n", 400)), 0o600))
 	p.refused(exitFailure, "not a database", "serve", "--listen", "127.0.0.1:0", "--database", "sqlite:"+noise)
-}
-
-// freePort is a port that nobody listens on.
-func freePort(tb testing.TB) string {
-	tb.Helper()
-	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(tb, err)
-	require.NoError(tb, l.Close())
-	return l.Addr().String()
 }

@@ -159,7 +159,9 @@ func TestEnvironment(t *testing.T) {
 		"OPTIMISTIC_TRIES": "0", "OPTIMISTIC_BUDGET": "x", "LOCK_WAIT": "x", "LOG_FORMAT": "x", "LOG_LEVEL": "x",
 		"ADMIN_TOKEN": "short", "DRAW_TOKEN": "short", "MIGRATE": "x", "DEMO": "x", "PUBLIC_DRAW": "x", "LOCK": "x",
 	} {
-		q := program{tb: t, vars: map[string]string{"DRAWSVC_" + name: value, "DRAWSVC_DATABASE": "sqlite:" + filepath.Join(folder, "c"+name)}}
+		q := program{tb: t, vars: map[string]string{"DRAWSVC_DATABASE": "sqlite:" + filepath.Join(folder, "c"+name)}}
+		q.vars["DRAWSVC_LISTEN"] = "127.0.0.1:0" // the usual port may be another service's
+		q.vars["DRAWSVC_"+name] = value
 		line := q.refused(exitUsage, "", "serve")
 		require.True(t, strings.Contains(line, "DRAWSVC_"+name) || strings.Contains(line, strings.ToLower(strings.ReplaceAll(name, "_", "-"))), line)
 	}

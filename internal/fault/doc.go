@@ -3,7 +3,8 @@
 // an experiment can break the service exactly there.
 //
 // It keeps one law: the released program has none of it. Without the tag every
-// function here is empty and inlined away; a test looks for what might be left.
+// function here is empty and inlined away; a test of cmd/drawsvc
+// looks for what might be left.
 //
 // With the tag, the file that the environment variable DRAWSVC_FAULTS names
 // arms one fault, in one line:

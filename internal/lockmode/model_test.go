@@ -141,13 +141,14 @@ func (w *world) crash(rt *rapid.T) {
 		return // nothing would be written
 	}
 	committed := rapid.Bool().Draw(rt, "committed")
-	var gone atomic.Bool
+	dying := &dying{committed: committed}
 	dead := w.arena.serve(w.t, 0, func(s *settings) {
 		s.Mode, s.Budget, s.Settle = lockmode.ForUpdate, 0, modelSettle
-		s.Store = &dying{s.Store, &gone, committed}
+		dying.Store = s.Store
+		s.Store = dying
 	})
 	_, err := dead.Draw(w.t.Context(), r)
-	if !gone.Load() { // a busy machine: the time was over before the write
+	if !dying.inDoubt.Load() { // a busy machine: the time was over before the commit
 		require.Equal(rt, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		return
 	}
@@ -166,8 +167,9 @@ const modelSettle = 50 * time.Millisecond
 // dying is a store that is gone after its first write, which it commits or not.
 type dying struct {
 	lockmode.Store
-	gone      *atomic.Bool
 	committed bool
+	// gone is set with the write, inDoubt when its answer was lost.
+	gone, inDoubt atomic.Bool
 }
 
 func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
@@ -190,10 +192,13 @@ func (s *dying) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) erro
 
 func (s *dying) die(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 	s.gone.Store(true)
+	lost := commitLost
 	if s.committed {
-		return answerLost(ctx, tx, p)
+		lost = answerLost
 	}
-	return commitLost(ctx, tx, p)
+	err := lost(ctx, tx, p)
+	s.inDoubt.Store(stock.ClassOf(err) == stock.ClassUnknown)
+	return err
 }
 
 // move stocks or withdraws, and holds the answer to what the model says.

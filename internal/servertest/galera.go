@@ -22,10 +22,7 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	c := &galera{}
 	for range nodes {
 		s, err := h.open("galera", c.kind(), o)

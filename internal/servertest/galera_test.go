@@ -11,6 +11,7 @@ import (
 // TestGaleraNodesHaveTheSameRows: what one node takes, all have, also one that
 // was away meanwhile and joins again.
 func TestGaleraNodesHaveTheSameRows(t *testing.T) {
+	t.Parallel()
 	nodes := StartGalera(t, 2)
 	var dbs []*sql.DB
 	for _, node := range nodes {

@@ -34,7 +34,20 @@ type house struct {
 // only through the process, and there is no common TestMain to hold it.
 var home = sync.OnceValues(openHouse)
 
+// homeOf is home for a test, which ends where there is none.
+func homeOf(tb testing.TB) *house {
+	tb.Helper()
+	h, err := home()
+	if err != nil {
+		giveUp(tb, err)
+	}
+	return h
+}
+
 func openHouse() (*house, error) {
+	if isShort() {
+		return nil, errShort
+	}
 	h := &house{shared: make(map[string]func() (*Server, error))}
 	var err error
 	if h.disk, err = openFolder(os.TempDir()); err != nil {
@@ -100,13 +113,10 @@ func (h *house) hireReaper() error {
 // the environment names.
 func sharedURL(tb testing.TB, name string) string {
 	tb.Helper()
-	if named := os.Getenv(kinds()[name].variable); named != "" {
+	if named := os.Getenv(kinds()[name].variable); named != "" && !isShort() {
 		return named
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	s, err := h.shared[name]()
 	if err != nil {
 		giveUp(tb, err)

@@ -15,11 +15,19 @@ const (
 	fail
 )
 
-// judge decides: a missing package may be skipped where a person looks on, but
-// a pipeline that skips would stay green without having tested anything. A
-// server that is there and does not start is a failure everywhere.
+// errShort says that a run is short: no server is started in it.
+var errShort = errors.New("go test -short starts no servers")
+
+// isShort says whether tests run, and with -short.
+func isShort() bool { return testing.Testing() && testing.Short() }
+
+// judge decides: a missing package may be skipped where a person looks on, and
+// a server where he asked for a short run, but a pipeline that skips would stay
+// green without having tested anything. A server that is there and does not
+// start is a failure everywhere.
 func judge(err error, ci string) verdict {
-	if _, ok := errors.AsType[*missingError](err); ok && ci != "true" {
+	_, missing := errors.AsType[*missingError](err)
+	if ci != "true" && (missing || errors.Is(err, errShort)) {
 		return skip
 	}
 	return fail
@@ -29,6 +37,9 @@ func judge(err error, ci string) verdict {
 func giveUp(tb testing.TB, err error) {
 	tb.Helper()
 	if judge(err, os.Getenv("CI")) == skip {
+		if errors.Is(err, errShort) {
+			tb.Skip(err) // as he wished
+		}
 		tellPerson(fmt.Sprintf("SKIPPED %s: %v\n", tb.Name(), err))
 		tb.Skip(err)
 	}

@@ -20,6 +20,8 @@ func TestJudgeSkipsOnlyWhatIsMissingAndOnlyAtHome(t *testing.T) {
 		{missing, "true", fail},
 		{fmt.Errorf("start postgres: %w", missing), "", skip},
 		{fmt.Errorf("start postgres: %w", missing), "true", fail},
+		{errShort, "", skip},
+		{errShort, "true", fail},
 		{errors.New("it did not start"), "", fail},
 		{errors.New("it did not start"), "true", fail},
 	} {

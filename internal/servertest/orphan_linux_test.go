@@ -23,11 +23,13 @@ type testament struct {
 }
 
 func TestNothingOutlivesAKilledTestProcess(t *testing.T) {
+	t.Parallel()
 	left := bequeath(t, func(child *exec.Cmd, _ io.Closer) { require.NoError(t, child.Process.Kill()) })
 	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
 }
 
 func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
+	t.Parallel()
 	left := bequeath(t, func(_ *exec.Cmd, input io.Closer) { require.NoError(t, input.Close()) })
 	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
 }
@@ -36,6 +38,7 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 // returns what it had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
+	homeOf(t) // the child has servers
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$")

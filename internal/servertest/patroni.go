@@ -39,10 +39,7 @@ type Patroni struct {
 // long. It returns when the cluster is whole, and ends with the test.
 func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	tb.Helper()
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	etcd := Start(tb, "etcd")
 	p, password := &Patroni{}, secret()
 	for n := range nodes {

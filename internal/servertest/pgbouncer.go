@@ -20,10 +20,7 @@ func StartPgBouncer(tb testing.TB, database string, opts ...Option) *Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	location, err := url.Parse(database)
 	if err != nil {
 		tb.Fatalf("the database's URL: %v", err)

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
+	"testing"
+	"time"
 )
 
 // Ports are taken below the range from which the kernel serves outgoing
@@ -22,6 +25,18 @@ type port struct {
 	mark   net.PacketConn
 }
 
+// FreeAddr returns an address, 127.0.0.1:PORT, on which nobody listens and
+// which no other test is given until this one ends.
+func FreeAddr(tb testing.TB) string {
+	tb.Helper()
+	port, err := claimPort()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(port.release)
+	return port.addr()
+}
+
 func claimPort() (*port, error) {
 	for range 200 {
 		number := portMin + rand.IntN(portMax-portMin+1)
@@ -29,15 +44,41 @@ func claimPort() (*port, error) {
 		if err != nil {
 			continue
 		}
-		listener, err := net.Listen("tcp4", loopback(number))
-		if err != nil {
+		if !canListen(number) {
 			_ = mark.Close()
 			continue
 		}
-		_ = listener.Close()
 		return &port{number: number, mark: mark}, nil
 	}
 	return nil, errors.New("no free port on 127.0.0.1")
+}
+
+// canListen tries it for a moment. No program is started meanwhile: it would
+// keep the port until it has closed what it inherited.
+func canListen(number int) bool {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	listener, err := net.Listen("tcp4", loopback(number))
+	if err != nil {
+		return false
+	}
+	_ = listener.Close()
+	return true
+}
+
+// listenMax is the longest that a program which is being started may keep what
+// it inherited.
+const listenMax = 5 * time.Second
+
+// listen takes connections on the port. Where a listener of ours was closed a
+// moment ago, a program that is being started may still have it.
+func (p *port) listen() (listener net.Listener, err error) {
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		listener, err = net.Listen("tcp4", p.addr())
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Since(begun) > listenMax {
+			return listener, err
+		}
+	}
 }
 
 func (p *port) addr() string { return loopback(p.number) }

@@ -109,7 +109,7 @@ func (p *Proxy) turn(to mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.listener == nil {
-		listener, err := net.Listen("tcp4", p.Addr())
+		listener, err := p.port.listen()
 		if err != nil {
 			p.tb.Errorf("the proxy cannot take connections: %v", err)
 			return

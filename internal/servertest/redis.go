@@ -23,10 +23,7 @@ func Redis(tb testing.TB) string {
 	if os.Getenv(redisKind().variable) != "" {
 		return base
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	number := h.redisTurn.Add(1) % redisDatabases
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "redis://"), "/0")
 	tb.Cleanup(func() {

@@ -43,10 +43,7 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	s, err := h.launch(kind, o)
 	if err != nil {
 		giveUp(tb, err)

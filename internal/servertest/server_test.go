@@ -18,6 +18,7 @@ func TestServerKeepsItsDataThroughKillAndStop(t *testing.T) {
 				continue // keeps nothing, as said there
 			}
 			t.Run(kind+"/"+name, func(t *testing.T) {
+				t.Parallel()
 				probe := probeOf(t, kind)
 				s := Start(t, kind, opts...)
 				url := s.URL()
@@ -45,6 +46,7 @@ func TestServerKeepsItsDataThroughKillAndStop(t *testing.T) {
 func TestServerPausesAndResumes(t *testing.T) {
 	for _, kind := range Kinds() {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			probe := probeOf(t, kind)
 			s := Start(t, kind)
 			require.NoError(t, probe.keep(within(t, 10*time.Second), s))
@@ -64,6 +66,7 @@ func TestServerPausesAndResumes(t *testing.T) {
 }
 
 func TestServerPausedCanBeKilledAndStopped(t *testing.T) {
+	t.Parallel()
 	s := Start(t, "postgres")
 	require.NoError(t, keepPostgres(t.Context(), s))
 	s.Pause()
@@ -76,6 +79,7 @@ func TestServerPausedCanBeKilledAndStopped(t *testing.T) {
 }
 
 func TestServerLeavesNothingAfterItsTest(t *testing.T) {
+	t.Parallel()
 	for _, kind := range Kinds() {
 		var dir, addr string
 		t.Run(kind, func(t *testing.T) {
@@ -90,6 +94,7 @@ func TestServerLeavesNothingAfterItsTest(t *testing.T) {
 }
 
 func TestServerTakesFurtherArguments(t *testing.T) {
+	t.Parallel()
 	s := Start(t, "mysql", Args("--max-connections=17"))
 	db := openMySQL(t, s.URL())
 	var most int
@@ -98,9 +103,8 @@ func TestServerTakesFurtherArguments(t *testing.T) {
 }
 
 func TestServerThatDoesNotStartShowsItsLog(t *testing.T) {
-	h, err := home()
-	require.NoError(t, err)
-	_, err = h.launch("postgres", options{args: []string{"-c", "no_such_setting=1"}})
+	h := homeOf(t)
+	_, err := h.launch("postgres", options{args: []string{"-c", "no_such_setting=1"}})
 	require.ErrorContains(t, err, "unrecognized configuration parameter")
 	left, err := filepath.Glob(filepath.Join(h.memory, "postgres-*"))
 	require.NoError(t, err)

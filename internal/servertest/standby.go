@@ -17,10 +17,7 @@ func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Optio
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h, err := home()
-	if err != nil {
-		giveUp(tb, err)
-	}
+	h := homeOf(tb)
 	k := postgresKind()
 	k.programs["pg_basebackup"] = []string{"/usr/lib/postgresql/*/bin/pg_basebackup"}
 	k.setUp = func(ctx context.Context, s *Server) error {

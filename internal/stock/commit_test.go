@@ -17,6 +17,7 @@ import (
 // not is told as unknown, and not made again. pgx says of the error that
 // nothing was sent.
 func TestAnswerToCommitIsCut(t *testing.T) {
+	t.Parallel()
 	url := servertest.Postgres(t)
 	link := servertest.StartProxy(t, url)
 	s := stocktest.Open(t, link.URL(), stock.Options{})

@@ -16,6 +16,7 @@ import (
 // store and PostgreSQL: two round trips, one for the read and one for the write,
 // and only the write for a plan from the cached copy.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
 	s := stocktest.Open(t, proxy.URL(), stock.Options{})
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}} {

@@ -17,6 +17,7 @@ import (
 // TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
 // broken off can be read, and is told neither as done nor as found.
 func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, "postgres")
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
@@ -73,6 +74,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 // TestUrnOfAnotherHistory: after a failover that lost something, a pool may be
 // at a version that the urn knows, and yet be another.
 func TestUrnOfAnotherHistory(t *testing.T) {
+	t.Parallel()
 	primary := servertest.Start(t, "postgres")
 	link := servertest.StartProxy(t, primary.Addr())
 	standby := servertest.StartStandby(t, primary, link.Addr(), "standby")
@@ -114,6 +116,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 // TestChangesWaitForTheStandby: a change whose wait for its standby was broken
 // off is not acknowledged, like a draw.
 func TestChangesWaitForTheStandby(t *testing.T) {
+	t.Parallel()
 	server := servertest.Start(t, "postgres")
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)

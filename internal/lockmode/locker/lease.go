@@ -16,6 +16,8 @@ const (
 	errBusy = refusal("the lock is held by another")
 	// errLost says for certain that a lease is no longer its holder's.
 	errLost = refusal("the lease is no longer ours")
+	// errSilent says that a question got no answer, not even an interrupted one.
+	errSilent = refusal("the lock service left a question without an answer")
 )
 
 // backend is what one kind of lock adds to the guard around it.

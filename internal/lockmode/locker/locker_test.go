@@ -48,7 +48,7 @@ func TestSuiteCatchesFlaws(t *testing.T) {
 	for flaw, check := range lockertest.Flaws() {
 		t.Run(flaw, func(t *testing.T) {
 			parallel(t)
-			require.Contains(t, lockertest.CaughtBy(t, lockertest.Flawed(servertest.Redis(t), flaw)), check)
+			require.Error(t, lockertest.Catches(t, lockertest.Flawed(servertest.Redis(t), flaw), check), check)
 		})
 	}
 }

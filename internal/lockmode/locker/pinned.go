@@ -39,6 +39,8 @@ type pinnedSQL struct {
 	// interrupt ends the question that waits on connection %d; its answer
 	// then has the code interrupted.
 	interrupt, interrupted string
+	// end ends connection %d and what it holds.
+	end string
 	// count raises and returns the token of a key, run by counts.
 	count  string
 	counts func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
@@ -114,11 +116,19 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 	return p, err
 }
 
+// undoTries is how often the undo of a question that was interrupted is asked:
+// an interruption that comes late ends the first.
+const undoTries = 3
+
 // undo frees whatever the connection holds.
-func (p *pinned) undo(ctx context.Context) error {
+func (p *pinned) undo(ctx context.Context) (err error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	_, err := p.ExecContext(ctx, p.board.sql.undo)
+	for range undoTries {
+		if _, err = p.ExecContext(ctx, p.board.sql.undo); !serverSays(err, p.board.sql.interrupted) {
+			break
+		}
+	}
 	return err
 }
 
@@ -172,8 +182,12 @@ func (p *pinned) drop() {
 // until has passed or ctx ends. It then tells the server to stop: one that
 // merely sees its client go waits on, and holds if it is served. errBusy says
 // that the lock is another's. After an error the connection is not the
-// caller's any more.
+// caller's any more; it holds nothing, unless the server cannot be told.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil { // while it connected
+		_ = p.back(ctx)
+		return err
+	}
 	limit := opTimeout / 2
 	if left := time.Until(until); left > 0 {
 		limit = left + 10*time.Millisecond // the server's own limit comes first
@@ -182,23 +196,21 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	defer over()
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	told := make(chan error, 1)
+	answered, told := make(chan struct{}), make(chan error, 1)
 	stop := context.AfterFunc(waiting, func() {
-		told <- p.interrupt(asking)
-		time.AfterFunc(opTimeout/2, cancel) // for the answer to arrive
+		told <- p.interrupt(asking, answered)
+		cancel()
 	})
 	err := ask(asking)
+	close(answered)
 	if stop() {
 		return p.settle(ctx, err)
 	}
 	stopped := <-told
-	if stopped == nil && serverSays(err, p.board.sql.interrupted) {
-		_ = p.back(ctx)
+	if stopped == nil && (err == nil || serverSays(err, p.board.sql.interrupted)) {
+		_ = p.back(ctx) // it may have been granted in that very moment
 	} else {
-		if err == nil { // it was granted in that very moment
-			_ = p.undo(ctx)
-		}
-		p.discard() // an interruption that comes late must not meet another's question
+		p.discard()
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -224,11 +236,33 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 	return err
 }
 
-func (p *pinned) interrupt(ctx context.Context) error {
+// interrupt ends the question that waits on the connection, and returns when it
+// is answered. One interruption is not enough: the server forgets it when it
+// comes before the question. A question that stays without an answer is ended
+// together with its connection.
+func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {
+	limit := time.NewTimer(opTimeout / 2)
+	defer limit.Stop()
+	for pause := time.Millisecond; ; pause *= 2 {
+		if err := p.tell(ctx, p.board.sql.interrupt); err != nil {
+			return err
+		}
+		select {
+		case <-answered:
+			return nil
+		case <-time.After(pause):
+		case <-limit.C:
+			return errors.Join(errSilent, p.tell(ctx, p.board.sql.end))
+		}
+	}
+}
+
+// tell says something about the connection to the server, on another one.
+func (p *pinned) tell(ctx context.Context, statement string) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	return again(ctx, func() error {
-		_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(p.board.sql.interrupt, p.id))
+		_, err := p.board.db.ExecContext(ctx, fmt.Sprintf(statement, p.id))
 		return err
 	})
 }

@@ -26,6 +26,7 @@ func pinnedPostgres(begin, silence string) pinnedSQL {
 		},
 		interrupt:   `SELECT pg_cancel_backend(%d)`,
 		interrupted: "57014",
+		end:         `SELECT pg_terminate_backend(%d, 500)`, // waits for it as long, in milliseconds
 		count: `INSERT INTO lock_tokens (key_id, token) VALUES ($1, 1)
 			ON CONFLICT (key_id) DO UPDATE SET token = lock_tokens.token + 1 RETURNING token`,
 		counts: returning,
@@ -60,6 +61,7 @@ func pinnedMySQL(begin string) pinnedSQL {
 		restore:     `SET SESSION wait_timeout = @drawsvc_silence, SESSION innodb_lock_wait_timeout = @drawsvc_wait`,
 		interrupt:   `KILL QUERY %d`,
 		interrupted: "1317",
+		end:         `KILL CONNECTION %d`,
 		count: `INSERT INTO lock_tokens (key_id, token) VALUES (?, LAST_INSERT_ID(1))
 			ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)`,
 		counts: lastInsertID,

@@ -126,7 +126,7 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 	}
 	token, err := s.board.token(ctx, key)
 	if err != nil {
-		p.discard()
+		_ = p.back(ctx)
 		return nil, err
 	}
 	return &lease{

@@ -3,7 +3,6 @@ package locker_test
 import (
 	"context"
 	"errors"
-	"net/url"
 	"testing"
 	"time"
 
@@ -21,52 +20,67 @@ import (
 // and one of idle transactions a hold whose renewals come later.
 func TestServersTimeLimits(t *testing.T) {
 	t.Parallel()
-	postgres, mysql := servertest.Postgres(t), servertest.Start(t, "mysql").URL()
-	name, err := url.Parse(postgres)
-	require.NoError(t, err)
-	alter := `ALTER DATABASE ` + name.Path[1:] + ` SET `
-	for _, c := range []struct {
-		about, url, set, undo, lock string
-		waits, lost                 bool
-	}{
-		{"idle", postgres, alter + `idle_in_transaction_session_timeout = 300`, alter + `idle_in_transaction_session_timeout = 0`, "row:", true, false},
-		{"idle", postgres, alter + `idle_session_timeout = 300`, alter + `idle_session_timeout = 0`, "session:", true, false},
-		{"statement", postgres, alter + `statement_timeout = 300`, alter + `statement_timeout = 0`, "row:", false, false},
-		{"statement", postgres, alter + `statement_timeout = 300`, alter + `statement_timeout = 0`, "session:", false, false},
-		{"wait_timeout", mysql, `SET GLOBAL wait_timeout = 1`, `SET GLOBAL wait_timeout = 28800`, "row:", true, false},
-		{"wait_timeout", mysql, `SET GLOBAL wait_timeout = 1`, `SET GLOBAL wait_timeout = 28800`, "session:", true, false},
-		{"statement", mysql, `SET GLOBAL max_statement_time = 0.3`, `SET GLOBAL max_statement_time = 0`, "row:", false, false},
-		{"statement", mysql, `SET GLOBAL max_statement_time = 0.3`, `SET GLOBAL max_statement_time = 0`, "session:", true, false},
-		{"transaction", mysql, `SET GLOBAL idle_transaction_timeout = 1`, `SET GLOBAL idle_transaction_timeout = 0`, "row:", true, true},
+	type limit struct {
+		about, set, undo, lock string
+		waits, lost            bool
+	}
+	for dialect, limits := range map[string][]limit{
+		"postgres": {
+			{"idle", `idle_in_transaction_session_timeout = 300`, `idle_in_transaction_session_timeout = 0`, "row:", true, false},
+			{"idle", `idle_session_timeout = 300`, `idle_session_timeout = 0`, "session:", true, false},
+			{"statement", `statement_timeout = 300`, `statement_timeout = 0`, "row:", false, false},
+			{"statement", `statement_timeout = 300`, `statement_timeout = 0`, "session:", false, false},
+		},
+		"mysql": {
+			{"wait_timeout", `wait_timeout = 1`, `wait_timeout = 28800`, "row:", true, false},
+			{"wait_timeout", `wait_timeout = 1`, `wait_timeout = 28800`, "session:", true, false},
+			{"statement", `max_statement_time = 0.3`, `max_statement_time = 0`, "row:", false, false},
+			{"statement", `max_statement_time = 0.3`, `max_statement_time = 0`, "session:", true, false},
+			{"transaction", `idle_transaction_timeout = 1`, `idle_transaction_timeout = 0`, "row:", true, true},
+		},
 	} {
-		t.Run(c.about+" "+c.lock, func(t *testing.T) {
-			stranger := stocktest.Open(t, c.url, stock.Options{})
-			_, err := stranger.LockDB().ExecContext(t.Context(), c.set)
-			require.NoError(t, err)
-			defer func() { _, err := stranger.LockDB().ExecContext(t.Context(), c.undo); require.NoError(t, err) }()
-			open := func(wait time.Duration) locker.Lock {
-				l, err := locker.Open(t.Context(), c.lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, c.url, stock.Options{})})
-				require.NoError(t, err)
-				t.Cleanup(func() { require.NoError(t, l.Close()) })
-				return l
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := servertest.Start(t, dialect).URL() // its limits are everybody's
+			words := map[string]string{"postgres": "ALTER DATABASE postgres SET ", "mysql": "SET GLOBAL "}[dialect]
+			for _, c := range limits {
+				t.Run(c.about+" "+c.lock, func(t *testing.T) {
+					execute := func(statement string) {
+						_, err := stocktest.Open(t, url, stock.Options{}).LockDB().ExecContext(t.Context(), words+statement)
+						require.NoError(t, err)
+					}
+					execute(c.set)
+					defer execute(c.undo)
+					waits, lost := underLimit(t, url, c.lock)
+					require.Equal(t, c.waits, waits)
+					require.Equal(t, c.lost, lost)
+				})
 			}
-			holder, waiter := open(time.Second), open(700*time.Millisecond)
-			lost := errors.New("lost")
-			err = holder.WithLock(t.Context(), "k", func(ctx context.Context, _ int64) error {
-				got := draw.CodeOf(waiter.WithLock(ctx, "k", func(context.Context, int64) error { return nil }))
-				want := draw.CodeLockUnavailable
-				if c.waits {
-					want = draw.CodeContended
-				}
-				require.Equal(t, want, got)
-				select {
-				case <-ctx.Done():
-					return lost
-				case <-time.After(2500 * time.Millisecond): // past the first renewal
-					return nil
-				}
-			})
-			require.Equal(t, c.lost, errors.Is(err, lost), "%v", err)
 		})
 	}
+}
+
+// underLimit holds a lock past its first renewal, and waits for it meanwhile.
+// It returns whether the wait went to its end, and whether the hold was lost.
+func underLimit(t *testing.T, url, lock string) (waits, lost bool) {
+	open := func(wait time.Duration) locker.Lock {
+		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, l.Close()) })
+		return l
+	}
+	holder, waiter := open(time.Second), open(700*time.Millisecond)
+	errLost := errors.New("lost")
+	err := holder.WithLock(t.Context(), "k", func(ctx context.Context, _ int64) error {
+		code := draw.CodeOf(waiter.WithLock(ctx, "k", func(context.Context, int64) error { return nil }))
+		require.Contains(t, []draw.Code{draw.CodeContended, draw.CodeLockUnavailable}, code)
+		waits = code == draw.CodeContended
+		select {
+		case <-ctx.Done():
+			return errLost
+		case <-time.After(2500 * time.Millisecond): // past the first renewal
+			return nil
+		}
+	})
+	return waits, errors.Is(err, errLost)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"sync"
@@ -14,15 +13,12 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 )
 
 // childVariable holds the subject, in the environment of a process that the
 // suite started to hold locks.
 const childVariable = "DRAWSVC_LOCKERTEST_CHILD"
-
-// parallelTests is how many subjects are checked beside each other: they mostly
-// wait.
-const parallelTests = "4"
 
 // Main is for TestMain: it runs the tests, or in a process that the suite
 // started, the holder.
@@ -30,8 +26,7 @@ func Main(m *testing.M) int {
 	logging.Disable() // it speaks of servers that were killed on purpose
 	spec := os.Getenv(childVariable)
 	if spec == "" {
-		flag.Parse()
-		_ = flag.Set("test.parallel", parallelTests)
+		servertest.ManyAtOnce()
 		return m.Run()
 	}
 	var s Subject

@@ -48,18 +48,18 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// CaughtBy returns the names of the checks that the subject fails.
-func CaughtBy(t *testing.T, s Subject) []string {
+// Catches holds the subject to the check of that name alone, and returns what
+// it found: nil says that the subject passed.
+func Catches(t *testing.T, s Subject, name string) error {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
-	var caught []string
 	for _, c := range Checks() {
-		if err := b.check(t.Context(), c); err != nil {
-			t.Logf("%s: %v", c.Name, err)
-			caught = append(caught, c.Name)
+		if c.Name == name {
+			return b.check(t.Context(), c)
 		}
 	}
-	return caught
+	require.Fail(t, "there is no such check", name)
+	return nil
 }
 
 // processes is how many processes contend.

@@ -1,0 +1,50 @@
+package locker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/lockmode/locker/lockertest"
+)
+
+// TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after
+// its question reaches the lock service leaves nothing behind that could be
+// given the lock later: with the holder gone, the next one who tries has it.
+func TestCallerGoneAtAnyMoment(t *testing.T) {
+	for _, s := range lockertest.Registered(t) {
+		t.Run(s.Name(), func(t *testing.T) {
+			parallel(t)
+			s := s.On(t, s.Shared(t))
+			s.TTL = time.Minute // a busy machine loses no lease here
+			open := func(wait time.Duration) locker.Lock {
+				l, err := lockertest.Open(t.Context(), s, wait)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, l.Close()) })
+				return l
+			}
+			holder, waiter, next := open(time.Minute), open(time.Minute), open(0)
+			nothing := func(context.Context, int64) error { return nil }
+			for _, l := range []locker.Lock{waiter, next} { // connects
+				require.NoError(t, l.WithLock(t.Context(), "gone", nothing))
+			}
+			for n := range 200 {
+				err := holder.WithLock(t.Context(), "gone", func(context.Context, int64) error {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*50*time.Microsecond)
+					defer cancel()
+					if err := waiter.WithLock(ctx, "gone", nothing); !errors.Is(err, context.DeadlineExceeded) {
+						return fmt.Errorf("wanted the context's error, got %w", err)
+					}
+					return nil
+				})
+				require.NoError(t, err)
+				require.NoError(t, next.WithLock(t.Context(), "gone", nothing), "round %d: the lock is free and was not had", n)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestSilentQuestionEndsWithItsConnection: a question whose answer does not
+// come, interrupted or not, may have been granted. The link of its connection
+// is silent, so that the server does not see it closed either.
+func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			o := Options{TTL: time.Minute, Database: stocktest.Open(t, url, stock.Options{})}
+			opened, err := openSession("", o)
+			require.NoError(t, err)
+			s := opened.(*session)
+			require.NoError(t, o.Database.LockDB().PingContext(t.Context()))
+
+			proxy := servertest.StartProxy(t, url)
+			conn, err := stocktest.Open(t, proxy.URL(), stock.Options{}).LockDB().Conn(t.Context())
+			require.NoError(t, err)
+			p := &pinned{Conn: conn, board: s.board}
+			p.id, err = s.board.sql.prepare(t.Context(), conn, o.TTL, time.Minute)
+			require.NoError(t, err)
+			s.board.slots <- struct{}{}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			err = p.wait(ctx, time.Now().Add(time.Minute), func(ctx context.Context) error {
+				granted, err := s.sql.ask(ctx, p, s.sql.name("k"), time.Minute)
+				if !granted || err != nil {
+					return errors.Join(err, errBusy)
+				}
+				proxy.Hold()
+				cancel()
+				_, err = p.says(ctx, s.sql.mine, s.sql.name("k")) // as if the grant had not been heard
+				return err
+			})
+			require.ErrorIs(t, err, context.Canceled)
+
+			next, err := s.acquire(t.Context(), "k", time.Now().Add(20*time.Second))
+			require.NoError(t, err, "the server has ended the session")
+			require.NoError(t, next.release(t.Context()))
+			proxy.Pass()
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package servertest
+
+import (
+	"flag"
+	"strconv"
+)
+
+// parallel is how many tests of a package that waits run at once.
+const parallel = 8
+
+// ManyAtOnce is for a TestMain whose tests wait for servers and locks more than
+// they compute: it lets more of them run at once than there are processors,
+// unless the command line says how many.
+func ManyAtOnce() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(parallel)); err != nil {
+		panic(err)
+	}
+}
