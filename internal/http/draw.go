@@ -29,7 +29,7 @@ func (s *Server) postDraw(c *gin.Context) {
 		return
 	}
 	if !s.gate.enter() {
-		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is ending and takes no new draws"))
+		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws"))
 		return
 	}
 	defer s.gate.leave()

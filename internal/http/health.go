@@ -26,7 +26,7 @@ func (s *Server) live(c *gin.Context) {
 // ready says whether draws would be taken.
 func (s *Server) ready(c *gin.Context) {
 	if s.gate.closed() {
-		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is ending and takes no new draws"))
+		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyMax)
