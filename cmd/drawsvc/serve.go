@@ -108,7 +108,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store,
+		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
 		Modes:      lockmode.Names(),
 		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),
 		RequestTimeout: c.timeout,

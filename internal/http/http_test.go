@@ -140,7 +140,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	config := Config{
-		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f},
+		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
 		Modes: []string{"for-update", "optimistic", "external"}, AdminToken: adminToken,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

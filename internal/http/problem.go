@@ -6,7 +6,6 @@ import (
 	nethttp "net/http"
 	"strconv"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
@@ -72,7 +71,7 @@ func named(method string, err error) *draw.Error {
 	}
 	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
-	case late && method == nethttp.MethodGet:
+	case late && (method == nethttp.MethodGet || method == nethttp.MethodHead):
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the answer did not come in time")
 	case late:
 		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer did not come in time; the same Idempotency-Key settles it")
@@ -80,36 +79,36 @@ func named(method string, err error) *draw.Error {
 	return draw.Wrap(draw.CodeInternal, err, "the service failed; its log says why")
 }
 
-// fail answers with the problem that err stands for and ends the request. The
-// cause is kept for the log.
-func (s *Server) fail(c *gin.Context, err error) {
-	e := named(c.Request.Method, err)
+// fail answers with the problem that err stands for. The cause is kept for the
+// log. An answer that has begun is cut: it must not look whole.
+func (c call) fail(err error) {
+	s, g := c.server, c.gin
+	e := named(g.Request.Method, err)
 	p, known := s.problems[e.Code]
 	if !known {
 		e = &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why", Err: err}
 		p = s.problems[draw.CodeInternal]
 	}
-	_ = c.Error(e) // for the request log
-	c.Abort()
-	h := c.Writer.Header()
+	_ = g.Error(e) // for the request log
+	if g.Writer.Written() {
+		panic(nethttp.ErrAbortHandler)
+	}
+	h := g.Writer.Header()
 	h["Content-Type"] = []string{"application/problem+json"}
-	h.Set(requestIDHeader, requestID(c))
+	h.Set(requestIDHeader, c.requestID())
 	if p.retryAfter != "" {
 		h["Retry-After"] = []string{p.retryAfter}
 	}
+	if e.Code == codeUnauthorized {
+		h.Set("WWW-Authenticate", challenge(g.Request.Header))
+	}
 	if e.Code == draw.CodeDraining {
-		h.Set("Connection", "close") // the next try should meet another instance
+		h.Set("Connection", "close") // the next attempt should meet another instance
 	}
 	out := s.buffer()
 	defer s.buffers.Put(out)
-	*out = appendProblem((*out)[:0], p, e, isDraw(c))
-	write(c, p.status, *out)
-}
-
-// isDraw says whether the call is a draw, so that its problem must say what
-// happened to it.
-func isDraw(c *gin.Context) bool {
-	return c.FullPath() == drawPath && c.Request.Method == nethttp.MethodPost
+	*out = appendProblem((*out)[:0], p, e, c.route.draws())
+	c.write(p.status, *out)
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
@@ -132,10 +131,10 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	return append(b, "\"}\n"...)
 }
 
-func (s *Server) noRoute(c *gin.Context) {
-	s.fail(c, draw.Errorf(codeNotFound, "no call has this path"))
+func noRoute(call) error {
+	return draw.Errorf(codeNotFound, "no call has this path")
 }
 
-func (s *Server) noMethod(c *gin.Context) {
-	s.fail(c, draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods of this path"))
+func noMethod(call) error {
+	return draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods of this path")
 }
