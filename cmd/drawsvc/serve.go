@@ -91,7 +91,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	batcher = group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
-	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // draws whose callers are gone
+	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}

@@ -9,9 +9,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Drawer decides draws. It has a deadline of its own and returns *draw.Error.
+// Drawer decides draws. Draw has a deadline of its own and returns *draw.Error.
+// From the beginning of Drain on it rejects new draws as draining; Drain
+// returns once those under way are decided, or with ctx's error.
 type Drawer interface {
 	Draw(ctx context.Context, r draw.Request) (draw.Draw, error)
+	Drain(ctx context.Context) error
 }
 
 // Reader answers what those who draw may read.
@@ -35,10 +38,6 @@ func (s *Server) postDraw(c call) error {
 	if err != nil {
 		return err
 	}
-	if !s.gate.enter() {
-		return draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws")
-	}
-	defer s.gate.leave()
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.Draw(context.WithoutCancel(ctx), request)

@@ -19,7 +19,7 @@ func live(c call) error { return c.writeJSON(healthAnswer{"live"}) }
 
 // ready says whether draws would be taken.
 func (s *Server) ready(c call) error {
-	if s.gate.closed() {
+	if s.draining.Load() {
 		return draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws")
 	}
 	ctx, cancel := c.within(readyMax)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	nethttp "net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -70,7 +71,8 @@ type Server struct {
 	problems map[draw.Code]problem
 	metrics  metrics
 	limits   limits
-	gate     gate
+	// draining says that the service is shutting down.
+	draining atomic.Bool
 	strict   json.Options
 	headers  headers
 	// buffers holds *[]byte, for bodies and answers.
