@@ -32,7 +32,7 @@ func defaultLimits(request time.Duration) limits {
 		// body, the work and the answer.
 		write: request + 20*time.Second,
 		idle:  2 * time.Minute,
-		draws: 10 * time.Second,
+		draws: 9500 * time.Millisecond,
 		rest:  4 * time.Second,
 		audit: max(request, time.Minute),
 		page:  30 * time.Second,
