@@ -6,87 +6,91 @@ import (
 	nethttp "net/http"
 	"strings"
 
-	"github.com/gin-gonic/gin"
-
 	"drawsvc/internal/draw"
 )
 
-// party is who asks, as far as a token tells.
-type party int
+// role is what a call needs of the caller's token, and what a token allows.
+type role string
 
 const (
-	nobody   party = iota // no token
-	stranger              // a token that is not ours
-	drawer
-	admin
+	roleNone    role = "none" // anyone may call
+	roleDraw    role = "draw"
+	roleMetrics role = "metrics"
+	roleAdmin   role = "admin" // allows every call
 )
 
 // tokens holds hashes, so that comparing takes as long whatever was sent,
 // length included.
 type tokens struct {
-	admin, draw [sha256.Size]byte
-	openDraw    bool
+	admin, draw           [sha256.Size]byte
+	openDraw, openMetrics bool
 }
 
-func newTokens(adminToken, drawToken string) tokens {
-	return tokens{sha256.Sum256([]byte(adminToken)), sha256.Sum256([]byte(drawToken)), drawToken == ""}
+func newTokens(c *Config) tokens {
+	return tokens{
+		admin: sha256.Sum256([]byte(c.AdminToken)), draw: sha256.Sum256([]byte(c.DrawToken)),
+		openDraw: c.DrawToken == "", openMetrics: c.OpenMetrics,
+	}
 }
 
-func (t *tokens) party(h nethttp.Header) party {
+// authorize returns nil when a request with the header h may make a call that
+// needs a role.
+func (t *tokens) authorize(need role, h nethttp.Header) error {
+	if t.isOpen(need) {
+		return nil
+	}
+	switch has := t.roleOf(h); {
+	case has == roleAdmin || has == need:
+		return nil
+	case has != roleNone:
+		return draw.Errorf(codeForbidden, "this call needs the admin token")
+	case h["Authorization"] == nil:
+		return draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
+	}
+	return draw.Errorf(codeUnauthorized, "the bearer token is not valid")
+}
+
+// isOpen says whether calls that need a role need no token.
+func (t *tokens) isOpen(need role) bool {
+	switch need {
+	case roleNone:
+		return true
+	case roleDraw:
+		return t.openDraw
+	case roleMetrics:
+		return t.openMetrics
+	default:
+		return false
+	}
+}
+
+// roleOf returns the role of the token that h holds, roleNone where there is
+// none or it is not ours.
+func (t *tokens) roleOf(h nethttp.Header) role {
 	lines := h["Authorization"]
-	if len(lines) == 0 {
-		return nobody
+	if len(lines) != 1 {
+		return roleNone
 	}
 	scheme, token, _ := strings.Cut(lines[0], " ")
-	if len(lines) > 1 || !strings.EqualFold(scheme, "Bearer") {
-		return stranger
+	if !strings.EqualFold(scheme, "Bearer") {
+		return roleNone
 	}
 	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
 	isAdmin := subtle.ConstantTimeCompare(sum[:], t.admin[:]) == 1
-	isDrawer := subtle.ConstantTimeCompare(sum[:], t.draw[:]) == 1
+	isDraw := subtle.ConstantTimeCompare(sum[:], t.draw[:]) == 1
 	switch {
 	case isAdmin:
-		return admin
-	case isDrawer && !t.openDraw:
-		return drawer
+		return roleAdmin
+	case isDraw && !t.openDraw:
+		return roleDraw
 	}
-	return stranger
+	return roleNone
 }
 
-// needDraw lets through the draw token and the admin token, or anyone when
-// there is no draw token.
-func (s *Server) needDraw(c *gin.Context) {
-	if s.tokens.openDraw {
-		return
+// challenge is the WWW-Authenticate of an answer to the header h.
+func challenge(h nethttp.Header) string {
+	if h["Authorization"] == nil {
+		return `Bearer realm="drawsvc"`
 	}
-	if p := s.tokens.party(c.Request.Header); p != drawer && p != admin {
-		s.refuse(c, p)
-	}
-}
-
-// needAdmin lets through the admin token.
-func (s *Server) needAdmin(c *gin.Context) {
-	if p := s.tokens.party(c.Request.Header); p != admin {
-		s.refuse(c, p)
-	}
-}
-
-// needMetrics lets through the admin token, or anyone when metrics are open.
-func (s *Server) needMetrics(c *gin.Context) {
-	if !s.OpenMetrics {
-		s.needAdmin(c)
-	}
-}
-
-func (s *Server) refuse(c *gin.Context, p party) {
-	switch p {
-	case drawer:
-		s.fail(c, draw.Errorf(codeForbidden, "this call needs the admin token"))
-	case nobody:
-		c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="drawsvc"`)
-		s.fail(c, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing"))
-	default:
-		c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="drawsvc", error="invalid_token"`)
-		s.fail(c, draw.Errorf(codeUnauthorized, "the bearer token is not valid"))
-	}
+	return `Bearer realm="drawsvc", error="invalid_token"`
 }

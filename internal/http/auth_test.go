@@ -1,39 +1,140 @@
 package http
 
 import (
+	nethttp "net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-type call struct{ need, method, target, body string }
+// example is a request that a route takes.
+type example struct {
+	need                 role
+	method, target, body string
+}
 
-// calls lists all calls, each with a body that it takes and the token that it
-// needs.
-func calls() []call {
-	return []call{
-		{"draw", "POST", "/draw", `{"pool":"p","user":"u"}`},
-		{"draw", "GET", "/pools/p", ""},
-		{"draw", "GET", "/pools/p/draws/d", ""},
-		{"admin", "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
-		{"admin", "GET", "/admin/pools", ""},
-		{"admin", "GET", "/admin/pools/p", ""},
-		{"admin", "PATCH", "/admin/pools/p", `{"state":"open"}`},
-		{"admin", "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
-		{"admin", "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
-		{"admin", "GET", "/admin/pools/p/awards", ""},
-		{"admin", "GET", "/admin/pools/p/moves", ""},
-		{"admin", "GET", "/admin/pools/p/audit", ""},
-		{"admin", "GET", "/metrics", ""},
-		{"none", "GET", "/livez", ""},
-		{"none", "HEAD", "/livez", ""},
-		{"none", "GET", "/readyz", ""},
-		{"none", "HEAD", "/readyz", ""},
+// calls lists all calls, each with a body that it takes and the role that it
+// needs. It is what the table of routes is held to.
+func calls() []example {
+	return []example{
+		{roleDraw, "POST", "/draw", `{"pool":"p","user":"u"}`},
+		{roleDraw, "GET", "/pools/p", ""},
+		{roleDraw, "GET", "/pools/p/draws/d", ""},
+		{roleAdmin, "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
+		{roleAdmin, "GET", "/admin/pools", ""},
+		{roleAdmin, "GET", "/admin/pools/p", ""},
+		{roleAdmin, "PATCH", "/admin/pools/p", `{"state":"open"}`},
+		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
+		{roleAdmin, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
+		{roleAdmin, "GET", "/admin/pools/p/awards", ""},
+		{roleAdmin, "GET", "/admin/pools/p/moves", ""},
+		{roleAdmin, "GET", "/admin/pools/p/audit", ""},
+		{roleNone, "GET", "/livez", ""},
+		{roleNone, "GET", "/readyz", ""},
+		{roleMetrics, "GET", "/metrics", ""},
 	}
 }
 
+// target fills the parts of a route's path in.
+func target(path string) string {
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d").Replace(path)
+}
+
+// TestListOfCallsIsWhole holds the table of routes to the list of calls, and
+// gin's routes to the table.
 func TestListOfCallsIsWhole(t *testing.T) {
-	require.Len(t, newServer(t, &fake{}).engine.Routes(), len(calls()), "a new call needs a line in calls")
+	s := newServer(t, &fake{})
+	var table, registered, want []string
+	for _, r := range s.routes() {
+		table = append(table, string(r.role)+" "+r.method+" "+target(r.path))
+		want = append(want, r.method+" "+r.path)
+		if r.method == "GET" {
+			want = append(want, "HEAD "+r.path)
+		}
+	}
+	var listed []string
+	for _, call := range calls() {
+		listed = append(listed, string(call.need)+" "+call.method+" "+call.target)
+	}
+	require.Equal(t, listed, table, "a new call needs a line in calls")
+	for _, r := range s.engine.Routes() {
+		registered = append(registered, r.Method+" "+r.Path)
+	}
+	require.ElementsMatch(t, want, registered)
+}
+
+// TestHeadGoesWhereverGetDoes: with the same status and headers.
+func TestHeadGoesWhereverGetDoes(t *testing.T) {
+	server := httptest.NewServer(newServer(t, &fake{awards: manyAwards(3)}).Handler())
+	defer server.Close()
+	for _, call := range calls() {
+		if call.method != "GET" {
+			continue
+		}
+		for _, accept := range []string{"application/json", "text/csv"} {
+			answers := map[string]*nethttp.Response{}
+			for _, method := range []string{"GET", "HEAD"} {
+				r := asAdmin(method, server.URL+call.target, "", "Accept", accept)
+				r.RequestURI = ""
+				answer, err := nethttp.DefaultClient.Do(r)
+				require.NoError(t, err)
+				require.Equal(t, method == "GET", bodyOf(t, answer) != "", method+call.target)
+				answers[method] = answer
+			}
+			get, head := answers["GET"], answers["HEAD"]
+			require.Equal(t, 200, get.StatusCode, call.target)
+			require.Equal(t, get.StatusCode, head.StatusCode, call.target)
+			for _, name := range []string{"Content-Type", "Cache-Control", "X-Content-Type-Options"} {
+				require.Equal(t, get.Header.Get(name), head.Header.Get(name), call.target)
+			}
+		}
+	}
+}
+
+// TestEveryAnswerForbidsKeepingAndGuessing: successes, problems and what no
+// route takes.
+func TestEveryAnswerForbidsKeepingAndGuessing(t *testing.T) {
+	s := newServer(t, &fake{})
+	check := func(r *nethttp.Request, about string) {
+		h := do(s, r).Header()
+		require.Equal(t, "no-store", h.Get("Cache-Control"), about)
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"), about)
+	}
+	for _, call := range calls() {
+		check(asAdmin(call.method, call.target, call.body), call.target)
+		check(request(call.method, call.target, "not JSON", "Authorization", "Basic x"), call.target)
+	}
+	check(asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv"), "CSV")
+	check(request("GET", "/nothing", ""), "unknown path")
+	check(request("DELETE", "/draw", ""), "unknown method")
+}
+
+// TestUnknownQueryParametersAreRejected ranges over the table, so that a new
+// route takes what its line says and nothing else.
+func TestUnknownQueryParametersAreRejected(t *testing.T) {
+	bodies := map[string]string{}
+	for _, call := range calls() {
+		bodies[call.method+call.target] = call.body
+	}
+	for _, r := range newServer(t, &fake{}).routes() {
+		body := bodies[r.method+target(r.path)]
+		for _, name := range append(r.query, "limt", "") {
+			f := &fake{}
+			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"=1", body))
+			if slices.Contains(r.query, name) {
+				require.Equal(t, 200, w.Code, r.path)
+				continue
+			}
+			p := problemIn(t, w.Result())
+			require.Equal(t, "invalid-request", p.Code, r.path)
+			require.Equal(t, `unknown query parameter "`+name+`"`, p.Detail, r.path)
+			require.Equal(t, r.path == "/draw", p.Outcome == "none", r.path)
+			require.Nil(t, f.last(), r.path)
+		}
+	}
 }
 
 func TestTokens(t *testing.T) {
@@ -57,7 +158,7 @@ func TestTokens(t *testing.T) {
 	s := newServer(t, &fake{}, withDrawToken)
 	for _, tc := range cases {
 		for _, call := range calls() {
-			want := map[string]string{"none": "", "draw": tc.draw, "admin": tc.admin}[call.need]
+			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin}[call.need]
 			r := request(call.method, call.target, call.body)
 			if tc.header != "" {
 				r.Header.Set("Authorization", tc.header)
@@ -89,7 +190,7 @@ func TestWithoutDrawTokenDrawingIsOpen(t *testing.T) {
 				r.Header.Set("Authorization", token)
 			}
 			status := do(s, r).Code
-			require.Equal(t, call.need == "admin", status == 401, "%s %s", call.method, call.target)
+			require.Equal(t, call.need == roleAdmin || call.need == roleMetrics, status == 401, "%s %s", call.method, call.target)
 		}
 	}
 }
@@ -109,6 +210,7 @@ func TestConfigThatCannotWork(t *testing.T) {
 	for name, spoil := range map[string]setup{
 		"no drawer":      func(c *Config) { c.Drawer = nil },
 		"no history":     func(c *Config) { c.History = nil },
+		"no auditor":     func(c *Config) { c.Auditor = nil },
 		"no ready":       func(c *Config) { c.Ready = nil },
 		"no log":         func(c *Config) { c.Log = nil },
 		"no admin token": func(c *Config) { c.AdminToken = "" },

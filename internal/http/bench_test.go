@@ -53,6 +53,8 @@ func noop() nethttp.Handler {
 // instant is a service that decides nothing.
 type instant struct{}
 
+func (instant) Drain(context.Context) error { return nil }
+
 func (instant) Draw(_ context.Context, r draw.Request) (draw.Draw, error) {
 	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 }

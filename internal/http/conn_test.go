@@ -1,10 +1,19 @@
 package http
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"net"
+	nethttp "net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // TestUnwatched: only while a draw is decided is a connection not listened to,
@@ -35,4 +44,169 @@ func TestUnwatched(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
 	unwatched(t.Context())() // a connection of somebody else's server
+}
+
+// habit is how net/http watches a connection, with the read of the connection
+// and a buffer of one byte.
+type habit func(read func([]byte) (int, error), one []byte) (int, error)
+
+// spy stands between net/http and a conn. It counts the one-byte reads of
+// net/http, and those of all reads that wait on the network.
+type spy struct {
+	net.Conn
+	habit                    habit
+	asked, answered, waiting atomic.Int32
+}
+
+func (s *spy) Read(b []byte) (int, error) {
+	if len(b) != 1 {
+		return s.Conn.Read(b)
+	}
+	return s.habit(func(b []byte) (int, error) {
+		s.asked.Add(1)
+		defer s.answered.Add(1)
+		return s.Conn.Read(b)
+	}, b)
+}
+
+// network is what lies under a spy's conn.
+type network struct {
+	net.Conn
+	spy *spy
+}
+
+func (n network) Read(b []byte) (int, error) {
+	n.spy.waiting.Add(1)
+	defer n.spy.waiting.Add(-1)
+	return n.Conn.Read(b)
+}
+
+// spying is a listener that makes spies.
+type spying struct {
+	net.Listener
+	habit habit
+	made  chan *spy
+}
+
+func (l spying) Accept() (net.Conn, error) {
+	accepted, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	s := &spy{habit: l.habit}
+	s.Conn = &conn{Conn: network{accepted, s}}
+	l.made <- s
+	return s, nil
+}
+
+// contextual is a store whose pools are read as long as the context lasts.
+type contextual struct{ fakeStore }
+
+func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
+	return somePool(id), ctx.Err()
+}
+
+// judgeWatch says what is wrong with a habit: a draw's watch must ask for one
+// byte once, be content with none, and leave the connection as it was.
+func judgeWatch(t *testing.T, h habit) error {
+	f, started, letGo := held()
+	s := newServer(t, f, func(c *Config) { c.RequestTimeout, c.Reader = 5*time.Second, contextual{fakeStore{f}} })
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := spying{inner, h, make(chan *spy, 2)}
+	server := &nethttp.Server{
+		Handler:     s.Handler(),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return withConn(ctx, c.(*spy).Conn) },
+	}
+	go func() { _ = server.Serve(l) }()
+	defer server.Close()
+
+	caller, url, answers := client(t), "http://"+inner.Addr().String(), make(chan answered, 1)
+	go func() { answers <- postDraw(caller, url) }()
+	<-started // the body has been read to its end, which is where a watch begins
+	spied := <-l.made
+	watched := func() bool { return spied.answered.Load() > 0 || spied.waiting.Load() > 0 }
+	require.Eventually(t, watched, 10*time.Second, time.Millisecond, "net/http does not watch connections as it did")
+	if spied.waiting.Load() > 0 {
+		err = errors.New("a read waits on the connection while its draw is decided")
+	}
+	close(letGo)
+	if answer := <-answers; err != nil || answer.status != nethttp.StatusOK {
+		return errors.Join(err, answer.err)
+	}
+	if n := spied.asked.Load(); n != 1 {
+		return fmt.Errorf("%d reads for the watch of one draw", n)
+	}
+	if answer := get(caller, url+"/pools/p"); answer.status != nethttp.StatusOK {
+		return fmt.Errorf("the next call on the connection is answered %d: %s", answer.status, answer.body)
+	}
+	if len(l.made) > 0 {
+		return errors.New("the connection was not kept")
+	}
+	return nil
+}
+
+// TestNetHTTPWatchesByOneByte holds net/http to the habit that conn.Read relies
+// on and that no documentation promises. A failure after an update of Go means
+// that conn.go has to follow it, or to go.
+func TestNetHTTPWatchesByOneByte(t *testing.T) {
+	require.NoError(t, judgeWatch(t, func(read func([]byte) (int, error), one []byte) (int, error) { return read(one) }))
+}
+
+// TestWatchJudgeCatchesOtherHabits gives the judge servers that watch in other
+// ways.
+func TestWatchJudgeCatchesOtherHabits(t *testing.T) {
+	for about, h := range map[string]habit{
+		"a read waits": func(read func([]byte) (int, error), one []byte) (int, error) {
+			two := make([]byte, 2)
+			n, err := read(two)
+			return copy(one, two[:n]), err
+		},
+		"3 reads": func(read func([]byte) (int, error), one []byte) (n int, err error) {
+			for range 3 {
+				n, err = read(one)
+			}
+			return n, err
+		},
+		"the next call": func(read func([]byte) (int, error), one []byte) (int, error) {
+			n, err := read(one)
+			if n == 0 && err == nil {
+				err = io.ErrNoProgress
+			}
+			return n, err
+		},
+	} {
+		require.ErrorContains(t, judgeWatch(t, h), about)
+	}
+}
+
+// waitingStore is a store whose pools take until the caller has gone.
+type waitingStore struct {
+	fakeStore
+	begun, ended chan struct{}
+}
+
+func (w waitingStore) Pool(ctx context.Context, _ string) (draw.Pool, error) {
+	close(w.begun)
+	<-ctx.Done()
+	close(w.ended)
+	return draw.Pool{}, ctx.Err()
+}
+
+// TestOtherCallsAreWatched: a caller that goes ends the work on its call.
+func TestOtherCallsAreWatched(t *testing.T) {
+	f := &fake{}
+	store := waitingStore{fakeStore{f}, make(chan struct{}), make(chan struct{})}
+	addr := served(t, newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = store, time.Hour }))
+	caller, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	_, err = io.WriteString(caller, "GET /pools/p HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	<-store.begun
+	require.NoError(t, caller.Close())
+	select {
+	case <-store.ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the work went on without its caller")
+	}
 }

@@ -126,8 +126,9 @@ func decodeDetail(err error) string {
 	return "the body is not valid JSON"
 }
 
-// memberMax bounds how much of a member's name a detail repeats, in bytes.
-const memberMax = 100
+// nameMax bounds how much of a member's or parameter's name a detail repeats,
+// in bytes.
+const nameMax = 100
 
 // member writes a JSON pointer as people write members: prizes[2].stock.
 func member(p jsontext.Pointer) string {
@@ -142,10 +143,15 @@ func member(p jsontext.Pointer) string {
 			b.WriteString(token)
 		}
 	}
-	if b.Len() > memberMax {
-		return strconv.Quote(strings.ToValidUTF8(b.String()[:memberMax], "") + "…")
+	return quoted(b.String())
+}
+
+// quoted repeats a name that the caller chose, up to nameMax of it.
+func quoted(name string) string {
+	if len(name) > nameMax {
+		name = strings.ToValidUTF8(name[:nameMax], "") + "…"
 	}
-	return strconv.Quote(b.String())
+	return strconv.Quote(name)
 }
 
 // wanted says what should have stood in place of a value.

@@ -3,15 +3,25 @@ package http
 import (
 	"context"
 	nethttp "net/http"
-	"net/url"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
 	"drawsvc/internal/draw"
 )
 
-const drawPath = "/draw"
+// Drawer decides draws. Draw has a deadline of its own and returns *draw.Error.
+// From the beginning of Drain on it rejects new draws as draining; Drain
+// returns once those under way are decided, or with ctx's error.
+type Drawer interface {
+	Draw(ctx context.Context, r draw.Request) (draw.Draw, error)
+	Drain(ctx context.Context) error
+}
+
+// Reader answers what those who draw may read.
+type Reader interface {
+	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
+}
 
 // drawBody is the body of POST /draw.
 type drawBody struct {
@@ -21,29 +31,21 @@ type drawBody struct {
 }
 
 // postDraw is the hot path: what it does is paid for every draw.
-func (s *Server) postDraw(c *gin.Context) {
-	defer unwatched(c.Request.Context())()
-	request, err := s.drawRequest(c.Request)
+func (s *Server) postDraw(c call) error {
+	ctx := c.gin.Request.Context()
+	defer unwatched(ctx)()
+	request, err := s.drawRequest(c.gin.Request)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return err
 	}
-	if !s.gate.enter() {
-		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is ending and takes no new draws"))
-		return
-	}
-	defer s.gate.leave()
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
-	made, err := s.Drawer.Draw(context.WithoutCancel(c.Request.Context()), request)
+	made, err := s.Drawer.Draw(context.WithoutCancel(ctx), request)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return err
 	}
-	if made.Replayed {
-		c.Writer.Header().Set("Idempotent-Replayed", "true")
-	}
-	s.writeDraw(c, &made)
+	c.writeDraw(&made)
+	return nil
 }
 
 // drawRequest reads and names a draw.
@@ -69,29 +71,16 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 
 // drawAgain answers GET /pools/{pool}/draws/{draw} as the same POST /draw
 // would be answered now.
-func (s *Server) drawAgain(c *gin.Context) {
-	poolID, err := poolParam(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	drawID, err := pathParam(c, "draw")
-	if err == nil {
-		err = draw.CheckKey(drawID)
-	}
-	if err != nil {
-		s.fail(c, draw.Errorf(draw.CodeInvalidRequest, "the draw in the path must be 1 to %d printable ASCII characters", draw.KeyMax))
-		return
-	}
-	ctx, cancel := s.within(c)
+func (s *Server) drawAgain(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	made, err := s.Reader.Draw(ctx, poolID, drawID)
+	made, err := s.Reader.Draw(ctx, c.param("pool"), c.param("draw"))
 	if err != nil {
-		s.fail(c, err)
-		return
+		return err
 	}
 	made.Replayed = true
-	s.writeDraw(c, &made)
+	c.writeDraw(&made)
+	return nil
 }
 
 type poolAnswer struct {
@@ -107,51 +96,16 @@ type prizeAnswer struct {
 	Value string `json:"value"`
 }
 
+func newPrize(p *draw.Prize) prizeAnswer {
+	return prizeAnswer{p.ID, p.Name, p.Value.StringFixed(2)}
+}
+
 // pool answers GET /pools/{pool}: no counts, which would let a script time
 // its draws.
-func (s *Server) pool(c *gin.Context) {
-	pool, err := s.readPool(c)
+func (s *Server) pool(ctx context.Context, c call) (poolAnswer, error) {
+	p, err := s.Reader.Pool(ctx, c.param("pool"))
 	if err != nil {
-		s.fail(c, err)
-		return
+		return poolAnswer{}, err
 	}
-	answer := poolAnswer{pool.ID, pool.Name, pool.State, make([]prizeAnswer, len(pool.Prizes))}
-	for i, p := range pool.Prizes {
-		answer.Prizes[i] = prizeAnswer{p.ID, p.Name, p.Value.StringFixed(2)}
-	}
-	s.writeJSON(c, nethttp.StatusOK, answer)
-}
-
-func (s *Server) readPool(c *gin.Context) (draw.Pool, error) {
-	poolID, err := poolParam(c)
-	if err != nil {
-		return draw.Pool{}, err
-	}
-	ctx, cancel := s.within(c)
-	defer cancel()
-	return s.Reader.Pool(ctx, poolID)
-}
-
-// within returns the request's context, bounded by the request time-out.
-func (s *Server) within(c *gin.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(c.Request.Context(), s.RequestTimeout)
-}
-
-// pathParam returns one part of the path, decoded.
-func pathParam(c *gin.Context, name string) (string, error) {
-	value, err := url.PathUnescape(c.Param(name))
-	if err != nil {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "the %s in the path is not percent-encoded", name)
-	}
-	return value, nil
-}
-
-func poolParam(c *gin.Context) (string, error) { return idParam(c, "pool") }
-
-func idParam(c *gin.Context, name string) (string, error) {
-	id, err := pathParam(c, name)
-	if err != nil {
-		return "", err
-	}
-	return id, draw.CheckID(name+" in the path", id)
+	return poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, newPrize)}, nil
 }

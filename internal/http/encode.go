@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
@@ -18,33 +16,26 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 
 func formatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// write sends an answer whose headers are set. Only short ones get their
-// length from net/http.
-func write(c *gin.Context, status int, body []byte) {
-	c.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
-	c.Writer.WriteHeader(status)
-	_, _ = c.Writer.Write(body) // a caller who has gone is not told
-}
+// headers holds the values of headers that most answers have, made once.
+type headers struct{ noStore, noSniff, json []string }
 
-// writeJSON answers with v. Answers are of the moment and not to be kept.
-func (s *Server) writeJSON(c *gin.Context, status int, v any) {
-	body, err := json.Marshal(v)
-	if err != nil {
-		s.fail(c, draw.Wrap(draw.CodeInternal, err, "the answer could not be written"))
-		return
+// each shows every entry of a list.
+func each[In, Out any](list []In, show func(*In) Out) []Out {
+	out := make([]Out, len(list))
+	for i := range list {
+		out[i] = show(&list[i])
 	}
-	h := c.Writer.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	write(c, status, append(body, '\n'))
+	return out
 }
 
-func (s *Server) writeDraw(c *gin.Context, d *draw.Draw) {
-	out := s.buffer()
-	defer s.buffers.Put(out)
+// writeDraw answers with a draw.
+func (c call) writeDraw(d *draw.Draw) {
+	c.replayed(d.Replayed)
+	out := c.server.buffer()
+	defer c.server.buffers.Put(out)
 	*out = appendDraw((*out)[:0], d)
-	c.Writer.Header()["Content-Type"] = []string{"application/json"}
-	write(c, nethttp.StatusOK, *out)
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.write(nethttp.StatusOK, *out)
 }
 
 // appendDraw writes the answer to a draw. Prizes and their names come from

@@ -3,13 +3,11 @@ package http
 import (
 	"bytes"
 	"encoding/csv"
+	"math"
 	"mime"
 	nethttp "net/http"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/gin-gonic/gin"
 
 	"drawsvc/internal/draw"
 )
@@ -38,7 +36,17 @@ func wantsCSV(h nethttp.Header) bool {
 	return csvWeight > 0 && csvWeight >= jsonWeight
 }
 
-// exportAwards streams all awards after p.after, up to the pool's version at
+// orCSV has csv answer the callers who prefer it, and json all others.
+func orCSV(json, csv handler) handler {
+	return func(c call) error {
+		if wantsCSV(c.gin.Request.Header) {
+			return csv(c)
+		}
+		return json(c)
+	}
+}
+
+// exportAwards streams all awards after a version, up to the pool's version at
 // the beginning, so that it ends however fast draws go on. It holds one page
 // at a time. An error once rows have gone out cuts the connection: a file that
 // ends early must not look whole.
@@ -46,28 +54,30 @@ func wantsCSV(h nethttp.Header) bool {
 // Fields are written exactly as they are, quoted as CSV needs and nothing
 // more. A user named =1+1 stays so: whoever opens the file in a spreadsheet
 // must import it as text.
-func (s *Server) exportAwards(c *gin.Context, p page) {
-	if c.Request.URL.Query().Has("limit") {
-		s.fail(c, draw.Errorf(draw.CodeInvalidRequest, "limit is for pages of JSON; text/csv streams all awards"))
-		return
+func (s *Server) exportAwards(c call) error {
+	if c.query.Has("limit") {
+		return draw.Errorf(draw.CodeInvalidRequest, "limit is for pages of JSON; text/csv streams all awards")
 	}
-	pool, err := s.readPool(c)
+	after, err := c.number("after", 0, math.MaxInt64, 0)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return err
+	}
+	last, err := s.poolVersion(c)
+	if err != nil {
+		return err
 	}
 	var out bytes.Buffer
 	rows := csv.NewWriter(&out)
 	_ = rows.Write(strings.Split("version,at,draw,ordinal,user,prize,name,value,unit", ","))
-	for after, more := p.after, true; more; {
-		unhurried(c, s.RequestTimeout+s.limits.page)
-		var found []draw.Award
-		if found, err = s.awardPage(c, p.poolID, after); err != nil {
-			break
+	for more := true; more; {
+		c.unhurried(s.RequestTimeout + s.limits.page)
+		found, err := s.awardPage(c, after)
+		if err != nil {
+			return err
 		}
-		more = len(found) == limitMax
+		more = len(found) == limitMax && c.gin.Request.Method != nethttp.MethodHead
 		for i := range found {
-			if found[i].Version > pool.Version {
+			if found[i].Version > last {
 				more = false
 				break
 			}
@@ -75,25 +85,25 @@ func (s *Server) exportAwards(c *gin.Context, p page) {
 			_ = rows.Write(awardRow(&found[i])) // to memory: cannot fail
 		}
 		rows.Flush()
-		if err = send(c, &out); err != nil {
-			break
+		if err := c.send(&out); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		return
-	}
-	if !c.Writer.Written() {
-		s.fail(c, err)
-		return
-	}
-	_ = c.Error(err)
-	panic(nethttp.ErrAbortHandler)
+	return nil
 }
 
-func (s *Server) awardPage(c *gin.Context, poolID string, after int64) ([]draw.Award, error) {
-	ctx, cancel := s.within(c)
+// poolVersion returns the version of the call's pool.
+func (s *Server) poolVersion(c call) (int64, error) {
+	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	return s.History.Awards(ctx, poolID, after, limitMax)
+	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+	return pool.Version, err
+}
+
+func (s *Server) awardPage(c call, after int64) ([]draw.Award, error) {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	return s.History.Awards(ctx, c.param("pool"), after, limitMax)
 }
 
 func awardRow(a *draw.Award) []string {
@@ -104,21 +114,13 @@ func awardRow(a *draw.Award) []string {
 }
 
 // send passes on what is in out and empties it.
-func send(c *gin.Context, out *bytes.Buffer) error {
-	if !c.Writer.Written() {
-		c.Writer.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-		c.Writer.Header().Set("Cache-Control", "no-store")
-		c.Writer.WriteHeader(nethttp.StatusOK)
+func (c call) send(out *bytes.Buffer) error {
+	if !c.gin.Writer.Written() {
+		c.gin.Writer.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		c.gin.Writer.WriteHeaderNow()
 	}
-	if _, err := out.WriteTo(c.Writer); err != nil {
+	if _, err := out.WriteTo(c.gin.Writer); err != nil {
 		return err
 	}
-	return nethttp.NewResponseController(c.Writer).Flush()
-}
-
-// unhurried gives an answer that may take long its own time to be written, in
-// place of the server's write time-out.
-func unhurried(c *gin.Context, limit time.Duration) {
-	// A writer without deadlines needs none lifted.
-	_ = nethttp.NewResponseController(c.Writer).SetWriteDeadline(time.Now().Add(limit))
+	return nethttp.NewResponseController(c.gin.Writer).Flush()
 }

@@ -1,11 +1,7 @@
 package http
 
 import (
-	"context"
-	nethttp "net/http"
 	"time"
-
-	"github.com/gin-gonic/gin"
 
 	"drawsvc/internal/draw"
 )
@@ -19,21 +15,17 @@ type healthAnswer struct {
 
 // live says that the process answers, and nothing more: a database that is
 // down is no reason to restart the service.
-func (s *Server) live(c *gin.Context) {
-	s.writeJSON(c, nethttp.StatusOK, healthAnswer{"live"})
-}
+func live(c call) error { return c.writeJSON(healthAnswer{"live"}) }
 
 // ready says whether draws would be taken.
-func (s *Server) ready(c *gin.Context) {
-	if s.gate.closed() {
-		s.fail(c, draw.Errorf(draw.CodeDraining, "the service is ending and takes no new draws"))
-		return
+func (s *Server) ready(c call) error {
+	if s.draining.Load() {
+		return draw.Errorf(draw.CodeDraining, "the service is shutting down and takes no new draws")
 	}
-	ctx, cancel := context.WithTimeout(c.Request.Context(), readyMax)
+	ctx, cancel := c.within(readyMax)
 	defer cancel()
 	if err := s.Ready(ctx); err != nil {
-		s.fail(c, draw.Wrap(draw.CodeStoreUnavailable, err, "the service is not ready"))
-		return
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the service is not ready")
 	}
-	s.writeJSON(c, nethttp.StatusOK, healthAnswer{"ready"})
+	return c.writeJSON(healthAnswer{"ready"})
 }

@@ -2,15 +2,7 @@ package http
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
-	nethttp "net/http"
-	"net/url"
-	"strconv"
-	"time"
-
-	"github.com/gin-gonic/gin"
 
 	"drawsvc/internal/draw"
 )
@@ -22,45 +14,34 @@ const (
 	limitUsual = 100
 )
 
-// page is what a caller asks of a pool's log.
-type page struct {
-	poolID string
-	after  int64
-	limit  int
+// History reads a pool's log. Awards and Moves return at most limit entries
+// with a version above after, in order of version.
+type History interface {
+	Awards(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error)
+	Moves(ctx context.Context, poolID string, after int64, limit int) ([]draw.Move, error)
 }
 
-func pageParams(c *gin.Context) (page, error) {
-	poolID, err := poolParam(c)
+// readPage reads the page of a log that the call asks for. next is the after
+// of the page behind it, nil when there is none.
+func readPage[E any](
+	ctx context.Context, c call, read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
+) (entries []E, next *int64, err error) {
+	after, err := c.number("after", 0, math.MaxInt64, 0)
 	if err != nil {
-		return page{}, err
+		return nil, nil, err
 	}
-	query, err := url.ParseQuery(c.Request.URL.RawQuery)
+	limit, err := c.number("limit", 1, limitMax, limitUsual)
 	if err != nil {
-		return page{}, draw.Errorf(draw.CodeInvalidRequest, "the query cannot be read")
+		return nil, nil, err
 	}
-	after, limit := int64(0), int64(limitUsual)
-	for name, values := range query {
-		switch name {
-		case "after":
-			after, err = number(name, values, 0, math.MaxInt64)
-		case "limit":
-			limit, err = number(name, values, 1, limitMax)
-		default:
-			err = draw.Errorf(draw.CodeInvalidRequest, "the query may hold after and limit, nothing else")
-		}
-		if err != nil {
-			return page{}, err
-		}
+	// One more than asked for says whether there is a next page.
+	entries, err = read(ctx, c.param("pool"), after, int(limit)+1)
+	if err != nil || int64(len(entries)) <= limit {
+		return entries, nil, err
 	}
-	return page{poolID, after, int(limit)}, nil
-}
-
-func number(name string, values []string, least, most int64) (int64, error) {
-	n, err := strconv.ParseInt(values[0], 10, 64)
-	if err != nil || n < least || n > most || len(values) > 1 || values[0][0] == '+' {
-		return 0, draw.Errorf(draw.CodeInvalidRequest, "%s must be one whole number from %d to %d", name, least, most)
-	}
-	return n, nil
+	entries = entries[:limit]
+	last := version(&entries[limit-1])
+	return entries, &last, nil
 }
 
 type awardsAnswer struct {
@@ -81,38 +62,16 @@ type awardAnswer struct {
 	Unit    int64  `json:"unit"`
 }
 
+func newAward(a *draw.Award) awardAnswer {
+	return awardAnswer{
+		a.Version, formatTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Unit,
+	}
+}
+
 // awards answers GET /admin/pools/{pool}/awards.
-func (s *Server) awards(c *gin.Context) {
-	p, err := pageParams(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	if wantsCSV(c.Request.Header) {
-		s.exportAwards(c, p)
-		return
-	}
-	ctx, cancel := s.within(c)
-	defer cancel()
-	// One more than asked for says whether there is a next page.
-	found, err := s.History.Awards(ctx, p.poolID, p.after, p.limit+1)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	var answer awardsAnswer
-	if len(found) > p.limit {
-		found = found[:p.limit]
-		answer.Next = &found[p.limit-1].Version
-	}
-	answer.Awards = make([]awardAnswer, len(found))
-	for i := range found {
-		a := &found[i]
-		answer.Awards[i] = awardAnswer{
-			a.Version, formatTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Unit,
-		}
-	}
-	s.writeJSON(c, nethttp.StatusOK, answer)
+func (s *Server) awards(ctx context.Context, c call) (awardsAnswer, error) {
+	found, next, err := readPage(ctx, c, s.History.Awards, func(a *draw.Award) int64 { return a.Version })
+	return awardsAnswer{each(found, newAward), next}, err
 }
 
 type movesAnswer struct {
@@ -131,87 +90,12 @@ type moveAnswer struct {
 	Issued  int64  `json:"issued"`
 }
 
+func newMove(m *draw.Move) moveAnswer {
+	return moveAnswer{m.Version, formatTime(m.At), m.PrizeID, m.Delta, m.Reason, m.Stocked, m.Issued}
+}
+
 // moves answers GET /admin/pools/{pool}/moves.
-func (s *Server) moves(c *gin.Context) {
-	p, err := pageParams(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	ctx, cancel := s.within(c)
-	defer cancel()
-	found, err := s.History.Moves(ctx, p.poolID, p.after, p.limit+1)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	var answer movesAnswer
-	if len(found) > p.limit {
-		found = found[:p.limit]
-		answer.Next = &found[p.limit-1].Version
-	}
-	answer.Moves = make([]moveAnswer, len(found))
-	for i := range found {
-		m := &found[i]
-		answer.Moves[i] = moveAnswer{m.Version, formatTime(m.At), m.PrizeID, m.Delta, m.Reason, m.Stocked, m.Issued}
-	}
-	s.writeJSON(c, nethttp.StatusOK, answer)
-}
-
-type auditAnswer struct {
-	OK         bool               `json:"ok"`
-	Pool       string             `json:"pool"`
-	Version    int64              `json:"version"`
-	Prizes     []prizeAuditAnswer `json:"prizes"`
-	Violations []violationAnswer  `json:"violations"`
-}
-
-type prizeAuditAnswer struct {
-	Prize      string `json:"prize"`
-	Stocked    int64  `json:"stocked"`
-	Issued     int64  `json:"issued"`
-	Awards     int64  `json:"awards"`
-	Remaining  int64  `json:"remaining"`
-	OverIssued int64  `json:"over_issued"`
-}
-
-type violationAnswer struct {
-	Rule   string `json:"rule"`
-	Detail string `json:"detail"`
-}
-
-// audit answers GET /admin/pools/{pool}/audit. It reads every row of the pool
-// and so gets more time than other calls.
-func (s *Server) audit(c *gin.Context) {
-	poolID, err := poolParam(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	unhurried(c, s.limits.audit+10*time.Second)
-	ctx, cancel := context.WithTimeout(c.Request.Context(), s.limits.audit)
-	defer cancel()
-	a, err := s.History.Audit(ctx, poolID)
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = &draw.Error{Code: draw.CodeStoreUnavailable, Err: err, Detail: fmt.Sprintf(
-			"the audit took longer than %s; the command drawsvc audit has no limit", s.limits.audit)}
-	}
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	s.writeJSON(c, nethttp.StatusOK, newAudit(&a))
-}
-
-func newAudit(a *draw.Audit) auditAnswer {
-	answer := auditAnswer{OK: a.OK(), Pool: a.PoolID, Version: a.Version}
-	for _, p := range a.Prizes {
-		answer.Prizes = append(answer.Prizes, prizeAuditAnswer{
-			p.PrizeID, p.Stocked, p.Issued, p.Awards, p.Remaining, p.OverIssued,
-		})
-	}
-	for _, v := range a.Violations {
-		answer.Violations = append(answer.Violations, violationAnswer(v))
-	}
-	return answer
+func (s *Server) moves(ctx context.Context, c call) (movesAnswer, error) {
+	found, next, err := readPage(ctx, c, s.History.Moves, func(m *draw.Move) int64 { return m.Version })
+	return movesAnswer{each(found, newMove), next}, err
 }

@@ -34,6 +34,49 @@ type fake struct {
 	asked  []any
 	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
 	awards []draw.Award
+	// underWay counts the draws that have begun and not ended.
+	underWay int
+	draining bool
+}
+
+// begin lets a draw in, unless the service drains.
+func (f *fake) begin() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.draining {
+		return draw.Errorf(draw.CodeDraining, "the service is shutting down; nothing happened")
+	}
+	f.underWay++
+	return nil
+}
+
+func (f *fake) end() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.underWay--
+}
+
+// drained says whether new draws are rejected, and how many are under way.
+func (f *fake) drained() (draining bool, underWay int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.draining, f.underWay
+}
+
+func (f *fake) Drain(ctx context.Context) error {
+	f.mu.Lock()
+	f.draining = true
+	f.mu.Unlock()
+	for {
+		if _, underWay := f.drained(); underWay == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 func (f *fake) note(v any) error {
@@ -60,6 +103,10 @@ func award(drawID, user string) draw.Award {
 }
 
 func (f *fake) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
+	if err := f.begin(); err != nil {
+		return draw.Draw{}, err
+	}
+	defer f.end()
 	if err := f.note(r); err != nil {
 		return draw.Draw{}, err
 	}
@@ -140,7 +187,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	config := Config{
-		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f},
+		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
 		Modes: []string{"for-update", "optimistic", "external"}, AdminToken: adminToken,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

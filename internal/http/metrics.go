@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	nethttp "net/http"
 
-	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -36,14 +35,17 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 
 // showMetrics answers GET /metrics. A metric that cannot be collected is
 // logged and left out.
-func (s *Server) showMetrics() gin.HandlerFunc {
+func (s *Server) showMetrics() handler {
 	show := promhttp.HandlerFor(s.Gatherer, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(s.Log.Handler(), slog.LevelError),
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: scrapesMax,
 		Timeout:             s.RequestTimeout,
 	})
-	return func(c *gin.Context) { show.ServeHTTP(c.Writer, c.Request) }
+	return func(c call) error {
+		show.ServeHTTP(c.gin.Writer, c.gin.Request)
+		return nil
+	}
 }
 
 // scrapesMax is the most scrapes that are answered at once.

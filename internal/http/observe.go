@@ -25,7 +25,7 @@ const requestIDHeader = "X-Request-Id"
 
 // observed is what is known of a route before any request comes.
 type observed struct {
-	route    string
+	route
 	requests *prometheus.CounterVec // by status, or by method and status when unmatched
 	duration prometheus.Observer
 	// well counts the answers 200, most of those there are.
@@ -35,47 +35,55 @@ type observed struct {
 	level slog.Level
 }
 
-// observe counts, times and logs a route's requests, and turns a panic into
-// an answer.
-func (s *Server) observe(method, route string) gin.HandlerFunc {
-	o := &observed{route: route, level: slog.LevelInfo}
-	o.duration = s.metrics.duration.WithLabelValues(route, method)
-	labels := prometheus.Labels{"route": route, "method": method}
-	if route == unmatched {
-		labels = prometheus.Labels{"route": route}
-		o.duration = s.metrics.duration.WithLabelValues(route, "any")
-	}
-	o.requests = s.metrics.requests.MustCurryWith(labels)
-	if route != unmatched {
-		o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
-	}
-	if route == drawPath {
+func (s *Server) observed(r route) *observed {
+	o := &observed{route: r, level: slog.LevelInfo}
+	if r.draws() {
 		o.level = slog.LevelDebug
 	}
-	return func(c *gin.Context) {
+	if r.path == unmatched {
+		o.requests = s.metrics.requests.MustCurryWith(prometheus.Labels{"route": r.path})
+		o.duration = s.metrics.duration.WithLabelValues(r.path, "any")
+		return o
+	}
+	o.requests = s.metrics.requests.MustCurryWith(prometheus.Labels{"route": r.path, "method": r.method})
+	o.duration = s.metrics.duration.WithLabelValues(r.path, r.method)
+	o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
+	return o
+}
+
+// observe makes gin's handler of a route's: it counts, times and logs the
+// requests, and turns errors and panics into answers.
+func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
+	o := s.observed(r)
+	return func(g *gin.Context) {
 		begin := time.Now()
-		defer s.finish(c, o, begin)
-		c.Next()
+		c := call{server: s, route: &o.route, gin: g}
+		defer c.finish(o, begin)
+		h := g.Writer.Header()
+		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
+		if err := handle(c); err != nil {
+			c.fail(err)
+		}
 	}
 }
 
 // finish is deferred by observe.
-func (s *Server) finish(c *gin.Context, o *observed, begin time.Time) {
+func (c call) finish(o *observed, begin time.Time) {
 	abort := false
 	if reason := recover(); reason != nil {
-		abort = s.recovered(c, reason)
+		abort = c.recovered(reason)
 	}
 	taken := time.Since(begin)
 	o.duration.Observe(taken.Seconds())
-	switch status := c.Writer.Status(); {
-	case o.route == unmatched:
-		o.requests.WithLabelValues(boundedMethod(c.Request.Method), strconv.Itoa(status)).Inc()
+	switch status := c.gin.Writer.Status(); {
+	case o.path == unmatched:
+		o.requests.WithLabelValues(boundedMethod(c.gin.Request.Method), strconv.Itoa(status)).Inc()
 	case status == nethttp.StatusOK:
 		o.well.Inc()
 	default:
 		o.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	}
-	s.logRequest(c, o, taken)
+	c.log(o.level, taken)
 	if abort {
 		panic(nethttp.ErrAbortHandler)
 	}
@@ -83,58 +91,58 @@ func (s *Server) finish(c *gin.Context, o *observed, begin time.Time) {
 
 // recovered answers a request that panicked. It says whether the connection
 // must be cut, because part of an answer has gone out already.
-func (s *Server) recovered(c *gin.Context, reason any) (abort bool) {
+func (c call) recovered(reason any) (abort bool) {
 	if err, ok := reason.(error); ok && errors.Is(err, nethttp.ErrAbortHandler) {
 		return true
 	}
 	err := fmt.Errorf("panic: %v", reason)
-	s.Log.Error("a request panicked", "error", err, "request_id", requestID(c), "stack", string(debug.Stack()))
-	if c.Writer.Written() {
+	c.server.Log.Error("a request panicked", "error", err, "request_id", c.requestID(), "stack", string(debug.Stack()))
+	if c.gin.Writer.Written() {
 		return true
 	}
-	s.fail(c, err)
+	c.fail(err)
 	return false
 }
 
-// logRequest writes the request's one line. It names the route, never the
-// path or the query, which may hold keys.
-func (s *Server) logRequest(c *gin.Context, o *observed, taken time.Duration) {
-	status, level := c.Writer.Status(), o.level
+// log writes the request's one line. It names the route, never the path or
+// the query, which may hold keys.
+func (c call) log(level slog.Level, taken time.Duration) {
+	status := c.gin.Writer.Status()
 	switch {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
-	case status > nethttp.StatusInternalServerError && o.route != drawPath:
+	case status > nethttp.StatusInternalServerError && !c.route.draws():
 		level = slog.LevelWarn // a draw's is in the log once for its batch, and counted
 	}
-	ctx := c.Request.Context()
-	if !s.Log.Enabled(ctx, level) {
+	ctx := c.gin.Request.Context()
+	if !c.server.Log.Enabled(ctx, level) {
 		return
 	}
 	attrs := make([]slog.Attr, 0, 8)
 	attrs = append(attrs,
-		slog.String("method", boundedMethod(c.Request.Method)),
-		slog.String("route", o.route),
+		slog.String("method", boundedMethod(c.gin.Request.Method)),
+		slog.String("route", c.route.path),
 		slog.Int("status", status),
 		slog.Duration("duration", taken),
-		slog.Int("bytes", max(0, c.Writer.Size())),
-		slog.String("request_id", requestID(c)))
-	if last := c.Errors.Last(); last != nil {
+		slog.Int("bytes", max(0, c.gin.Writer.Size())),
+		slog.String("request_id", c.requestID()))
+	if last := c.gin.Errors.Last(); last != nil {
 		attrs = append(attrs, slog.String("code", string(draw.CodeOf(last.Err))))
 		if status >= nethttp.StatusInternalServerError {
 			attrs = append(attrs, slog.String("error", last.Err.Error()))
 		}
 	}
-	s.Log.LogAttrs(ctx, level, "request", attrs...)
+	c.server.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
 // requestID returns the request's id: the caller's own, or one made on first
 // use. It is kept in the headers of the answer.
-func requestID(c *gin.Context) string {
-	h := c.Writer.Header()
+func (c call) requestID() string {
+	h := c.gin.Writer.Header()
 	if id := h.Get(requestIDHeader); id != "" {
 		return id
 	}
-	id := c.Request.Header.Get(requestIDHeader)
+	id := c.gin.Request.Header.Get(requestIDHeader)
 	if !isPlainID(id) {
 		id = uuid.NewString()
 	}

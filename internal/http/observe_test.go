@@ -94,8 +94,10 @@ func TestNoSecretsInTheLog(t *testing.T) {
 	s, log := newLogged(t, &fake{err: errors.New("no")}, slog.LevelDebug)
 	for _, call := range calls() {
 		for _, token := range []string{adminToken, drawToken, "wrong-token"} {
-			do(s, request(call.method, call.target+"?token=in-the-query", call.body,
-				"Authorization", "Bearer "+token, "Idempotency-Key", "key-of-the-caller", "X-Request-Id", "bad id\n"+token))
+			for _, query := range []string{"", "?token=in-the-query"} {
+				do(s, request(call.method, call.target+query, call.body,
+					"Authorization", "Bearer "+token, "Idempotency-Key", "key-of-the-caller", "X-Request-Id", "bad id\n"+token))
+			}
 		}
 	}
 	do(s, request("GET", "/pools/p/draws/key-of-the-caller", ""))

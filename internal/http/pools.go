@@ -1,16 +1,22 @@
 package http
 
 import (
-	nethttp "net/http"
+	"context"
 	"slices"
 	"strings"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
 )
+
+// Pools makes, lists and changes pools.
+type Pools interface {
+	CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error)
+	Pools(ctx context.Context) ([]draw.Pool, error)
+	ChangePool(ctx context.Context, poolID string, change draw.PoolChange) (draw.Pool, error)
+}
 
 // poolBody is the body of POST /admin/pools.
 type poolBody struct {
@@ -76,27 +82,17 @@ func (s *Server) checkMode(mode string) error {
 }
 
 // createPool answers POST /admin/pools.
-func (s *Server) createPool(c *gin.Context) {
-	var body poolBody
-	err := s.decode(c.Request, &body)
+func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminPoolAnswer, error) {
+	wanted, err := s.newPool(body)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return adminPoolAnswer{}, err
 	}
-	wanted, err := s.newPool(&body)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	ctx, cancel := s.within(c)
-	defer cancel()
 	made, err := s.Pools.CreatePool(ctx, wanted)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return adminPoolAnswer{}, err
 	}
-	c.Writer.Header().Set("Location", "/admin/pools/"+made.ID)
-	s.writeJSON(c, nethttp.StatusCreated, newAdminPool(&made))
+	c.created("/admin/pools/" + made.ID)
+	return newAdminPool(&made), nil
 }
 
 type adminPoolsAnswer struct {
@@ -123,15 +119,11 @@ type adminPrizeAnswer struct {
 }
 
 func newAdminPool(p *draw.Pool) adminPoolAnswer {
-	answer := adminPoolAnswer{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version}
+	var mode *string
 	if p.Mode != "" {
-		answer.Mode = &p.Mode
+		mode = &p.Mode
 	}
-	answer.Prizes = make([]adminPrizeAnswer, len(p.Prizes))
-	for i := range p.Prizes {
-		answer.Prizes[i] = newAdminPrize(&p.Prizes[i])
-	}
-	return answer
+	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, each(p.Prizes, newAdminPrize)}
 }
 
 func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
@@ -139,29 +131,15 @@ func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
 }
 
 // adminPools answers GET /admin/pools.
-func (s *Server) adminPools(c *gin.Context) {
-	ctx, cancel := s.within(c)
-	defer cancel()
+func (s *Server) adminPools(ctx context.Context, _ call) (adminPoolsAnswer, error) {
 	pools, err := s.Pools.Pools(ctx)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	answer := adminPoolsAnswer{make([]adminPoolAnswer, len(pools))}
-	for i := range pools {
-		answer.Pools[i] = newAdminPool(&pools[i])
-	}
-	s.writeJSON(c, nethttp.StatusOK, answer)
+	return adminPoolsAnswer{each(pools, newAdminPool)}, err
 }
 
 // adminPool answers GET /admin/pools/{pool}.
-func (s *Server) adminPool(c *gin.Context) {
-	pool, err := s.readPool(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	s.writeJSON(c, nethttp.StatusOK, newAdminPool(&pool))
+func (s *Server) adminPool(ctx context.Context, c call) (adminPoolAnswer, error) {
+	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+	return newAdminPool(&pool), err
 }
 
 // changeBody is the body of PATCH /admin/pools/{pool}. Its members are kept
@@ -214,28 +192,11 @@ func text(member string, raw jsontext.Value) (*string, error) {
 }
 
 // changePool answers PATCH /admin/pools/{pool}.
-func (s *Server) changePool(c *gin.Context) {
-	poolID, err := poolParam(c)
+func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (adminPoolAnswer, error) {
+	change, err := s.change(body)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return adminPoolAnswer{}, err
 	}
-	var body changeBody
-	if err := s.decode(c.Request, &body); err != nil {
-		s.fail(c, err)
-		return
-	}
-	change, err := s.change(&body)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	ctx, cancel := s.within(c)
-	defer cancel()
-	pool, err := s.Pools.ChangePool(ctx, poolID, change)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	s.writeJSON(c, nethttp.StatusOK, newAdminPool(&pool))
+	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change)
+	return newAdminPool(&pool), err
 }

@@ -6,7 +6,6 @@ import (
 	nethttp "net/http"
 	"strconv"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
@@ -37,30 +36,30 @@ type problem struct {
 // is answered as internal.
 func problems() map[draw.Code]problem {
 	return map[draw.Code]problem{
-		draw.CodeInvalidRequest:   {status: 400, title: "The request is not valid"},
-		codeUnauthorized:          {status: 401, title: "A valid token is needed"},
-		codeForbidden:             {status: 403, title: "The token does not allow this"},
-		draw.CodePoolNotFound:     {status: 404, title: "There is no such pool"},
-		draw.CodePrizeNotFound:    {status: 404, title: "There is no such prize"},
-		draw.CodeDrawNotFound:     {status: 404, title: "There is no such draw"},
-		codeNotFound:              {status: 404, title: "There is nothing at this address"},
-		codeMethodNotAllowed:      {status: 405, title: "The address does not take this method"},
-		codeRequestTimeout:        {status: 408, title: "The request took too long to arrive"},
-		draw.CodeSoldOut:          {status: 409, title: "The pool holds fewer units than asked"},
-		draw.CodePoolNotOpen:      {status: 409, title: "The pool is not open"},
-		draw.CodePoolExists:       {status: 409, title: "The pool exists already"},
-		draw.CodePrizeExists:      {status: 409, title: "The prize exists already"},
-		draw.CodeStockBelowIssued: {status: 409, title: "The stock would fall below what is issued"},
-		codeBodyTooLarge:          {status: 413, title: "The body is too large"},
-		codeUnsupportedMediaType:  {status: 415, title: "The body is not JSON"},
-		draw.CodeKeyReused:        {status: 422, title: "The Idempotency-Key names another request"},
-		draw.CodeInternal:         {status: 500, title: "The service failed", unknown: true},
-		draw.CodeContended:        {status: 503, title: "The pool is too busy", retryAfter: "1"},
-		draw.CodeOverloaded:       {status: 503, title: "Too many draws wait", retryAfter: "1"},
-		draw.CodeStoreUnavailable: {status: 503, title: "The store does not answer", retryAfter: "2"},
-		draw.CodeLockUnavailable:  {status: 503, title: "The lock service does not answer", retryAfter: "2"},
-		draw.CodeDraining:         {status: 503, title: "The service is ending", retryAfter: "2"},
-		draw.CodeOutcomeUnknown:   {status: 504, title: "The outcome is unknown", unknown: true},
+		draw.CodeInvalidRequest:   {status: 400, title: "Invalid request"},
+		codeUnauthorized:          {status: 401, title: "Unauthorized"},
+		codeForbidden:             {status: 403, title: "Forbidden"},
+		draw.CodePoolNotFound:     {status: 404, title: "Pool not found"},
+		draw.CodePrizeNotFound:    {status: 404, title: "Prize not found"},
+		draw.CodeDrawNotFound:     {status: 404, title: "Draw not found"},
+		codeNotFound:              {status: 404, title: "Not found"},
+		codeMethodNotAllowed:      {status: 405, title: "Method not allowed"},
+		codeRequestTimeout:        {status: 408, title: "Request timeout"},
+		draw.CodeSoldOut:          {status: 409, title: "Sold out"},
+		draw.CodePoolNotOpen:      {status: 409, title: "Pool not open"},
+		draw.CodePoolExists:       {status: 409, title: "Pool already exists"},
+		draw.CodePrizeExists:      {status: 409, title: "Prize already exists"},
+		draw.CodeStockBelowIssued: {status: 409, title: "Stock below issued"},
+		codeBodyTooLarge:          {status: 413, title: "Body too large"},
+		codeUnsupportedMediaType:  {status: 415, title: "Unsupported media type"},
+		draw.CodeKeyReused:        {status: 422, title: "Idempotency key reused"},
+		draw.CodeInternal:         {status: 500, title: "Internal error", unknown: true},
+		draw.CodeContended:        {status: 503, title: "Pool contended", retryAfter: "1"},
+		draw.CodeOverloaded:       {status: 503, title: "Queue full", retryAfter: "1"},
+		draw.CodeStoreUnavailable: {status: 503, title: "Database unavailable", retryAfter: "2"},
+		draw.CodeLockUnavailable:  {status: 503, title: "Lock service unavailable", retryAfter: "2"},
+		draw.CodeDraining:         {status: 503, title: "Shutting down", retryAfter: "2"},
+		draw.CodeOutcomeUnknown:   {status: 504, title: "Outcome unknown", unknown: true},
 	}
 }
 
@@ -72,7 +71,7 @@ func named(method string, err error) *draw.Error {
 	}
 	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
-	case late && method == nethttp.MethodGet:
+	case late && (method == nethttp.MethodGet || method == nethttp.MethodHead):
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the answer did not come in time")
 	case late:
 		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer did not come in time; the same Idempotency-Key settles it")
@@ -80,36 +79,36 @@ func named(method string, err error) *draw.Error {
 	return draw.Wrap(draw.CodeInternal, err, "the service failed; its log says why")
 }
 
-// fail answers with the problem that err stands for and ends the request. The
-// cause is kept for the log.
-func (s *Server) fail(c *gin.Context, err error) {
-	e := named(c.Request.Method, err)
+// fail answers with the problem that err stands for. The cause is kept for the
+// log. An answer that has begun is cut: it must not look whole.
+func (c call) fail(err error) {
+	s, g := c.server, c.gin
+	e := named(g.Request.Method, err)
 	p, known := s.problems[e.Code]
 	if !known {
 		e = &draw.Error{Code: draw.CodeInternal, Detail: "the service failed; its log says why", Err: err}
 		p = s.problems[draw.CodeInternal]
 	}
-	_ = c.Error(e) // for the request log
-	c.Abort()
-	h := c.Writer.Header()
+	_ = g.Error(e) // for the request log
+	if g.Writer.Written() {
+		panic(nethttp.ErrAbortHandler)
+	}
+	h := g.Writer.Header()
 	h["Content-Type"] = []string{"application/problem+json"}
-	h.Set(requestIDHeader, requestID(c))
+	h.Set(requestIDHeader, c.requestID())
 	if p.retryAfter != "" {
 		h["Retry-After"] = []string{p.retryAfter}
 	}
+	if e.Code == codeUnauthorized {
+		h.Set("WWW-Authenticate", challenge(g.Request.Header))
+	}
 	if e.Code == draw.CodeDraining {
-		h.Set("Connection", "close") // the next try should meet another instance
+		h.Set("Connection", "close") // the next attempt should meet another instance
 	}
 	out := s.buffer()
 	defer s.buffers.Put(out)
-	*out = appendProblem((*out)[:0], p, e, isDraw(c))
-	write(c, p.status, *out)
-}
-
-// isDraw says whether the call is a draw, so that its problem must say what
-// happened to it.
-func isDraw(c *gin.Context) bool {
-	return c.FullPath() == drawPath && c.Request.Method == nethttp.MethodPost
+	*out = appendProblem((*out)[:0], p, e, c.route.draws())
+	c.write(p.status, *out)
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
@@ -132,10 +131,10 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	return append(b, "\"}\n"...)
 }
 
-func (s *Server) noRoute(c *gin.Context) {
-	s.fail(c, draw.Errorf(codeNotFound, "there is nothing at this address"))
+func noRoute(call) error {
+	return draw.Errorf(codeNotFound, "no call has this path")
 }
 
-func (s *Server) noMethod(c *gin.Context) {
-	s.fail(c, draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods that this address takes"))
+func noMethod(call) error {
+	return draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods of this path")
 }

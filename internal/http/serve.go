@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
-	"sync"
 	"time"
 )
 
@@ -33,60 +32,15 @@ func defaultLimits(request time.Duration) limits {
 		// body, the work and the answer.
 		write: request + 20*time.Second,
 		idle:  2 * time.Minute,
-		draws: 10 * time.Second,
+		draws: 9500 * time.Millisecond,
 		rest:  4 * time.Second,
 		audit: max(request, time.Minute),
 		page:  30 * time.Second,
 	}
 }
 
-// gate counts the draws under way and, once closed, lets no more in.
-type gate struct {
-	mu     sync.Mutex
-	inside int
-	empty  chan struct{} // not nil once closed
-}
-
-// enter says whether a draw may begin; if so, leave must follow.
-func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.empty != nil {
-		return false
-	}
-	g.inside++
-	return true
-}
-
-func (g *gate) leave() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.inside--
-	if g.empty != nil && g.inside == 0 {
-		close(g.empty)
-	}
-}
-
-// close shuts the gate and returns a channel that closes when the last draw
-// has left. It is called once.
-func (g *gate) close() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.empty = make(chan struct{})
-	if g.inside == 0 {
-		close(g.empty)
-	}
-	return g.empty
-}
-
-func (g *gate) closed() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.empty != nil
-}
-
 // Serve answers on l until ctx ends, and then drains: /readyz turns 503, new
-// draws are refused, requests under way finish. It returns nil within 15 s of
+// draws are rejected, requests under way finish. It returns nil within 15 s of
 // ctx's end, having cut off what had not finished by then and logged that. It
 // closes l and is called once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -117,15 +71,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// drain keeps the listener open until the last draw has its answer, so that
-// new callers and load balancers are told why they are refused.
+// drain keeps the listener open until the last draw is decided, so that new
+// callers and load balancers are told why they are rejected. Shutdown then
+// waits for the answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
-	s.Log.Info("draining: draws under way finish, new ones are refused")
-	limit := time.NewTimer(s.limits.draws)
-	defer limit.Stop()
-	select {
-	case <-s.gate.close():
-	case <-limit.C:
+	s.draining.Store(true)
+	s.Log.Info("draining: draws under way finish, new ones are rejected")
+	_ = server.Shutdown(ctx)
+	draws, cancel := context.WithTimeout(ctx, s.limits.draws)
+	defer cancel()
+	if err := s.Drawer.Drain(draws); err != nil {
 		s.Log.Warn("draws were still under way when their time to finish ended")
 	}
 	rest, cancel := context.WithTimeout(ctx, s.limits.rest)

@@ -115,7 +115,7 @@ func TestDrain(t *testing.T) {
 	go func() { answers <- postDraw(caller, server.url) }()
 	<-started
 	server.end()
-	require.Eventually(t, s.gate.closed, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { draining, _ := f.drained(); return draining }, time.Second, time.Millisecond)
 
 	refused := postDraw(caller, server.url)
 	require.Equal(t, 503, refused.status)
@@ -152,7 +152,7 @@ func TestDrainIsBounded(t *testing.T) {
 	require.Less(t, time.Since(begin), 5*time.Second)
 	require.Error(t, (<-answers).err)
 	close(letGo)
-	require.Eventually(t, func() bool { s.gate.mu.Lock(); defer s.gate.mu.Unlock(); return s.gate.inside == 0 },
+	require.Eventually(t, func() bool { _, underWay := f.drained(); return underWay == 0 },
 		time.Second, time.Millisecond, "what was cut off ends by itself")
 }
 
@@ -173,9 +173,10 @@ func TestServeOnAClosedListenerFails(t *testing.T) {
 }
 
 // TestDrawsAtTheMomentOfTheDrain: every draw is either answered or
-// refused as draining, and the gate ends empty.
+// rejected as draining, and none is left under way.
 func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
-	s := newServer(t, &fake{})
+	f := &fake{}
+	s := newServer(t, f)
 	server := run(t, s)
 	codes := make(chan string, 4000)
 	done := make(chan struct{})
@@ -208,5 +209,6 @@ func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 	for code := range codes {
 		require.Contains(t, []string{"ok", "draining"}, code)
 	}
-	require.Zero(t, s.gate.inside)
+	_, underWay := f.drained()
+	require.Zero(t, underWay)
 }

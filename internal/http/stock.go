@@ -1,40 +1,30 @@
 package http
 
 import (
-	nethttp "net/http"
-
-	"github.com/gin-gonic/gin"
+	"context"
 
 	"drawsvc/internal/draw"
 )
 
+// Stocker adds prizes and moves stock.
+type Stocker interface {
+	AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw.Prize, error)
+	Stock(ctx context.Context, s draw.Stocking) (draw.Move, error)
+}
+
 // addPrize answers POST /admin/pools/{pool}/prizes. A prize has no address of
 // its own: Location is the pool's, which shows it.
-func (s *Server) addPrize(c *gin.Context) {
-	poolID, err := poolParam(c)
-	if err != nil {
-		s.fail(c, err)
-		return
-	}
-	var body prizeBody
-	if err := s.decode(c.Request, &body); err != nil {
-		s.fail(c, err)
-		return
-	}
+func (s *Server) addPrize(ctx context.Context, c call, body *prizeBody) (adminPrizeAnswer, error) {
 	wanted, err := body.prize()
 	if err != nil {
-		s.fail(c, err)
-		return
+		return adminPrizeAnswer{}, err
 	}
-	ctx, cancel := s.within(c)
-	defer cancel()
-	prize, err := s.Stocker.AddPrize(ctx, poolID, wanted)
+	prize, err := s.Stocker.AddPrize(ctx, c.param("pool"), wanted)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return adminPrizeAnswer{}, err
 	}
-	c.Writer.Header().Set("Location", "/admin/pools/"+poolID)
-	s.writeJSON(c, nethttp.StatusCreated, newAdminPrize(&prize))
+	c.created("/admin/pools/" + c.param("pool"))
+	return newAdminPrize(&prize), nil
 }
 
 // stockBody is the body of POST …/stock.
@@ -56,46 +46,24 @@ type stockAnswer struct {
 	Replayed  bool   `json:"replayed"`
 }
 
-func (s *Server) stocking(c *gin.Context) (draw.Stocking, error) {
-	var wanted draw.Stocking
-	var err error
-	if wanted.PoolID, err = poolParam(c); err != nil {
-		return wanted, err
-	}
-	if wanted.PrizeID, err = idParam(c, "prize"); err != nil {
-		return wanted, err
-	}
-	if wanted.Key, err = idempotencyKey(c.Request.Header); err != nil {
-		return wanted, err
-	}
-	var body stockBody
-	if err := s.decode(c.Request, &body); err != nil {
-		return wanted, err
-	}
-	wanted.Delta, wanted.Reason = body.Delta, body.Reason
-	return wanted, wanted.Check()
-}
-
 // stock answers POST /admin/pools/{pool}/prizes/{prize}/stock.
-func (s *Server) stock(c *gin.Context) {
-	wanted, err := s.stocking(c)
+func (s *Server) stock(ctx context.Context, c call, body *stockBody) (stockAnswer, error) {
+	key, err := idempotencyKey(c.gin.Request.Header)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return stockAnswer{}, err
 	}
-	ctx, cancel := s.within(c)
-	defer cancel()
+	wanted := draw.Stocking{PoolID: c.param("pool"), PrizeID: c.param("prize"), Delta: body.Delta, Reason: body.Reason, Key: key}
+	if err := wanted.Check(); err != nil {
+		return stockAnswer{}, err
+	}
 	m, err := s.Stocker.Stock(ctx, wanted)
 	if err != nil {
-		s.fail(c, err)
-		return
+		return stockAnswer{}, err
 	}
-	if m.Replayed {
-		c.Writer.Header().Set("Idempotent-Replayed", "true")
-	}
-	s.writeJSON(c, nethttp.StatusOK, stockAnswer{
+	c.replayed(m.Replayed)
+	return stockAnswer{
 		Pool: m.PoolID, Prize: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Version: m.Version,
 		At: formatTime(m.At), Stocked: m.Stocked, Issued: m.Issued, Remaining: m.Stocked - m.Issued,
 		Replayed: m.Replayed,
-	})
+	}, nil
 }

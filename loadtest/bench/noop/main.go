@@ -75,7 +75,7 @@ func draw(c *gin.Context) {
 	}
 	if r.Pool == "sold-out" {
 		c.Header("X-Request-Id", "92b6885b-b39c-43b1-b044-cc9069ba9842")
-		c.JSON(http.StatusConflict, problem{"/problems/sold-out", "The pool holds fewer units than asked", http.StatusConflict,
+		c.JSON(http.StatusConflict, problem{"/problems/sold-out", "Sold out", http.StatusConflict,
 			`pool "sold-out" holds fewer units than asked for`, "sold-out", "none"})
 		return
 	}

@@ -1,0 +1,171 @@
+package http
+
+import (
+	"context"
+	"maps"
+	nethttp "net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/draw"
+)
+
+// call is one request on its way through a route. It is a handle: copies are
+// of the same request.
+type call struct {
+	server *Server
+	route  *route
+	gin    *gin.Context
+	query  url.Values
+}
+
+// handler answers a call. An error that it returns becomes a problem, or cuts
+// the connection where a part of the answer has gone out already.
+type handler func(c call) error
+
+// reads is the handler of a call without a body: it answers with the JSON of
+// what do returns. The request timeout bounds do.
+func reads[Out any](do func(context.Context, call) (Out, error)) handler {
+	return func(c call) error {
+		ctx, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		out, err := do(ctx, c)
+		if err != nil {
+			return err
+		}
+		return c.writeJSON(out)
+	}
+}
+
+// takes is reads for a call with a body, one JSON object.
+func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handler {
+	return func(c call) error {
+		var in In
+		if err := c.server.decode(c.gin.Request, &in); err != nil {
+			return err
+		}
+		return reads(func(ctx context.Context, c call) (Out, error) { return do(ctx, c, &in) })(c)
+	}
+}
+
+// checked handles a call after its route's checks: the token first, so that
+// nobody learns more without one, then the path and the query.
+func checked(c call) error {
+	if err := c.server.tokens.authorize(c.route.role, c.gin.Request.Header); err != nil {
+		return err
+	}
+	if err := c.readPath(); err != nil {
+		return err
+	}
+	if c.gin.Request.URL.RawQuery != "" {
+		var err error
+		if c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery); err != nil {
+			return err
+		}
+	}
+	return c.route.handle(c)
+}
+
+// readPath decodes and checks the parts of the path, for param.
+func (c call) readPath() error {
+	for i := range c.gin.Params {
+		p := &c.gin.Params[i]
+		value, err := url.PathUnescape(p.Value)
+		switch {
+		case err != nil:
+			return draw.Errorf(draw.CodeInvalidRequest, "the %s in the path is not percent-encoded", p.Key)
+		case p.Key != "draw":
+			err = draw.CheckID(p.Key+" in the path", value)
+		case draw.CheckKey(value) != nil:
+			err = draw.Errorf(draw.CodeInvalidRequest, "the draw in the path must be 1 to %d printable ASCII characters", draw.KeyMax)
+		}
+		if err != nil {
+			return err
+		}
+		p.Value = value
+	}
+	return nil
+}
+
+// param returns a part of the path by its name in the route.
+func (c call) param(name string) string { return c.gin.Param(name) }
+
+// readQuery reads the query parameters. One that the route does not take, or
+// that is given twice, is rejected.
+func (r *route) readQuery(raw string) (url.Values, error) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the query cannot be read")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(r.query, name) {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", quoted(name))
+		}
+		if len(query[name]) > 1 {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "query parameter %q is there twice", name)
+		}
+	}
+	return query, nil
+}
+
+// number returns a query parameter, or usual when the caller does not give it.
+func (c call) number(name string, least, most, usual int64) (int64, error) {
+	values := c.query[name]
+	if len(values) == 0 {
+		return usual, nil
+	}
+	n, err := strconv.ParseInt(values[0], 10, 64)
+	if err != nil || n < least || n > most || values[0][0] == '+' {
+		return 0, draw.Errorf(draw.CodeInvalidRequest, "%s must be one whole number from %d to %d", name, least, most)
+	}
+	return n, nil
+}
+
+// within returns the request's context, bounded by limit.
+func (c call) within(limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.gin.Request.Context(), limit)
+}
+
+// unhurried gives an answer that may take long its own time to be written, in
+// place of the server's write timeout.
+func (c call) unhurried(limit time.Duration) {
+	// A writer without deadlines needs none lifted.
+	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
+}
+
+// created says that the answer is 201, of something that location shows.
+func (c call) created(location string) {
+	c.gin.Writer.Header().Set("Location", location)
+	c.gin.Writer.WriteHeader(nethttp.StatusCreated)
+}
+
+// replayed says whether the answer was given before.
+func (c call) replayed(was bool) {
+	if was {
+		c.gin.Writer.Header().Set("Idempotent-Replayed", "true")
+	}
+}
+
+// write sends an answer whose headers are set. net/http itself finds the
+// length of short ones only.
+func (c call) write(status int, body []byte) {
+	c.gin.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.gin.Writer.WriteHeader(status)
+	_, _ = c.gin.Writer.Write(body) // a caller who has gone is not told
+}
+
+// writeJSON answers with the JSON of v.
+func (c call) writeJSON(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return draw.Wrap(draw.CodeInternal, err, "the answer could not be written")
+	}
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.write(c.gin.Writer.Status(), append(body, '\n'))
+	return nil
+}
