@@ -251,7 +251,7 @@ type start struct {
 func started(t *testing.T, path string) (c start) {
 	t.Helper()
 	var log bytes.Buffer
-	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	c.examined = strings.Contains(log.String(), "was examined")
 	if err != nil {
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)

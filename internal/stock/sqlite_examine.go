@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -38,7 +39,11 @@ func (s *Store) admit(ctx context.Context, path string) error {
 	if _, err := examine(ctx, path, s.options); err != nil {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database file %s is refused: %v; it was examined because %s: %s", path, err, reason, adviceRestore)
 	}
-	log.Info("the database file was examined and is in order", "took", time.Since(began).Round(time.Millisecond).String())
+	level := slog.LevelInfo
+	if late.Stop() {
+		level = slog.LevelDebug // nobody has waited
+	}
+	log.Log(ctx, level, "the database file was examined and is in order", "took", time.Since(began).Round(time.Millisecond).String())
 	return nil
 }
 

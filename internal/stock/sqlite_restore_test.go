@@ -113,7 +113,7 @@ func TestRestore(t *testing.T) {
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, os.WriteFile(path+"-wal", []byte("of a crash"), 0o600))
 		case "damaged":
-			damage(t, path)
+			damage(t, path, "CREATE TABLE")
 		case "empty":
 			require.NoError(t, os.Truncate(path, 0))
 		}
@@ -178,13 +178,13 @@ func TestRestoreRefuses(t *testing.T) {
 		"not a database": other(func(path string) {
 			require.NoError(t, os.WriteFile(path, []byte("some text, long enough to be read as a header of a file that is none, so that it is refused"), 0o600))
 		}),
-		"the file is damaged": other(func(path string) { damage(t, path) }),
+		"the file is damaged": other(func(path string) { damage(t, path, "Prize a") }),
 		"no tables of drawsvc": func() string {
 			path := filepath.Join(t.TempDir(), "strange.db")
 			execFile(t, path, `CREATE TABLE strange (x)`)
 			return path
 		}(),
-		"run a newer drawsvc": sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)`),
+		"run a newer drawsvc": sql(`UPDATE schema_admits SET binaries_from = 99`),
 		"issued-is-awards":    sql(`UPDATE prizes SET issued = issued + 1`),
 		"version-gap":         sql(`UPDATE pools SET version = version + 1`),
 	} {
