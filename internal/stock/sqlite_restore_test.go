@@ -138,6 +138,9 @@ func TestRestore(t *testing.T) {
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
 	_, err := stock.Restore(t.Context(), "sqlite:"+fresh, backup, stock.Options{})
 	require.NoError(t, err, "nothing is written where the backup is")
+	info, err := os.Stat(fresh)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.NoError(t, started(t, fresh).refusal)
 	require.NoError(t, os.Chmod(filepath.Dir(backup), 0o700))
 }

@@ -115,6 +115,47 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 	}
 }
 
+// TestStrangersOnTheFile: others read for long, and copy the WAL into the file;
+// the service goes on, and so does the next one after a crash.
+func TestStrangersOnTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "d.db")
+	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.NoError(t, s.Migrate(t.Context()))
+	stocktest.Pool(t, s, "p", 1_000_000)
+	stranger, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	defer stranger.Close()
+	var version int64
+	drawMany := func() {
+		for range 60 {
+			version, err = drawSome(t.Context(), s, "p")
+			require.NoError(t, err)
+		}
+	}
+	crashed := func() {
+		after := started(t, copySet(t, path)) // quiet, so that a copy is what a crash leaves
+		require.NoError(t, after.refusal)
+		require.Equal(t, version, after.versions["p"])
+	}
+	reading, err := stranger.Begin()
+	require.NoError(t, err)
+	require.NoError(t, reading.QueryRow(`SELECT COUNT(*) FROM awards`).Scan(new(int)))
+	drawMany()
+	crashed()
+	require.NoError(t, reading.Rollback())
+	for _, mode := range []string{"PASSIVE", "RESTART", "TRUNCATE"} {
+		drawMany()
+		_, err := stranger.Exec(`PRAGMA wal_checkpoint(` + mode + `)`)
+		require.NoError(t, err)
+		crashed()
+		drawMany()
+		crashed()
+	}
+	require.NoError(t, s.Close())
+}
+
 // TestReplacedCondemnsNoGuard: without the guard, SQLite goes on in a file that
 // nobody finds again.
 func TestReplacedCondemnsNoGuard(t *testing.T) {

@@ -123,14 +123,15 @@ func (f *File) Writable() error {
 		return nil
 	}
 	// Another program may have copied the WAL into the file, as some backup
-	// tools do.
+	// tools do. Only while the generation is ours can it be told.
 	generation, err := readGeneration(f.path + walSuffix)
 	if err != nil {
 		return err
 	}
-	if generation == nil || generation.isOurs() && !generation.isOf(&now) {
+	if generation != nil && generation.isOurs() && !generation.isOf(&now) {
 		return fmt.Errorf("%s was overwritten while it was open", f.path)
 	}
+	f.base = now
 	return nil
 }
 

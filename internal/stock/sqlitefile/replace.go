@@ -16,10 +16,17 @@ const (
 	readySuffix = "-restore-ready"
 )
 
-// Part returns the path at which the file that is to replace the database is
-// made, on the same file system. Nothing is there.
+// Part makes an empty file, for its owner alone, and returns its path: what is
+// written there is to replace the database.
 func (f *File) Part() (string, error) {
-	return f.path + partSuffix, f.removePart()
+	if err := f.removePart(); err != nil {
+		return "", err
+	}
+	part, err := os.OpenFile(f.path+partSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	return f.path + partSuffix, part.Close()
 }
 
 func (f *File) removePart() error { return removeAll(f.path+partSuffix, append(besides(), "")...) }
