@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,17 +23,25 @@ func (d *database) flag(c *cobra.Command, env environment) {
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
-// openMax is how soon a database that does not answer is given up.
+// openMax is how soon a server that does not answer is given up.
 const openMax = 10 * time.Second
+
+// read returns the URL.
+func (d *database) read(c *cobra.Command) (string, error) {
+	return d.url.read(c.Flags().Changed("database"))
+}
 
 // open opens the database without looking at its schema.
 func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
-	url, err := d.url.read(c.Flags().Changed("database"))
+	url, err := d.read(c)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openMax)
-	defer cancel()
+	if !strings.HasPrefix(url, "sqlite:") { // a file may have to be examined, which takes its time
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, openMax)
+		defer cancel()
+	}
 	o.Migrations = d.schema
 	return stock.Open(ctx, url, o)
 }

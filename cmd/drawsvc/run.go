@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
 )
 
 // environment is what a command meets outside: the variables and the three
@@ -54,7 +55,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errViolation), errors.Is(err, errDanger):
+	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, stock.ErrViolations):
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending
@@ -104,7 +105,8 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), stockCommand(env), versionCommand(env))
+	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), stockCommand(env),
+		backupCommand(env), restoreCommand(env), versionCommand(env))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return usageError{err}

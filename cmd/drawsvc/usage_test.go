@@ -109,6 +109,15 @@ func TestUsage(t *testing.T) {
 		"stock import --pool a b c":                                 "name one file",
 		"stock import x.csv":                                        "the pool's id is missing",
 		"stock import - --pool a --reason=":                         "reason is missing",
+
+		"backup":                              "name one file",
+		"backup a b":                          "name one file",
+		"backup a --output json":              "unknown flag: --output",
+		"backup a --database oracle://x":      "database must be sqlite:PATH",
+		"backup a --database sqlite:":         "needs the path of a file",
+		"restore":                             "name one file",
+		"restore a b":                         "name one file",
+		"restore a --database postgres://h/d": "docs/backup.md has the steps",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

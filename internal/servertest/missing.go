@@ -65,3 +65,15 @@ func tellPerson(line string) {
 	defer terminal.Close()
 	_, _ = terminal.WriteString(line)
 }
+
+// NeedPrograms ends the test where one of the commands that it calls is not
+// installed, as it ends where a server is missing. packages says what to
+// install.
+func NeedPrograms(tb testing.TB, packages string, programs ...string) {
+	tb.Helper()
+	for _, program := range programs {
+		if findProgram(program, nil) == "" {
+			giveUp(tb, &missingError{program: program, packages: packages})
+		}
+	}
+}

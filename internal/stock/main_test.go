@@ -8,6 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	childWork()
 	servertest.ManyAtOnce()
 	os.Exit(m.Run())
 }

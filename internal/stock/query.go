@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"math/rand/v2"
@@ -49,7 +50,7 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
-	if err := s.admission.admitted(); err != nil {
+	if err := cmp.Or(s.usable(), s.admission.admitted()); err != nil {
 		return err
 	}
 	conn, err := s.write.Conn(ctx)
@@ -103,6 +104,9 @@ func checkWritable(ctx context.Context, q querier, d *dialect) error {
 // may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return repeated(ctx, func() error {
+		if err := s.usable(); err != nil {
+			return err
+		}
 		tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
 		if err != nil {
 			return classify(err, s.dialect.classify)

@@ -87,6 +87,9 @@ const (
 // readSchema reads what the database says. It does not make the tables that
 // package goose keeps its notes in: a reader must not write.
 func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
+	if err := s.usable(); err != nil {
+		return public(err)
+	}
 	err := s.read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
 		return public(classify(err, s.dialect.classify))

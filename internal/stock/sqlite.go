@@ -3,20 +3,20 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/Masterminds/squirrel"
-	"github.com/gofrs/flock"
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/sqlitefile"
 )
 
 func sqliteDialect() *dialect {
@@ -40,47 +40,71 @@ func sqliteDialect() *dialect {
 // this process's alone: a second writer would only wait, and its draws would
 // contend without need.
 func openSQLite(ctx context.Context, s *Store, rawURL string) error {
-	path := strings.TrimPrefix(rawURL, "sqlite:")
-	if path == "" || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?\x00") {
-		return draw.Errorf(draw.CodeInvalidRequest, "database sqlite:PATH needs the path of a file")
+	path, err := sqlitePath(rawURL)
+	if err != nil {
+		return err
 	}
 	if s.options.ReadOnly {
-		if _, err := os.Stat(path); err != nil {
-			return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
-		}
-	} else if err := s.lockFile(path); err != nil {
+		return s.readSQLite(path)
+	}
+	file, err := s.lockSQLite(ctx, path)
+	if err != nil {
 		return err
 	}
-	open := func(connections int, settings ...string) (*sql.DB, error) {
-		// What waits is waiting for somebody outside this process, a backup for
-		// example.
-		settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", s.options.LockWait.Milliseconds()))
-		db, err := sql.Open("sqlite", sqliteURL(path, settings...))
-		if err != nil {
-			return nil, err
-		}
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		s.closers = append(s.closers, db.Close)
-		return db, nil
-	}
-	var err error
-	if s.read, err = open(sqliteReaders, "_pragma=query_only(1)"); err != nil {
+	g := &sqliteGuard{file: file, log: s.options.Log, full: make(chan struct{}, 1), framesMax: int64(s.options.WALPages)}
+	s.closers = append(s.closers, g.close)
+	// IMMEDIATE: a transaction that reads before it writes would get BUSY at
+	// once, however long it may wait. FULL: a commit is on the disk before it is
+	// answered; NORMAL loses the last ones at power loss. The WAL is copied into
+	// the file by turns, and not by SQLite itself.
+	s.write, err = s.connectSQLite(path, 1, g.guard, "_txlock=immediate",
+		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
+	if err != nil {
 		return err
 	}
-	s.write = s.read
-	if !s.options.ReadOnly {
-		// IMMEDIATE: a transaction that reads before it writes would get BUSY
-		// at once, however long it may wait. FULL: a commit is on the disk
-		// before it is answered; NORMAL loses the last ones at power loss.
-		if s.write, err = open(1, "_txlock=immediate", "_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)"); err != nil {
-			return err
-		}
-		if err := s.write.PingContext(ctx); err != nil { // makes the file, before the first reader asks for it
-			return err
-		}
+	s.closers = append(s.closers, func() error { return g.closeWriter(s.write) })
+	if err := g.begin(ctx, s, path); err != nil { // makes the file, before the first reader asks for it
+		return err
 	}
-	s.lock, s.migrate = s.write, s.write
+	if s.read, err = s.connectSQLite(path, sqliteReaders, nil, "_pragma=query_only(1)"); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.read.Close)
+	s.lock, s.migrate, s.usable = s.write, s.write, g.usable
+	s.dialect.classify = g.classify
+	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
+	s.connections = databaseConnections(s.write)
+	return nil
+}
+
+func sqlitePath(rawURL string) (string, error) {
+	path := strings.TrimPrefix(rawURL, "sqlite:")
+	if path == "" || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?\x00") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "database sqlite:PATH needs the path of a file")
+	}
+	return path, nil
+}
+
+// readSQLite opens connections that change nothing, beside a service or
+// without one. Where there is a WAL, a connection that may write would copy it
+// into the file when it is closed, whether it belongs to the file or not.
+func (s *Store) readSQLite(path string) (err error) {
+	if _, err := os.Stat(path); err != nil {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
+	}
+	if sqlitefile.Interrupted(path) {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"a restore of the database file %s was interrupted: start the service, which finishes it, or run `drawsvc restore` again", path)
+	}
+	settings := []string{"_pragma=query_only(1)"}
+	if sqlitefile.HasWAL(path) {
+		settings = append(settings, "mode=ro")
+	}
+	if s.read, err = s.connectSQLite(path, sqliteReaders, nil, settings...); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.read.Close)
+	s.write, s.lock, s.migrate = s.read, s.read, s.read
 	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
 	s.connections = databaseConnections(s.write)
 	return nil
@@ -89,29 +113,45 @@ func openSQLite(ctx context.Context, s *Store, rawURL string) error {
 // sqliteReaders are the connections that read beside the writer.
 const sqliteReaders = 4
 
-func sqliteURL(path string, settings ...string) string {
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	u.RawQuery = strings.Join(append(settings, "_pragma=foreign_keys(1)"), "&")
+// connectSQLite makes a pool of connections, each of which is prepared when it
+// is made, where prepare is set.
+func (s *Store) connectSQLite(path string, connections int, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
+	// What waits is waiting for somebody outside this process.
+	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", s.options.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
+	c, err := sqlite.NewConnector(sqliteURI(path, settings...))
+	if err != nil {
+		return nil, err
+	}
+	if prepare != nil {
+		c = preparedConnector{c, prepare}
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// sqliteURI is how SQLite is told a path and settings.
+func sqliteURI(path string, settings ...string) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: strings.Join(settings, "&")}
 	return u.String()
 }
 
-// lockFile takes the file for this process. The lock is on a file of its own
-// beside it: closing any descriptor of the database file would drop SQLite's
-// own locks.
-func (s *Store) lockFile(path string) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // one file, one lock, whatever it is called
-	}
-	file := flock.New(path + ".lock")
-	locked, err := file.TryLock()
+type preparedConnector struct {
+	driver.Connector
+	prepare func(driver.Conn) error
+}
+
+// Connect implements driver.Connector.
+func (c preparedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
-		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database file %s cannot be opened", path)
+		return nil, err
 	}
-	if !locked {
-		return draw.Errorf(draw.CodeStoreUnavailable, "the database file %s is in use by another process", path)
+	if err := c.prepare(conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
-	s.closers = append(s.closers, file.Unlock)
-	return nil
+	return conn, nil
 }
 
 // classifySQLite knows the codes of https://www.sqlite.org/rescode.html.
@@ -123,6 +163,8 @@ func classifySQLite(err error) *Error {
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return knownKey(err)
+	case sqlite3.SQLITE_CONSTRAINT_COMMITHOOK: // the guard
+		return unavailable(reasonStopped, err, true)
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
@@ -133,7 +175,9 @@ func classifySQLite(err error) *Error {
 		return unavailable("io", err, false)
 	case sqlite3.SQLITE_READONLY:
 		return unavailable(reasonReadOnly, err, true)
-	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM:
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return unavailable(reasonDamaged, err, false)
+	case sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_NOMEM:
 		return unavailable("unavailable", err, false)
 	}
 	return other(fmt.Sprintf("sqlite-%d", e.Code()), err, false)

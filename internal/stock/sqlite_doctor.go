@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"drawsvc/internal/stock/sqlitefile"
 )
 
 // sqliteDoctor has no clock of its own to ask. synchronous is not asked for: the
@@ -16,8 +19,8 @@ func sqliteDoctor() doctor {
 	return doctor{vitals: sqliteVitals, rules: sqliteRules}
 }
 
-func sqliteVitals(ctx context.Context, s *Store) (vitals, error) {
-	v := vitals{}
+func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
+	v = vitals{}
 	var number int
 	var name, path string
 	if err := s.read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
@@ -25,6 +28,9 @@ func sqliteVitals(ctx context.Context, s *Store) (vitals, error) {
 	}
 	v["folder"] = unwritable(filepath.Dir(path))
 	v["file system"] = fileSystem(path)
+	if v["files"], err = foreignWAL(path); err != nil {
+		return v, err
+	}
 	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
 		var answer string
 		err := s.read.QueryRowContext(ctx, question).Scan(&answer)
@@ -37,6 +43,22 @@ func sqliteVitals(ctx context.Context, s *Store) (vitals, error) {
 		v[name] = answer
 	}
 	return v, nil
+}
+
+// inspections is how often files must be found not to belong together. Beside
+// a service that copies the WAL at that moment, it may be said once.
+const inspections = 3
+
+// foreignWAL says why the WAL does not belong to the file, "" when it does.
+func foreignWAL(path string) (reason string, err error) {
+	for range inspections {
+		var verdict sqlitefile.Verdict
+		if verdict, reason, err = sqlitefile.Inspect(path); err != nil || verdict != sqlitefile.Foreign {
+			return "", err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return reason, nil
 }
 
 func isCorrupt(err error) bool {
@@ -78,7 +100,12 @@ func sqliteRules() []rule {
 				return "quick_check: " + v["integrity"]
 			},
 			"the file is damaged: awards and counts may be lost or wrong",
-			"stop the service, keep a copy of the file, restore it from a backup, then run `drawsvc audit`",
+			"stop the service, keep a copy of the file, restore a backup with `drawsvc restore FILE`, then run `drawsvc audit`",
+		},
+		{
+			"foreign-wal", LevelDanger, said("files"),
+			"SQLite would apply the log and make a mixture of two states; the service refuses to start",
+			adviceRestore + ", then run `drawsvc audit`",
 		},
 		{
 			"network-file-system", LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),

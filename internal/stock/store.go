@@ -26,6 +26,9 @@ type Options struct {
 	// ReadOnly opens a database for reading alone. An SQLite file that another
 	// process serves can be read so.
 	ReadOnly bool
+	// WALPages is how many pages of 4 KiB the write-ahead log of an SQLite file
+	// gathers before they are copied into the file; 0 means WALPagesDefault.
+	WALPages int
 	// Changed, when set, is told of every pool whose stock or state this
 	// process changed by other means than a draw.
 	Changed func(poolID string)
@@ -39,6 +42,9 @@ type Options struct {
 // LockWaitDefault is short enough that a request meets its deadline with an
 // answer: a row that is locked for longer is reported as busy.
 const LockWaitDefault = time.Second
+
+// WALPagesDefault makes a log of 8 MiB.
+const WALPagesDefault = 2000
 
 // Store is a database that holds pools. It is safe for concurrent use.
 type Store struct {
@@ -71,6 +77,9 @@ type Store struct {
 	// confirm, when set, returns when everything that could be read before is
 	// as safe as what is acknowledged, or an *Error with its class.
 	confirm func(ctx context.Context) error
+	// usable returns nil, or an *Error when the database must not be used any
+	// more.
+	usable  func() error
 	closers []func() error
 	// pooling is how a proxy before the server shares its sessions.
 	pooling pooling
@@ -94,6 +103,9 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	if o.MigrateWait == 0 {
 		o.MigrateWait = MigrateWaitDefault
 	}
+	if o.WALPages == 0 {
+		o.WALPages = WALPagesDefault
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -106,9 +118,9 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	d, ok := dialects()[scheme]
 	if !ok {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
+		return nil, errNoDatabase()
 	}
-	s := &Store{dialect: d, options: o, admission: newAdmission()}
+	s := &Store{dialect: d, options: o, admission: newAdmission(), usable: func() error { return nil }}
 	var err error
 	if s.brought, err = bring(o.Migrations, d.folder); err != nil {
 		return nil, err
@@ -120,6 +132,10 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 		return nil, openError(err, s.Close())
 	}
 	return s, nil
+}
+
+func errNoDatabase() error {
+	return draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
 // openError says why a database could not be opened; the second error, of
@@ -178,7 +194,7 @@ func databaseConnections(db *sql.DB) func() (open, inUse, most int) {
 // CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
 // binary, or an *Error with its class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	if err := s.admission.admitted(); err != nil {
+	if err := cmp.Or(s.usable(), s.admission.admitted()); err != nil {
 		return nil, err
 	}
 	tx, err := s.attempts.read(ctx, urn, o)

@@ -1,0 +1,379 @@
+package stock_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"modernc.org/sqlite"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// drawerFile, in the environment, makes the test's binary a process that draws
+// on that SQLite file until it is killed.
+const drawerFile = "DRAWSVC_TEST_DRAWER"
+
+// childWork does the work of a child process when this is one, and ends it.
+func childWork() {
+	path, backup := os.Getenv(drawerFile), os.Getenv(restoreFrom)
+	if path != "" && backup != "" {
+		if _, err := stock.Restore(context.Background(), "sqlite:"+path, backup, stock.Options{}); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
+	}
+	if path != "" {
+		panic(drawForever(path))
+	}
+}
+
+// smallWAL has the WAL copied into the file so often that a short test meets
+// many generations.
+const smallWAL = 40
+
+// drawForever draws and stocks in small transactions and prints a line for each
+// that is acknowledged. It returns the error that ended it.
+func drawForever(path string) error {
+	ctx := context.Background()
+	s, err := stock.Open(ctx, "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	if err := s.Migrate(ctx); err != nil {
+		return err
+	}
+	for {
+		id := fmt.Sprintf("pool-%d", mathrand.N(3))
+		version, err := drawSome(ctx, s, id)
+		if draw.CodeOf(err) == draw.CodePoolNotFound {
+			prizes := []draw.Prize{{ID: "a", Name: "A", Stocked: 1e9}, {ID: "b", Name: "B", Stocked: 1e9}, {ID: "c", Name: "C", Stocked: 1e9}}
+			if _, err := s.CreatePool(ctx, draw.Pool{ID: id, Name: id, Prizes: prizes}); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		} else {
+			fmt.Println(id, version)
+		}
+		if mathrand.N(10) == 0 {
+			if _, err := s.Stock(ctx, draw.Stocking{PoolID: id, PrizeID: "b", Delta: 5, Reason: "restock"}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// drawSome takes a few units of one prize of the pool and returns the version
+// that they have made.
+func drawSome(ctx context.Context, s *stock.Store, poolID string) (int64, error) {
+	pool, err := s.Pool(ctx, poolID)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]string, 1+mathrand.N(12))
+	for i := range ids {
+		ids[i] = rand.Text()
+	}
+	prize := pool.Prizes[mathrand.N(len(pool.Prizes))]
+	urn := draw.NewUrn(poolID)
+	tx, err := s.Read(ctx, urn, stock.TxOptions{Lock: true})
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	plan := stocktest.On(urn, stocktest.Plan(poolID, pool.Version, prize.ID, prize.Issued, ids...))
+	return pool.Version + int64(len(ids)), tx.Write(ctx, plan)
+}
+
+// drawer is a process that draws on a file.
+type drawer struct {
+	tb    testing.TB
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+	// acknowledged are the versions that its pools have reached.
+	acknowledged map[string]int64
+}
+
+func startDrawer(tb testing.TB, path string) *drawer {
+	d := &drawer{tb: tb, acknowledged: map[string]int64{}}
+	d.cmd = exec.CommandContext(tb.Context(), os.Args[0])
+	d.cmd.Env = append(os.Environ(), drawerFile+"="+path)
+	out, err := d.cmd.StdoutPipe()
+	require.NoError(tb, err)
+	require.NoError(tb, d.cmd.Start())
+	d.lines = bufio.NewScanner(out)
+	return d
+}
+
+// await reads n more acknowledgements.
+func (d *drawer) await(n int) {
+	d.tb.Helper()
+	for range n {
+		require.True(d.tb, d.lines.Scan(), "the drawer has ended")
+		d.take()
+	}
+}
+
+func (d *drawer) take() {
+	var id string
+	var version int64
+	_, err := fmt.Sscan(d.lines.Text(), &id, &version)
+	require.NoError(d.tb, err, d.lines.Text())
+	d.acknowledged[id] = version
+}
+
+// kill kills it, and reads what it acknowledged before.
+func (d *drawer) kill() {
+	d.tb.Helper()
+	require.NoError(d.tb, d.cmd.Process.Kill())
+	for d.lines.Scan() {
+		d.take()
+	}
+	_ = d.cmd.Wait() // it was killed
+}
+
+// copyFile copies what can be read of a file, as cp does.
+func copyFile(tb testing.TB, from, to string) {
+	tb.Helper()
+	source, err := os.Open(from)
+	require.NoError(tb, err)
+	defer source.Close()
+	target, err := os.Create(to)
+	require.NoError(tb, err)
+	_, err = io.Copy(target, source)
+	require.NoError(tb, err)
+	require.NoError(tb, target.Close())
+}
+
+// copySet copies a database with everything beside it into a new folder and
+// returns its path there.
+func copySet(tb testing.TB, path string) string {
+	tb.Helper()
+	to := filepath.Join(tb.TempDir(), filepath.Base(path))
+	files, err := filepath.Glob(path + "*")
+	require.NoError(tb, err)
+	for _, file := range files {
+		copyFile(tb, file, to+file[len(path):])
+	}
+	return to
+}
+
+// copies are the ways in which people copy the file of a service that runs.
+func copies() map[string]func(tb testing.TB, path, to string) {
+	statement := func(sql string) func(testing.TB, string, string) {
+		return func(tb testing.TB, path, to string) { execFile(tb, path, fmt.Sprintf(sql, to)) }
+	}
+	return map[string]func(tb testing.TB, path, to string){
+		"cp":          copyFile,
+		"vacuum into": statement(`VACUUM INTO '%s'`),
+		"sqlite's backup": func(tb testing.TB, path, to string) {
+			db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+			require.NoError(tb, err)
+			defer db.Close()
+			conn, err := db.Conn(tb.Context())
+			require.NoError(tb, err)
+			defer conn.Close()
+			require.NoError(tb, conn.Raw(func(c any) error {
+				b, err := c.(interface {
+					NewBackup(to string) (*sqlite.Backup, error)
+				}).NewBackup(to)
+				if err != nil {
+					return err
+				}
+				_, err = b.Step(-1)
+				return errors.Join(err, b.Finish())
+			}))
+		},
+		"drawsvc backup": func(tb testing.TB, path, to string) {
+			_, err := stock.Backup(tb.Context(), "sqlite:"+path, to, stock.Options{})
+			require.NoError(tb, err)
+		},
+	}
+}
+
+// execFile executes a statement beside whoever has the file.
+func execFile(tb testing.TB, path, statement string) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	require.NoError(tb, err)
+	defer db.Close()
+	_, err = db.ExecContext(tb.Context(), statement)
+	require.NoError(tb, err)
+}
+
+// faultsOf says what is wrong with a database that is served, "" for nothing.
+func faultsOf(tb testing.TB, s *stock.Store) string {
+	tb.Helper()
+	pools, err := s.Pools(tb.Context())
+	if err != nil {
+		return err.Error()
+	}
+	for _, pool := range pools {
+		audit, err := s.Audit(tb.Context(), pool.ID)
+		if err != nil {
+			return err.Error()
+		}
+		if len(audit.Violations) > 0 {
+			return fmt.Sprint(audit.Violations)
+		}
+	}
+	return ""
+}
+
+// start is what came of opening a file.
+type start struct {
+	// refusal is why it was refused, nil when it was taken.
+	refusal error
+	// examined says that all rows were read first.
+	examined bool
+	// versions are those of the pools, when it was taken.
+	versions map[string]int64
+}
+
+// started opens a file as a start does. When it is taken, nothing may be wrong
+// with it, also after draws.
+func started(t *testing.T, path string) (c start) {
+	t.Helper()
+	var log bytes.Buffer
+	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c.examined = strings.Contains(log.String(), "was examined")
+	if err != nil {
+		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+		require.Contains(t, err.Error(), "drawsvc restore", "says what to do")
+		c.refusal = err
+		return c
+	}
+	defer func() { require.NoError(t, s.Close()) }()
+	require.NoError(t, s.Migrate(t.Context()))
+	require.Empty(t, faultsOf(t, s), "started on")
+	pools, err := s.Pools(t.Context())
+	require.NoError(t, err)
+	c.versions = map[string]int64{}
+	for _, p := range pools {
+		c.versions[p.ID] = p.Version
+		_, err := drawSome(t.Context(), s, p.ID)
+		require.NoError(t, err)
+	}
+	require.Empty(t, faultsOf(t, s), "after draws")
+	return c
+}
+
+// isMixture says whether SQLite alone makes something wrong of the files.
+func isMixture(t *testing.T, path string) bool {
+	t.Helper()
+	path = copySet(t, path)
+	db, err := sql.Open("sqlite", "file:"+path)
+	require.NoError(t, err)
+	defer db.Close()
+	var answer string
+	if err := db.QueryRowContext(t.Context(), `PRAGMA integrity_check(1)`).Scan(&answer); err != nil || answer != "ok" {
+		return true
+	}
+	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{ReadOnly: true})
+	require.NoError(t, err)
+	defer s.Close()
+	return faultsOf(t, s) != ""
+}
+
+// crashes is how often each test here kills the process.
+const crashes = 4
+
+// TestBackupBesideTheWALOfACrash: the service is killed, somebody puts a copy
+// over the file and starts. Whatever starts is one state. An ordinary crash
+// starts by itself.
+func TestBackupBesideTheWALOfACrash(t *testing.T) {
+	t.Parallel()
+	for name, take := range copies() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var of tally
+			path := filepath.Join(t.TempDir(), "d.db")
+			for range crashes {
+				d := startDrawer(t, path)
+				d.await(1 + mathrand.N(40))
+				backup := filepath.Join(t.TempDir(), "backup.db")
+				take(t, path, backup)
+				d.await(mathrand.N(3) * mathrand.N(40)) // often none
+				d.kill()
+				of.crash(t, path, d.acknowledged)
+				of.mix(t, path, backup)
+			}
+			t.Logf("%+v", of)
+			require.GreaterOrEqual(t, of.refused, of.mixtures)
+		})
+	}
+}
+
+// TestOlderFileBesideTheWALOfACrash is the same with a file that was closed
+// before the service ran; then all of them are mixtures.
+func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
+	t.Parallel()
+	var of tally
+	path := filepath.Join(t.TempDir(), "d.db")
+	for n := range crashes {
+		d := startDrawer(t, path)
+		d.await(20)
+		d.kill()
+		require.NoError(t, started(t, path).refusal) // which closes it
+		backup := filepath.Join(t.TempDir(), "backup.db")
+		copyFile(t, path, backup)
+		d = startDrawer(t, path)
+		d.await(20 * (n + 2))
+		d.kill()
+		of.crash(t, path, d.acknowledged)
+		of.mix(t, path, backup)
+	}
+	t.Logf("%+v", of)
+	require.Positive(t, of.mixtures, "SQLite alone serves them")
+	require.GreaterOrEqual(t, of.refused, of.mixtures)
+}
+
+// tally counts what came of crashes, and of the same with a copy put in the
+// place of the file.
+type tally struct{ crashes, examined, mixtures, refused int }
+
+// crash starts after a crash: without help, and without a loss.
+func (c *tally) crash(t *testing.T, path string, acknowledged map[string]int64) {
+	t.Helper()
+	after := started(t, copySet(t, path))
+	require.NoError(t, after.refusal, "an ordinary crash")
+	for id, version := range acknowledged {
+		require.GreaterOrEqual(t, after.versions[id], version, "acknowledged in %s", id)
+	}
+	c.crashes++
+	if after.examined {
+		c.examined++
+	}
+}
+
+// mix starts with a copy in the place of the file.
+func (c *tally) mix(t *testing.T, path, backup string) {
+	t.Helper()
+	mixed := copySet(t, path)
+	copyFile(t, backup, mixed)
+	if mathrand.N(2) == 0 {
+		require.NoError(t, os.Remove(mixed+"-shm"))
+	}
+	if isMixture(t, mixed) {
+		c.mixtures++
+	}
+	if started(t, mixed).refusal != nil {
+		c.refused++
+	}
+}

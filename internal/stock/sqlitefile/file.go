@@ -1,0 +1,228 @@
+package sqlitefile
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// What SQLite and this package keep beside a database file.
+const (
+	walSuffix  = "-wal"
+	lockSuffix = ".lock"
+)
+
+// besides are the files of SQLite that belong to one state of the database.
+func besides() []string { return []string{walSuffix, "-shm", "-journal"} }
+
+// ErrInUse says that another process has the file.
+var ErrInUse = errors.New("the database file is in use by another process")
+
+// File is a database file that belongs to this process. Its methods may be
+// called from any goroutine, save those that say who may call them.
+type File struct {
+	path string
+	lock *flock.Flock
+	// database and wal are the files that are open, nil before Opened. They are
+	// read, and closed after everything else: closing the database file drops
+	// SQLite's own locks.
+	database, wal         *os.File
+	databaseInfo, walInfo os.FileInfo
+	// base is how the database file begins until the next turn.
+	base header
+}
+
+// Path is that of the database file, without links.
+func (f *File) Path() string { return f.path }
+
+// Lock takes the file at path, which need not be there yet, for this process,
+// and finishes a replacement that was interrupted. The lock is on a file of its
+// own beside it: closing any descriptor of the database file would drop
+// SQLite's own locks. Errors: [ErrInUse], and those of files.
+func Lock(path string) (*File, error) {
+	f := &File{path: realPath(path)}
+	f.lock = flock.New(f.path + lockSuffix)
+	locked, err := f.lock.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !locked {
+		return nil, ErrInUse
+	}
+	if err := errors.Join(inheritOwner(f.path, f.path+lockSuffix), f.finish()); err != nil {
+		return nil, errors.Join(err, f.lock.Unlock())
+	}
+	return f, nil
+}
+
+// realPath follows links: one file, one lock, whatever it is called.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// Opened tells f that the database is open and that its WAL has begun a
+// generation. From now on f knows when the files are replaced. Nobody else may
+// use f meanwhile.
+func (f *File) Opened() (err error) {
+	if f.database, err = os.Open(f.path); err != nil {
+		return err
+	}
+	if f.wal, err = os.Open(f.path + walSuffix); err != nil {
+		return err
+	}
+	if f.databaseInfo, err = f.database.Stat(); err != nil {
+		return err
+	}
+	if f.walInfo, err = f.wal.Stat(); err != nil {
+		return err
+	}
+	if err := f.Turned(); err != nil {
+		return err
+	}
+	return f.write(noteOpen)
+}
+
+// Turned tells f that the caller, who alone may write, has copied the WAL into
+// the file.
+func (f *File) Turned() error {
+	if f.database == nil {
+		return nil
+	}
+	_, err := f.database.ReadAt(f.base[:], 0)
+	return err
+}
+
+// Moved returns nil as long as the file that is open is the one at its path. It
+// takes a microsecond.
+func (f *File) Moved() error { return isAt(f.path, f.databaseInfo) }
+
+// Writable returns nil as long as the file and the WAL that are open are those
+// at their path, and the file begins as it did after the last turn, or as its
+// WAL says. Whoever asks must be the one who may write.
+func (f *File) Writable() error {
+	if f.database == nil {
+		return nil
+	}
+	if err := errors.Join(f.Moved(), isAt(f.path+walSuffix, f.walInfo)); err != nil {
+		return err
+	}
+	var now header
+	if _, err := f.database.ReadAt(now[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if now == f.base {
+		return nil
+	}
+	// Another program may have copied the WAL into the file, as some backup
+	// tools do. Only while the generation is ours can it be told.
+	generation, err := readGeneration(f.path + walSuffix)
+	if err != nil {
+		return err
+	}
+	if generation != nil && generation.isOurs() && !generation.isOf(&now) {
+		return fmt.Errorf("%s was overwritten while it was open", f.path)
+	}
+	f.base = now
+	return nil
+}
+
+// isAt returns nil if the file that was opened, if any, is the one at path.
+func isAt(path string, opened os.FileInfo) error {
+	if opened == nil {
+		return nil
+	}
+	switch is, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s was removed while it was open", path)
+	case err != nil:
+		return err
+	case !os.SameFile(is, opened):
+		return fmt.Errorf("%s was replaced by another file while it was open", path)
+	}
+	return nil
+}
+
+// Holds says whether the generation has at least n frames.
+func (f *File) Holds(n int64) bool {
+	all, ok, err := openFrames(f.wal)
+	if err != nil || !ok {
+		return false
+	}
+	_, ok, err = all.at(n - 1)
+	return err == nil && ok
+}
+
+// Damaged notes, for the next start, that the file was found to be damaged.
+func (f *File) Damaged() error { return f.write(noteDamaged) }
+
+// Close gives the file back once all connections to it are closed. With asIs it
+// notes which file was closed, so that the next start knows it. It is the last
+// call.
+func (f *File) Close(asIs bool) error {
+	var errs []error
+	for _, open := range []*os.File{f.database, f.wal} {
+		if open != nil {
+			errs = append(errs, open.Close())
+		}
+	}
+	if asIs {
+		errs = append(errs, f.noteClosed())
+	}
+	errs = append(errs, f.removePart(), f.lock.Unlock())
+	return errors.Join(errs...)
+}
+
+func (f *File) noteClosed() error {
+	file, err := readHeader(f.path)
+	if err != nil || file == nil {
+		return err
+	}
+	if wal, err := readGeneration(f.path + walSuffix); err != nil || wal != nil {
+		return err // somebody else still reads it; the WAL says whose it is
+	}
+	return f.write(noteClosed(file))
+}
+
+// The notes are the content of the lock's file, a line. Where one is lost, the
+// file is in doubt.
+const (
+	noteOpen    = "open\n"
+	noteDamaged = "damaged\n"
+)
+
+func noteClosed(file *header) string { return "closed " + hex.EncodeToString(file[:]) + "\n" }
+
+func readNote(path string) (string, error) {
+	note, err := os.ReadFile(path + lockSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(note), err
+}
+
+func (f *File) write(note string) error {
+	return os.WriteFile(f.path+lockSuffix, []byte(note), 0o600)
+}
+
+// HasWAL says whether the database at path has a WAL with content. To open it
+// in order to write, even without a write, would then change it.
+func HasWAL(path string) bool {
+	info, err := os.Stat(realPath(path) + walSuffix)
+	return err == nil && info.Size() > 0
+}
+
+// Interrupted says whether a replacement of the file at path was interrupted
+// and waits to be finished.
+func Interrupted(path string) bool {
+	_, err := os.Lstat(realPath(path) + readySuffix)
+	return err == nil
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package sqlitefile
+
+// inheritOwner does nothing where files have no owners in this sense.
+func inheritOwner(string, string) error { return nil }

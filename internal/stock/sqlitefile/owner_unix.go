@@ -1,0 +1,31 @@
+//go:build unix
+
+package sqlitefile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// inheritOwner gives a file the owner of the database or, where that is not
+// there yet, of its folder. Only root can give files away, and only root has
+// to: what it restores is for another account.
+func inheritOwner(database, file string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	like, err := os.Stat(database)
+	if errors.Is(err, fs.ErrNotExist) {
+		like, err = os.Stat(filepath.Dir(database))
+	}
+	if err != nil {
+		return err
+	}
+	if owner, ok := like.Sys().(*syscall.Stat_t); ok {
+		return os.Chown(file, int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package sqlitefile
+
+import "fmt"
+
+// Verdict says what the files of a database are, before they are opened.
+type Verdict int
+
+// The verdicts.
+const (
+	// New: there is no database yet.
+	New Verdict = iota
+	// Sound: the file is as it was closed, or the WAL is its own.
+	Sound
+	// Doubtful: the files may be one state or not; the rows have to tell.
+	Doubtful
+	// Foreign: the WAL belongs to another file, or to another state of it.
+	Foreign
+)
+
+// Inspect reads the database file at path and the WAL beside it, neither of
+// which may be open in a process that writes, and returns what they are and,
+// unless they are sound, why.
+func Inspect(path string) (v Verdict, reason string, err error) {
+	path = realPath(path)
+	file, err := readHeader(path)
+	if err != nil {
+		return 0, "", err
+	}
+	wal, err := readGeneration(path + walSuffix)
+	if err != nil {
+		return 0, "", err
+	}
+	note, err := readNote(path)
+	if err != nil {
+		return 0, "", err
+	}
+	v, reason = judge(file, wal, note, path)
+	return v, reason, nil
+}
+
+func judge(file *header, wal *generation, note, path string) (Verdict, string) {
+	switch {
+	case file == nil && wal == nil:
+		return New, ""
+	case file == nil:
+		return Foreign, fmt.Sprintf("there is no database file %s, but its write-ahead log %s%s is there", path, path, walSuffix)
+	case wal != nil && wal.isOurs() && !wal.isOf(file):
+		return Foreign, fmt.Sprintf("the write-ahead log %s%s does not belong to the database file %s: "+
+			"one of them was copied here, and together they would be a mixture of two states", path, walSuffix, path)
+	case note == noteDamaged:
+		return Doubtful, "it was found to be damaged"
+	case wal != nil && wal.isOurs(), wal == nil && note == noteClosed(file):
+		return Sound, ""
+	case wal == nil:
+		return Doubtful, "it is not the file that was closed here last"
+	default:
+		return Doubtful, "its write-ahead log was not begun by this service"
+	}
+}
