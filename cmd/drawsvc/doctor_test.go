@@ -11,7 +11,7 @@ import (
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres", servertest.Durable())
+	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy())
 	p := on(t, server.URL())
 	o := p.run("doctor")
 	require.Equal(t, exitViolation, o.code)

@@ -5,6 +5,7 @@ type Option func(*options)
 
 type options struct {
 	durable bool
+	roomy   bool
 	args    []string
 	environ []string
 }
@@ -14,6 +15,13 @@ type options struct {
 // killed, but not when the machine loses power; Redis keeps nothing.
 func Durable() Option {
 	return func(o *options) { o.durable = true }
+}
+
+// Roomy gives PostgreSQL and MariaDB more memory and longer logs than they have
+// by themselves, as they should have where many draws are kept. Without it they
+// have less, so that many of them fit into a machine.
+func Roomy() Option {
+	return func(o *options) { o.roomy = true }
 }
 
 // Args adds arguments to the server's command line, where they beat those of

@@ -96,7 +96,7 @@ func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 
 func TestDoctorOfPostgres(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres", servertest.Durable())
+	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy())
 	system := func(setting, value, want string) ailment {
 		return ailment{
 			make: []string{`ALTER SYSTEM SET ` + setting + ` = ` + value, `SELECT pg_reload_conf()`},
@@ -155,9 +155,32 @@ func TestDoctorOfPostgres(t *testing.T) {
 	require.Equal(t, []string{"danger replica: in recovery = on"}, checkUp(t, server.URL(), usual("table")))
 }
 
+// TestDoctorOfDefaults: servers that have the memory and the logs that they have
+// by themselves work, and could be faster.
+func TestDoctorOfDefaults(t *testing.T) {
+	t.Parallel()
+	for kind, test := range map[string]struct{ args, want []string }{
+		"postgres": {
+			[]string{"-c", "shared_buffers=128MB", "-c", "max_wal_size=1GB", "-c", "checkpoint_timeout=5min"},
+			[]string{"note shared-buffers: shared_buffers = 128 MB", "note max-wal-size: max_wal_size = 1024 MB", "note checkpoint-timeout: checkpoint_timeout = 300s"},
+		},
+		"mysql": {
+			[]string{"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"},
+			[]string{"note buffer-pool: innodb_buffer_pool_size = 128 MB", "note redo-log: innodb_log_file_size = 96 MB"},
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, kind, servertest.Durable(), servertest.Args(test.args...))
+			stocktest.Open(t, server.URL(), stock.Options{})
+			require.Equal(t, test.want, checkUp(t, server.URL(), usual("table")))
+		})
+	}
+}
+
 func TestDoctorOfPostgresReadOnly(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres") // not durable
+	server := servertest.Start(t, "postgres", servertest.Roomy()) // not durable
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	execAll(t, s, []string{`ALTER DATABASE postgres SET default_transaction_read_only = on`})
 	require.Equal(t, []string{
@@ -168,7 +191,7 @@ func TestDoctorOfPostgresReadOnly(t *testing.T) {
 
 func TestDoctorOfMySQL(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
 	global := func(setting, value, was, lock, want string) ailment {
 		return ailment{
 			make: []string{`SET GLOBAL ` + setting + ` = ` + value}, mend: []string{`SET GLOBAL ` + setting + ` = ` + was}, lock: lock, want: want,
@@ -202,7 +225,7 @@ func TestDoctorOfMySQL(t *testing.T) {
 // sessions begin at another time.
 func TestDoctorOfMySQLByOthers(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable())
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy())
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	execAll(t, s, []string{
 		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
@@ -220,8 +243,8 @@ func TestDoctorOfMySQLByOthers(t *testing.T) {
 
 func TestDoctorOfMySQLReplicas(t *testing.T) {
 	t.Parallel()
-	primary := servertest.Start(t, "mysql", servertest.Args("--log-bin=bin", "--server-id=1"))
-	replica := servertest.Start(t, "mysql", servertest.Args("--server-id=2"))
+	primary := servertest.Start(t, "mysql", servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1"))
+	replica := servertest.Start(t, "mysql", servertest.Roomy(), servertest.Args("--server-id=2"))
 	stocktest.Open(t, primary.URL(), stock.Options{})
 	s, err := stock.Open(t.Context(), replica.URL(), stock.Options{})
 	require.NoError(t, err)
@@ -247,7 +270,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 
 func TestDoctorOfGalera(t *testing.T) {
 	t.Parallel()
-	nodes := servertest.StartGalera(t, 2, servertest.Durable())
+	nodes := servertest.StartGalera(t, 2, servertest.Durable(), servertest.Roomy())
 	url := nodes[0].URL()
 	s := stocktest.Open(t, url, stock.Options{})
 	const writers = "warning galera-writers: wsrep_on = ON in a cluster of 2 nodes, each of which can be written"

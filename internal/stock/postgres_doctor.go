@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,7 +14,7 @@ func postgresDoctor() doctor {
 			v := vitals{"pooler": string(s.pooling)}
 			return v, s.readVitals(ctx, v, postgresVitals)
 		},
-		rules: func() []rule { return append(postgresDurability(), postgresService()...) },
+		rules: func() []rule { return slices.Concat(postgresDurability(), postgresService(), postgresMemory()) },
 	}
 }
 
@@ -21,7 +22,8 @@ func postgresDoctor() doctor {
 // is seen. A base backup looks like a standby while it runs.
 const postgresVitals = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
-	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout')
+	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout')
+UNION ALL SELECT name, CAST(pg_size_bytes(current_setting(name)) AS text) FROM pg_settings WHERE name IN ('shared_buffers', 'max_wal_size')
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
 

@@ -36,6 +36,11 @@ func TestRulesOfWhatIsNotHere(t *testing.T) {
 			map[string]string{"transaction-timeout": "transaction_timeout = 5s is shorter than the lease of 10s of the lock row:"},
 		},
 		{mysqlDoctor(), node, "table", nil},
+		{mysqlDoctor(), with(node, "innodb_redo_log_capacity", "134217728", "innodb_log_file_size", "50331648"), "table", nil},
+		{
+			mysqlDoctor(), with(node, "innodb_redo_log_capacity", "104857600", "innodb_log_file_size", "1073741824"), "table",
+			map[string]string{"redo-log": "innodb_redo_log_capacity = 100 MB"},
+		},
 		{mysqlDoctor(), with(node, "wsrep_on", "OFF", "wsrep_cluster_status", "Disconnected"), "row", nil},
 		{mysqlDoctor(), node, "row", map[string]string{"galera-lock": "the lock row: is held on one node only"}},
 		{mysqlDoctor(), with(node, "tx_isolation", "REPEATABLE-READ"), "table", map[string]string{"session": "isolation REPEATABLE-READ"}},

@@ -16,10 +16,10 @@ type candidate struct {
 	mode     string
 	lock     string // the scheme of the lock in external mode
 
-	instances   int // 0 is one
-	connections int // 0 is as the settings say
-	count       int // units per draw, 0 is one
-	keyed       bool
+	instances   int    // 0 is one
+	connections int    // 0 is as the settings say
+	count       int    // units per draw, 0 is one
+	keys        string // of the requests: none, keysRandom or keysOrdered
 	soldOut     bool
 
 	prizes int // in the pool, 0 is ten
@@ -28,7 +28,20 @@ type candidate struct {
 
 	idle   bool // nothing is asked while it is measured
 	engine bool // without HTTP: a Go benchmark of package lockmode
+
+	// defaults: the server has the memory that it has by itself, not that of a
+	// machine of its own.
+	defaults bool
+	// tree is "" for the program of this tree, or the commit of the other one.
+	tree string
 }
+
+// The keys that callers choose. The service makes one where there is none.
+const (
+	keysRandom = "random"
+	// keysOrdered rise with time, as UUIDv7 and ULID do.
+	keysOrdered = "ordered"
+)
 
 // name tells the candidate from all others.
 func (c candidate) name() string {
@@ -48,13 +61,25 @@ func (c candidate) name() string {
 	say(c.instances > 1, "%d instances", c.instances)
 	say(c.connections == 1, "one caller")
 	say(c.count > 1, "draws of %d", c.count)
-	say(c.keyed, "keys")
+	say(c.keys == keysRandom, "keys")
+	say(c.keys == keysOrdered, "time-ordered keys")
 	say(c.soldOut, "sold out")
 	say(c.prizes > 0, "%d prizes", c.prizes)
-	say(c.awards > 0, "%d awards", c.awards)
+	say(c.awards > 0, "%s awards", number(c.awards))
 	say(c.pools > 0, "%d pools", c.pools)
 	say(c.idle, "idle")
+	say(c.defaults, "default memory")
+	say(c.tree != "", "of %s", c.tree)
 	return strings.Join(parts, ", ")
+}
+
+// number writes whole millions in words.
+func number(n int) string {
+	const million = 1_000_000
+	if n >= million && n%million == 0 {
+		return fmt.Sprintf("%d million", n/million)
+	}
+	return fmt.Sprint(n)
 }
 
 func (c candidate) title() string {
@@ -96,15 +121,22 @@ func (c candidate) copies() int { return max(c.instances, 1) }
 // to fill it takes long.
 func (c candidate) filled() bool { return c.prizes > 0 || c.awards > 0 || c.pools > 0 }
 
-// filling names what the database is filled with; candidates of one filling
-// share it.
-func (c candidate) filling() string {
-	return fmt.Sprintf("%s, %d prizes, %d awards, %d pools", c.database, c.prizes, c.awards, c.pools)
+// filling is what the database is filled with; candidates of one filling share
+// it. The schema is that of the tree, and a log of ordered keys stays one.
+func (c candidate) filling() candidate {
+	f := candidate{database: c.database, prizes: c.prizes, awards: c.awards, pools: c.pools, defaults: c.defaults, tree: c.tree}
+	if c.keys == keysOrdered {
+		f.keys = keysOrdered
+	}
+	return f
 }
 
 // The variations, so that an entry reads as one line.
 
-func (c candidate) withKeys() candidate         { c.keyed = true; return c }
+func (c candidate) withKeys() candidate         { c.keys = keysRandom; return c }
+func (c candidate) withOrderedKeys() candidate  { c.keys = keysOrdered; return c }
+func (c candidate) withDefaults() candidate     { c.defaults = true; return c }
+func (c candidate) from(tree string) candidate  { c.tree = tree; return c }
 func (c candidate) withMode(m string) candidate { c.mode = m; return c }
 func (c candidate) withLock(l string) candidate { c.mode, c.lock = "external", l; return c }
 func (c candidate) on(db string) candidate      { c.database = db; return c }
@@ -114,6 +146,7 @@ func (c candidate) draws(n int) candidate       { c.count = n; return c }
 func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
 func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }
+func (c candidate) grown(s settings) candidate  { return c.withKeys().withAwards(s.log) }
 func (c candidate) ofPools(n int) candidate     { c.pools = n; return c }
 func (c candidate) whenIdle() candidate         { c.idle = true; return c }
 func (c candidate) alone() candidate            { c.engine = true; return c }

@@ -7,9 +7,9 @@ import (
 
 // The picture, in SVG units.
 const (
-	chartWidth = 860.0
-	chartLeft  = 330.0
-	chartRight = 770.0
+	chartWidth = 960.0
+	chartLeft  = 430.0
+	chartRight = 870.0
 	chartTop   = 78.0
 	rowHeight  = 34.0
 )

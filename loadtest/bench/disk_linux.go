@@ -2,28 +2,43 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 )
 
-// inMemory are the file systems of which fsync is nothing.
-func inMemory() []int64 {
-	return []int64{0x01021994 /* tmpfs */, 0x858458f6 /* ramfs */}
+// The file systems of which fsync is nothing.
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+// fileSystem names the kind that statfs(2) tells by its number.
+func fileSystem(magic int64) string {
+	if name := map[int64]string{0xef53: "ext4", 0x58465342: "XFS", 0x9123683e: "Btrfs", 0x2fc12fc1: "ZFS", 0x794c7630: "overlay"}[magic]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("file system %#x", magic)
 }
 
-// flushTime refuses a folder in memory and measures the disk under it: the
-// median of some appends of 8 KiB, each flushed before the next.
-func flushTime() (time.Duration, error) {
+// readDisk refuses a folder for temporary files that is in memory, and measures
+// the disk under it: the median of some appends of 8 KiB, each flushed before
+// the next.
+func readDisk() (disk, error) {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(os.TempDir(), &stat); err != nil {
-		return 0, err
+		return disk{}, err
 	}
-	if slices.Contains(inMemory(), stat.Type) {
-		return 0, errors.New("the folder for temporary files is in memory, where nothing is durable: set TMPDIR to a folder on a disk")
+	if stat.Type == tmpfs || stat.Type == ramfs {
+		return disk{}, errors.New("the folder for temporary files is in memory, where nothing is durable: set TMPDIR to a folder on a disk")
 	}
+	flush, err := flushTime()
+	return disk{fileSystem: fileSystem(stat.Type), flush: flush}, err
+}
+
+func flushTime() (time.Duration, error) {
 	folder, err := os.MkdirTemp("", "drawsvc-bench-")
 	if err != nil {
 		return 0, err

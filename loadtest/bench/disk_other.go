@@ -2,13 +2,10 @@
 
 package main
 
-import (
-	"errors"
-	"time"
-)
+import "errors"
 
-func flushTime() (time.Duration, error) {
-	return 0, errors.New("figures of CPU and memory are read from /proc, which only Linux has")
+func readDisk() (disk, error) {
+	return disk{}, errors.New("figures of CPU and memory are read from /proc, which only Linux has")
 }
 
 func flushAll() {}

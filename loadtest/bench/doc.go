@@ -3,7 +3,9 @@
 // B C …), and states ratios of figures of one round: against a no-op gin
 // handler that is sent the same requests and answers as much, and against the
 // textbook programs. Absolute figures depend on the machine and are kept in
-// the results' JSON alone.
+// the results' JSON, those of the tail in the tables of the main rows as well.
+// With --against it takes the services of two commits in turn and judges the
+// difference.
 //
 // Every measurement has a fresh process of the service, and a fresh database
 // save where a filled one is the point. Databases write through to the disk

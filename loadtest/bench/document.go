@@ -16,13 +16,19 @@ import (
 
 // document is the results of a run, as they are kept.
 type document struct {
-	At    string `json:"at"`
-	Quick bool   `json:"quick"`
+	At string `json:"at"`
+	// Command made the results.
+	Command string `json:"command,omitempty"`
+	// Against is the commit that was measured in turn with this tree, if any.
+	Against string `json:"against,omitempty"`
+	Quick   bool   `json:"quick"`
 	// Partial says that entries were left out by their names.
 	Partial bool   `json:"partial"`
 	Go      string `json:"go"`
 	CPUs    int    `json:"cpus"`
 	CPU     string `json:"cpu"`
+	// FileSystem is what the databases' files are on.
+	FileSystem string `json:"file_system,omitempty"`
 	// FlushMicros is the median time of an fdatasync of 8 KiB.
 	FlushMicros float64             `json:"flush_us"`
 	Seconds     float64             `json:"seconds"`
@@ -39,13 +45,28 @@ type judged struct {
 	Under  string    `json:"under"`
 	spread           // of the ratio
 	Rounds []float64 `json:"rounds"`
-	Least  float64   `json:"least,omitempty"`
-	Most   float64   `json:"most,omitempty"`
+	// Main says that the row shows what callers see; Tail is of these alone.
+	Main  bool    `json:"main,omitempty"`
+	Tail  *tail   `json:"tail,omitempty"`
+	Least float64 `json:"least,omitempty"`
+	Most  float64 `json:"most,omitempty"`
 	// Reached says whether the ratio is within its limits; an entry without
 	// limits is.
 	Reached bool `json:"reached"`
 	// Missing says that there is no ratio, because a measurement failed.
 	Missing bool `json:"missing,omitempty"`
+	// Compared is the verdict on this tree beside another.
+	Compared *compared `json:"compared,omitempty"`
+}
+
+// tail is the 99th percentile of a row's candidate beside that of the other
+// side, both of one round.
+type tail struct {
+	spread           // of the ratio
+	Rounds []float64 `json:"rounds"`
+	// OverMillis and UnderMillis are the two sides'.
+	OverMillis  spread `json:"over_ms"`
+	UnderMillis spread `json:"under_ms"`
 }
 
 // measured is a candidate with its figures.
@@ -57,17 +78,29 @@ type measured struct {
 	Rounds  []figures         `json:"rounds"`
 }
 
-func newDocument(b *benchmark, list []entry, flush time.Duration) document {
+func newDocument(b *benchmark, list []entry, under disk) document {
 	d := document{
-		At: time.Now().UTC().Format(time.RFC3339), Quick: b.quick, Partial: b.only.String() != "",
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(), FlushMicros: float64(flush.Microseconds()),
+		At: time.Now().UTC().Format(time.RFC3339), Command: b.command(), Quick: b.quick, Partial: b.only.String() != "",
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(),
+		FileSystem: under.fileSystem, FlushMicros: float64(under.flush.Microseconds()),
 		Settings: b.numbers(), Servers: make(map[string][]string),
 	}
 	for name, k := range serverKinds() {
-		d.Servers[name] = k.args
+		d.Servers[serverID{name, false}.String()] = k.args
+		if k.defaults != nil {
+			d.Servers[serverID{name, true}.String()] = k.defaults
+		}
+	}
+	if b.other != nil {
+		d.Against = b.other.commit
 	}
 	for _, e := range list {
-		d.Entries = append(d.Entries, e.judge(b.figures))
+		j := e.judge(b.figures)
+		if b.other != nil && !j.Missing {
+			c := compare(j.Rounds, e.over.metric)
+			j.Compared = &c
+		}
+		d.Entries = append(d.Entries, j)
 	}
 	for _, c := range b.candidates {
 		m := measured{Name: c.name(), Durable: c.durable(), Middle: middleOf(b.figures[c]), Rounds: b.figures[c]}
@@ -81,7 +114,7 @@ func newDocument(b *benchmark, list []entry, flush time.Duration) document {
 
 // judge takes the ratio of each round in which both sides were measured.
 func (e entry) judge(measured map[candidate][]figures) judged {
-	j := judged{Name: e.name, Over: e.over.name(), Under: e.under.name(), Least: e.least, Most: e.most, Rounds: []float64{}}
+	j := judged{Name: e.name, Over: e.over.name(), Under: e.under.name(), Main: e.main, Least: e.least, Most: e.most, Rounds: []float64{}}
 	over, under := e.over.values(measured), e.under.values(measured)
 	for round := range max(len(over), len(under)) {
 		a, ok := e.over.at(over, round)
@@ -95,7 +128,26 @@ func (e entry) judge(measured map[candidate][]figures) judged {
 	}
 	j.spread = spreadOf(j.Rounds)
 	j.Reached = e.reached(j.Median)
+	if e.main {
+		j.Tail = e.tailOf(measured)
+	}
 	return j
+}
+
+// tailOf compares the tails of an entry's two sides, nil where one has none.
+func (e entry) tailOf(measured map[candidate][]figures) *tail {
+	over, under := of(e.over.of, p99), of(e.under.of, p99)
+	j := entry{over: over, under: under}.judge(measured)
+	if j.Missing {
+		return nil
+	}
+	return &tail{spread: j.spread, Rounds: j.Rounds, OverMillis: millis(over.values(measured)), UnderMillis: millis(under.values(measured))}
+}
+
+// millis summarises microseconds.
+func millis(micros []float64) spread {
+	s := spreadOf(micros)
+	return spread{s.Median / 1000, s.Low / 1000, s.High / 1000}
 }
 
 // values are the figure's in each round.
@@ -172,11 +224,11 @@ func (d document) write(folder, name string) error {
 		return err
 	}
 	file := filepath.Join(folder, name)
-	return errors.Join(
-		page.WriteJSON(file+".json", d),
-		os.WriteFile(file+".md", []byte(d.markdown()), 0o644),
-		os.WriteFile(file+".svg", []byte(d.chart()), 0o644),
-	)
+	err := errors.Join(page.WriteJSON(file+".json", d), os.WriteFile(file+".md", []byte(d.markdown()), 0o644))
+	if d.Against != "" {
+		return err // there is no no-op handler to draw
+	}
+	return errors.Join(err, os.WriteFile(file+".svg", []byte(d.chart()), 0o644))
 }
 
 // publish makes the last run the one that the quick mode compares with.
@@ -199,5 +251,5 @@ func publish(s settings, out io.Writer) error {
 	if s.readme == "" {
 		return nil
 	}
-	return page.Fill(s.readme, "bench", d.section(s.results))
+	return errors.Join(page.Fill(s.readme, "bench", d.section(s.results)), page.Fill(s.page, "callers", d.callersSection()))
 }

@@ -3,7 +3,8 @@
 --   pool=ID         the pool, default bench
 --   pools=N         a pool at random of ID-1 to ID-N instead
 --   count=N         units per draw, default 1
---   keyed=1         a random Idempotency-Key on every request
+--   keys=random     a random Idempotency-Key (UUIDv4) on every request
+--   keys=ordered    one that rises with time (UUIDv7)
 --   seed=N          seed of keys and pools; no two runs may share one
 --   token=TOKEN     bearer token
 --   also=PORT,PORT  further instances: thread n talks to the n-th port
@@ -33,8 +34,21 @@ local function body(pool, count)
    return '{"pool":"' .. pool .. '","user":"user-12345","count":' .. count .. '}'
 end
 
-local function key()
+local keys = {}
+
+function keys.random()
    return string.format("%08x-%04x-4%03x-%04x-%04x%08x", math.random(0, 2^32 - 1), math.random(0, 65535),
+      math.random(0, 4095), math.random(32768, 49151), math.random(0, 65535), math.random(0, 2^32 - 1))
+end
+
+local ffi = require("ffi")
+ffi.cdef("typedef struct { long s, us; } moment; int gettimeofday(moment *now, void *zone);")
+local now = ffi.new("moment")
+
+function keys.ordered()
+   ffi.C.gettimeofday(now, nil)
+   local ms = tonumber(now.s) * 1000 + math.floor(tonumber(now.us) / 1000)
+   return string.format("%08x-%04x-7%03x-%04x-%04x%08x", math.floor(ms / 65536), ms % 65536,
       math.random(0, 4095), math.random(32768, 49151), math.random(0, 65535), math.random(0, 2^32 - 1))
 end
 
@@ -52,22 +66,24 @@ function init(args)
       wrk.thread.addr = wrk.lookup(wrk.host, ports[number - 1])[1]
    end
    local pools, prepared = tonumber(o.pools), {}
-   if pools == 0 and not o.keyed then return end
+   if pools == 0 and not o.keys then return end
 
    -- The request is cut where the key goes: joining strings is all that is
    -- left to do for each.
    local mark = "the-key-goes-here"
-   if o.keyed then wrk.headers["Idempotency-Key"] = mark end
+   local key = o.keys and keys[o.keys]
+   if o.keys and not key then error("draw.lua: what are keys " .. o.keys .. "?") end
+   if key then wrk.headers["Idempotency-Key"] = mark end
    for n = 1, math.max(pools, 1) do
       if pools > 0 then wrk.body = body(o.pool .. "-" .. n, o.count) end
       local text = wrk.format()
       local from, to = text:find(mark, 1, true)
-      prepared[n] = o.keyed and { text:sub(1, from - 1), text:sub(to + 1) } or { text, "" }
+      prepared[n] = key and { text:sub(1, from - 1), text:sub(to + 1) } or { text, "" }
    end
-   local keyed, last = o.keyed, #prepared
+   local last = #prepared
    request = function()
       local p = prepared[last == 1 and 1 or math.random(last)]
-      if not keyed then return p[1] end
+      if not key then return p[1] end
       return p[1] .. key() .. p[2]
    end
 end

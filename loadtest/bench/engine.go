@@ -17,12 +17,16 @@ const engineCallers = 2048
 // of its own.
 func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) error {
 	name := fmt.Sprintf("^BenchmarkEngine$/^dialect=%s$/^callers=%d$", c.database, engineCallers)
-	program, err := filepath.Abs(filepath.Join(bin, engineTest))
+	program, folder := filepath.Join(bin, engineTest), ""
+	if c.tree != "" {
+		program, folder = filepath.Join(b.other.bin, engineTest), b.other.folder
+	}
+	program, err := filepath.Abs(program)
 	if err != nil {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", name, "-test.benchtime", fmt.Sprintf("%ds", b.seconds))
-	cmd.Dir = "internal/lockmode"
+	cmd.Dir = filepath.Join(folder, "internal/lockmode")
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		return errors.Join(fmt.Errorf("the benchmark of the engine: %w\n%s", err, output), ctx.Err())

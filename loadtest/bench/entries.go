@@ -10,6 +10,9 @@ type entry struct {
 	limits
 	// quick says that the quick mode measures it too.
 	quick bool
+	// main says that it shows what callers see. Such rows are published first,
+	// and the tail beside the rate.
+	main bool
 }
 
 // limits are the ratio's: at least, or at most; 0 is none.
@@ -36,34 +39,60 @@ func entries(s settings) []entry {
 	// With keys on both sides, each request costs the client the same.
 	randomPools, onePool := manyPools.withKeys(), postgres.withKeys()
 
+	return append(mainEntries(s, noop, postgres), []entry{
+		{"PostgreSQL, for-update ÷ no-op", rate(postgres), rate(noop), atLeast(0.65), quick, false},
+		{"PostgreSQL, with keys ÷ no-op", rate(postgres.withKeys()), rate(noop.withKeys()), atLeast(0.6), quick, false},
+		{"CPU of the service per draw ÷ no-op", of(postgres, serviceCPU), of(noop, serviceCPU), atMost(1.5), quick, false},
+		{"CPU of the service per draw, with keys ÷ no-op", of(postgres.withKeys(), serviceCPU), of(noop.withKeys(), serviceCPU), limits{}, full, false},
+		{"PostgreSQL, with keys ÷ textbook FOR UPDATE", rate(postgres.withKeys()), rate(forUpdate), atLeast(25), quick, false},
+		{"PostgreSQL, with keys ÷ textbook Redis + Lua", rate(postgres.withKeys()), rate(redisLua), atLeast(1.5), full, false},
+		{"optimistic ÷ for-update", rate(postgres.withMode("optimistic")), rate(postgres), atLeast(0.9), quick, false},
+		{"external table: ÷ for-update", rate(postgres.withLock("table")), rate(postgres), atLeast(0.9), quick, false},
+		{"external redis: ÷ for-update", rate(postgres.withLock("redis")), rate(postgres), atLeast(0.9), full, false},
+		{"MariaDB ÷ PostgreSQL", rate(mariadb), rate(postgres), atLeast(0.6), quick, false},
+		{"SQLite ÷ PostgreSQL", rate(sqlite), rate(postgres), atLeast(0.5), quick, false},
+		{"engine alone, PostgreSQL ÷ 150,000/s", rate(postgres.alone()), constant(150_000), atLeast(1), full, false},
+		{"engine alone, MariaDB ÷ 80,000/s", rate(mariadb.alone()), constant(80_000), atLeast(1), full, false},
+		{"engine alone, SQLite ÷ 40,000/s", rate(sqlite.alone()), constant(40_000), atLeast(1), full, false},
+		{"one caller, latency ÷ textbook FOR UPDATE", of(postgres.withKeys().callers(1), p50), of(forUpdate.callers(1), p50), atMost(1), full, false},
+		{"three instances ÷ one", rate(postgres.times(3)), rate(postgres), atLeast(0.8), full, false},
+		{"sold out ÷ no-op", rate(soldOut), rate(noop.whenSoldOut()), atLeast(0.9), quick, false},
+		{"sold out: database transactions per request", of(soldOut, transactions), constant(1), atMost(0.01), full, false},
+		{fmt.Sprintf("%d prizes ÷ ten prizes", s.prizes), rate(manyPrizes), rate(postgres), atLeast(0.8), full, false},
+		{fmt.Sprintf("%s awards ÷ an empty pool", number(s.awards)), rate(manyAwards), rate(postgres), atLeast(0.9), full, false},
+		{fmt.Sprintf("%s awards, with keys ÷ an empty pool", number(s.awards)), rate(manyAwards.withKeys()), rate(postgres.withKeys()), limits{}, full, false},
+		{fmt.Sprintf("%d pools at random ÷ one hot pool", s.pools), rate(randomPools), rate(onePool), atLeast(0.5), full, false},
+		{"draws of ten, units ÷ single draws", of(postgres.draws(10), unitRate), rate(postgres), atLeast(5), quick, false},
+		{fmt.Sprintf("memory with %d prizes ÷ 200 MB", s.prizes), of(manyPrizes, memory), constant(200), atMost(1), full, false},
+		{"idle: CPU ÷ one core", of(idle, idleCPU), constant(1), atMost(0.01), full, false},
+		{"idle: goroutines per pool drawn from", of(idle, goroutines), constant(1), atMost(0.05), full, false},
+		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full, false},
+	}...)
+}
+
+// mainEntries are what callers see: keys that they choose, a log that has grown,
+// servers with much memory and with what they have by themselves. SQLite has one
+// row: drawsvc leaves its page cache at the default of 2 MB, and the system
+// keeps the file's pages in whatever memory is free.
+func mainEntries(s settings, noop, postgres candidate) []entry {
+	row := func(name string, c candidate, least float64, quick bool) entry {
+		name += fmt.Sprintf(", keys, %s awards ÷ no-op", number(s.log))
+		return entry{name, rate(c.grown(s)), rate(noop.withKeys()), atLeast(least), quick, true}
+	}
+	mariadb, sqlite := postgres.on("mysql"), postgres.on("sqlite")
+	ordered := func(name string, c candidate) entry {
+		name += fmt.Sprintf(", %s awards: time-ordered keys ÷ random ones", number(s.log))
+		return entry{name, rate(c.grown(s).withOrderedKeys()), rate(c.grown(s)), limits{}, full, false}
+	}
 	return []entry{
-		{"PostgreSQL, for-update ÷ no-op", rate(postgres), rate(noop), atLeast(0.65), quick},
-		{"PostgreSQL, with keys ÷ no-op", rate(postgres.withKeys()), rate(noop.withKeys()), atLeast(0.6), quick},
-		{"CPU of the service per draw ÷ no-op", of(postgres, serviceCPU), of(noop, serviceCPU), atMost(1.5), quick},
-		{"CPU of the service per draw, with keys ÷ no-op", of(postgres.withKeys(), serviceCPU), of(noop.withKeys(), serviceCPU), limits{}, full},
-		{"PostgreSQL, with keys ÷ textbook FOR UPDATE", rate(postgres.withKeys()), rate(forUpdate), atLeast(25), quick},
-		{"PostgreSQL, with keys ÷ textbook Redis + Lua", rate(postgres.withKeys()), rate(redisLua), atLeast(1.5), quick},
-		{"optimistic ÷ for-update", rate(postgres.withMode("optimistic")), rate(postgres), atLeast(0.9), quick},
-		{"external table: ÷ for-update", rate(postgres.withLock("table")), rate(postgres), atLeast(0.9), quick},
-		{"external redis: ÷ for-update", rate(postgres.withLock("redis")), rate(postgres), atLeast(0.9), full},
-		{"MariaDB ÷ PostgreSQL", rate(mariadb), rate(postgres), atLeast(0.6), quick},
-		{"SQLite ÷ PostgreSQL", rate(sqlite), rate(postgres), atLeast(0.5), quick},
-		{"engine alone, PostgreSQL ÷ 150,000/s", rate(postgres.alone()), constant(150_000), atLeast(1), full},
-		{"engine alone, MariaDB ÷ 80,000/s", rate(mariadb.alone()), constant(80_000), atLeast(1), full},
-		{"engine alone, SQLite ÷ 40,000/s", rate(sqlite.alone()), constant(40_000), atLeast(1), full},
-		{"one caller, latency ÷ textbook FOR UPDATE", of(postgres.withKeys().callers(1), p50), of(forUpdate.callers(1), p50), atMost(1), full},
-		{"three instances ÷ one", rate(postgres.times(3)), rate(postgres), atLeast(0.8), full},
-		{"sold out ÷ no-op", rate(soldOut), rate(noop.whenSoldOut()), atLeast(0.9), quick},
-		{"sold out: database transactions per request", of(soldOut, transactions), constant(1), atMost(0.01), full},
-		{fmt.Sprintf("%d prizes ÷ ten prizes", s.prizes), rate(manyPrizes), rate(postgres), atLeast(0.8), full},
-		{fmt.Sprintf("%d awards ÷ an empty pool", s.awards), rate(manyAwards), rate(postgres), atLeast(0.9), full},
-		{fmt.Sprintf("%d awards, with keys ÷ an empty pool", s.awards), rate(manyAwards.withKeys()), rate(postgres.withKeys()), limits{}, full},
-		{fmt.Sprintf("%d pools at random ÷ one hot pool", s.pools), rate(randomPools), rate(onePool), atLeast(0.5), full},
-		{"draws of ten, units ÷ single draws", of(postgres.draws(10), unitRate), rate(postgres), atLeast(5), quick},
-		{fmt.Sprintf("memory with %d prizes ÷ 200 MB", s.prizes), of(manyPrizes, memory), constant(200), atMost(1), full},
-		{"idle: CPU ÷ one core", of(idle, idleCPU), constant(1), atMost(0.01), full},
-		{"idle: goroutines per pool drawn from", of(idle, goroutines), constant(1), atMost(0.05), full},
-		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full},
+		row("PostgreSQL, 512 MB", postgres, 0.5, quick),
+		row("PostgreSQL, default memory", postgres.withDefaults(), 0.4, full),
+		row("MariaDB, 512 MB", mariadb, 0.35, full),
+		row("MariaDB, default memory", mariadb.withDefaults(), 0.25, full),
+		row("SQLite", sqlite, 0.3, full),
+		ordered("PostgreSQL, 512 MB", postgres),
+		ordered("MariaDB, 512 MB", mariadb),
+		ordered("SQLite", sqlite),
 	}
 }
 

@@ -25,7 +25,9 @@ const (
 	// instances together.
 	memory metric = "memory_mb"
 	// walBytes, roundTrips and transactions are PostgreSQL's alone.
-	walBytes     metric = "wal_bytes_per_draw"
+	walBytes metric = "wal_bytes_per_draw"
+	// pageBytes are what MariaDB writes to its data files, the redo log left out.
+	pageBytes    metric = "page_bytes_per_draw"
 	roundTrips   metric = "round_trips_per_draw"
 	transactions metric = "transactions_per_draw"
 	batchDraws   metric = "draws_per_batch"
@@ -38,6 +40,16 @@ const (
 	idleCPU    metric = "idle_cores"
 	goroutines metric = "goroutines_per_pool"
 )
+
+// lessIsBetter says that a metric counts what is spent, or waited for.
+func (m metric) lessIsBetter() bool {
+	return !slices.Contains([]metric{perSecond, unitRate, batchDraws}, m)
+}
+
+// isSpeed says that a metric is a rate or a time to wait.
+func (m metric) isSpeed() bool {
+	return slices.Contains([]metric{perSecond, unitRate, p50, p99, p999, slowest, firstDraw}, m)
+}
 
 // figures are what one measurement showed; a metric that does not apply is not
 // there.

@@ -18,31 +18,63 @@ type server struct {
 	pid int
 }
 
-// serverKind is how a server is started, for durability and with the memory
-// that a machine of its own would give it.
+// serverKind is how a server is started: durable, and with the memory that a
+// machine of its own would give it, or with the memory that it has by itself.
 type serverKind struct {
-	program  string
-	variable string
-	args     []string
+	program        string
+	variable       string
+	args, defaults []string
 }
 
+// Package servertest starts its servers small, so that the defaults are said.
 func serverKinds() map[string]serverKind {
 	return map[string]serverKind{
-		"postgres": {"postgres", "DRAWSVC_TEST_POSTGRES", []string{"-c", "shared_buffers=512MB", "-c", "max_wal_size=4GB"}},
-		"mysql":    {"mariadbd", "DRAWSVC_TEST_MYSQL", []string{"--innodb-buffer-pool-size=512M", "--innodb-log-file-size=512M"}},
+		"postgres": {
+			"postgres", "DRAWSVC_TEST_POSTGRES",
+			[]string{"-c", "shared_buffers=512MB", "-c", "max_wal_size=4GB"},
+			[]string{"-c", "shared_buffers=128MB", "-c", "max_wal_size=1GB"},
+		},
+		"mysql": {
+			"mariadbd", "DRAWSVC_TEST_MYSQL",
+			[]string{"--innodb-buffer-pool-size=512M", "--innodb-log-file-size=512M"},
+			[]string{"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"},
+		},
 		// What the usual article sets.
-		"redis": {"redis-server", "", []string{"--appendonly", "yes", "--appendfsync", "everysec"}},
+		"redis": {"redis-server", "", []string{"--appendonly", "yes", "--appendfsync", "everysec"}, nil},
 	}
 }
 
+// serverID tells a server of the run from the others.
+type serverID struct {
+	name     string
+	defaults bool
+}
+
+// String names the server in the results.
+func (id serverID) String() string {
+	if id.defaults {
+		return id.name + ", default memory"
+	}
+	return id.name
+}
+
+// args are those of the server's command line.
+func (id serverID) args() []string {
+	k := serverKinds()[id.name]
+	if id.defaults {
+		return k.defaults
+	}
+	return k.args
+}
+
 // launch starts a durable server and finds its process.
-func launch(s *site.Site, name string) (*server, error) {
-	k := serverKinds()[name]
+func launch(s *site.Site, id serverID) (*server, error) {
+	k := serverKinds()[id.name]
 	before, err := processes()
 	if err != nil {
 		return nil, err
 	}
-	started := servertest.Start(s, name, servertest.Durable(), servertest.Args(k.args...))
+	started := servertest.Start(s, id.name, servertest.Durable(), servertest.Args(id.args()...))
 	after, err := processes()
 	if err != nil {
 		return nil, err
@@ -57,18 +89,18 @@ func launch(s *site.Site, name string) (*server, error) {
 }
 
 // shared returns the database server of the whole run, which is started by the
-// first candidate that needs it.
-func (b *benchmark) shared(name string) (*server, error) {
-	if s := b.servers[name]; s != nil {
-		return s, nil
+// first candidate that needs it. Package servertest makes its databases there
+// until another one is asked for.
+func (b *benchmark) shared(id serverID) (*server, error) {
+	s := b.servers[id]
+	if s == nil {
+		var err error
+		if s, err = launch(b.whole, id); err != nil {
+			return nil, err
+		}
+		b.servers[id] = s
 	}
-	s, err := launch(b.whole, name)
-	if err != nil {
-		return nil, err
-	}
-	b.servers[name] = s
-	// Package servertest makes the databases, on the server that this names.
-	return s, os.Setenv(serverKinds()[name].variable, s.url)
+	return s, os.Setenv(serverKinds()[id.name].variable, s.url)
 }
 
 // place is where a candidate's pools live.
@@ -84,12 +116,12 @@ type place struct {
 // this filling share.
 func (b *benchmark) place(s *site.Site, c candidate) (*place, error) {
 	if !c.filled() {
-		return b.newPlace(s, c.database)
+		return b.newPlace(s, c)
 	}
 	if p := b.filled[c.filling()]; p != nil {
 		return p, nil
 	}
-	p, err := b.newPlace(b.whole, c.database)
+	p, err := b.newPlace(b.whole, c)
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +129,9 @@ func (b *benchmark) place(s *site.Site, c candidate) (*place, error) {
 	return p, nil
 }
 
-func (b *benchmark) newPlace(s *site.Site, database string) (*place, error) {
-	switch database {
+func (b *benchmark) newPlace(s *site.Site, c candidate) (*place, error) {
+	id := serverID{c.database, c.defaults}
+	switch c.database {
 	case "":
 		return &place{stocked: true}, nil
 	case "sqlite":
@@ -109,17 +142,17 @@ func (b *benchmark) newPlace(s *site.Site, database string) (*place, error) {
 		s.Cleanup(func() { _ = os.RemoveAll(folder) })
 		return &place{url: "sqlite:" + filepath.Join(folder, "draws.db")}, nil
 	case "redis":
-		server, err := launch(s, "redis")
+		server, err := launch(s, id)
 		if err != nil {
 			return nil, err
 		}
 		return &place{url: server.url, server: server}, nil
 	}
-	server, err := b.shared(database)
+	server, err := b.shared(id)
 	if err != nil {
 		return nil, err
 	}
-	if database == "mysql" {
+	if c.database == "mysql" {
 		return &place{url: servertest.MySQL(s), server: server}, nil
 	}
 	return &place{url: servertest.Postgres(s), server: server}, nil
@@ -147,11 +180,19 @@ func (b *benchmark) start(ctx context.Context, s *site.Site, c candidate, databa
 	instances := make([]*instance, c.copies())
 	for k := range instances {
 		var err error
-		if instances[k], err = start(ctx, s, c.program, args...); err != nil {
+		if instances[k], err = start(ctx, s, b.program(c), args...); err != nil {
 			return nil, err
 		}
 	}
 	return instances, nil
+}
+
+// program is the file to run: the other tree's are built to a folder of its own.
+func (b *benchmark) program(c candidate) string {
+	if c.tree != "" {
+		return filepath.Join(b.other.bin, c.program)
+	}
+	return filepath.Join(bin, c.program)
 }
 
 // stopAll ends the instances in good order.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -41,7 +40,7 @@ const tailMax = 4 << 10
 // or the context ends, unless it was stopped before.
 func start(ctx context.Context, s *site.Site, program string, args ...string) (*instance, error) {
 	i := &instance{output: site.NewTail(tailMax), ended: make(chan struct{})}
-	i.cmd = exec.CommandContext(ctx, filepath.Join(bin, program), args...)
+	i.cmd = exec.CommandContext(ctx, program, args...)
 	i.cmd.Stdout, i.cmd.Stderr = i.output, i.output
 	i.cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
 	if err := i.cmd.Start(); err != nil {

@@ -51,7 +51,7 @@ func command(ctx context.Context, s settings, args []string, out io.Writer) erro
 	switch {
 	case args[0] == "list" && len(args) == 1:
 		for _, e := range entries(s) {
-			fmt.Fprintf(out, "%-60s %-10s %s\n", e.name, e.limit(), e.size())
+			fmt.Fprintf(out, "%-72s %-10s %s\n", e.name, e.limit(), e.size())
 		}
 		return nil
 	case args[0] == "table" && len(args) <= 2:
@@ -74,11 +74,11 @@ func command(ctx context.Context, s settings, args []string, out io.Writer) erro
 	return errUsage
 }
 
-// bench measures, writes the results and, in quick mode, holds them against
+// bench measures, writes the results and, in quick mode, compares them with
 // those published.
 func bench(ctx context.Context, s settings, out io.Writer) error {
 	var published document
-	if s.quick {
+	if s.guards() {
 		var err error
 		if published, err = readDocument(s.published()); err != nil {
 			return fmt.Errorf("nothing is published to compare with (bench, then bench publish): %w", err)
@@ -92,9 +92,9 @@ func bench(ctx context.Context, s settings, out io.Writer) error {
 	}
 	d.Seconds = time.Since(begin).Round(time.Second).Seconds()
 	d.print(out)
-	if err := d.write(s.results, "last"); err != nil {
+	if err := d.write(s.results, s.name()); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
-	fmt.Fprintf(out, "\n%v, results in %s/last.json\n", time.Since(begin).Round(time.Second), s.results)
+	fmt.Fprintf(out, "\n%v, results in %s/%s.json\n", time.Since(begin).Round(time.Second), s.results, s.name())
 	return d.verdict(published)
 }

@@ -9,15 +9,27 @@ import (
 
 // print shows the ratios on a terminal.
 func (d document) print(out io.Writer) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "\nmeasure\tlimit\tmedian\tlow to high\t\n")
-	for _, e := range d.Entries {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+	if d.Against != "" {
+		d.printCompared(out)
+	} else {
+		d.printRatios(out)
 	}
-	_ = table.Flush() // a terminal that does not take it has nobody to tell
 	if count, all := d.disturbed(); count > 0 {
 		fmt.Fprintf(out, "\nThe machine worked for others during %d of %d measurements: do not publish this run.\n", count, all)
 	}
+}
+
+func (d document) printRatios(out io.Writer) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "\nmeasure\tlimit\tmedian\tlow to high\t\tp99 ÷ no-op's\tlow to high\n")
+	for _, e := range d.Entries {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+		if e.Tail != nil {
+			fmt.Fprintf(table, "\t%s", strings.Join(e.Tail.cells()[:2], "\t"))
+		}
+		fmt.Fprintln(table)
+	}
+	_ = table.Flush() // a terminal that does not take it has nobody to tell
 }
 
 func (j judged) limits() limits { return limits{j.Least, j.Most} }
@@ -61,15 +73,13 @@ func short(value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-// section is what the README shows: the ratios, the picture, and where the rest
-// is.
+// section is what the README shows: what callers see, the other ratios, the
+// picture, and where the rest is.
 func (d document) section(results string) string {
 	var b strings.Builder
-	n := d.Settings
-	day, _, _ := strings.Cut(d.At, "T")
-	fmt.Fprintf(&b, "`make bench`, %s: %d rounds of %d s, %d callers, on %d cores that wrk, the service and the databases share.\n\n",
-		day, n["rounds"], n["seconds"], n["connections"], d.CPUs)
-	d.ratioTable(&b)
+	b.WriteString(d.callersSection())
+	b.WriteString("\nOn an empty log, save where one is named, with 512 MB of buffers:\n\n")
+	d.ratioTable(&b, d.otherRows())
 	fmt.Fprintf(&b, "\n![Answers per second beside a no-op handler](%s/published.svg)\n\n", results)
 	fmt.Fprintf(&b, "CPU, latencies, round trips, WAL, memory and durability of every candidate: [published.md](%[1]s/published.md); raw:\n"+
 		"[published.json](%[1]s/published.json).\n", results)
@@ -86,20 +96,26 @@ func (d document) markdown() string {
 	if d.Partial {
 		shape = "some measures"
 	}
-	n := d.Settings
-	fmt.Fprintf(&b, "# Speed\n\n%s: %s, each candidate in turn for %d rounds of %d s, %d callers. ", d.At, shape, n["rounds"], n["seconds"], n["connections"])
-	fmt.Fprintf(&b, "wrk, the service and the databases share %d cores; %s. A ratio is of two figures of one round; the median of the rounds, lowest to highest.\n\n", d.CPUs, d.Go)
+	fmt.Fprintf(&b, "# Speed\n\n%s.\nThese are %s; %s. A ratio is of two figures of one round; the median of the rounds, lowest to highest.\n\n", d.made(), shape, d.Go)
 	if count, all := d.disturbed(); count > 0 {
 		fmt.Fprintf(&b, "The machine worked for others during %d of %d measurements.\n\n", count, all)
 	}
-	d.ratioTable(&b)
+	if d.Against != "" {
+		d.comparedTable(&b)
+		return b.String()
+	}
+	if rows := d.mainRows(); len(rows) > 0 {
+		d.callersTable(&b)
+		fmt.Fprintf(&b, "\n%s\n", d.conditions())
+	}
+	d.ratioTable(&b, d.otherRows())
 	d.candidateTable(&b)
 	return b.String()
 }
 
-func (d document) ratioTable(b *strings.Builder) {
+func (d document) ratioTable(b *strings.Builder, rows []judged) {
 	b.WriteString("| measure | limit | median | low to high | |\n|---|---|---|---|---|\n")
-	for _, e := range d.Entries {
+	for _, e := range rows {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
 	}
 }
@@ -124,6 +140,7 @@ func columns() []column {
 		{"draws per batch", batchDraws, ""},
 		{"round trips per draw", roundTrips, ""},
 		{"WAL bytes per draw", walBytes, ""},
+		{"page bytes per draw", pageBytes, ""},
 		{"memory, MB", memory, ""},
 	}
 }

@@ -65,7 +65,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
 		return err
 	}
-	begun, err := b.transactionsBefore(ctx, c, p)
+	begun, err := transactionsBefore(ctx, c, p)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if err := believe(c, b.callers(c), run, before.books, after.books); err != nil {
 		return err
 	}
-	return b.countTransactions(ctx, c, p, run, begun, f)
+	return countTransactions(ctx, c, p, run, begun, f)
 }
 
 // take works the figures out.
@@ -122,6 +122,9 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	}
 	if c.database == "postgres" {
 		f[walBytes] = float64(after.wal-before.wal) / requests
+	}
+	if c.database == "mysql" {
+		f[pageBytes] = float64(after.pages-before.pages) / requests
 	}
 	if batches := after.batches - before.batches; batches > 0 && !c.soldOut {
 		f[batchDraws] = (after.draws - before.draws) / batches
@@ -147,20 +150,20 @@ func believe(c candidate, callers int, run wrkResult, before, after books) error
 	return nil
 }
 
-func (b *benchmark) transactionsBefore(ctx context.Context, c candidate, p *place) (int64, error) {
+func transactionsBefore(ctx context.Context, c candidate, p *place) (int64, error) {
 	if c.database != "postgres" {
 		return 0, nil
 	}
-	return b.transactionsOf(ctx, p.url)
+	return transactionsOf(ctx, p)
 }
 
 // countTransactions is called when the instances have ended.
-func (b *benchmark) countTransactions(ctx context.Context, c candidate, p *place, run wrkResult, begun int64, f figures) error {
+func countTransactions(ctx context.Context, c candidate, p *place, run wrkResult, begun int64, f figures) error {
 	if c.database != "postgres" {
 		return nil
 	}
 	time.Sleep(calmEvery) // the sessions end after their clients
-	ended, err := b.transactionsOf(ctx, p.url)
+	ended, err := transactionsOf(ctx, p)
 	f[transactions] = float64(ended-begun) / float64(run.answered(c))
 	return err
 }

@@ -16,8 +16,9 @@ type benchmark struct {
 	settings
 	out     io.Writer
 	whole   *site.Site
-	servers map[string]*server
-	filled  map[string]*place
+	other   *otherTree // nil where no other tree is measured
+	servers map[serverID]*server
+	filled  map[candidate]*place
 	seed    int64
 
 	candidates []candidate
@@ -25,59 +26,81 @@ type benchmark struct {
 	faults     map[candidate]error
 }
 
+// errInterrupted ends a run that was told to end.
+var errInterrupted = errors.New("interrupted")
+
 // measureAll builds, measures every candidate in every round and judges the
 // entries. In quick mode, entries that have fallen behind those published are
 // measured for as many rounds again: one bad moment of the machine is no fall.
-func measureAll(ctx context.Context, s settings, out io.Writer, published document) (document, error) {
+func measureAll(ctx context.Context, s settings, out io.Writer, published document) (d document, err error) {
 	list := chosen(s)
 	if len(list) == 0 {
-		return document{}, errors.New("no entry has such a name: bench list shows them")
+		return d, errors.New("no entry has such a name: bench list shows them")
 	}
-	flush, err := flushTime()
+	under, err := readDisk()
 	if err != nil {
-		return document{}, err
-	}
-	candidates := candidatesOf(list)
-	fmt.Fprintln(out, "building (the first time takes minutes)")
-	if err := build(ctx, slices.ContainsFunc(candidates, func(c candidate) bool { return c.engine })); err != nil {
-		return document{}, err
+		return d, err
 	}
 	b := &benchmark{
-		settings: s, out: out, servers: make(map[string]*server), filled: make(map[string]*place), seed: time.Now().UnixMilli(),
-		candidates: candidates, figures: make(map[candidate][]figures), faults: make(map[candidate]error),
+		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*place), seed: time.Now().UnixMilli(),
+		figures: make(map[candidate][]figures), faults: make(map[candidate]error),
 	}
-	var d document
 	err = site.On("bench", func(whole *site.Site) error {
 		b.whole = whole
-		if err := b.inTurn(ctx, candidates); err != nil {
+		if s.against != "" {
+			if b.other, err = checkOut(ctx, whole, s.against); err != nil {
+				return err
+			}
+			list = comparisons(list, b.other.commit)
+		}
+		b.candidates = candidatesOf(list)
+		if err := b.build(ctx); err != nil {
 			return err
 		}
-		d = newDocument(b, list, flush)
-		if fallen := d.fallen(published); s.quick && len(fallen) > 0 {
+		if err := b.inTurn(ctx, b.candidates); err != nil {
+			return err
+		}
+		d = newDocument(b, list, under)
+		if fallen := d.fallen(published); s.guards() && len(fallen) > 0 {
 			fmt.Fprintln(out, "fallen behind, measured again:", fallen)
 			again := slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return !slices.Contains(fallen, e.name) })
 			if err := b.inTurn(ctx, candidatesOf(again)); err != nil {
 				return err
 			}
-			d = newDocument(b, list, flush)
+			d = newDocument(b, list, under)
 		}
 		return nil
 	})
 	return d, err
 }
 
+// build makes what the candidates need, of each tree.
+func (b *benchmark) build(ctx context.Context) error {
+	fmt.Fprintln(b.out, "building (the first time takes minutes)")
+	withEngine := slices.ContainsFunc(b.candidates, func(c candidate) bool { return c.engine })
+	if err := build(ctx, withEngine); err != nil || b.other == nil {
+		return err
+	}
+	return b.other.build(ctx, withEngine)
+}
+
 // inTurn measures the candidates, round after round. One that fails is left out from then
 // on, and named in the end.
 func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
+	b.announce(candidates)
 	for round := range b.rounds {
-		for i, c := range candidates {
+		order := candidates
+		if b.other != nil {
+			order = swapped(candidates, round)
+		}
+		for i, c := range order {
 			if b.faults[c] != nil {
 				continue
 			}
-			fmt.Fprintf(b.out, "round %d/%d [%2d/%2d] %-56s ", round+1, b.rounds, i+1, len(candidates), c.name())
-			f, err := b.measure(ctx, c, round == 0 && !b.quick && len(b.figures[c]) == 0)
+			fmt.Fprintf(b.out, "round %d/%d [%2d/%2d] %-62s ", round+1, b.rounds, i+1, len(order), c.name())
+			f, err := b.measure(ctx, c, round == 0 && b.countsTrips() && len(b.figures[c]) == 0)
 			if ctx.Err() != nil {
-				return errors.New("interrupted")
+				return errInterrupted
 			}
 			if err != nil {
 				fmt.Fprintln(b.out, "FAILED:", err)
@@ -89,6 +112,17 @@ func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
 		}
 	}
 	return nil
+}
+
+// overheadUsual is what a measurement takes besides its load, on a quiet machine.
+const overheadUsual = time.Second
+
+// announce says how long the rounds are going to take.
+func (b *benchmark) announce(candidates []candidate) {
+	count := b.rounds * len(candidates)
+	each := time.Duration(b.warmUp+b.seconds)*time.Second + overheadUsual
+	fmt.Fprintf(b.out, "%d measurements, about %v on a quiet machine, and what it takes to fill large logs\n",
+		count, (time.Duration(count) * each).Round(time.Minute))
 }
 
 // line is shown when a measurement is done.

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -16,8 +14,6 @@ const (
 	plenty = 1_000_000_000
 	// prizesUsual is how many prizes a pool has.
 	prizesUsual = 10
-	// awardsAtOnce bounds one statement that fills the log.
-	awardsAtOnce = 500_000
 )
 
 // poolOf is the pool that a candidate draws from, or what the names of its
@@ -51,8 +47,12 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *instanc
 	if c.prizes == 0 && c.awards == 0 {
 		return nil
 	}
-	fmt.Fprintf(b.out, "(filling) ")
-	return fill(ctx, c, p.url)
+	begin := time.Now()
+	if err := fill(ctx, c, p.url); err != nil {
+		return err
+	}
+	fmt.Fprintf(b.out, "(filled in %v) ", time.Since(begin).Round(time.Second))
+	return b.settle(ctx)
 }
 
 // makersMax is how many pools are made at a time.
@@ -132,55 +132,4 @@ func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*ins
 		longest = max(longest, took)
 	}
 	return longest, nil
-}
-
-// The rows of PostgreSQL are filled by SQL, which keeps every rule that the
-// audit knows: versions without gaps, a move for each prize, issued as many as
-// awarded. The ids of the draws are random, as callers choose them.
-const (
-	morePrizesSQL = `WITH pool AS (
-	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
-), added AS (
-	INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
-	SELECT $1, 'more-' || n, 'Prize ' || n, 1, $3, 0, was + n, was + n FROM pool, generate_series(1, $2::bigint) n
-)
-INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
-SELECT $1, was + n, 'more-' || n, $3, 'created', $3, 0, now() FROM pool, generate_series(1, $2::bigint) n`
-
-	moreAwardsSQL = `WITH pool AS (
-	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
-), before AS (
-	SELECT issued FROM prizes WHERE pool_id = $1 AND id = 'prize-0'
-), raised AS (
-	UPDATE prizes SET issued = issued + $2 / 10, changed = was + $2 FROM pool WHERE pool_id = $1
-)
-INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-SELECT $1, was + n, gen_random_uuid()::text, 1, 'user-12345', 'prize-' || (n - 1) % 10, issued + (n - 1) / 10 + 1, now()
-FROM pool, before, generate_series(1, $2::bigint) n`
-)
-
-// fill puts more prizes or awards into the candidate's pool.
-func fill(ctx context.Context, c candidate, url string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if c.prizes > prizesUsual {
-		if _, err := conn.Exec(ctx, morePrizesSQL, poolOf(c), c.prizes-prizesUsual, int64(plenty)); err != nil {
-			return fmt.Errorf("add prizes: %w", err)
-		}
-	}
-	for left := c.awards; left > 0; left -= awardsAtOnce {
-		n := min(left, awardsAtOnce) / prizesUsual * prizesUsual
-		if _, err := conn.Exec(ctx, moreAwardsSQL, poolOf(c), n); err != nil {
-			return fmt.Errorf("add awards: %w", err)
-		}
-	}
-	for _, text := range []string{"VACUUM ANALYZE awards", "VACUUM ANALYZE prizes", "CHECKPOINT"} {
-		if _, err := conn.Exec(ctx, text); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -27,12 +27,9 @@ func (d document) disturbed() (count, all int) {
 }
 
 // fallen names the entries whose ratio is worse by more than fallMax than the
-// published one. What is not published, or was not measured, is not compared.
+// published one. What is not published, or was not measured, has not fallen.
 func (d document) fallen(published document) []string {
-	before := make(map[string]judged)
-	for _, e := range published.Entries {
-		before[e.Name] = e
-	}
+	before := published.byName()
 	var names []string
 	for _, e := range d.Entries {
 		if was, ok := before[e.Name]; ok && !was.Missing && !e.Missing && e.worse(was) {
@@ -64,20 +61,47 @@ func (d document) faults() []string {
 	return faults
 }
 
-// verdict is the error of a run: measurements that failed and, in quick mode,
-// ratios that have fallen. A limit that is not reached is shown, and is no
-// error: it depends on the machine.
+// unpublished names the entries that nothing is published for: a guard that
+// compares with nothing guards nothing.
+func (d document) unpublished(published document) []string {
+	before := published.byName()
+	var names []string
+	for _, e := range d.Entries {
+		if was, ok := before[e.Name]; !ok || was.Missing {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// verdict is the error of a run: measurements that failed, in quick mode ratios
+// that have fallen or have no published one, and beside another tree figures
+// that became worse. A limit that is not reached is shown, and is no error: it
+// depends on the machine.
 func (d document) verdict(published document) error {
 	if faults := d.faults(); len(faults) > 0 {
 		return fmt.Errorf("measurements failed:\n  %s", strings.Join(faults, "\n  "))
 	}
+	if d.Against != "" {
+		if slower := d.slower(); len(slower) > 0 {
+			return fmt.Errorf("slower or worse than %s:\n  %s", d.Against, strings.Join(slower, "\n  "))
+		}
+		return nil
+	}
 	if !d.Quick {
 		return nil
 	}
-	fallen := d.fallen(published)
-	if len(fallen) == 0 {
-		return nil
+	if fallen := d.fallen(published); len(fallen) > 0 {
+		return d.fell(fallen, published)
 	}
+	if names := d.unpublished(published); len(names) > 0 {
+		return fmt.Errorf("no ratio is published to compare with (bench, then bench publish) for:\n  %s", strings.Join(names, "\n  "))
+	}
+	return nil
+}
+
+// fell tells by how much the entries have fallen.
+func (d document) fell(fallen []string, published document) error {
 	now, before := d.byName(), published.byName()
 	lines := make([]string, len(fallen))
 	for i, name := range fallen {

@@ -34,7 +34,7 @@ func runOf(t *testing.T, change map[figure]float64) document {
 	b.candidates = candidatesOf(list)
 	for n, c := range b.candidates {
 		for round := range s.rounds {
-			f := figures{perSecond: 1000 * float64(n+1), unitRate: 1000 * float64(n+1), serviceCPU: 20 + float64(n), p50: 5, memory: 40}
+			f := figures{perSecond: 1000 * float64(n+1), unitRate: 1000 * float64(n+1), serviceCPU: 20 + float64(n), p50: 5, p99: 3000 * float64(n+1), memory: 40}
 			for m, value := range f {
 				f[m] = value * (1 + 0.01*float64(round)) // the machine gets faster
 				if times, ok := change[of(c, m)]; ok {
@@ -44,7 +44,7 @@ func runOf(t *testing.T, change map[figure]float64) document {
 			b.figures[c] = append(b.figures[c], f)
 		}
 	}
-	return newDocument(b, list, 0)
+	return newDocument(b, list, disk{fileSystem: "ext4"})
 }
 
 // TestFallen feeds the gate runs whose ratios are worse, and sees them
@@ -96,6 +96,14 @@ func TestBothSlower(t *testing.T) {
 	require.NoError(t, runOf(t, half).verdict(runOf(t, nil)))
 }
 
+// TestUnpublished: a ratio that is compared with nothing is no ratio that held.
+func TestUnpublished(t *testing.T) {
+	published := runOf(t, nil)
+	const renamed = "PostgreSQL, 512 MB, keys, 2 million awards ÷ no-op"
+	published.Entries[slices.IndexFunc(published.Entries, func(e judged) bool { return e.Name == renamed })].Name = "of another name"
+	require.ErrorContains(t, runOf(t, nil).verdict(published), renamed)
+}
+
 func TestVerdictNamesFaults(t *testing.T) {
 	d := runOf(t, nil)
 	d.Candidates[1].Fault = "wrk got no answer"
@@ -104,7 +112,7 @@ func TestVerdictNamesFaults(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	over, under := candidate{program: service}, candidate{program: "noop"}
-	e := entry{"x", rate(over), rate(under), atLeast(0.5), full}
+	e := entry{name: "x", over: rate(over), under: rate(under), limits: atLeast(0.5)}
 	values := func(list ...float64) (rounds []figures) {
 		for _, v := range list {
 			rounds = append(rounds, figures{perSecond: v})
@@ -157,10 +165,16 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, 1000, s.pools)
 	assert.Equal(t, "SQLite", s.only.String())
 	assert.Contains(t, s.String(), "ROUNDS=7 SECONDS=4")
-	for _, args := range [][]string{{"--rounds", "0"}, {"--only", "("}, {"--nothing"}} {
+	assert.Equal(t, "go run ./loadtest/bench --rounds 7 --seconds 4 --only 'SQLite'", s.command())
+	for _, args := range [][]string{{"--rounds", "0"}, {"--only", "("}, {"--nothing"}, {"--against", "abc", "--rounds", "5"}} {
 		_, _, err := parse(args, lookUp)
 		require.ErrorIs(t, err, errUsage, args)
 	}
+	delete(environment, "ROUNDS")
+	beside, _, err := parse([]string{"--against", "abc"}, lookUp)
+	require.NoError(t, err)
+	assert.Equal(t, 12, beside.rounds)
+	assert.Equal(t, "go run ./loadtest/bench --against abc --only 'SQLite'", beside.command())
 	environment["ROUNDS"] = "many"
 	_, _, err = parse(nil, lookUp)
 	require.ErrorIs(t, err, errUsage)
@@ -177,16 +191,27 @@ func TestDocument(t *testing.T) {
 	d, folder := runOf(t, nil), t.TempDir()
 	d.Quick = false
 	require.NoError(t, d.write(folder, "last"))
-	readme := filepath.Join(folder, "README.md")
+	readme, performance := filepath.Join(folder, "README.md"), filepath.Join(folder, "performance.md")
 	require.NoError(t, os.WriteFile(readme, []byte("<!-- bench:begin -->\n<!-- bench:end -->\n"), 0o600))
-	require.NoError(t, publish(settings{results: folder, readme: readme}, io.Discard))
-	shown, err := os.ReadFile(readme)
-	require.NoError(t, err)
-	assert.Contains(t, string(shown), "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 2.00 | 2.00 to 2.00 | reached |")
+	require.NoError(t, os.WriteFile(performance, []byte("<!-- callers:begin -->\n<!-- callers:end -->\n"), 0o600))
+	require.NoError(t, publish(settings{results: folder, readme: readme, page: performance}, io.Discard))
+	const main = "| PostgreSQL, 512 MB, keys, 2 million awards | 2.00 | 2.00 to 2.00 | ≥ 0.5 | reached | 2.00 | 2.00 to 2.00 | 6.06 ms | 3.03 ms |\n"
+	const other = "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 1.33 | 1.33 to 1.33 | reached |\n"
+	for file, want := range map[string][]string{
+		readme:      {main, other, "`go run ./loadtest/bench --quick`, ", "shared_buffers=128MB", "SQLite has one row"},
+		performance: {main, "`go run ./loadtest/bench --quick`, ", "(A B C A B C …), 3 rounds of 2 s"},
+	} {
+		shown, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, text := range want {
+			assert.Contains(t, string(shown), text)
+		}
+	}
 	again, err := readDocument(settings{results: folder}.published())
 	require.NoError(t, err)
 	assert.Equal(t, d, again)
-	assert.Contains(t, again.markdown(), "| PostgreSQL, for-update ÷ no-op | ≥ 0.65 | 2.00 | 2.00 to 2.00 | reached |")
+	assert.Contains(t, again.markdown(), main)
+	assert.Contains(t, again.markdown(), other)
 	assert.Contains(t, again.markdown(), "the draw (WAL, fsync at commit)")
 
 	decoder := xml.NewDecoder(strings.NewReader(again.chart()))
@@ -211,6 +236,11 @@ func TestTake(t *testing.T) {
 	assert.InDelta(t, 1000, f[serviceCPU], 1e-9)
 	assert.InDelta(t, 10, f[walBytes], 1e-9)
 	assert.InDelta(t, 30, f[batchDraws], 1e-9)
+
+	f, maria := figures{}, candidate{program: service, database: "mysql"}
+	f.take(maria, run, reading{books: books{pages: 100}}, reading{books: books{pages: 18100}})
+	assert.InDelta(t, 20, f[pageBytes], 1e-9)
+	assert.NotContains(t, f, walBytes)
 
 	require.NoError(t, believe(c, 10, run, books{}, books{issued: 9000}))
 	require.Error(t, believe(c, 10, run, books{}, books{issued: 8990}), "an answer without its units")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"drawsvc/loadtest/site"
 )
 
 // clocks are the CPU times at one moment.
@@ -41,6 +43,7 @@ func readClocks(p *place, instances []*instance) (clocks, error) {
 // both of them work, so clocks are read on the inner side of a measurement.
 type books struct {
 	wal            int64   // bytes, PostgreSQL alone
+	pages          int64   // bytes, MariaDB alone
 	batches, draws float64 // as the service counts them
 	goroutines     float64
 	issued         int64 // units drawn from all pools
@@ -50,6 +53,12 @@ func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instan
 	var r books
 	if c.database == "postgres" {
 		if err := ask(ctx, p.url, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint", &r.wal); err != nil {
+			return r, err
+		}
+	}
+	if c.database == "mysql" {
+		var err error
+		if r.pages, err = pagesWritten(ctx, p.url); err != nil {
 			return r, err
 		}
 	}
@@ -83,15 +92,27 @@ func ask(ctx context.Context, url, text string, into any, args ...any) error {
 	return conn.QueryRow(ctx, text, args...).Scan(into)
 }
 
+// pagesWritten is how many bytes a MariaDB server has written to its data files.
+func pagesWritten(ctx context.Context, url string) (bytes int64, err error) {
+	db, err := site.OpenDatabase(url)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = db.Close() }()
+	var name string
+	err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_data_written'").Scan(&name, &bytes)
+	return bytes, err
+}
+
 // transactionsOf counts those of one database. A session adds its own at the
 // latest when it ends.
-func (b *benchmark) transactionsOf(ctx context.Context, raw string) (int64, error) {
-	location, err := url.Parse(raw)
+func transactionsOf(ctx context.Context, p *place) (int64, error) {
+	location, err := url.Parse(p.url)
 	if err != nil {
 		return 0, err
 	}
 	var n int64
-	err = ask(ctx, b.servers["postgres"].url, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", &n,
+	err = ask(ctx, p.server.url, "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", &n,
 		strings.TrimPrefix(location.Path, "/"))
 	return n, err
 }

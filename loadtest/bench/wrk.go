@@ -77,8 +77,8 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance
 		"-s", "loadtest/bench/draw.lua", instances[0].url, "--",
 		"token=" + drawToken, "pool=" + poolOf(c), fmt.Sprintf("seed=%d", b.seed), fmt.Sprintf("count=%d", c.units()),
 	}
-	if c.keyed {
-		args = append(args, "keyed=1")
+	if c.keys != "" {
+		args = append(args, "keys="+c.keys)
 	}
 	if c.pools > 0 {
 		args = append(args, fmt.Sprintf("pools=%d", c.pools))

@@ -9,7 +9,9 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -113,6 +115,16 @@ func TestDraws(t *testing.T) {
 			for key, times := range a.keys {
 				assert.Equal(t, 1, times, "%s is there once", key)
 				assert.Regexp(t, regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`), key)
+			}
+		}},
+		"time-ordered keys": {candidate{}.withOrderedKeys(), 1, func(t *testing.T, a *asked) {
+			assert.Greater(t, len(a.keys), 100)
+			for key, times := range a.keys {
+				assert.Equal(t, 1, times, "%s is there once", key)
+				id, err := uuid.Parse(key)
+				require.NoError(t, err, key)
+				require.Equal(t, uuid.Version(7), id.Version(), key)
+				assert.WithinDuration(t, time.Now(), time.Unix(id.Time().UnixTime()), time.Minute, key)
 			}
 		}},
 		"pools of ten": {candidate{}.withKeys().ofPools(7).draws(10), 1, func(t *testing.T, a *asked) {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/url"
 	"strings"
 
-	"github.com/go-sql-driver/mysql"
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
-	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+	"drawsvc/loadtest/site"
 )
 
 // rows is what the tables say of a pool, read by this program's own SQL.
@@ -32,30 +29,6 @@ type prizeRows struct {
 
 // overIssued is how many awards there are beyond stock.
 func (p prizeRows) overIssued() int64 { return max(p.awards-p.stocked, 0) }
-
-// connect opens a database beside the service, SQLite for reading alone.
-func connect(raw string) (*sql.DB, error) {
-	scheme, rest, _ := strings.Cut(raw, ":")
-	switch scheme {
-	case "sqlite":
-		return sql.Open("sqlite", "file:"+rest+"?mode=ro")
-	case "postgres":
-		return sql.Open("pgx", raw)
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	config := mysql.NewConfig()
-	config.User = u.User.Username()
-	config.Passwd, _ = u.User.Password()
-	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
-}
 
 // The checks, in SQL that all databases read; each takes the pool. None joins
 // two tables: without statistics a database may do that in nested loops.
@@ -131,7 +104,7 @@ func each(ctx context.Context, db *sql.DB, text, pool string, scan func(*sql.Row
 
 // check reads the rows of a pool from the database that raw names.
 func check(ctx context.Context, raw, pool string) (rows, error) {
-	db, err := connect(raw)
+	db, err := site.OpenDatabase(raw, "mode=ro")
 	if err != nil {
 		return rows{}, err
 	}

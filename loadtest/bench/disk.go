@@ -1,0 +1,10 @@
+package main
+
+import "time"
+
+// disk is what the databases' files are on.
+type disk struct {
+	fileSystem string
+	// flush is the median time of a flush of 8 KiB.
+	flush time.Duration
+}

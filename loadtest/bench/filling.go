@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"drawsvc/loadtest/site"
+)
+
+// fillStatements is how many statements fill a log.
+const fillStatements = 10
+
+// filler is what differs between the databases when a log is filled. The rest
+// is SQL that all of them read.
+type filler struct {
+	// options are of SQLite's URI.
+	options []string
+	before  []string
+	// hash is 32 hexadecimal digits at random for each number i; it has one
+	// parameter, which no two statements may share.
+	hash string
+	// hex writes a time in milliseconds as 12 digits, 50 µs later for each i; it
+	// has one parameter, the time.
+	hex string
+	// once keeps a part of the statement from being computed twice.
+	once string
+	// at is the layout of a time.
+	at string
+	// sessions may write at once.
+	sessions int
+	// after leaves nothing to do for the measurements.
+	after []string
+}
+
+func fillers() map[string]filler {
+	const serverTime = "2006-01-02 15:04:05.000000"
+	return map[string]filler{
+		"postgres": {
+			hash: `md5('%s' || i)`, hex: `lpad(to_hex(%d + (i - 1) / 20), 12, '0')`, once: "MATERIALIZED", at: serverTime + "Z", sessions: 2,
+			after: []string{"VACUUM ANALYZE awards", "VACUUM ANALYZE prizes", "CHECKPOINT"},
+		},
+		"mysql": {
+			before: []string{"SET SESSION max_recursive_iterations = 4294967295"},
+			hash:   `md5(concat('%s', i))`, hex: `lpad(lower(hex(%d + (i - 1) DIV 20)), 12, '0')`, at: serverTime, sessions: 2,
+			// FOR EXPORT writes the table's pages out before it returns.
+			after: []string{"ANALYZE TABLE awards", "FLUSH TABLES awards FOR EXPORT", "UNLOCK TABLES"},
+		},
+		"sqlite": {
+			options: []string{"_pragma=busy_timeout(10000)", "_pragma=synchronous(OFF)", "_pragma=cache_size(-262144)"},
+			hash:    `lower(hex(randomblob(16))) || substr('%s', 1, 0)`, hex: `printf('%%012x', %d + (i - 1) / 20)`, once: "MATERIALIZED",
+			at: "2006-01-02T15:04:05.000000Z", sessions: 1,
+			after: []string{"PRAGMA wal_checkpoint(TRUNCATE)"},
+		},
+	}
+}
+
+// fill puts more prizes or awards into the candidate's pool, by SQL that keeps
+// every rule that the audit knows: versions without gaps, a move for each
+// prize, issued as many as awarded. Nobody may draw meanwhile.
+func fill(ctx context.Context, c candidate, url string) error {
+	f := fillers()[c.database]
+	db, err := site.OpenDatabase(url, f.options...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if c.prizes > prizesUsual {
+		if _, err := db.ExecContext(ctx, morePrizesSQL, poolOf(c), c.prizes-prizesUsual, int64(plenty)); err != nil {
+			return fmt.Errorf("add prizes: %w", err)
+		}
+	}
+	if c.awards > 0 {
+		if err := f.fillLog(ctx, db, c); err != nil {
+			return fmt.Errorf("add awards: %w", err)
+		}
+	}
+	return onSession(ctx, db, f.after)
+}
+
+// onSession runs statements one after another in one session.
+func onSession(ctx context.Context, db *sql.DB, statements []string) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	for _, text := range statements {
+		if _, err := conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
+	return nil
+}
+
+// morePrizesSQL is PostgreSQL's.
+const morePrizesSQL = `WITH pool AS (
+	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
+), added AS (
+	INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
+	SELECT $1, 'more-' || n, 'Prize ' || n, 1, $3, 0, was + n, was + n FROM pool, generate_series(1, $2::bigint) n
+)
+INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
+SELECT $1, was + n, 'more-' || n, $3, 'created', $3, 0, now() FROM pool, generate_series(1, $2::bigint) n`
+
+// The ids of the draws are inserted in their own order, which spares the disk
+// while the log is filled. Over many statements the index of the ids grows as
+// it does with callers' keys: on all of its pages.
+const moreAwardsSQL = `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+WITH RECURSIVE numbers (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM numbers WHERE i < %[1]d),
+hashes AS %[2]s (SELECT %[3]s AS h FROM numbers),
+ids AS (SELECT concat(substr(h, 1, 8), '-', substr(h, 9, 4), '-%[6]s', substr(h, 14, 3), '-8', substr(h, 18, 3), '-', substr(h, 21)) AS id FROM hashes),
+sorted AS (SELECT id, row_number() OVER (ORDER BY id) - 1 AS n FROM ids)
+SELECT '%[4]s', %[5]d + n, id, 1, 'user-12345', concat('prize-', n %% 10), %[7]d + (n - n %% 10) / 10, '%[8]s'
+FROM sorted`
+
+// fillLog adds awards, as many of each of the usual prizes, by statements that
+// the database runs in several sessions at once.
+func (f filler) fillLog(ctx context.Context, db *sql.DB, c candidate) error {
+	part := c.awards / fillStatements / prizesUsual * prizesUsual
+	version, issued, err := book(ctx, db, poolOf(c), part*fillStatements)
+	if err != nil {
+		return err
+	}
+	var sessions sync.WaitGroup
+	statements, errs := make(chan string, fillStatements), make(chan error, f.sessions)
+	begin := time.Now()
+	for n := range fillStatements {
+		// The awards were made one after another until now, 50 µs apart.
+		first := begin.Add(-time.Duration(part*(fillStatements-n)) * 50 * time.Microsecond)
+		salt := fmt.Sprintf("%d ", first.UnixNano())
+		hash, uuid := fmt.Sprintf(f.hash, salt), "4"
+		if c.keys == keysOrdered {
+			hash, uuid = fmt.Sprintf("concat("+f.hex+", substr("+f.hash+", 13))", first.UnixMilli(), salt), "7"
+		}
+		statements <- fmt.Sprintf(moreAwardsSQL, part, f.once, hash, poolOf(c), version+1+int64(n*part), uuid,
+			issued+1+int64(n*part/prizesUsual), begin.UTC().Format(f.at))
+	}
+	close(statements)
+	for range f.sessions {
+		sessions.Go(func() {
+			for text := range statements {
+				if err := onSession(ctx, db, append(slices.Clone(f.before), text)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	sessions.Wait()
+	close(errs)
+	return <-errs // nil where there is none
+}
+
+// book raises what pool and prizes count, by as many awards of each prize, and
+// returns what they counted before.
+func book(ctx context.Context, db *sql.DB, pool string, awards int) (version, issued int64, err error) {
+	marked, err := hasColumn(ctx, db, "pools", "mark")
+	if err != nil {
+		return 0, 0, err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
+	for text, into := range map[string]*int64{
+		`SELECT version FROM pools WHERE id = '` + pool + `'`:                         &version,
+		`SELECT issued FROM prizes WHERE pool_id = '` + pool + `' AND id = 'prize-0'`: &issued,
+	} {
+		if err := tx.QueryRowContext(ctx, text).Scan(into); err != nil {
+			return 0, 0, err
+		}
+	}
+	mark := "" // every version has one of its own
+	if marked {
+		mark = fmt.Sprintf(", mark = %d", rand.Int64())
+	}
+	for _, text := range []string{
+		fmt.Sprintf(`UPDATE pools SET version = version + %d%s WHERE id = '%s'`, awards, mark, pool),
+		fmt.Sprintf(`UPDATE prizes SET issued = issued + %d, changed = %d WHERE pool_id = '%s'`, awards/prizesUsual, version+int64(awards), pool),
+	} {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return 0, 0, err
+		}
+	}
+	return version, issued, tx.Commit()
+}
+
+// hasColumn says whether a table has a column: schemas of other trees differ.
+func hasColumn(ctx context.Context, db *sql.DB, table, column string) (bool, error) {
+	rows, err := db.QueryContext(ctx, `SELECT * FROM `+table+` WHERE 1 = 0`)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return false, err
+	}
+	return slices.Contains(columns, column), rows.Err()
+}
