@@ -39,6 +39,14 @@ func controls() []cell {
 			experiment: stockMoved(), place: place{"sqlite", "optimistic", "", 1}, program: faulty,
 			env: []string{"DRAWSVC_UNGUARDED=1"}, condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
 		},
+		{
+			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: refusesKnown,
+			condemned: []string{history.KnownRefused},
+		},
+		{
+			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: keepsLooks,
+			condemned: []string{history.KnownRefused, ruleFault},
+		},
 	}
 }
 

@@ -22,6 +22,8 @@ const (
 	recoverMax = 5 * time.Second
 	// settleMax is the longest that asking again may take to end all doubts.
 	settleMax = 15 * time.Second
+	// linearMax bounds the search for an order of events that explains a pool.
+	linearMax = 20 * time.Second
 	// leftoverMax is the longest that something may be left over, above the
 	// term of a lock whose holder died.
 	leftoverMax = 5 * time.Second
@@ -158,7 +160,11 @@ func (t *trial) check() error {
 }
 
 func (t *trial) checkLinear(ops []history.Op, pool string) {
-	switch history.Linear(ops, pool, t.made[pool]) {
+	most := linearMax
+	if t.condemned != nil {
+		most = 200 * time.Millisecond // it does not deserve more
+	}
+	switch history.Linear(ops, pool, t.made[pool], most) {
 	case porcupine.Illegal:
 		t.verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
 	case porcupine.Unknown:
