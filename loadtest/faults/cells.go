@@ -47,12 +47,16 @@ func controls() []cell {
 			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: keepsLooks,
 			condemned: []string{history.KnownRefused, ruleFault},
 		},
+		{
+			experiment: heldPrize(), place: place{"postgres", "for-update", "", 1}, program: picksAgain,
+			condemned: []string{ruleFault, ruleOdds},
+		},
 	}
 }
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
 }
 
 // everyCell is every experiment at all its places.
