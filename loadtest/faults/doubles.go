@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +19,8 @@ type double struct {
 	edits []edit
 }
 
-// edit replaces a text that occurs once in a file, which is named from the root
-// of the repository.
-type edit struct{ file, from, to string }
+// edit replaces a text that the source holds once.
+type edit struct{ from, to string }
 
 // The doubles.
 const (
@@ -36,30 +36,30 @@ const (
 func doubles() []double {
 	return []double{
 		{refusesKnown, "the service, which refuses a key without a look at the log", []edit{
-			{"internal/draw/log.go", `w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
+			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
 		}},
 		{keepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
-			{"internal/draw/log.go", `w.asked, w.known = false, nil`, `_ = w`},
+			{`w.asked, w.Known = false, nil`, `_ = w`},
 		}},
 		{picksAgain, "the service, which picks again after a write that failed", []edit{
-			{"internal/draw/urn.go", `u.deck.of(version)`, `newDeck().of(version)`},
+			{`u.deck.of(version)`, `newDeck().of(version)`},
 		}},
 		{versionsAlone, "the service, which knows a history by its version alone", []edit{
-			{"internal/draw/head.go", ` && h.Mark == other.Mark }`, ` }`},
-			{"internal/draw/head.go", ` && h.Trail.has(other.Mark)`, ``},
-			{"internal/stock/postgres_tx.go", ` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
-			{"internal/stock/postgres_joint.go", ` AND pools.mark = planned.mark`, ``},
-			{"internal/stock/sql_tx.go", ` AND mark = ?`, ` AND ? IS NOT NULL`},
+			{` && h.Mark == other.Mark }`, ` }`},
+			{` && h.Trail.has(other.Mark)`, ``},
+			{` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
+			{` AND pools.mark = planned.mark`, ``},
+			{` AND mark = ?`, ` AND ? IS NOT NULL`},
 		}},
 		{trustsStandbys, "the service, which refuses on the word of any server", []edit{
-			{"internal/stock/postgres_tx.go", `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`, `TRUE`},
-			{"internal/stock/mysql.go", `@@global.read_only IN ('0', 'OFF')`, `TRUE`},
+			{`NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`, `TRUE`},
+			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{"internal/stock/query.go", `s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
+			{`s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
-			{"internal/lockmode/optimistic.go", `lockLast: true`, `lockLast: false`},
+			{`lockLast: true`, `lockLast: false`},
 		}},
 	}
 }
@@ -77,25 +77,30 @@ func doubleOf(program string) (double, bool) {
 // overlay writes the double's files into a folder, and returns the file for the
 // flag -overlay of the go command. The repository's root is given.
 func (d *double) overlay(root, folder string) (string, error) {
+	texts, err := sources(filepath.Join(root, "internal"))
+	if err != nil {
+		return "", err
+	}
+	edited := map[string]bool{}
+	for _, e := range d.edits {
+		found := 0
+		for file, text := range texts {
+			if n := strings.Count(text, e.from); n > 0 {
+				found += n
+				texts[file], edited[file] = strings.Replace(text, e.from, e.to, 1), true
+			}
+		}
+		if found != 1 {
+			return "", fmt.Errorf("%s: the source holds %q %d times, and has to hold it once", d.program, e.from, found)
+		}
+	}
 	replaced := map[string]string{}
-	for n, e := range d.edits {
-		source := filepath.Join(root, e.file)
-		from := source
-		if replaced[source] != "" {
-			from = replaced[source] // it has been edited already
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
+	for file := range edited {
+		to := filepath.Join(folder, fmt.Sprint(d.program, "-", len(replaced), ".go"))
+		if err := os.WriteFile(to, []byte(texts[file]), 0o600); err != nil {
 			return "", err
 		}
-		if strings.Count(string(text), e.from) != 1 {
-			return "", fmt.Errorf("%s: %s does not hold %q once", d.program, e.file, e.from)
-		}
-		to := filepath.Join(folder, fmt.Sprint(d.program, "-", n, ".go"))
-		if err := os.WriteFile(to, []byte(strings.Replace(string(text), e.from, e.to, 1)), 0o600); err != nil {
-			return "", err
-		}
-		replaced[source] = to
+		replaced[file] = to
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
@@ -103,4 +108,24 @@ func (d *double) overlay(root, folder string) (string, error) {
 	}
 	file := filepath.Join(folder, d.program+".json")
 	return file, os.WriteFile(file, text, 0o600)
+}
+
+// sources are the texts of the service's packages, without tests and fault
+// points, by their files.
+func sources(folder string) (map[string]string, error) {
+	texts := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "fault":
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		texts[path] = string(text)
+		return err
+	})
+	return texts, err
 }

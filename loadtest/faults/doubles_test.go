@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDoublesAreMadeOfTheSource: each place that a double replaces is in the
-// source as it is now, once.
+// TestDoublesAreMadeOfTheSource: what a double replaces is in the source as it
+// is now, once.
 func TestDoublesAreMadeOfTheSource(t *testing.T) {
 	t.Parallel()
 	for _, d := range doubles() {
@@ -16,11 +16,12 @@ func TestDoublesAreMadeOfTheSource(t *testing.T) {
 		require.NoError(t, err, d.program)
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Contains(t, string(text), d.edits[0].file)
+		require.Contains(t, string(text), d.program)
 	}
-	gone := double{"gone", "", []edit{{"internal/draw/urn.go", "no such text", ""}}}
-	_, err := gone.overlay("../..", t.TempDir())
-	require.ErrorContains(t, err, "does not hold")
+	for _, text := range []string{"no such " + "text", "package draw"} {
+		_, err := (&double{"bad", "", []edit{{text, ""}}}).overlay("../..", t.TempDir())
+		require.ErrorContains(t, err, "has to hold it once")
+	}
 }
 
 // TestEveryDoubleIsCondemned: a double that no cell tries shows nothing.
