@@ -49,7 +49,11 @@ func controls() []cell {
 		},
 		{
 			experiment: heldPrize(), place: place{"postgres", "for-update", "", 1}, program: picksAgain,
-			condemned: []string{ruleFault, ruleOdds},
+			condemned: []string{ruleFault},
+		},
+		{
+			experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, program: picksAgain,
+			condemned: []string{ruleOdds},
 		},
 	}
 }

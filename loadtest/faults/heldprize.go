@@ -15,7 +15,7 @@ func heldPrizes() []experiment {
 	return []experiment{
 		heldPrize(),
 		{name: "one prize's row held, three instances", number: 12, places: at(3, "postgres", "mysql"), timeout: heldTimeout, run: heldAmongThree},
-		{name: "deadlocks forced on one prize", number: 13, places: at(1, "postgres", "mysql"), run: deadlocksOnPrize},
+		prizeDeadlocks(),
 	}
 }
 

@@ -11,7 +11,9 @@ const (
 	// each of them to come to that prize at the same version.
 	heldFor = 8 * time.Second
 	// deadlockDraws is how many awards of a pool are judged.
-	deadlockDraws = 40
+	deadlockDraws = 150
+	// deadlocksMin is the least that has to happen in all pools together.
+	deadlocksMin = 20
 )
 
 // heldAmongThree measures what remains where three instances draw: each has
@@ -71,6 +73,10 @@ func (h *held) besides() (int64, error) {
 	return after - before, nil
 }
 
+func prizeDeadlocks() experiment {
+	return experiment{name: "deadlocks forced on one prize", number: 13, places: at(1, "postgres", "mysql"), run: deadlocksOnPrize}
+}
+
 // deadlocksOnPrize has a session take a prize's row and then the pool's, against
 // the order of the service, which is the victim each time.
 func deadlocksOnPrize(t *trial) error {
@@ -98,7 +104,7 @@ func deadlocksOnPrize(t *trial) error {
 		return err
 	}
 	deadlocks := t.conflicts() - before
-	if t.note("%.0f deadlocks", deadlocks); deadlocks < deadlockDraws {
+	if t.note("%.0f deadlocks", deadlocks); deadlocks < deadlocksMin {
 		t.verdict.Say(ruleFault, "there were only %.0f deadlocks", deadlocks)
 	}
 	return t.judgeOdds(pools, deadlockDraws)
@@ -127,6 +133,6 @@ func (h *held) collide(done <-chan struct{}) error {
 		if err := h.t.say(h.conn, lockPool, "ROLLBACK"); err != nil {
 			return err
 		}
-		time.Sleep(40 * time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 	}
 }
