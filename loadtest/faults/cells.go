@@ -55,12 +55,16 @@ func controls() []cell {
 			experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, program: picksAgain,
 			condemned: []string{ruleOdds},
 		},
+		{
+			experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, program: versionsAlone,
+			condemned: []string{history.UnitTwice, history.Counters, ruleOdds},
+		},
 	}
 }
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
 }
 
 // everyCell is every experiment at all its places.
