@@ -57,7 +57,11 @@ func controls() []cell {
 		},
 		{
 			experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, program: versionsAlone,
-			condemned: []string{history.UnitTwice, history.Counters, ruleOdds},
+			condemned: []string{history.UnitTwice, ruleOdds},
+		},
+		{
+			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
+			condemned: []string{history.UnitTwice, ruleOdds},
 		},
 	}
 }
