@@ -60,6 +60,10 @@ func controls() []cell {
 			condemned: []string{history.UnitTwice, ruleOdds},
 		},
 		{
+			experiment: standbyBehind(), place: place{"postgres", "optimistic", "", 3}, program: trustsStandbys,
+			condemned: []string{ruleFault},
+		},
+		{
 			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
 			condemned: []string{history.UnitTwice, ruleOdds},
 		},
@@ -68,7 +72,7 @@ func controls() []cell {
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
 }
 
 // everyCell is every experiment at all its places.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"drawsvc/internal/draw/drawtest"
-	"drawsvc/loadtest/faults/history"
 )
 
 // ruleOdds is broken when what pools gave out contradicts the law of a draw.
@@ -30,7 +29,7 @@ func (t *trial) judgeOdds(pools []string, first int) error {
 
 // sample counts the prizes of a pool's first awards.
 func (t *trial) sample(pool string, first int) (s drawtest.Sample, err error) {
-	rows, err := history.Read(t.ctx, t.base.admin, pool, t.numbered(), false)
+	rows, err := t.rows(pool)
 	if err != nil {
 		return s, err
 	}

@@ -165,7 +165,7 @@ func (f *fork) promoted(t *trial) error {
 		f.nodes[n].Kill()
 		delete(t.nodes, fmt.Sprint("node ", n+1))
 		heir := t.nodes[fmt.Sprint("node ", n+2)]
-		if err := execAll(heir, `SELECT pg_promote()`); err != nil {
+		if err := execAll(heir, promote); err != nil {
 			return err
 		}
 		if err := t.awaitWritable(map[string]*sql.DB{"the heir": heir}, false); err != nil {

@@ -141,7 +141,7 @@ func (t *trial) check() error {
 	}
 	history.Answers(&t.verdict, ops, terms)
 	for pool := range t.made {
-		rows, err := history.Read(t.ctx, t.base.admin, pool, t.numbered(), t.program == textbook)
+		rows, err := t.rows(pool)
 		if err != nil {
 			return err
 		}
@@ -157,6 +157,16 @@ func (t *trial) check() error {
 	}
 	t.lose()
 	return nil
+}
+
+// rows reads a pool's rows. A connection that died unseen is not the answer.
+func (t *trial) rows(pool string) (rows history.Rows, err error) {
+	for range 3 {
+		if rows, err = history.Read(t.ctx, t.base.admin, pool, t.numbered(), t.program == textbook); err == nil {
+			break
+		}
+	}
+	return rows, err
 }
 
 func (t *trial) checkLinear(ops []history.Op, pool string) {

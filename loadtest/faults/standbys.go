@@ -46,6 +46,9 @@ const (
 	behind = 7 * time.Second
 	// lostNode and heirNode are the primary's and the standby's names.
 	lostNode, heirNode = "node 1", "node 2"
+	// promote does not wait: as long as it did, what it may see would keep the
+	// standby from replaying the rest.
+	promote = `SELECT pg_promote(false)`
 )
 
 // lost keeps the standby from hearing anything, lets callers ask again for what
@@ -60,7 +63,7 @@ func (p *pair) lost(t *trial) error {
 	p.link.Cut() // what was held is lost with it
 	heir := t.nodes[heirNode]
 	delete(t.nodes, lostNode)
-	if err := execAll(heir, `SELECT pg_promote()`); err != nil {
+	if err := execAll(heir, promote); err != nil {
 		return err
 	}
 	return t.awaitWritable(t.nodes, false)
