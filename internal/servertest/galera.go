@@ -88,9 +88,9 @@ func (c *galera) command(s *Server) []string {
 		}
 	}
 	argv := mysqlCommand(s)
-	if len(others) > 0 {
-		// Accounts come from the others; a statement of its own would be too
-		// early.
+	if s != c.nodes[0] || len(others) > 0 {
+		// Accounts come from the others, or came when it joined them; a statement
+		// of its own would be too early.
 		argv = slices.DeleteFunc(argv, func(arg string) bool { return strings.HasPrefix(arg, "--init-file=") })
 	}
 	argv = append(argv,

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"drawsvc/loadtest/site"
 )
@@ -10,20 +13,50 @@ import (
 // bin is where everything is built to, from the root of the repository.
 const bin = "loadtest/bin/faults"
 
-// The programs.
+// The programs, beside the doubles.
 const (
 	released = "drawsvc"        // what users run
 	faulty   = "drawsvc-faults" // the same with fault points
 	textbook = "broken"         // over-issues
 )
 
-// build makes the programs.
-func build(ctx context.Context) error {
-	return site.Build(ctx, "loadtest/textbook/go.mod", bin, func(to string) [][]string {
-		return [][]string{
-			{"build", "-trimpath", "-o", filepath.Join(to, released), "./cmd/drawsvc"},
-			{"build", "-trimpath", "-tags", "faults", "-o", filepath.Join(to, faulty), "./cmd/drawsvc"},
-			{"build", "-C", "loadtest/textbook", "-o", filepath.Join(to, textbook), "./broken"},
+// build makes the released program, and those that the cells need beside it.
+func build(ctx context.Context, cells ...cell) error {
+	folder, err := os.MkdirTemp("", "drawsvc-faults-doubles-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	needed, overlays := map[string]bool{released: true}, map[string]string{}
+	for _, c := range cells {
+		needed[c.program] = true
+		if d, ok := doubleOf(c.program); ok {
+			if overlays[c.program], err = d.overlay(root, folder); err != nil {
+				return err
+			}
 		}
+	}
+	return site.Build(ctx, "loadtest/textbook/go.mod", bin, func(to string) (builds [][]string) {
+		for _, program := range slices.Sorted(maps.Keys(needed)) {
+			builds = append(builds, arguments(program, filepath.Join(to, program), overlays[program]))
+		}
+		return builds
 	})
+}
+
+// arguments are those of the go command that builds a program.
+func arguments(program, to, overlay string) []string {
+	switch {
+	case program == textbook:
+		return []string{"build", "-C", "loadtest/textbook", "-o", to, "./broken"}
+	case program == faulty:
+		return []string{"build", "-trimpath", "-tags", "faults", "-o", to, "./cmd/drawsvc"}
+	case overlay != "":
+		return []string{"build", "-trimpath", "-overlay", overlay, "-o", to, "./cmd/drawsvc"}
+	}
+	return []string{"build", "-trimpath", "-o", to, "./cmd/drawsvc"}
 }

@@ -72,6 +72,9 @@ func (c cell) name() string {
 	if c.instances > 1 {
 		parts = append(parts, fmt.Sprintf("×%d", c.instances))
 	}
+	if _, ok := doubleOf(c.program); ok {
+		parts = append([]string{c.program}, parts...)
+	}
 	if c.condemned != nil {
 		parts = append([]string{"CONTROL"}, parts...)
 	}

@@ -39,12 +39,40 @@ func controls() []cell {
 			experiment: stockMoved(), place: place{"sqlite", "optimistic", "", 1}, program: faulty,
 			env: []string{"DRAWSVC_UNGUARDED=1"}, condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
 		},
+		{
+			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: refusesKnown,
+			condemned: []string{history.KnownRefused},
+		},
+		{
+			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: keepsLooks,
+			condemned: []string{history.KnownRefused, ruleFault},
+		},
+		{
+			experiment: heldPrize(), place: place{"postgres", "for-update", "", 1}, program: picksAgain,
+			condemned: []string{ruleFault},
+		},
+		{
+			experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, program: picksAgain,
+			condemned: []string{ruleOdds},
+		},
+		{
+			experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, program: versionsAlone,
+			condemned: []string{history.UnitTwice, ruleOdds},
+		},
+		{
+			experiment: standbyBehind(), place: place{"postgres", "optimistic", "", 3}, program: trustsStandbys,
+			condemned: []string{ruleFault},
+		},
+		{
+			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
+			condemned: []string{history.UnitTwice, ruleOdds},
+		},
 	}
 }
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
 }
 
 // everyCell is every experiment at all its places.

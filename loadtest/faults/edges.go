@@ -20,6 +20,7 @@ func edges() []experiment {
 		{name: "500 clients, one unit", number: 2, places: everywhere(3), own: true, timeout: edgeTimeout, run: oneUnit},
 		{name: "one key 200 times at once, then another user", number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: oneKey},
 		stockMoved(),
+		hedged(),
 	}
 }
 
@@ -36,9 +37,12 @@ func sellOut() experiment {
 
 // edge makes a pool that is checked for linearizability.
 func (t *trial) edge(stock ...int64) (string, error) {
-	p := &smallPool{name: t.pool("edge")}
-	t.small = append(t.small, p)
-	return p.name, t.makePool(p.name, stock...)
+	return t.pool("edge"), t.makeEdge(t.pool("edge"), stock...)
+}
+
+func (t *trial) makeEdge(name string, stock ...int64) error {
+	t.small = append(t.small, &smallPool{name: name})
+	return t.makePool(name, stock...)
 }
 
 // crowd asks n times at once, each with a key of its own.

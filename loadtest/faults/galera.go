@@ -20,6 +20,7 @@ func galeraFaults() []experiment {
 		{name: "node cut off", run: nodeCutOff},
 		{name: "asked elsewhere at once", own: true, run: askedElsewhere},
 		{name: "pool paused and opened under load", run: poolPaused},
+		{name: "cluster made anew from a node that was behind", base: ownCluster, loses: true, run: fromBehind},
 	}...)
 	for i := range list {
 		e := &list[i]
@@ -57,6 +58,11 @@ func (g *ground) galeraCluster(s *site.Site) []*servertest.Server {
 		}
 	}
 	return g.galera
+}
+
+// ownCluster is everyWriter on a cluster of the cell's own.
+func ownCluster(g *ground, s *site.Site, kind string) *base {
+	return everyWriter(&ground{whole: s, servers: g.servers}, s, kind)
 }
 
 // everyWriter makes a database on the cluster, of which each instance writes

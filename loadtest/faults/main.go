@@ -110,8 +110,8 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		return nil
 	}
 	begin := time.Now()
-	say(out, "SEED=%d\nbuilding the service, the service with fault points, and the control\n", s.seed)
-	if err := build(ctx); err != nil {
+	say(out, "SEED=%d\nbuilding the service, and the programs that have to be condemned\n", s.seed)
+	if err := build(ctx, list...); err != nil {
 		return err
 	}
 	var results []result

@@ -82,6 +82,9 @@ func (p *published) controlTable() string {
 
 // controlName says what is wrong with a program.
 func controlName(program string) string {
+	if d, ok := doubleOf(program); ok {
+		return d.flaw
+	}
 	if program == textbook {
 		return "textbook program that over-issues"
 	}

@@ -22,6 +22,8 @@ const (
 	recoverMax = 5 * time.Second
 	// settleMax is the longest that asking again may take to end all doubts.
 	settleMax = 15 * time.Second
+	// linearMax bounds the search for an order of events that explains a pool.
+	linearMax = 20 * time.Second
 	// leftoverMax is the longest that something may be left over, above the
 	// term of a lock whose holder died.
 	leftoverMax = 5 * time.Second
@@ -139,7 +141,7 @@ func (t *trial) check() error {
 	}
 	history.Answers(&t.verdict, ops, terms)
 	for pool := range t.made {
-		rows, err := history.Read(t.ctx, t.base.admin, pool, t.numbered(), t.program == textbook)
+		rows, err := t.rows(pool)
 		if err != nil {
 			return err
 		}
@@ -157,8 +159,22 @@ func (t *trial) check() error {
 	return nil
 }
 
+// rows reads a pool's rows. A connection that died unseen is not the answer.
+func (t *trial) rows(pool string) (rows history.Rows, err error) {
+	for range 3 {
+		if rows, err = history.Read(t.ctx, t.base.admin, pool, t.numbered(), t.program == textbook); err == nil {
+			break
+		}
+	}
+	return rows, err
+}
+
 func (t *trial) checkLinear(ops []history.Op, pool string) {
-	switch history.Linear(ops, pool, t.made[pool]) {
+	most := linearMax
+	if t.condemned != nil {
+		most = 200 * time.Millisecond // it does not deserve more
+	}
+	switch history.Linear(ops, pool, t.made[pool], most) {
 	case porcupine.Illegal:
 		t.verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
 	case porcupine.Unknown:

@@ -36,7 +36,7 @@ func soakPlaces() []place {
 // that are published. Its error is the verdict.
 func soak(ctx context.Context, s settings, out io.Writer) error {
 	say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
-	if err := build(ctx); err != nil {
+	if err := build(ctx, cell{program: faulty}); err != nil {
 		return err
 	}
 	total := newSoaked(s.seed)

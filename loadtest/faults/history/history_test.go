@@ -101,7 +101,7 @@ func judged(ops []Op, r Rows) []string {
 
 func TestAGoodHistoryBreaksNothing(t *testing.T) {
 	require.Empty(t, judged(good(), rows()))
-	require.Equal(t, porcupine.Ok, Linear(good(), pool, made()))
+	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), time.Minute))
 }
 
 func TestEveryRuleCanBeBroken(t *testing.T) {
@@ -128,12 +128,23 @@ func TestEveryRuleCanBeBroken(t *testing.T) {
 			ops[5].Code = "sorry"
 			return ops
 		},
-		Overdue: func(ops []Op, _ *Rows) []Op { ops[5].Return += time.Minute; return ops },
+		KnownRefused: func(ops []Op, _ *Rows) []Op { return append(ops, soldOut(draw(20, "a"))) },
+		Overdue:      func(ops []Op, _ *Rows) []Op { ops[5].Return += time.Minute; return ops },
 	} {
 		r := rows()
 		ops := sever(good(), &r)
 		require.Contains(t, judged(ops, r), rule)
 	}
+}
+
+// TestAgainIsTheSameRequestMadeLater: not one that met the first, nor one of
+// another user under the same key.
+func TestAgainIsTheSameRequestMadeLater(t *testing.T) {
+	same := draw(2, "a", unit(3, "tin", 1))
+	other := with(draw(3, "a"), func(o *Op) { o.User, o.Status, o.Code = "another", 422, "idempotency-key-reused" })
+	beside := soldOut(draw(1, "a"))
+	again := Again([]Op{same, draw(0, "a", unit(3, "tin", 1)), other, beside, contended(draw(4, "b"))})
+	require.Equal(t, []Op{same}, again)
 }
 
 func TestSoldOutIsNotToldOfAPoolThatNeverWas(t *testing.T) {
@@ -173,7 +184,7 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	} {
 		ops := good()
 		sever(ops)
-		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made()), name)
+		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), time.Minute), name)
 	}
 }
 
@@ -182,8 +193,8 @@ func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })
 	}
-	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made()))
-	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made()))
+	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), time.Minute))
 }
 
 func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
@@ -214,7 +225,7 @@ func TestALongHistoryIsCheckedInTime(t *testing.T) {
 		ops = append(ops, o)
 	}
 	all := []Prize{{"tin", 300}}
-	require.Equal(t, porcupine.Ok, Linear(ops, pool, all))
+	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, time.Minute))
 	ops[len(ops)-1].Awards[0].Unit--
-	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all))
+	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, time.Minute))
 }

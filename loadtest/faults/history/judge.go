@@ -26,6 +26,7 @@ const (
 	Undocumented     = "undocumented"      // an answer that the contract does not have
 	SoldOutUnseen    = "sold-out-unseen"   // sold out told of a pool that never was
 	Overdue          = "overdue"           // an answer after its deadline
+	KnownRefused     = "known-refused"     // a key that was answered 200, and was refused when it was asked for again
 	NotLinear        = "not-linearizable"  // answers that no order of events explains
 )
 
@@ -84,6 +85,30 @@ func Answers(v *Verdict, ops []Op, t Terms) {
 			v.Say(Overdue, "%s: %v", o, o.Return-o.Call)
 		}
 	}
+	for _, o := range Again(ops) {
+		if o.Refused() {
+			v.Say(KnownRefused, "%s", &o)
+		}
+	}
+}
+
+// Again returns the requests that were made when their key had been answered
+// 200 before, except those that are not the same request.
+func Again(ops []Op) (again []Op) {
+	won := map[string]*Op{}
+	for i := range ops {
+		o := &ops[i]
+		if first := won[o.name()]; o.Won() && (first == nil || o.Return < first.Return) {
+			won[o.name()] = o
+		}
+	}
+	for _, o := range ops {
+		first := won[o.name()]
+		if first != nil && o.Call > first.Return && o.asks() == first.asks() {
+			again = append(again, o)
+		}
+	}
+	return again
 }
 
 // documented holds an answer against the contract's table of errors.

@@ -24,15 +24,12 @@ type urn struct {
 	moves   map[string]Op
 }
 
-// linearMax bounds one check. Orders that are hard to find are not told as
-// broken.
-const linearMax = 20 * time.Second
-
 // Linear says whether some order of events, in which each happens between its
 // request and its answer, explains all answers that one pool gave: Ok, Illegal,
-// or Unknown when the time did not suffice.
-func Linear(ops []Op, pool string, made []Prize) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(made), events(ops, pool), linearMax)
+// or Unknown when the time did not suffice. Orders that are hard to find are not
+// told as broken.
+func Linear(ops []Op, pool string, made []Prize, most time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(made), events(ops, pool), most)
 }
 
 func model(made []Prize) porcupine.Model {

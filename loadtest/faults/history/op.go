@@ -63,6 +63,9 @@ type Op struct {
 // name tells what is named by a key from everything else.
 func (o *Op) name() string { return string(o.Kind) + " " + o.Pool + " " + o.Key }
 
+// asks is what is asked for under the key.
+func (o *Op) asks() string { return fmt.Sprint(o.User, o.Count, o.Prize, o.Delta) }
+
 // Won says that the request was answered 200.
 func (o *Op) Won() bool { return o.Status == 200 }
 

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// double is the service with a law left out of its source. It is built from the
+// source as it is, with some places replaced, so that the released program
+// holds no switch for it.
+type double struct {
+	program string
+	// flaw is what it does wrong, in the words of the page.
+	flaw  string
+	edits []edit
+}
+
+// edit replaces a text that the source holds once.
+type edit struct{ from, to string }
+
+// The doubles.
+const (
+	refusesKnown   = "drawsvc-refuses-known"
+	keepsLooks     = "drawsvc-keeps-looks"
+	picksAgain     = "drawsvc-picks-again"
+	versionsAlone  = "drawsvc-versions-alone"
+	trustsStandbys = "drawsvc-trusts-standbys"
+	heedless       = "drawsvc-heedless"
+	noTurns        = "drawsvc-no-turns"
+)
+
+func doubles() []double {
+	return []double{
+		{refusesKnown, "the service, which refuses a key without a look at the log", []edit{
+			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
+		}},
+		{keepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
+			{`w.asked, w.Known = false, nil`, `_ = w`},
+		}},
+		{picksAgain, "the service, which picks again after a write that failed", []edit{
+			{`u.deck.of(version)`, `newDeck().of(version)`},
+		}},
+		{versionsAlone, "the service, which knows a history by its version alone", []edit{
+			{` && h.Mark == other.Mark }`, ` }`},
+			{` && h.Trail.has(other.Mark)`, ``},
+			{` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
+			{` AND pools.mark = planned.mark`, ``},
+			{` AND mark = ?`, ` AND ? IS NOT NULL`},
+		}},
+		{trustsStandbys, "the service, which refuses on the word of any server", []edit{
+			{`NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`, `TRUE`},
+			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
+		}},
+		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
+			{`s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
+		}},
+		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
+			{`lockLast: true`, `lockLast: false`},
+		}},
+	}
+}
+
+// doubleOf finds the double that a program is.
+func doubleOf(program string) (double, bool) {
+	for _, d := range doubles() {
+		if d.program == program {
+			return d, true
+		}
+	}
+	return double{}, false
+}
+
+// overlay writes the double's files into a folder, and returns the file for the
+// flag -overlay of the go command. The repository's root is given.
+func (d *double) overlay(root, folder string) (string, error) {
+	texts, err := sources(filepath.Join(root, "internal"))
+	if err != nil {
+		return "", err
+	}
+	edited := map[string]bool{}
+	for _, e := range d.edits {
+		found := 0
+		for file, text := range texts {
+			if n := strings.Count(text, e.from); n > 0 {
+				found += n
+				texts[file], edited[file] = strings.Replace(text, e.from, e.to, 1), true
+			}
+		}
+		if found != 1 {
+			return "", fmt.Errorf("%s: the source holds %q %d times, and has to hold it once", d.program, e.from, found)
+		}
+	}
+	replaced := map[string]string{}
+	for file := range edited {
+		to := filepath.Join(folder, fmt.Sprint(d.program, "-", len(replaced), ".go"))
+		if err := os.WriteFile(to, []byte(texts[file]), 0o600); err != nil {
+			return "", err
+		}
+		replaced[file] = to
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, d.program+".json")
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// sources are the texts of the service's packages, without tests and fault
+// points, by their files.
+func sources(folder string) (map[string]string, error) {
+	texts := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "fault":
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		texts[path] = string(text)
+		return err
+	})
+	return texts, err
+}
