@@ -198,7 +198,7 @@ func (slowAudit) Audit(ctx context.Context, _ string) (draw.Audit, error) {
 // TestAuditThatTakesTooLong: the answer names the way to an audit without limit.
 func TestAuditThatTakesTooLong(t *testing.T) {
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.History = slowAudit{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Auditor = slowAudit{fakeStore{f}} })
 	s.limits.audit = 50 * time.Millisecond
 	w := do(s, asAdmin("GET", "/admin/pools/p/audit", ""))
 	require.Equal(t, 503, w.Code, w.Body)

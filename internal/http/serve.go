@@ -77,7 +77,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.draining.Store(true)
 	s.Log.Info("draining: draws under way finish, new ones are rejected")
-	_ = server.Shutdown(ctx)
 	draws, cancel := context.WithTimeout(ctx, s.limits.draws)
 	defer cancel()
 	if err := s.Drawer.Drain(draws); err != nil {

@@ -15,7 +15,7 @@ import (
 // would write, at once, and the doctor says why.
 func TestStatementBinlog(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
 	s := open(t, server.URL(), stock.Options{}) // sessions of now log rows
 	require.NoError(t, s.Migrate(t.Context()))
 	execAll(t, s, []string{`SET GLOBAL binlog_format = 'STATEMENT'`})
@@ -58,7 +58,7 @@ func TestStatementBinlog(t *testing.T) {
 // TestStatementsWithoutBinlog: without a binary log its format is nothing.
 func TestStatementsWithoutBinlog(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Args("--binlog-format=STATEMENT"))
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--binlog-format=STATEMENT"))
 	require.NoError(t, open(t, server.URL(), stock.Options{}).Migrate(t.Context()))
 	require.Empty(t, checkUp(t, server.URL(), usual("table")))
 }
