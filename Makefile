@@ -44,8 +44,8 @@ locks: ## Holds every lock to its suite and writes what was seen into the README
 	.ci/packages
 	rm -f bin/locks.json
 	mkdir -p bin
-	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m -run "TestLocks|TestFaults" ./internal/lockmode/locker
-	$(GO) run ./internal/lockmode/locker/lockertest/lockstable bin/locks.json README.md
+	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m -run "TestLocks|TestFaults" ./internal/locker
+	$(GO) run ./internal/locker/lockertest/lockstable bin/locks.json README.md
 
 .PHONY: faults
 faults: ## Breaks everything that can be broken, under load; results in loadtest/faults/results and docs/reliability.md

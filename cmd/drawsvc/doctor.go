@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
 )
 

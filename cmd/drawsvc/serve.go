@@ -18,8 +18,8 @@ import (
 
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/lockmode/locker"
 	"drawsvc/internal/stock"
 )
 

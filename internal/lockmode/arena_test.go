@@ -13,8 +13,8 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/lockmode/locker"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"

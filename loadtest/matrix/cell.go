@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 )
 
 // service is the program under proof; the others are the textbook's.

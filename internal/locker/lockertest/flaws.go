@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 )
 
 // The flaws that a lock can have, one for each promise that matters.

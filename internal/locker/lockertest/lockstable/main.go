@@ -1,7 +1,7 @@
 // Command lockstable writes what the lock suite measured into the README.
 //
-//	DRAWSVC_LOCKS_OUT=/path/results.json go test -count=1 -timeout 20m ./internal/lockmode/locker
-//	go run ./internal/lockmode/locker/lockertest/lockstable /path/results.json README.md
+//	DRAWSVC_LOCKS_OUT=/path/results.json go test -count=1 -timeout 20m ./internal/locker
+//	go run ./internal/locker/lockertest/lockstable /path/results.json README.md
 //
 // The tables replace what stands between the lines <!-- locks:begin --> and
 // <!-- locks:end -->. Every cell comes from the results; what they do not hold

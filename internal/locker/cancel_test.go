@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/lockmode/locker"
-	"drawsvc/internal/lockmode/locker/lockertest"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/locker/lockertest"
 )
 
 // TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/lockmode/locker/lockertest"
+	"drawsvc/internal/locker/lockertest"
 	"drawsvc/internal/servertest"
 )
 

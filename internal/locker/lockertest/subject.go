@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/servertest"
 )
 

@@ -11,9 +11,9 @@ import (
 	"go.uber.org/goleak"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/locker/lockertest"
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/lockmode/locker"
-	"drawsvc/internal/lockmode/locker/lockertest"
 )
 
 // dialect is a database that nobody asks anything.

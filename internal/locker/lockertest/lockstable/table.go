@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"drawsvc/internal/lockmode/locker/lockertest"
+	"drawsvc/internal/locker/lockertest"
 )
 
 // read merges what the tests saw of each lock, sorted by lock and server.

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"drawsvc/internal/lockmode/locker"
+	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
 )
 
