@@ -43,36 +43,13 @@ func cells() []cell {
 				continue
 			}
 			for _, lock := range append(locker.Schemes(), nobody) {
-				if !refused(dialect, lock) {
+				if lock == nobody || servertest.Locks()[lock].WorksOn(dialect) {
 					all = append(all, cell{mode, dialect, lock})
 				}
 			}
 		}
 	}
 	return all
-}
-
-// refused says which locks cannot be had: SQLite has no row locks and no
-// sessions that a lock could belong to.
-func refused(dialect, lock string) bool {
-	return dialect == "sqlite" && (lock == "row" || lock == "session")
-}
-
-// lockURL is a lock that no other test takes.
-func lockURL(t *testing.T, scheme string) string {
-	t.Helper()
-	switch scheme {
-	case "table", "row", "session":
-		return scheme + ":"
-	case "redis":
-		return servertest.Redis(t)
-	case "zookeeper":
-		return servertest.ZooKeeper(t)
-	case "etcd":
-		return servertest.Etcd(t)
-	}
-	require.FailNow(t, "a new lock needs its throwaway server here", scheme)
-	return ""
 }
 
 // instances is the number of services that meet on one database.
@@ -112,7 +89,7 @@ func (a *arena) openLocks(t *testing.T) {
 		a.locks = []lockmode.Locker{open}
 		return
 	}
-	url := lockURL(t, a.lock)
+	url := servertest.LockURL(t, a.lock)
 	for i := range instances {
 		l, err := locker.Open(t.Context(), url, locker.Options{TTL: lockTTL, Wait: 2 * time.Second, Database: a.store(i)})
 		require.NoError(t, err)
@@ -201,7 +178,7 @@ func TestRefusedLocks(t *testing.T) {
 	found := 0
 	for _, dialect := range stock.Dialects() {
 		for _, scheme := range locker.Schemes() {
-			if !refused(dialect, scheme) {
+			if servertest.Locks()[scheme].WorksOn(dialect) {
 				continue
 			}
 			found++

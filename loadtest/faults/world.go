@@ -132,12 +132,11 @@ func (w *world) openLock() {
 	if count != "" {
 		servers = int(count[0] - '0')
 	}
-	switch scheme {
-	case "", "table", "row", "session":
+	if scheme == "" {
+		scheme = "table"
+	}
+	if servertest.Locks()[scheme].InDatabase {
 		w.lockURL = scheme + ":"
-		if scheme == "" {
-			w.lockURL = "table:"
-		}
 		return
 	}
 	var addresses []string

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/locker"
+	"drawsvc/internal/servertest"
 )
 
 // service is the program under proof; the others are the textbook's.
@@ -75,11 +76,12 @@ const majority = "redis×3"
 func locksFor(database string) []string {
 	var locks []string
 	for _, scheme := range locker.Schemes() {
-		if database == "sqlite" && (scheme == "row" || scheme == "session") {
+		needs := servertest.Locks()[scheme]
+		if !needs.WorksOn(database) {
 			continue
 		}
 		locks = append(locks, scheme)
-		if scheme == "redis" {
+		if needs.Majority {
 			locks = append(locks, majority)
 		}
 	}

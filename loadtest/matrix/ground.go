@@ -52,20 +52,10 @@ func (g *ground) database(s *site.Site, kind string) string {
 
 // lock returns the URL of a lock service that no other cell uses at the time.
 func (g *ground) lock(s *site.Site, scheme string) string {
-	switch scheme {
-	case "redis":
-		return servertest.Redis(s)
-	case majority:
+	if scheme == majority {
 		return fmt.Sprintf("redis://%s,%s/0", hostOf(servertest.Redis(s)), strings.Join(g.redisMore(), ","))
-	case "zookeeper":
-		return servertest.ZooKeeper(s)
-	case "etcd":
-		return servertest.Etcd(s)
-	case "table", "row", "session":
-		return scheme + ":"
 	}
-	s.Fatalf("no server is known for the lock %q", scheme)
-	return ""
+	return servertest.LockURL(s, scheme)
 }
 
 // lasting returns the address of a Redis that flushes every second, as the

@@ -57,28 +57,36 @@ func Registered(tb testing.TB) []Subject {
 	tb.Helper()
 	var all []Subject
 	for _, scheme := range locker.Schemes() {
-		switch scheme {
-		case "table":
-			for _, kind := range []string{"sqlite", "postgres", "mysql"} {
-				all = append(all, Subject{Lock: "table:", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl})
-			}
-		case "row", "session":
-			all = append(all,
-				Subject{Lock: scheme + ":", Kind: "postgres", TTL: ttl, Term: ttl},
-				Subject{Lock: scheme + ":", Kind: "mysql", TTL: ttl, Term: wholeSecond})
-		case "redis":
-			all = append(all,
-				Subject{Lock: "redis:", Kind: "redis", TTL: ttl, Term: ttl, Grip: ttl},
-				Subject{Lock: "redis:", Kind: "3 × redis", TTL: ttl, Term: ttl, Grip: ttl})
-		case "zookeeper":
-			all = append(all, Subject{Lock: "zookeeper:", Kind: scheme, TTL: wholeSecond, Term: wholeSecond, Grip: wholeSecond})
-		case "etcd":
-			all = append(all, Subject{Lock: "etcd:", Kind: scheme, TTL: wholeSecond, Term: wholeSecond, Grip: wholeSecond})
-		default:
-			tb.Fatalf("lockertest: a new lock %q needs its kinds of server here", scheme)
+		needs := servertest.Locks()[scheme]
+		if len(needs.Kinds) == 0 {
+			tb.Fatalf("lockertest: the lock %q needs a line in servertest's table of locks", scheme)
+		}
+		kinds := needs.Kinds
+		if needs.Majority {
+			kinds = append(kinds, "3 × "+kinds[0])
+		}
+		for _, kind := range kinds {
+			all = append(all, subject(scheme, kind))
 		}
 	}
 	return all
+}
+
+// subject is a lock on a kind of server, with the times that both keep: ZooKeeper,
+// etcd and the sessions of MySQL count in seconds, and a lock that belongs to a
+// connection has no grip of its own.
+func subject(scheme, kind string) Subject {
+	s := Subject{Lock: scheme + ":", Kind: kind, TTL: ttl, Term: ttl, Grip: ttl}
+	switch scheme {
+	case "zookeeper", "etcd":
+		s.TTL, s.Term, s.Grip = wholeSecond, wholeSecond, wholeSecond
+	case "row", "session":
+		s.Grip = 0
+		if kind == "mysql" {
+			s.Term = wholeSecond
+		}
+	}
+	return s
 }
 
 // On returns the subject on the server at a URL, with its tables made.
@@ -105,12 +113,9 @@ func (s Subject) Shared(tb testing.TB) string {
 		return servertest.Postgres(tb)
 	case "mysql":
 		return servertest.MySQL(tb)
-	case "redis":
-		return servertest.Redis(tb)
-	case "zookeeper":
-		return servertest.ZooKeeper(tb)
-	case "etcd":
-		return servertest.Etcd(tb)
+	}
+	if _, single := servertest.Locks()[s.Kind]; single {
+		return servertest.LockURL(tb, s.Kind)
 	}
 	url, _ := s.Private(tb)
 	return url

@@ -1,0 +1,51 @@
+package servertest
+
+import (
+	"slices"
+	"testing"
+)
+
+// LockServers says what a lock needs.
+type LockServers struct {
+	// Kinds are the kinds of server that the lock works on; "sqlite" is a file.
+	Kinds []string
+	// InDatabase says that the lock lives in the service's own database, so that
+	// its URL names no server.
+	InDatabase bool
+	// Majority says that the lock also works on three servers at once.
+	Majority bool
+	// shared returns the URL of a server that no other test locks on; nil for a
+	// lock in the database.
+	shared func(testing.TB) string
+}
+
+// Locks is the one table of what each lock needs, by its scheme.
+func Locks() map[string]LockServers {
+	return map[string]LockServers{
+		"table":     {Kinds: []string{"sqlite", "postgres", "mysql"}, InDatabase: true},
+		"row":       {Kinds: []string{"postgres", "mysql"}, InDatabase: true},
+		"session":   {Kinds: []string{"postgres", "mysql"}, InDatabase: true},
+		"redis":     {Kinds: []string{"redis"}, Majority: true, shared: Redis},
+		"zookeeper": {Kinds: []string{"zookeeper"}, shared: ZooKeeper},
+		"etcd":      {Kinds: []string{"etcd"}, shared: Etcd},
+	}
+}
+
+// LockURL returns the URL of a lock that no other test takes, on servers that
+// other tests use too. A scheme that the table lacks ends the test.
+func LockURL(tb testing.TB, scheme string) string {
+	tb.Helper()
+	l, known := Locks()[scheme]
+	switch {
+	case !known:
+		tb.Fatalf("servertest: the lock %q needs a line in the table of locks", scheme)
+	case !l.InDatabase:
+		return l.shared(tb)
+	}
+	return scheme + ":"
+}
+
+// WorksOn says whether the lock can be had beside a database of that dialect.
+func (l LockServers) WorksOn(dialect string) bool {
+	return !l.InDatabase || slices.Contains(l.Kinds, dialect)
+}
