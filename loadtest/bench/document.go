@@ -248,8 +248,9 @@ func publish(s settings, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "published", s.published())
-	if s.readme == "" {
-		return nil
+	results, err := filepath.Rel(filepath.Dir(s.page), s.results)
+	if err != nil {
+		return err
 	}
-	return errors.Join(page.Fill(s.readme, "bench", d.section(s.results)), page.Fill(s.page, "callers", d.callersSection()))
+	return page.Fill(s.page, "bench", d.section(results))
 }
