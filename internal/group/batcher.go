@@ -111,7 +111,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 	return q.push(w)
 }
 
-// evict forgets the idle half of the pools, those used longest ago first,
+// evict drops the idle half of the pools, those used longest ago first,
 // when more is kept than the bounds allow.
 func (b *Batcher) evict() {
 	prizes := 0
@@ -134,7 +134,7 @@ func (b *Batcher) evict() {
 	}
 }
 
-// dropUnread forgets a queue whose pool was never read, so that draws on pools
+// dropUnread drops a queue whose pool was never read, so that draws on pools
 // that do not exist leave nothing behind.
 func (b *Batcher) dropUnread(q *queue) {
 	if !q.unread() {

@@ -70,7 +70,7 @@ func TestPlanRepeats(t *testing.T) {
 			b := batchOf(urnOf(10), two, two, by(two, "other"), wanting(two, 3), two, named("b"))
 			p := planOf(t, b, nil)
 			require.Len(t, p.Awards, 3)
-			if lost { // written all the same, as the next look at the log tells
+			if lost { // written all the same, as the next lookup in the log shows
 				b.InDoubt(p)
 				require.True(t, b.IsInDoubt())
 				p = planOf(t, b, map[string]draw.Draw{
@@ -116,14 +116,14 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 func TestPlanLooksOnlyWhenItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string
-	looking := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	lookUp := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
 		asked = append(asked, ids...)
 		return known, nil
 	}
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	plan := func(b *Batch) {
 		asked = nil
-		p, err := b.Plan(t.Context(), time.Now(), looking)
+		p, err := b.Plan(t.Context(), time.Now(), lookUp)
 		require.NoError(t, err)
 		b.Settle(p)
 	}
@@ -156,7 +156,7 @@ func TestPlanLooksOnlyWhenItMust(t *testing.T) {
 	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
 }
 
-// TestPlanFailsWhole: a look at the log that fails leaves the urn full.
+// TestPlanFailsWhole: a failed lookup in the log leaves the urn full.
 func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
 	broken := errors.New("no log")

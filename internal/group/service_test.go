@@ -99,7 +99,7 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	require.Len(t, b.queues, 1)
 }
 
-// TestQueuesAreBounded: pools that nobody draws from any more are forgotten,
+// TestQueuesAreBounded: pools that nobody draws from any more are dropped,
 // the ones used longest ago first, and are read again when they come back.
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))

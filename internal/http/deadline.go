@@ -29,7 +29,7 @@ func (d *deadline) ask(t time.Time, tell func(time.Time) error) error {
 	return tell(t)
 }
 
-// early says that a time-out came before the deadline that holds by now, and
+// early says that a timeout came before the deadline that holds by now, and
 // tells the connection that one.
 func (d *deadline) early(tell func(time.Time) error) bool {
 	d.mu.Lock()

@@ -28,7 +28,7 @@ func defaultLimits(request time.Duration) limits {
 	return limits{
 		header: 5 * time.Second,
 		read:   10 * time.Second,
-		// The write time-out runs from the end of the headers: it spans the
+		// The write timeout runs from the end of the headers: it spans the
 		// body, the work and the answer.
 		write: request + 20*time.Second,
 		idle:  2 * time.Minute,

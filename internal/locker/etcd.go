@@ -199,7 +199,7 @@ func (s *stand) await(ctx context.Context, until time.Time, before string, seen 
 		case e, open := <-events:
 			switch {
 			case !open || e.Err() != nil:
-				return pause(ctx, 10*time.Millisecond, nil) // and look again
+				return pause(ctx, 10*time.Millisecond, nil) // and read again
 			case slices.ContainsFunc(e.Events, isDelete):
 				return nil
 			}

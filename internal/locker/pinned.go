@@ -237,7 +237,7 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 }
 
 // interrupt ends the question that waits on the connection, and returns when it
-// is answered. One interruption is not enough: the server forgets it when it
+// is answered. One interruption is not enough: the server drops it when it
 // comes before the question. A question that stays without an answer is ended
 // together with its connection.
 func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {

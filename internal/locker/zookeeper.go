@@ -21,7 +21,7 @@ import (
 // grows with the queue.
 //
 // All holders of a process share one session, which ZooKeeper ends when it has
-// not heard of the process for the session's time-out: ZooKeeper's own limits
+// not heard of the process for the session's timeout: ZooKeeper's own limits
 // may make that longer than the lease asked for. Because the session goes on
 // when one of its holders fails, every node has a random name and is removed
 // on every way out, also one whose making was never answered.

@@ -17,7 +17,7 @@ import (
 // itself anew, with limits that the client does not keep.
 type zkSession struct {
 	conn *zk.Conn
-	// granted is the time-out in ms that the server gave the session.
+	// granted is the timeout in ms that the server gave the session.
 	granted atomic.Int32
 	quit    chan struct{}
 	// events is closed when the client has ended.

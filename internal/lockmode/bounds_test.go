@@ -29,7 +29,7 @@ func unexpected(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errCut}
 }
 
-// unheard waits until the time is over, as for a lock that a stranger holds on a
+// unheard waits until the time is over, as for a lock that another session holds on a
 // machine that is too busy to end the wait before.
 func unheard(ctx context.Context, tx stock.Tx, _ *draw.Plan) error {
 	defer tx.Rollback()
@@ -55,7 +55,7 @@ func TestTriesAreBounded(t *testing.T) {
 		"external by tries":   {lockmode.External, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
 		"database down":       {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
 		"optimistic, down":    {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
-		// Seen by the fault "row lock held by a stranger for 5 s", seed 4711.
+		// Seen by a fault experiment: another session holds the row lock for 5 s.
 		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeContended, [2]int64{2, 2}},
 		"out of time unheard":   {lockmode.ForUpdate, unheard, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeStoreUnavailable, [2]int64{1, 1}},
 		"nobody expected":       {lockmode.Optimistic, unexpected, nil, draw.CodeInternal, [2]int64{1, 1}},

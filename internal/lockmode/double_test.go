@@ -147,7 +147,7 @@ func TestSellOutCondemnsABlindWrite(t *testing.T) {
 	}
 }
 
-// TestSellOutCondemnsHaste: busy must never look like sold out.
+// TestSellOutCondemnsHaste: a busy pool must never be reported as sold out.
 func TestSellOutCondemnsHaste(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"hasty": true, "patient": false} {

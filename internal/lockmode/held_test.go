@@ -111,7 +111,7 @@ func soon(s *settings) {
 	s.Budget, s.OptimisticBudget, s.OptimisticTries, s.Settle = 30*time.Millisecond, 30*time.Millisecond, 3, patience
 }
 
-// heldRounds is how often a pick is looked at: a service that picks again goes
+// heldRounds is how often a pick is compared: a service that picks again goes
 // unnoticed with probability 2^-64 in each.
 const heldRounds = 2
 

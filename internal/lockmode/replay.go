@@ -65,7 +65,7 @@ func errInDoubt(err error) error {
 	}
 }
 
-// lookPart is the part of Options.Settle that the last look at the log may
+// lookPart is the part of Options.Settle that the last lookup in the log may
 // take, on top of it.
 const lookPart = 9
 

@@ -100,7 +100,7 @@ func (t timeline) svg() string {
 	return b.String()
 }
 
-// window is how many samples one point of a rate looks back.
+// window is how many samples one point of a rate covers.
 const window = 5
 
 // rates turns the counters into answers per second.

@@ -178,7 +178,7 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	dir := r.tb.TempDir()
 	clock := filepath.Join(dir, "clock")
 	set = func(amount string) error {
-		// In one step: the server reads it whenever it looks at its clock.
+		// In one step: the server reads it whenever it reads its clock.
 		if err := os.WriteFile(clock+".new", []byte(amount), 0o600); err != nil {
 			return err
 		}
