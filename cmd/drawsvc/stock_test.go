@@ -63,7 +63,7 @@ func TestStockImport(t *testing.T) {
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "nothing was changed")
 
 		p.refused(exitFailure, `there is no pool "summer"`, "stock", "import", "--pool", "summer", "-")
-		p.refused(exitFailure, "no such file", "stock", "import", "--pool", "spring", file+".gone")
+		p.refused(exitFailure, "no such file", "stock", "import", "--pool", "spring", file+".missing")
 		p.refused(exitFailure, "is a directory", "stock", "import", "--pool", "spring", filepath.Dir(file))
 		p.ok("audit")
 	})

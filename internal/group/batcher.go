@@ -16,7 +16,7 @@ type Issuer interface {
 	Issue(ctx context.Context, b *Batch) error
 }
 
-// Observer is told of the queue's doings, for metrics.
+// Observer is notified of batches and answers, for metrics.
 type Observer interface {
 	// Gathered is called when a batch is decided: its draws, and how long the
 	// first of them had waited when it was taken.

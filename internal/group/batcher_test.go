@@ -155,7 +155,7 @@ func TestBatcherOverload(t *testing.T) {
 }
 
 // TestBatcherGivesUp: a caller that goes while its draw waits has not drawn;
-// one that goes while it is being written asks again and is told.
+// one that goes while it is being written retries and gets the answer.
 func TestBatcherGivesUp(t *testing.T) {
 	for name, limits := range map[string]Limits{"caller disconnected": {}, "timeout": {Timeout: 50 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // one holds by then, it is set again.
 type deadline struct {
 	mu sync.Mutex
-	// want is what was asked for last, set what the connection was told; zero
+	// want is what was asked for last, set what the connection has; zero
 	// is no deadline.
 	want, set time.Time
 }

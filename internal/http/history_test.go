@@ -112,7 +112,7 @@ func (g *growing) Pool(context.Context, string) (draw.Pool, error) {
 func (g *growing) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
 	g.pages++
 	if g.pages == g.failAt {
-		return nil, errors.New("the store is gone")
+		return nil, errors.New("the store is down")
 	}
 	select {
 	case <-time.After(g.pause):

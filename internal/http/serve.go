@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // drain keeps the listener open until the last draw is decided, so that new
-// callers and load balancers are told why they are rejected. Shutdown then
+// callers and load balancers learn why they are rejected. Shutdown then
 // waits for the answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.draining.Store(true)

@@ -53,7 +53,7 @@ func openEtcd(rest string, o Options) (backend, error) {
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: opTimeout,
 		Logger:               zap.NewNop(),
-		// The usual pauses between tries to connect grow to two minutes.
+		// The usual pauses between attempts to connect grow to two minutes.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: opTimeout},
 			MinConnectTimeout: opTimeout,

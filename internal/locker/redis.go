@@ -102,7 +102,7 @@ type redisScripts struct {
 	// seal raises the counter to a token that a majority has agreed on.
 	seal    *redis.Script // token
 	renew   *redis.Script // ms
-	release *redis.Script // channel, message; an empty channel is not told
+	release *redis.Script // channel, message; nothing is published to an empty channel
 }
 
 func newRedisScripts() redisScripts {

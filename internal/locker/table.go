@@ -11,13 +11,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// table is a lease row in the service's own database, told by that database's
+// table is a lease row in the service's own database, timed by that database's
 // clock. Every statement commits by itself and proves in its own WHERE clause
 // what it relies on: a lease is taken only where its row has expired, renewed
 // only by its owner within its term, and released only by its owner. The row
 // stays when it is free, so that its token never repeats.
 //
-// Waiters in other processes find it free by asking again.
+// Waiters in other processes find it free by polling.
 type table struct {
 	db  *sql.DB
 	sql tableSQL
@@ -99,7 +99,7 @@ func tableMySQL() tableSQL {
 
 func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
 	// The owner is new for each hold: a lease that was granted in an answer
-	// that got lost can be told from every other.
+	// that got lost can be distinguished from every other.
 	owner := rand.Text()
 	p := pace{shortest: 2 * time.Millisecond, longest: 25 * time.Millisecond}
 	seen := false
@@ -142,7 +142,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	var token int64
 	var since time.Time
 	err := again(ctx, func() (err error) {
-		if !since.IsZero() { // the last try may have been granted unheard
+		if !since.IsZero() { // the last attempt may have been granted unheard
 			_ = t.exec(ctx, nil, t.sql.release, key, owner)
 		}
 		since = time.Now()

@@ -107,7 +107,7 @@ func TestSharedFailsAlone(t *testing.T) {
 		}
 		return apply()
 	}
-	lookups := &lookCounter{}
+	lookups := &lookupCounter{}
 	s := a.serve(t, 0, func(s *settings) {
 		s.Sharer = &sharing{s.Sharer, shared, spoil}
 		lookups.Store, s.Store = s.Store, lookups
@@ -132,8 +132,8 @@ func TestSharedFailsAlone(t *testing.T) {
 	require.Zero(t, lookups.n.Load(), "no draw was looked up in the log")
 }
 
-// lookCounter counts the lookups in the log.
-type lookCounter struct {
+// lookupCounter counts the lookups in the log.
+type lookupCounter struct {
 	lockmode.Store
 	n atomic.Int64
 }
@@ -143,7 +143,7 @@ type lookingTx struct {
 	n *atomic.Int64
 }
 
-func (s *lookCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *lookupCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err

@@ -154,7 +154,7 @@ func TestSellOutCondemnsHaste(t *testing.T) {
 		a := optimisticOnSQLite(t)
 		pool := a.pool(t, 40, 20)
 		outrunNowAndThen := applying(inTurn(outrun, applied))
-		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticTries = 1 })
+		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticAttempts = 1 })
 		if condemned {
 			for i, s := range services {
 				s.Batcher = group.NewBatcher(&hasty{s.issuer}, s.seen, group.Limits{BatchMax: 1, QueueMax: 100, Timeout: patience})

@@ -133,7 +133,7 @@ func (w *world) request(rt *rapid.T) draw.Request {
 	}
 }
 
-// crash has the service end between commit and answer: its caller is told that
+// crash has the service end between commit and answer: its caller's answer is that
 // the outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)
@@ -164,16 +164,16 @@ func (w *world) crash(rt *rapid.T) {
 // modelSettle is how long a dying instance tries to settle what it lost.
 const modelSettle = 50 * time.Millisecond
 
-// dying is a store that is gone after its first write, which it commits or not.
+// dying is a store that is down after its first write, which it commits or not.
 type dying struct {
 	lockmode.Store
 	committed bool
-	// gone is set with the write, inDoubt when its answer was lost.
-	gone, inDoubt atomic.Bool
+	// down is set with the write, inDoubt when its answer was lost.
+	down, inDoubt atomic.Bool
 }
 
 func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if s.gone.Load() {
+	if s.down.Load() {
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
 	tx, err := s.Store.Read(ctx, urn, o)
@@ -184,14 +184,14 @@ func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (sto
 }
 
 func (s *dying) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
-	if s.gone.Load() {
+	if s.down.Load() {
 		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
 	return s.die(ctx, &cachedTx{store: s.Store, options: o}, p)
 }
 
 func (s *dying) die(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-	s.gone.Store(true)
+	s.down.Store(true)
 	lost := commitLost
 	if s.committed {
 		lost = answerLost

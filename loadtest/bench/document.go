@@ -187,7 +187,7 @@ func middleOf(rounds []figures) map[metric]spread {
 	return middle
 }
 
-// processor is the name of the CPU, "" where it is not told.
+// processor is the name of the CPU, "" where it is not known.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

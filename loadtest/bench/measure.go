@@ -132,7 +132,7 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 }
 
 // believe holds what was counted against the service's books: every 200 is a
-// draw that happened, and none is missing save those whose callers had gone
+// draw that happened, and none is missing save those whose callers had disconnected
 // the warm-up or the load ended.
 func believe(c candidate, callers int, run wrkResult, before, after books) error {
 	if c.program != service {
@@ -143,8 +143,8 @@ func believe(c candidate, callers int, run wrkResult, before, after books) error
 	if c.soldOut {
 		counted = 0
 	}
-	gone := 2 * int64(callers) * units
-	if booked < counted || booked > counted+gone {
+	unread := 2 * int64(callers) * units
+	if booked < counted || booked > counted+unread {
 		return fmt.Errorf("wrk counts %d units, the service's books say %d", counted, booked)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// settings are what a run is told: flags, or environment variables of the same
+// settings are a run's options: flags, or environment variables of the same
 // names in capitals.
 type settings struct {
 	quick bool

@@ -126,9 +126,9 @@ func TestJudge(t *testing.T) {
 	assert.True(t, j.Reached)
 	assert.False(t, e.judge(map[candidate][]figures{over: values(10), under: values(100)}).Reached)
 
-	gone := e.judge(map[candidate][]figures{over: values(10)})
-	assert.True(t, gone.Missing)
-	assert.False(t, gone.Reached)
+	absent := e.judge(map[candidate][]figures{over: values(10)})
+	assert.True(t, absent.Missing)
+	assert.False(t, absent.Reached)
 
 	e.under = constant(20)
 	assert.Equal(t, []float64{0.5, 2}, e.judge(map[candidate][]figures{over: values(10, 40)}).Rounds)

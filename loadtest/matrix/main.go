@@ -105,5 +105,5 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return publish(s, out, results, time.Since(begin))
 }
 
-// say prints to a terminal, where a failed write has no one to be told to.
+// say prints to a terminal, where nobody handles a failed write.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
