@@ -17,10 +17,10 @@ const (
 
 // progress shows how far a long import is, on a terminal.
 type progress struct {
-	w     io.Writer
+	w        io.Writer
 	terminal bool
-	begun time.Time
-	bar   *progressbar.ProgressBar
+	begun    time.Time
+	bar      *progressbar.ProgressBar
 }
 
 func newProgress(w io.Writer, terminal bool) *progress {

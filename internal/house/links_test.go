@@ -13,7 +13,7 @@ import (
 
 var (
 	heading   = regexp.MustCompile(`(?m)^#+ +(.*)$`)
-	noAnchor  = regexp.MustCompile("[^\\p{L}\\p{N}_ -]")
+	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 	codeBlock = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
 )
 

@@ -15,24 +15,34 @@ var (
 	comment   = regexp.MustCompile(`^ *<!--.*-->$`)
 )
 
-func proseOf(page string) prose {
-	lines := strings.Split(page, "\n")
-	fence, filled := "", false
+// handWritten are the lines of a page. Those that a program writes are empty:
+// the program has them.
+func handWritten(page string) []string {
+	lines, filled := strings.Split(page, "\n"), false
 	for i, line := range lines {
-		begun := codeFence.FindStringSubmatch(line)
-		mark := generated.FindStringSubmatch(line)
-		trimmed := strings.TrimSpace(line)
+		if mark := generated.FindStringSubmatch(line); mark != nil {
+			filled = mark[2] == "begin"
+		}
+		if filled {
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+func proseOf(page string) prose {
+	lines, fence := handWritten(page), ""
+	for i, line := range lines {
+		begun, trimmed := codeFence.FindStringSubmatch(line), strings.TrimSpace(line)
 		switch {
 		case fence != "":
-			if begun != nil && begun[1] == fence && trimmed == fence {
+			if trimmed == fence {
 				fence = ""
 			}
 			lines[i] = ""
 		case begun != nil:
 			fence, lines[i] = begun[1], ""
-		case mark != nil:
-			filled, lines[i] = mark[2] == "begin", ""
-		case filled, comment.MatchString(line), strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, "!["):
+		case comment.MatchString(line), strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, "!["):
 			lines[i] = ""
 		}
 	}
