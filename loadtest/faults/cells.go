@@ -11,7 +11,7 @@ import (
 func cells(s settings) []cell {
 	list := append(controls(), everyCell(experiments())...)
 	if s.quick {
-		list = append(controls(), quickCells()...)
+		list = quick()
 	}
 	var chosen []cell
 	for _, c := range list {
@@ -67,6 +67,14 @@ func controls() []cell {
 			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
 			condemned: []string{history.UnitTwice, ruleOdds},
 		},
+		{
+			experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, program: heedless,
+			condemned: []string{history.AcknowledgedLost},
+		},
+		{
+			experiment: crowdedPool(), place: place{"postgres", "optimistic", "", 3}, program: noTurns,
+			condemned: []string{ruleFault},
+		},
 	}
 }
 
@@ -96,7 +104,22 @@ func (e experiment) at(p place) cell {
 	return c
 }
 
-// quickCells are the ten sharpest faults, each where it hurts most.
+// quick are the sharpest faults behind their own controls, and behind those of
+// the judgement itself.
+func quick() []cell {
+	sharpest := quickCells()
+	chosen := map[string]bool{}
+	for _, c := range sharpest {
+		chosen[c.experiment.name] = true
+	}
+	theirs := slices.DeleteFunc(controls(), func(c cell) bool {
+		_, ok := doubleOf(c.program)
+		return ok && !chosen[c.experiment.name]
+	})
+	return append(theirs, sharpest...)
+}
+
+// quickCells are the sharpest faults, each where it hurts most.
 func quickCells() []cell {
 	const sqlite, postgres = "sqlite", "postgres"
 	forUpdate, optimistic, external := lockmode.ForUpdate, lockmode.Optimistic, lockmode.External
@@ -106,6 +129,7 @@ func quickCells() []cell {
 	}{
 		{"500 clients, one unit", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 3}}},
 		{"one key 200 times at once, then another user", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 3}}},
+		{"each key to two instances at once, at the edge of a sell-out", []place{{sqlite, optimistic, "", 1}, {postgres, optimistic, "", 3}}},
 		{"service killed before COMMIT", []place{{sqlite, optimistic, "", 1}, {postgres, external, "table", 2}}},
 		{"service killed after COMMIT, before the answer", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 2}}},
 		{"panic before COMMIT", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 2}}},
