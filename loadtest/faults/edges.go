@@ -21,7 +21,6 @@ func edges() []experiment {
 		{name: "one key 200 times at once, then another user", number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: oneKey},
 		stockMoved(),
 		hedged(),
-		crowdedPool(),
 	}
 }
 
