@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"drawsvc/internal/lockmode"
@@ -75,6 +76,10 @@ func controls() []cell {
 			experiment: crowdedPool(), place: place{"postgres", "optimistic", "", 3}, program: noTurns,
 			condemned: []string{ruleFault},
 		},
+		{
+			experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, program: excludes,
+			condemned: []string{ruleFault},
+		},
 	}
 }
 
@@ -97,7 +102,7 @@ func everyCell(list []experiment) []cell {
 // at is the experiment at a place, with the released program unless it needs
 // fault points.
 func (e experiment) at(p place) cell {
-	c := cell{experiment: e, place: p, program: released}
+	c := cell{experiment: e, place: p, program: cmp.Or(e.tries, released)}
 	if e.points {
 		c.program = faulty
 	}
