@@ -110,7 +110,7 @@ func (g *ground) database(s *site.Site, kind string, server *servertest.Server) 
 		folder := newFolder(s)
 		b.file = filepath.Join(folder, "draws.db")
 		b.url = "sqlite:" + b.file
-		b.admin, err = sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
+		b.admin, err = b.openFile()
 	case "postgres":
 		err = b.makePostgres(s)
 	case "mysql":
@@ -121,6 +121,11 @@ func (g *ground) database(s *site.Site, kind string, server *servertest.Server) 
 	}
 	s.Cleanup(func() { _ = b.admin.Close() })
 	return b
+}
+
+// openFile opens an embedded database to read it.
+func (b *base) openFile() (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
 }
 
 // newFolder makes an empty folder of the site's own.
