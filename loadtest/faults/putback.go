@@ -22,6 +22,7 @@ func restoreFaults() []experiment {
 		{name: "data folder put back under living instances", places: at(2, "postgres", "mysql"), base: ownServer, loses: true, run: folderPutBack},
 		{name: "data folder put back under living instances", places: at(1, "sqlite"), loses: true, run: filesPutBack},
 		promotedTwice(),
+		backupRestored(),
 	}
 }
 
