@@ -59,6 +59,8 @@ func TestClassify(t *testing.T) {
 		{mysqlDialect(), my(1792), ClassUnavailable, ClassUnavailable},
 		{mysqlDialect(), my(1836), ClassUnavailable, ClassUnavailable},
 		{mysqlDialect(), my(1040), ClassUnavailable, ClassUnavailable},
+		{mysqlDialect(), my(1049), ClassUnavailable, ClassUnavailable},
+		{mysqlDialect(), my(1045), ClassUnavailable, ClassUnavailable},
 		{mysqlDialect(), my(1053), ClassUnavailable, ClassUnknown},
 		{mysqlDialect(), my(4031), ClassUnavailable, ClassUnknown},
 		{mysqlDialect(), mysql.ErrInvalidConn, ClassUnavailable, ClassUnknown},

@@ -110,6 +110,8 @@ func classifyMySQL(err error) *Error {
 		return knownKey(err)
 	case 1290, 1792, 1836: // read-only, so another node is to be written
 		return unavailable(reasonReadOnly, err, true)
+	case 1044, 1045, 1049, 1129, 1130: // no connection: access denied, unknown database, host blocked or not allowed
+		return unavailable("connection", err, true)
 	case 1040, 1203, 1226: // too many connections
 		return unavailable("connections", err, true)
 	case 1665: // every write, with READ COMMITTED and binlog_format = STATEMENT

@@ -134,15 +134,15 @@ const (
 // classifyPostgres knows the SQLSTATEs of
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func classifyPostgres(err error) *Error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return unavailable("connection", err, true) // whatever the server said: nothing was sent
+	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
 		if pgconn.SafeToRetry(err) {
 			// "conn closed" is also what pgx says of a statement that was sent
 			// and whose answer was cut, and then it is not safe.
 			return unavailable("connection", err, !errors.Is(err, pgconn.ErrConnClosed))
-		}
-		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-			return unavailable("connection", err, true)
 		}
 		return nil
 	}
