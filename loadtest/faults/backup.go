@@ -193,28 +193,39 @@ func (r *restore) compare() error {
 // judgeLost holds the keys that the comparison found against the time of the
 // backup and the rows.
 func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
-	lost := map[string]bool{}
-	for _, key := range found {
-		lost[key] = true
-	}
-	kept := 0
-	for key, o := range promised {
-		switch {
-		case lost[key] && o.Return < r.before:
-			r.verdict.Say(ruleFault, "won before the backup, and lost: %s", &o)
-		case !lost[key] && o.Call > r.after:
-			r.verdict.Say(ruleFault, "won after the backup, and not found to be lost: %s", &o)
-		case !lost[key]:
-			kept++
-		}
+	kept, wrong := sortOut(promised, found, r.before, r.after)
+	for _, said := range wrong {
+		r.verdict.Say(ruleFault, "%s", said)
 	}
 	rows, err := r.rows(pagePool)
 	if err != nil || len(rows.Awards) != kept {
 		r.verdict.Say(ruleFault, "%d promised draws are kept, and the restored pool has %d awards: %v", kept, len(rows.Awards), err)
 	}
-	if r.note("the comparison found %d of %d promised draws lost", len(lost), len(promised)); len(lost) == 0 || kept == 0 {
-		r.verdict.Say(ruleFault, "%d are lost and %d kept, which shows nothing", len(lost), kept)
+	if r.note("the comparison found %d of %d promised draws lost", len(found), len(promised)); len(found) == 0 || kept == 0 {
+		r.verdict.Say(ruleFault, "%d are lost and %d kept, which shows nothing", len(found), kept)
 	}
+}
+
+// sortOut counts the promised draws that are kept, and says which of them had to
+// be lost, and which of those that are lost had to be kept.
+func sortOut(promised map[string]history.Op, lost []string, before, after time.Duration) (kept int, wrong []string) {
+	for _, key := range lost {
+		switch o, ok := promised[key]; {
+		case !ok:
+			wrong = append(wrong, "promised to nobody, and found to be lost: "+key)
+		case o.Return < before:
+			wrong = append(wrong, "won before the backup, and lost: "+o.String())
+		}
+	}
+	for key, o := range promised {
+		if slices.Contains(lost, key) {
+			continue
+		}
+		if kept++; o.Call > after {
+			wrong = append(wrong, "won after the backup, and not found to be lost: "+o.String())
+		}
+	}
+	return kept, wrong
 }
 
 // open opens the pools that were open in the backup.

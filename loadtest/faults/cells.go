@@ -77,6 +77,10 @@ func controls() []cell {
 			condemned: []string{ruleFault},
 		},
 		{
+			experiment: fileReplaced(), place: place{"sqlite", "optimistic", "", 1}, program: trustsFiles,
+			condemned: []string{ruleFault},
+		},
+		{
 			experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, program: excludes,
 			condemned: []string{ruleFault},
 		},

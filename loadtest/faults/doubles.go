@@ -33,6 +33,7 @@ const (
 	heedless       = "drawsvc-heedless"
 	noTurns        = "drawsvc-no-turns"
 	excludes       = "drawsvc-excludes"
+	trustsFiles    = "drawsvc-trusts-files"
 )
 
 // ahead is the service's next release, whose schema adds. It is no double, but
@@ -66,6 +67,9 @@ func doubles() []double {
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},
+		}},
+		{trustsFiles, "the service, which takes an open file for the one at its path", []edit{
+			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
 		}},
 		{excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}

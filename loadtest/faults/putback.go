@@ -20,7 +20,7 @@ func restoreFaults() []experiment {
 	return []experiment{
 		rowsPutBack(),
 		{name: "data folder put back under living instances", places: at(2, "postgres", "mysql"), base: ownServer, loses: true, run: folderPutBack},
-		{name: "data folder put back under living instances", places: at(1, "sqlite"), loses: true, run: filesPutBack},
+		fileReplaced(),
 		promotedTwice(),
 		backupRestored(),
 	}

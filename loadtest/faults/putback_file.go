@@ -13,6 +13,10 @@ import (
 // goneFor is how long an instance lives on without the files that it opened.
 const goneFor = 2 * time.Second
 
+func fileReplaced() experiment {
+	return experiment{name: "data folder put back under living instances", places: at(1, "sqlite"), loses: true, run: filesPutBack}
+}
+
 // filesPutBack keeps a copy of an embedded database as a snapshot of the volume
 // has it, lets the instance go on, and puts the copy in the place of the files.
 // The instance must not acknowledge anything then, until it is started again.
