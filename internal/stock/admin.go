@@ -29,7 +29,7 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		_, err := s.insertInto("pools").
 			Columns("id", "name", "state", "mode", "version", "mark", "created_at").
-			Values(p.ID, p.Name, string(p.State), optional(p.Mode), head.Version, head.Mark, s.timeOf(at)).
+			Values(p.ID, p.Name, string(p.State), optional(p.Mode), head.Version, head.Mark, s.engine.Time(at)).
 			RunWith(tx).ExecContext(ctx)
 		if s.isDuplicate(err) {
 			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
@@ -142,7 +142,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 // head.
 func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (head draw.Head, err error) {
 	var trail []byte
-	err = s.selectFrom("pools", "version", "mark", "trail").Where(squirrel.Eq{"id": id}).Suffix(s.dialect.forUpdate).
+	err = s.selectFrom("pools", "version", "mark", "trail").Where(squirrel.Eq{"id": id}).Suffix(s.engine.ForUpdate).
 		RunWith(tx).QueryRowContext(ctx).Scan(&head.Version, &head.Mark, &trail)
 	if errors.Is(err, sql.ErrNoRows) {
 		return head, errPoolNotFound(id)
@@ -172,14 +172,6 @@ func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) err
 
 // now is the time, as exact as the databases keep it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-// timeOf is t as the dialect stores it.
-func (s *Store) timeOf(t time.Time) any {
-	if s.dialect.name == "sqlite" {
-		return t.Format(timeText)
-	}
-	return t
-}
 
 func optional(s string) any {
 	if s == "" {

@@ -23,7 +23,7 @@ func TestClassify(t *testing.T) {
 	fatal := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"} }
 	my := func(number uint16) error { return &mysql.MySQLError{Number: number} }
 	for _, c := range []struct {
-		dialect    *dialect
+		dialect    *Dialect
 		err        error
 		want, late Class
 	}{
@@ -68,8 +68,8 @@ func TestClassify(t *testing.T) {
 		{sqliteDialect(), errors.New("a surprise"), ClassOther, ClassUnknown},
 	} {
 		wrapped := fmt.Errorf("wrapped: %w", c.err)
-		require.Equal(t, c.want, ClassOf(classify(wrapped, c.dialect.classify)), "%s %v", c.dialect.name, c.err)
-		require.Equal(t, c.late, ClassOf(atCommit(wrapped, c.dialect.classify)), "%s %v at commit", c.dialect.name, c.err)
+		require.Equal(t, c.want, ClassOf(classify(wrapped, c.dialect.ByCode)), "%s %v", c.dialect.Name, c.err)
+		require.Equal(t, c.late, ClassOf(atCommit(wrapped, c.dialect.ByCode)), "%s %v at commit", c.dialect.Name, c.err)
 	}
 	require.NoError(t, classify(nil, classifyMySQL))
 }

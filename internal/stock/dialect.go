@@ -4,58 +4,76 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
 
-// dialect is what one kind of database does differently.
-type dialect struct {
-	name string
-	// open connects s to the database that rawURL names.
-	open func(ctx context.Context, s *Store, rawURL string) error
-	// classify tells an error by its code; nil when the error has no code.
-	classify func(error) *Error
-	// isNoTable says that an error means that a table is not there.
-	isNoTable func(error) bool
-	// placeholder is how a statement's parameters are written.
-	placeholder squirrel.PlaceholderFormat
-	// forUpdate, behind a SELECT, locks the rows that it reads.
-	forUpdate string
-	// writable is an expression that says whether the server that evaluates it
+// Dialect is what one kind of database does differently.
+type Dialect struct {
+	Name string
+	// Open connects to the database that rawURL names.
+	Open func(ctx context.Context, d *Dialect, rawURL string, o EngineOptions) (*Engine, error)
+	// ByCode tells an error by its code; nil when the error has no code.
+	ByCode func(error) *Error
+	// IsNoTable says that an error means that a table is not there.
+	IsNoTable func(error) bool
+	// Placeholder is how a statement's parameters are written, Time how a time
+	// is stored.
+	Placeholder squirrel.PlaceholderFormat
+	Time        func(time.Time) any
+	// ForUpdate, behind a SELECT, locks the rows that it reads.
+	ForUpdate string
+	// Writable is an expression that says whether the server that evaluates it
 	// can be written: a standby or a server that is read-only cannot.
-	writable string
-	// change is a transaction that changes rows, snapshot one that reads one
+	Writable string
+	// Change is a transaction that changes rows, Snapshot one that reads one
 	// state of the database.
-	change, snapshot sql.TxOptions
-	// commit commits tx, which is on conn; nil for tx.Commit. An error means
+	Change, Snapshot sql.TxOptions
+	// Commit commits tx, which is on conn; nil for tx.Commit. An error means
 	// that the commit is not acknowledged.
-	commit func(conn *sql.Conn, tx *sql.Tx) error
-	// byKey, where set, is a statement for the beginning of a transaction: the
+	Commit func(conn *sql.Conn, tx *sql.Tx) error
+	// ByKey, where set, is a statement for the beginning of a transaction: the
 	// planner then finds rows through keys and in the order of a key, whatever
 	// it believes of the size of a table. A table that was filled a moment ago
 	// has no statistics, or those from before.
-	byKey string
-	// awardPrize joins the prize of each of awards AS a, as p.
-	awardPrize string
-	// migrations is the dialect's name in package goose, and its folder.
-	migrations goose.Dialect
-	folder     string
-	// migrating keeps migrations by several processes apart; nil where one
+	ByKey string
+	// AwardPrize joins the prize of each of awards AS a, as p.
+	AwardPrize string
+	// Restock, behind an INSERT of prizes that are there, changes their stock
+	// instead. So the rows are found through their key: an UPDATE of many leaves
+	// the way to the planner, and PostgreSQL, on a table without statistics, went
+	// through the whole pool for each part.
+	Restock string
+	// Settle, where set, is a statement whose commit waits until all that was
+	// committed before is as safe as what is acknowledged.
+	Settle string
+	// BackupTools are those that the database comes with; "" for a file.
+	BackupTools string
+	// Migrations is the dialect's name in package goose, Folder that of its SQL.
+	Migrations goose.Dialect
+	Folder     string
+	// Migrating keeps migrations by several processes apart; nil where one
 	// process has the database for itself.
-	migrating func(...lock.TableLockerOption) (lock.Locker, error)
-	// doctor knows what the database can have wrong.
-	doctor doctor
+	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
 
-// awardPrize is for planners that take the tables of a LEFT JOIN in their
-// order, and look a row up through its primary key when all of it is given.
-const awardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
+// What several dialects have in common.
+const (
+	// awardPrize is for planners that take the tables of a LEFT JOIN in their
+	// order, and look a row up through its primary key when all of it is given.
+	awardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
+	restock    = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`
+)
 
-// dialects is the registry: a further database is one file and one line.
-func dialects() map[string]*dialect {
-	return map[string]*dialect{
+// sameTime is for drivers that know times.
+func sameTime(t time.Time) any { return t }
+
+// dialects is the registry: a further database is one folder and one line.
+func dialects() map[string]*Dialect {
+	return map[string]*Dialect{
 		"sqlite":     sqliteDialect(),
 		"postgres":   postgresDialect(),
 		"postgresql": postgresDialect(),
@@ -68,8 +86,8 @@ func dialects() map[string]*dialect {
 func Dialects() []string {
 	var names []string
 	for _, d := range dialects() {
-		if !slices.Contains(names, d.name) {
-			names = append(names, d.name)
+		if !slices.Contains(names, d.Name) {
+			names = append(names, d.Name)
 		}
 	}
 	slices.Sort(names)

@@ -48,6 +48,11 @@ type doctor struct {
 	rules  func() []rule
 }
 
+// doctors has one for each dialect.
+func doctors() map[string]doctor {
+	return map[string]doctor{"sqlite": sqliteDoctor(), "postgres": postgresDoctor(), "mysql": mysqlDoctor()}
+}
+
 // vitals are settings and states of a database by their names.
 type vitals map[string]string
 
@@ -65,12 +70,13 @@ type rule struct {
 // nothing to the database; on SQLite it makes and removes a file beside it.
 // Errors: CodeStoreUnavailable when the database does not answer.
 func (s *Store) CheckUp(ctx context.Context, o CheckUpOptions) ([]Finding, error) {
-	v, err := s.dialect.doctor.vitals(ctx, s)
+	doctor := doctors()[s.Dialect()]
+	v, err := doctor.vitals(ctx, s)
 	if err != nil {
-		return nil, public(classify(err, s.dialect.classify))
+		return nil, public(classify(err, s.engine.ByCode))
 	}
 	var found []Finding
-	for _, r := range s.dialect.doctor.rules() {
+	for _, r := range doctor.rules() {
 		if detail := r.broken(v, o); detail != "" {
 			found = append(found, Finding{Level: r.level, Rule: r.name, Detail: detail, Why: r.why, Remedy: r.remedy})
 		}
@@ -95,13 +101,14 @@ const (
 
 // checkClock compares the database's clock with this machine's.
 func (s *Store) checkClock(ctx context.Context) ([]Finding, error) {
-	if s.dialect.doctor.clock == "" {
+	clock := doctors()[s.Dialect()].clock
+	if clock == "" {
 		return nil, nil
 	}
 	var there time.Time
 	before := time.Now()
-	if err := s.read.QueryRowContext(ctx, s.dialect.doctor.clock).Scan(&there); err != nil {
-		return nil, public(classify(err, s.dialect.classify))
+	if err := s.engine.Read.QueryRowContext(ctx, clock).Scan(&there); err != nil {
+		return nil, public(classify(err, s.engine.ByCode))
 	}
 	trip := time.Since(before)
 	off := there.Sub(before.Add(trip / 2))
@@ -160,7 +167,7 @@ func (s *Store) judgeSchema(schema Schema) []Finding {
 		f.Level = LevelDanger
 		f.Why = "the schema does not admit this drawsvc: it refuses to start, and refuses draws where it runs already"
 		f.Remedy = "run a newer drawsvc"
-	case refused && s.dialect.name == "sqlite":
+	case refused && s.engine.Name == "sqlite":
 		f.Level, f.Why, f.Remedy = LevelNote, "the next command that writes brings an embedded database up to date by itself", "none is needed"
 	case refused:
 		f.Level, f.Why, f.Remedy = LevelDanger, "drawsvc refuses to serve", migrate
@@ -182,12 +189,12 @@ func tables() []string {
 
 func (s *Store) missingTables(ctx context.Context) (missing []string, err error) {
 	for _, table := range tables() {
-		err := s.read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
+		err := s.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
 		if err == nil {
 			continue
 		}
-		if s.dialect.classify(err) == nil || !s.dialect.isNoTable(err) {
-			return nil, public(classify(err, s.dialect.classify))
+		if s.engine.ByCode(err) == nil || !s.engine.IsNoTable(err) {
+			return nil, public(classify(err, s.engine.ByCode))
 		}
 		missing = append(missing, table)
 	}
@@ -197,7 +204,7 @@ func (s *Store) missingTables(ctx context.Context) (missing []string, err error)
 // readVitals adds the pairs of names and values that a query answers.
 func (s *Store) readVitals(ctx context.Context, v vitals, query string) error {
 	type pair struct{ name, value string }
-	pairs, err := queryAll(ctx, s.read, func(row scanner) (p pair, err error) {
+	pairs, err := queryAll(ctx, s.engine.Read, func(row scanner) (p pair, err error) {
 		err = row.Scan(&p.name, &p.value)
 		return p, err
 	}, query)

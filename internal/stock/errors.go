@@ -46,6 +46,9 @@ type Error struct {
 	undone bool
 }
 
+// isElsewhere says that another server is to be asked.
+func (e *Error) isElsewhere() bool { return e.Reason == reasonReadOnly || e.Reason == reasonNotReady }
+
 // Error returns reason and cause.
 func (e *Error) Error() string {
 	if e.Err == nil {

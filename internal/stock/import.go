@@ -77,7 +77,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, line
 		return done, err
 	}
 	done.Version = from.Version
-	at := s.timeOf(now())
+	at := s.engine.Time(now())
 	for n := 0; n < len(moves); {
 		part := moves[n:min(len(moves), n+stockRowsMax)]
 		if err := s.insertStock(ctx, tx, poolID, done.Version, at, part); err != nil {

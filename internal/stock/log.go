@@ -29,8 +29,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	if err != nil {
 		return draw.Draw{}, err
 	}
-	if s.confirm != nil && !s.options.ReadOnly {
-		return found[drawID], public(s.confirm(ctx))
+	if s.engine.Confirm != nil && !s.options.ReadOnly {
+		return found[drawID], public(s.engine.Confirm(ctx))
 	}
 	return found[drawID], nil
 }
@@ -61,15 +61,15 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 // absent is err, which says that something is not there, from a server that
 // could have been written; another may only not have it yet.
 func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
-	return cmp.Or(checkWritable(ctx, tx, s.dialect), err)
+	return cmp.Or(checkWritable(ctx, tx, s.engine.Dialect), err)
 }
 
 // ofPool runs fn in a snapshot that finds rows through keys, with the pool's
 // version, or returns CodePoolNotFound.
 func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return s.snapshot(ctx, func(tx *sql.Tx) error {
-		if s.dialect.byKey != "" {
-			if _, err := tx.ExecContext(ctx, s.dialect.byKey); err != nil {
+		if s.engine.ByKey != "" {
+			if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
 				return err
 			}
 		}
@@ -88,7 +88,7 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 // up for each award in its turn: a planner that is free to choose may go
 // through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a "+s.dialect.awardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
+	return s.selectFrom("awards AS a "+s.engine.AwardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
 // moveColumns are those of a move, moveFields what they are scanned into.

@@ -24,10 +24,10 @@ func (s *Store) PendingSQL(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows, err := versions.ListMigrations(ctx, s.read)
+	rows, err := versions.ListMigrations(ctx, s.engine.Read)
 	isNew := err != nil && s.lacksTable(err)
 	if err != nil && !isNew {
-		return "", public(classify(err, s.dialect.classify))
+		return "", public(classify(err, s.engine.ByCode))
 	}
 	var script script
 	if isNew {

@@ -157,7 +157,7 @@ const stockRowsMax = 500
 func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, at time.Time, all []stocking) (draw.Head, error) {
 	for rest, next := all, from.Version; len(rest) > 0; {
 		n := min(len(rest), stockRowsMax)
-		if err := s.insertStock(ctx, tx, poolID, next, s.timeOf(at), rest[:n]); err != nil {
+		if err := s.insertStock(ctx, tx, poolID, next, s.engine.Time(at), rest[:n]); err != nil {
 			return from, err
 		}
 		rest, next = rest[n:], next+int64(n)
@@ -179,7 +179,7 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, poolID string, from draw.
 
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
-	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.raiseStock())
+	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
 	moves := s.insertInto("moves").
 		Columns("pool_id", "version", "prize_id", "delta", "reason", "key_id", "stocked", "issued", "at")
 	adds := 0
@@ -207,15 +207,4 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 	}
 	_, err := moves.RunWith(tx).ExecContext(ctx)
 	return err
-}
-
-// raiseStock, behind an INSERT of prizes that are there, changes their stock
-// instead. So the rows are found through their key: an UPDATE of many leaves
-// the way to the planner, and PostgreSQL, on a table without statistics, went
-// through the whole pool for each part.
-func (s *Store) raiseStock() string {
-	if s.dialect.name == "mysql" {
-		return "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)"
-	}
-	return "ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed"
 }

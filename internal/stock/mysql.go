@@ -16,30 +16,68 @@ import (
 	"drawsvc/internal/draw"
 )
 
-func mysqlDialect() *dialect {
-	return &dialect{
-		name:        "mysql",
-		open:        openMySQL,
-		classify:    classifyMySQL,
-		isNoTable:   func(err error) bool { return classifyMySQL(err).Reason == "mysql-1146" },
-		placeholder: squirrel.Question,
-		forUpdate:   " FOR UPDATE",
-		writable:    "@@global.read_only IN ('0', 'OFF')",
-		awardPrize:  awardPrize,
-		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		migrations:  goose.DialectMySQL,
-		folder:      "mysql",
-		doctor:      mysqlDoctor(),
-		migrating:   lock.NewMySQLTableLocker,
+func mysqlDialect() *Dialect {
+	return &Dialect{
+		Name:        "mysql",
+		Open:        openMySQL,
+		ByCode:      classifyMySQL,
+		IsNoTable:   func(err error) bool { return classifyMySQL(err).Reason == "mysql-1146" },
+		Placeholder: squirrel.Question,
+		Time:        sameTime,
+		ForUpdate:   " FOR UPDATE",
+		Writable:    "@@global.read_only IN ('0', 'OFF')",
+		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		AwardPrize:  awardPrize,
+		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
+		BackupTools: "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)",
+		Migrations:  goose.DialectMySQL,
+		Folder:      "mysql",
+		Migrating:   lock.NewMySQLTableLocker,
 	}
 }
 
-func openMySQL(_ context.Context, s *Store, rawURL string) error {
+func openMySQL(_ context.Context, d *Dialect, rawURL string, o EngineOptions) (*Engine, error) {
+	config, hosts, err := mysqlConfig(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{Dialect: d, Several: len(hosts) > 1}
+	var pools []*sql.DB
+	e.FailOver = func() {
+		for _, db := range pools {
+			db.SetMaxIdleConns(0) // closes them
+			db.SetMaxIdleConns(connectionsMax)
+		}
+	}
+	known := &Hosts{}
+	open := func(connections int, silence time.Duration) *sql.DB {
+		// The longest silence bounds what is asked without a context.
+		db := sql.OpenDB(newMySQLSessions(config, hosts, known, silence, o, e.FailOver))
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		// A connection that is dead already cannot say farewell, and need not.
+		e.OnClose(func() error { _ = db.Close(); return nil })
+		pools = append(pools, db)
+		return db
+	}
+	draws := open(connectionsMax, statementTimeout)
+	e.Write = open(adminConnections, adminSilence)
+	e.Read = e.Write
+	e.Lock = open(connectionsMax, adminSilence)
+	e.Migrate = open(migrateConnections, migrateMax)
+	e.Attempts = &sqlAttempts{writer: draws, reader: draws, dialect: d, words: mysqlWords()}
+	e.Connections = databaseConnections(draws)
+	return e, nil
+}
+
+// mysqlConfig is what the driver is to know of any host.
+func mysqlConfig(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	u, hosts, err := parseURL(rawURL, "3306")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	config := mysql.NewConfig()
+	config = mysql.NewConfig()
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
 	config.Net, config.Addr, config.DBName = "tcp", hosts[0], strings.TrimPrefix(u.Path, "/")
@@ -51,34 +89,9 @@ func openMySQL(_ context.Context, s *Store, rawURL string) error {
 	config.TLSConfig = u.Query().Get("tls")
 	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
 	if _, err := mysql.NewConnector(config); err != nil {
-		return draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
+		return nil, nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
 	}
-	s.several = len(hosts) > 1
-	shun := &shunned{}
-	open := func(connections int, silence time.Duration) *sql.DB {
-		// The longest silence bounds what is asked without a context.
-		db := sql.OpenDB(newMySQLSessions(config, hosts, shun, silence, s.options, func() { s.leave() }))
-		db.SetMaxOpenConns(connections)
-		db.SetMaxIdleConns(connections)
-		db.SetConnMaxIdleTime(5 * time.Minute)
-		// A connection that is dead already cannot say farewell, and need not.
-		s.closers = append(s.closers, func() error { _ = db.Close(); return nil })
-		return db
-	}
-	draws := open(connectionsMax, statementTimeout)
-	s.write = open(adminConnections, adminSilence)
-	s.read = s.write
-	s.lock = open(connectionsMax, adminSilence)
-	s.migrate = open(migrateConnections, migrateMax)
-	s.attempts = &sqlAttempts{writer: draws, reader: draws, dialect: s.dialect, words: mysqlWords()}
-	s.connections = databaseConnections(draws)
-	s.leave = func() {
-		for _, db := range []*sql.DB{draws, s.write, s.lock, s.migrate} {
-			db.SetMaxIdleConns(0) // closes them
-			db.SetMaxIdleConns(connectionsMax)
-		}
-	}
-	return nil
+	return config, hosts, nil
 }
 
 // adminSilence is the longest silence of the server that an audit of a long log,

@@ -60,7 +60,7 @@ func mysqlReplica(ctx context.Context, s *Store) (answer string, err error) {
 
 // mysqlAnswers says whether a question has an answer, "yes" or "no".
 func mysqlAnswers(ctx context.Context, s *Store, question string) (answer string, err error) {
-	rows, err := s.read.QueryContext(ctx, question)
+	rows, err := s.engine.Read.QueryContext(ctx, question)
 	if err != nil {
 		return "", err
 	}

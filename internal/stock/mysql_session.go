@@ -12,9 +12,9 @@ import (
 // statement of the connection may be silent.
 type mysqlSession struct {
 	mysqlConn
-	// leave closes the connections that are idle.
-	leave func()
-	left  bool
+	// failOver closes the connections that are idle.
+	failOver func()
+	left     bool
 }
 
 // mysqlConn is what database/sql asks of the driver's connection.
@@ -36,19 +36,19 @@ func (s *mysqlSession) IsValid() bool { return !s.left && s.mysqlConn.IsValid() 
 // ExecContext implements driver.ExecerContext.
 func (s *mysqlSession) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	result, err := s.mysqlConn.ExecContext(ctx, query, args)
-	return result, s.heard(err)
+	return result, s.observe(err)
 }
 
 // QueryContext implements driver.QueryerContext.
 func (s *mysqlSession) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := s.mysqlConn.QueryContext(ctx, query, args)
-	return rows, s.heard(err)
+	return rows, s.observe(err)
 }
 
 // BeginTx implements driver.ConnBeginTx.
 func (s *mysqlSession) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.mysqlConn.BeginTx(ctx, o); err != nil {
-		return nil, s.heard(err)
+		return nil, s.observe(err)
 	}
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -57,11 +57,11 @@ func (s *mysqlSession) BeginTx(ctx context.Context, o driver.TxOptions) (driver.
 	return &mysqlTx{s, deadline}, nil
 }
 
-// heard leaves a server that is not to be written.
-func (s *mysqlSession) heard(err error) error {
-	if e := classifyMySQL(err); e != nil && (e.Reason == reasonReadOnly || e.Reason == reasonNotReady) {
+// observe leaves a server that is not to be written.
+func (s *mysqlSession) observe(err error) error {
+	if e := classifyMySQL(err); e != nil && e.isElsewhere() {
 		s.left = true
-		s.leave()
+		s.failOver()
 	}
 	return err
 }

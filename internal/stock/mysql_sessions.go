@@ -14,48 +14,53 @@ import (
 // mysqlSessions connects to the first of its hosts that can be written, and
 // gives every connection the settings that draws rely on.
 type mysqlSessions struct {
-	hosts    []driver.Connector
-	shunned  *shunned
+	all      []mysqlHost
+	known    *Hosts
 	lockWait time.Duration
 	// readOnly sessions write nothing.
 	readOnly bool
-	// leave closes the connections that are idle.
-	leave func()
+	// failOver closes the connections that are idle.
+	failOver func()
+}
+
+type mysqlHost struct {
+	driver.Connector
+	addr string
 }
 
 // newMySQLSessions needs a config that a connector was made of before.
-func newMySQLSessions(config *mysql.Config, hosts []string, shun *shunned, silence time.Duration, o Options, leave func()) *mysqlSessions {
-	s := &mysqlSessions{shunned: shun, lockWait: o.LockWait, readOnly: o.ReadOnly, leave: leave}
-	for _, host := range hosts {
+func newMySQLSessions(config *mysql.Config, hosts []string, known *Hosts, silence time.Duration, o EngineOptions, failOver func()) *mysqlSessions {
+	s := &mysqlSessions{known: known, lockWait: o.LockWait, readOnly: o.ReadOnly, failOver: failOver}
+	for _, addr := range hosts {
 		c := config.Clone()
-		c.Addr, c.ReadTimeout = host, silence
+		c.Addr, c.ReadTimeout = addr, silence
 		connector, err := mysql.NewConnector(c)
 		if err != nil {
 			panic("stock: " + err.Error()) // was checked
 		}
-		s.hosts = append(s.hosts, connector)
+		s.all = append(s.all, mysqlHost{connector, addr})
 	}
 	return s
 }
 
 // Driver implements driver.Connector.
-func (s *mysqlSessions) Driver() driver.Driver { return s.hosts[0].Driver() }
+func (s *mysqlSessions) Driver() driver.Driver { return s.all[0].Driver() }
 
 // Connect implements driver.Connector. The hosts are tried in their order, so
 // that the instances that name them in one order write to one of them; only
 // those that failed a moment ago come last.
 func (s *mysqlSessions) Connect(ctx context.Context) (driver.Conn, error) {
 	var failed error
-	for n, host := range s.shunned.order(len(s.hosts)) {
+	for n, host := range InOrder(s.known, s.all, func(h mysqlHost) string { return h.addr }) {
 		limit := connectTimeout
 		if until, bound := ctx.Deadline(); bound { // a silent host must not keep from the next
-			limit = min(limit, time.Until(until)/time.Duration(len(s.hosts)-n))
+			limit = min(limit, time.Until(until)/time.Duration(len(s.all)-n))
 		}
-		conn, err := s.connect(ctx, s.hosts[host], limit)
+		conn, err := s.connect(ctx, host, limit)
 		if err == nil {
-			return &mysqlSession{mysqlConn: conn, leave: s.leave}, nil
+			return &mysqlSession{mysqlConn: conn, failOver: s.failOver}, nil
 		}
-		s.shunned.add(host)
+		s.known.Failed(host.addr)
 		failed = errors.Join(failed, err)
 	}
 	return nil, failed
@@ -102,7 +107,7 @@ func (s *mysqlSessions) look(ctx context.Context, conn mysqlConn) error {
 	if !s.readOnly && said["log_bin"] == "ON" && said["binlog_format"] == "STATEMENT" {
 		return unavailable("binlog-format", errBinlog, true)
 	}
-	if len(s.hosts) > 1 {
+	if len(s.all) > 1 {
 		if err := isWritable(ctx, conn, said); err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,101 +17,105 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-func postgresDialect() *dialect {
-	return &dialect{
-		name:        "postgres",
-		open:        openPostgres,
-		classify:    classifyPostgres,
-		isNoTable:   func(err error) bool { return classifyPostgres(err).Reason == "sqlstate-42P01" },
-		placeholder: squirrel.Dollar,
-		forUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
-		writable:    postgresWritable,
-		change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
-		byKey:       postgresByKey,
-		awardPrize:  postgresAwardPrize,
-		snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		commit:      commitPostgres,
-		migrations:  goose.DialectPostgres,
-		folder:      "postgres",
-		doctor:      postgresDoctor(),
-		migrating:   lock.NewPostgresTableLocker,
+func postgresDialect() *Dialect {
+	return &Dialect{
+		Name:        "postgres",
+		Open:        openPostgres,
+		ByCode:      classifyPostgres,
+		IsNoTable:   func(err error) bool { return classifyPostgres(err).Reason == "sqlstate-42P01" },
+		Placeholder: squirrel.Dollar,
+		Time:        sameTime,
+		ForUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
+		Writable:    postgresWritable,
+		Change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
+		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Commit:      commitPostgres,
+		ByKey:       postgresByKey,
+		AwardPrize:  postgresAwardPrize,
+		Restock:     restock,
+		Settle:      postgresSettle,
+		BackupTools: "pg_basebackup or pg_dump",
+		Migrations:  goose.DialectPostgres,
+		Folder:      "postgres",
+		Migrating:   lock.NewPostgresTableLocker,
 	}
 }
 
-func openPostgres(ctx context.Context, s *Store, rawURL string) error {
+func openPostgres(ctx context.Context, d *Dialect, rawURL string, o EngineOptions) (_ *Engine, err error) {
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return errURL() // the text of err would show the password
+		return nil, errURL() // the text of err would show the password
 	}
 	if !strings.Contains(rawURL, "pool_max_conns=") {
 		config.MaxConns = connectionsMax
 	}
-	config.ConnConfig.ConnectTimeout = connectTimeout
 	hosts := &postgresHosts{}
-	if s.several = severalHosts(config.ConnConfig); s.several {
-		if config.ConnConfig.ValidateConnect == nil {
-			config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
-		}
-		config.ConnConfig.ConnectTimeout, config.PingTimeout = hostTimeout, hostTimeout/2
-		hosts.follow(config.ConnConfig)
-		config.BeforeConnect = hosts.order
-	}
+	several := hosts.configure(config)
 	config.ConnConfig.OnNotice = noteWarning
 	params := config.ConnConfig.RuntimeParams
 	params["application_name"] = "drawsvc"
 	params["timezone"] = "UTC"
-	if s.pooling, err = postgresPooling(ctx, config.ConnConfig); err != nil {
-		return err
+	pooling, err := postgresPooling(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, err
 	}
-	if s.pooling != pooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
+	if pooling != PooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
 		// A statement that was prepared is one session's, and the next
 		// transaction may have another.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	admin := config.Copy()
-	admin.MaxConns = adminConnections
-	pools := make([]*pgxpool.Pool, 0, 3)
-	for _, c := range []*pgxpool.Config{config, admin, config.Copy()} {
-		pool, err := pgxpool.NewWithConfig(ctx, c)
-		if err != nil {
-			return err
-		}
-		pools = append(pools, pool)
-		s.closers = append(s.closers, func() error { pool.Close(); return nil })
+	e := &Engine{Dialect: d, Limits: postgresLimits(d, o.LockWait, 0), Several: several, Pooling: pooling}
+	pools, err := postgresPools(ctx, e, config)
+	if err != nil {
+		_ = e.Close() // it is the first error that matters
+		return nil, err
 	}
-	s.attempts = &postgresAttempts{pool: pools[0], limits: postgresLimits(s.options.LockWait, statementTimeout)}
-	s.limits = postgresLimits(s.options.LockWait, 0)
-	s.write = stdlib.OpenDBFromPool(pools[1])
-	s.read, s.migrate = s.write, s.write
-	s.lock = stdlib.OpenDBFromPool(pools[2])
-	s.lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
-	s.closers = append(s.closers, s.write.Close, s.lock.Close)
-	s.connections = func() (open, inUse, most int) {
-		stat := pools[0].Stat()
+	draws, admin, locks := pools[0], pools[1], pools[2]
+	e.Attempts = newPostgresAttempts(d, draws, postgresLimits(d, o.LockWait, statementTimeout))
+	e.Write = stdlib.OpenDBFromPool(admin)
+	e.Read, e.Migrate = e.Write, e.Write
+	e.Lock = stdlib.OpenDBFromPool(locks)
+	e.Lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
+	e.OnClose(e.Write.Close)
+	e.OnClose(e.Lock.Close)
+	e.Connections = func() (open, inUse, most int) {
+		stat := draws.Stat()
 		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
 	}
-	s.confirm = func(ctx context.Context) error { return confirmPostgres(ctx, pools[1]) }
-	s.leave = func() {
-		hosts.leave()
+	e.Confirm = func(ctx context.Context) error { return confirmPostgres(ctx, admin, d.Settle) }
+	e.FailOver = func() {
+		hosts.Leave()
 		for _, pool := range pools {
 			pool.Reset()
 		}
 	}
-	return nil
+	return e, nil
+}
+
+// postgresPools makes the pools of connections for draws, for all that is not a
+// draw, and for locks.
+func postgresPools(ctx context.Context, e *Engine, config *pgxpool.Config) (pools []*pgxpool.Pool, err error) {
+	admin := config.Copy()
+	admin.MaxConns = adminConnections
+	for _, c := range []*pgxpool.Config{config, admin, config.Copy()} {
+		pool, err := pgxpool.NewWithConfig(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		pools = append(pools, pool)
+		e.OnClose(func() error { pool.Close(); return nil })
+	}
+	return pools, nil
 }
 
 // postgresLimits is a statement that bounds what follows in its transaction,
 // and has it planned by key. The settings are the transaction's and not the
 // session's, so that they also hold, and go no further, behind a proxy that
 // hands sessions around.
-func postgresLimits(lockWait, statement time.Duration) string {
-	return fmt.Sprintf(postgresByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
+func postgresLimits(d *Dialect, lockWait, statement time.Duration) string {
+	return fmt.Sprintf(d.ByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
 		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
 		lockWait.Milliseconds(), statement.Milliseconds(), sessionTimeout.Milliseconds())
-}
-
-func severalHosts(c *pgx.ConnConfig) bool {
-	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
 
 const (

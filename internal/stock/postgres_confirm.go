@@ -17,10 +17,10 @@ import (
 // read, and lost all the same. So it must neither be taken for an
 // acknowledgement, nor be repeated as one.
 
-// postgresMark writes to the log in a transaction, where there are synchronous
+// postgresSettle writes to the log in a transaction, where there are synchronous
 // standbys: its commit waits until they have it, and with it all that was
 // committed before.
-const postgresMark = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
+const postgresSettle = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
 
 // confirm returns when the draws that were found are with the standbys too.
 func (tx *postgresTx) confirm(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (tx *postgresTx) confirm(ctx context.Context) error {
 		return nil
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(postgresMark)
+	batch.Queue(tx.dialect.Settle)
 	if tx.open {
 		batch.Queue(`COMMIT`)
 	}
@@ -40,14 +40,14 @@ func (tx *postgresTx) confirm(ctx context.Context) error {
 }
 
 // confirmPostgres is confirm with a connection of its own.
-func confirmPostgres(ctx context.Context, pool *pgxpool.Pool) error {
+func confirmPostgres(ctx context.Context, pool *pgxpool.Pool, settle string) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
 		return classify(err, classifyPostgres)
 	}
 	defer conn.Release()
 	batch := &pgx.Batch{}
-	batch.Queue(postgresMark)
+	batch.Queue(settle)
 	return confirmed(ctx, conn.Conn(), batch)
 }
 

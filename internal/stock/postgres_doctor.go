@@ -11,7 +11,7 @@ func postgresDoctor() doctor {
 	return doctor{
 		clock: `SELECT clock_timestamp()`,
 		vitals: func(ctx context.Context, s *Store) (vitals, error) {
-			v := vitals{"pooler": string(s.pooling)}
+			v := vitals{"pooler": string(s.engine.Pooling)}
 			return v, s.readVitals(ctx, v, postgresVitals)
 		},
 		rules: func() []rule { return slices.Concat(postgresDurability(), postgresService(), postgresMemory()) },
@@ -111,7 +111,7 @@ func postgresService() []rule {
 		{
 			"pooler", LevelNote,
 			func(v vitals, _ CheckUpOptions) string {
-				if v.has("pooler", string(pooledNot)) {
+				if v.has("pooler", string(PooledNot)) {
 					return ""
 				}
 				return fmt.Sprintf("a proxy such as pgbouncer is in between, pooling by %s", v["pooler"])

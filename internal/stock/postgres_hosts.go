@@ -10,23 +10,41 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // hostTimeout bounds the making of a connection to one of several hosts: one
 // that hangs must not keep from the next until nobody waits any more.
 const hostTimeout = time.Second
 
-// postgresHosts remembers which of several hosts took the last connection, for
-// all pools of a store. The next one is asked of it first, so that a host that
-// hangs costs its time once and not for every connection.
+// postgresHosts are the hosts of a URL, which the driver tries in order.
 type postgresHosts struct {
+	Hosts
 	mu    sync.Mutex
-	last  pgconn.FallbackConfig // its host and port
-	left  bool                  // it was left since
-	names map[string]string     // hosts by address
+	names map[string]string // hosts by address
 }
 
-// follow has the config's connections remembered and asked for so.
+// configure bounds the making of connections. Of several hosts, it has the one
+// asked first that took the last connection; several says that there are.
+func (h *postgresHosts) configure(c *pgxpool.Config) (several bool) {
+	c.ConnConfig.ConnectTimeout = connectTimeout
+	if !severalHosts(c.ConnConfig) {
+		return false
+	}
+	if c.ConnConfig.ValidateConnect == nil {
+		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
+	}
+	c.ConnConfig.ConnectTimeout, c.PingTimeout = hostTimeout, hostTimeout/2
+	c.BeforeConnect = h.order
+	h.follow(c.ConnConfig)
+	return true
+}
+
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+}
+
+// follow notes which host takes a connection of the config.
 func (h *postgresHosts) follow(c *pgx.ConnConfig) {
 	h.names = map[string]string{}
 	lookUp := c.LookupFunc
@@ -40,49 +58,21 @@ func (h *postgresHosts) follow(c *pgx.ConnConfig) {
 		return addresses, err
 	}
 	c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		h.remember(conn.Conn().RemoteAddr().String())
-		return nil
-	}
-}
-
-func (h *postgresHosts) remember(remote string) {
-	address, text, err := net.SplitHostPort(remote)
-	if err != nil {
-		return // a socket in the file system has no others beside it
-	}
-	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.last, h.left = pgconn.FallbackConfig{Host: h.names[address], Port: uint16(port)}, false
-}
-
-// leave has the host of the last connection asked last, until one is made.
-func (h *postgresHosts) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.left = true
-}
-
-// order puts the host of the last connection in front, or at the end when it
-// was left.
-func (h *postgresHosts) order(_ context.Context, c *pgx.ConnConfig) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
-	all := append([]*pgconn.FallbackConfig{first}, c.Fallbacks...)
-	rank := func(f *pgconn.FallbackConfig) int {
-		switch isLast := f.Host == h.last.Host && f.Port == h.last.Port; {
-		case !isLast:
-			return 1
-		case h.left:
-			return 2
+		if address, port, err := net.SplitHostPort(conn.Conn().RemoteAddr().String()); err == nil {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.Took(net.JoinHostPort(h.names[address], port))
 		}
-		return 0
+		return nil // a socket in the file system has no others beside it
 	}
-	slices.SortStableFunc(all, func(x, y *pgconn.FallbackConfig) int { return rank(x) - rank(y) })
+}
+
+// order gives the driver the hosts in the order in which to ask them.
+func (h *postgresHosts) order(_ context.Context, c *pgx.ConnConfig) error {
+	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
+	all := InOrder(&h.Hosts, append([]*pgconn.FallbackConfig{first}, c.Fallbacks...), func(f *pgconn.FallbackConfig) string {
+		return net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port)))
+	})
 	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 	return nil
 }

@@ -7,25 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pooling is how a proxy in between hands out the sessions of the server.
-type pooling string
-
-const (
-	// pooledNot: each connection is a session of the server.
-	pooledNot pooling = ""
-	// pooledBySession: a connection has one session for as long as it lasts.
-	pooledBySession pooling = "session"
-	// pooledByTransaction: a connection has whatever session is free, for one
-	// transaction. Nothing that belongs to a session can be relied on.
-	pooledByTransaction pooling = "transaction"
-)
-
 // poolingMax bounds the questions to a proxy; one that is busy may take a while.
 const poolingMax = 3 * time.Second
 
 // postgresPooling tells pgbouncer and its like by the number of the session,
 // which they cannot know when a client connects, and invent.
-func postgresPooling(ctx context.Context, config *pgx.ConnConfig) (pooling, error) {
+func postgresPooling(ctx context.Context, config *pgx.ConnConfig) (Pooling, error) {
 	first, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return "", err
@@ -33,12 +20,12 @@ func postgresPooling(ctx context.Context, config *pgx.ConnConfig) (pooling, erro
 	defer first.Close(ctx) //nolint:errcheck // nothing was done on it
 	pid, err := backendPID(ctx, first)
 	if err != nil || pid == first.PgConn().PID() {
-		return pooledNot, err
+		return PooledNot, err
 	}
 	if ownSession(ctx, config, first, pid) {
-		return pooledBySession, nil
+		return PooledBySession, nil
 	}
-	return pooledByTransaction, nil
+	return PooledByTransaction, nil
 }
 
 // ownSession says that a connection to a proxy, and another, each keep a

@@ -65,8 +65,8 @@ type postgresShared struct {
 	all map[string]*SharedPool // by pool
 }
 
-// readShared is the first round trip, for the pools that are not planned from the cached copy.
-func (t *postgresAttempts) readShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error) {
+// ReadShared is the first round trip, for the pools that are not planned from the cached copy.
+func (t *postgresAttempts) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return nil, nil, err
@@ -105,9 +105,9 @@ func (j *postgresShared) read(ctx context.Context, all []SharedPool) (ready []bo
 	}
 	batch := &pgx.Batch{}
 	j.tx.begin(batch)
-	pools := `SELECT id, ` + poolColumns(postgresWritable) + ` FROM pools WHERE id = ANY ($1)`
+	pools := j.tx.words.rows
 	if j.tx.options.Lock {
-		pools += " FOR NO KEY UPDATE SKIP LOCKED"
+		pools += j.tx.dialect.ForUpdate + " SKIP LOCKED"
 	}
 	batch.Queue(pools, ids)
 	batch.Queue(postgresPoolsPrizes, ids, versions)

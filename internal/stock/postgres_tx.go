@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,14 +17,36 @@ import (
 // trips, lock and read, write and commit, or one when it was planned from the
 // cached copy.
 type postgresAttempts struct {
-	pool *pgxpool.Pool
+	pool    *pgxpool.Pool
+	dialect *Dialect
 	// limits is the statement that bounds a transaction.
 	limits string
+	words  postgresWords
+}
+
+// postgresWords are the statements in the words of a dialect.
+type postgresWords struct {
+	// row and rows read a pool's row and those of several, lock locks one.
+	row, rows, lock string
+	// writable says whether the server can be written.
+	writable string
+	// draws finds draws by their ids.
+	draws string
+}
+
+func newPostgresAttempts(d *Dialect, pool *pgxpool.Pool, limits string) *postgresAttempts {
+	row := poolColumns(d.Writable) + ` FROM pools WHERE `
+	return &postgresAttempts{pool: pool, dialect: d, limits: limits, words: postgresWords{
+		row: `SELECT ` + row + `id = $1`, rows: `SELECT id, ` + row + `id = ANY ($1)`,
+		lock:     `SELECT FROM pools WHERE id = $1` + d.ForUpdate,
+		writable: `SELECT ` + d.Writable,
+		draws:    fmt.Sprintf(postgresDraws, awardColumns, draw.CountMax, d.AwardPrize),
+	}}
 }
 
 type postgresTx struct {
+	*postgresAttempts
 	conn    *pgxpool.Conn
-	limits  string
 	options TxOptions
 	// open says that a transaction is open on the connection, found that Draws
 	// has found any.
@@ -37,8 +60,6 @@ const (
 
 	// In a read-only role or database the default is on.
 	postgresWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
-
-	postgresLock = `SELECT FROM pools WHERE id = $1 FOR NO KEY UPDATE`
 
 	// The subquery is evaluated once: a pool that has not changed costs no
 	// look at its prizes.
@@ -79,14 +100,13 @@ SELECT (SELECT count(*) FROM pool),
 	// order that only the key of names has: with draw_id = ANY ($2), a table
 	// that has no statistics yet is searched through the index on version, and
 	// the pool's whole log is filtered.
-	postgresDraws = `SELECT ` + awardColumns + `
+	postgresDraws = `SELECT %s
 FROM unnest($2::text[]) AS k (id)
 CROSS JOIN LATERAL (
-	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT ` + countMaxText + `
+	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT %d
 ) AS a
-` + postgresAwardPrize + `
+%s
 ORDER BY a.draw_id, a.ordinal`
-	countMaxText = "100"
 )
 
 func (t *postgresAttempts) acquire(ctx context.Context, o TxOptions) (*postgresTx, error) {
@@ -94,11 +114,11 @@ func (t *postgresAttempts) acquire(ctx context.Context, o TxOptions) (*postgresT
 	if err != nil {
 		return nil, err
 	}
-	return &postgresTx{conn: conn, limits: t.limits, options: o}, nil
+	return &postgresTx{postgresAttempts: t, conn: conn, options: o}, nil
 }
 
-// read is the first round trip.
-func (t *postgresAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+// Read is the first round trip.
+func (t *postgresAttempts) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return nil, err
@@ -117,8 +137,8 @@ func (t *postgresAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions)
 	return tx, nil
 }
 
-// write is the only round trip.
-func (t *postgresAttempts) write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+// Write is the only round trip.
+func (t *postgresAttempts) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 	tx, err := t.acquire(ctx, o)
 	if err != nil {
 		return classify(err, classifyPostgres)
@@ -130,7 +150,7 @@ func (t *postgresAttempts) write(ctx context.Context, p *draw.Plan, o TxOptions)
 // checkWritable is nil on a server that can be written.
 func (tx *postgresTx) checkWritable(ctx context.Context) error {
 	var writable bool
-	if err := tx.conn.QueryRow(ctx, `SELECT `+postgresWritable).Scan(&writable); err != nil {
+	if err := tx.conn.QueryRow(ctx, tx.words.writable).Scan(&writable); err != nil {
 		return err
 	}
 	if !writable {
@@ -141,10 +161,10 @@ func (tx *postgresTx) checkWritable(ctx context.Context) error {
 
 func (tx *postgresTx) readSince(ctx context.Context, urn *draw.Urn) (row poolRow, prizes []draw.Prize, err error) {
 	batch := &pgx.Batch{}
-	pool := `SELECT ` + poolColumns(postgresWritable) + ` FROM pools WHERE id = $1`
+	pool := tx.words.row
 	if tx.options.Lock {
 		tx.begin(batch)
-		pool += " FOR NO KEY UPDATE"
+		pool += tx.dialect.ForUpdate
 	}
 	batch.Queue(pool, urn.PoolID)
 	batch.Queue(postgresPrizes, urn.PoolID, urn.Version)
@@ -187,7 +207,7 @@ func (tx *postgresTx) begun(results pgx.BatchResults) error {
 func (tx *postgresTx) beginLocked(batch *pgx.Batch, poolID string) {
 	tx.begin(batch)
 	if tx.options.Lock {
-		batch.Queue(postgresLock, poolID)
+		batch.Queue(tx.words.lock, poolID)
 	}
 }
 
@@ -211,9 +231,9 @@ func (tx *postgresTx) Draws(ctx context.Context, poolID string, ids []string) (m
 // draws is one round trip. Where no transaction is open, the pipeline is one.
 func (tx *postgresTx) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
 	batch := &pgx.Batch{}
-	batch.Queue(postgresByKey)
-	batch.Queue(`SELECT ` + postgresWritable)
-	batch.Queue(postgresDraws, poolID, ids)
+	batch.Queue(tx.dialect.ByKey)
+	batch.Queue(tx.words.writable)
+	batch.Queue(tx.words.draws, poolID, ids)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if _, err := results.Exec(); err != nil {

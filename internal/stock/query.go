@@ -50,30 +50,30 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
-	if err := cmp.Or(s.usable(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
 		return err
 	}
-	conn, err := s.write.Conn(ctx)
+	conn, err := s.engine.Write.Conn(ctx)
 	if err != nil {
-		return classify(err, s.dialect.classify)
+		return classify(err, s.engine.ByCode)
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to its pool
-	tx, err := conn.BeginTx(ctx, &s.dialect.change)
+	tx, err := conn.BeginTx(ctx, &s.engine.Change)
 	if err != nil {
-		return classify(err, s.dialect.classify)
+		return classify(err, s.engine.ByCode)
 	}
-	if s.limits != "" {
-		_, err = tx.ExecContext(ctx, s.limits)
+	if s.engine.Limits != "" {
+		_, err = tx.ExecContext(ctx, s.engine.Limits)
 	}
 	if err == nil {
 		err = fn(tx)
 	}
 	if err != nil {
 		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
-		return classify(err, s.dialect.classify)
+		return classify(err, s.engine.ByCode)
 	}
 	if err := s.commit(conn, tx); err != nil {
-		return atCommit(err, s.dialect.classify)
+		return atCommit(err, s.engine.ByCode)
 	}
 	return nil
 }
@@ -81,17 +81,17 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 // commit commits a change: it waits for all that the commit of a draw waits
 // for.
 func (s *Store) commit(conn *sql.Conn, tx *sql.Tx) error {
-	if s.dialect.commit == nil {
+	if s.engine.Commit == nil {
 		return tx.Commit()
 	}
-	return s.dialect.commit(conn, tx)
+	return s.engine.Commit(conn, tx)
 }
 
 // checkWritable is nil on a server that can be written. What another lacks may
 // only not have come there yet, so a refusal must not rest on it.
-func checkWritable(ctx context.Context, q querier, d *dialect) error {
+func checkWritable(ctx context.Context, q querier, d *Dialect) error {
 	var writable bool
-	if err := q.QueryRowContext(ctx, `SELECT `+d.writable).Scan(&writable); err != nil {
+	if err := q.QueryRowContext(ctx, `SELECT `+d.Writable).Scan(&writable); err != nil {
 		return err
 	}
 	if !writable {
@@ -104,24 +104,24 @@ func checkWritable(ctx context.Context, q querier, d *dialect) error {
 // may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return repeated(ctx, func() error {
-		if err := s.usable(); err != nil {
+		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
-		tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
+		tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
 		if err != nil {
-			return classify(err, s.dialect.classify)
+			return classify(err, s.engine.ByCode)
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
-		return classify(fn(tx), s.dialect.classify)
+		return classify(fn(tx), s.engine.ByCode)
 	})
 }
 
 func (s *Store) isDuplicate(err error) bool {
-	return err != nil && ClassOf(classify(err, s.dialect.classify)) == ClassKnownKey
+	return err != nil && ClassOf(classify(err, s.engine.ByCode)) == ClassKnownKey
 }
 
 func (s *Store) builder() squirrel.StatementBuilderType {
-	return squirrel.StatementBuilder.PlaceholderFormat(s.dialect.placeholder)
+	return squirrel.StatementBuilder.PlaceholderFormat(s.engine.Placeholder)
 }
 
 func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuilder {

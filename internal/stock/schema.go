@@ -87,26 +87,26 @@ const (
 // readSchema reads what the database says. It does not make the tables that
 // package goose keeps its notes in: a reader must not write.
 func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
-	if err := s.usable(); err != nil {
+	if err := s.engine.Refusal(); err != nil {
 		return public(err)
 	}
-	err := s.read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	err := s.engine.Read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.dialect.classify))
+		return public(classify(err, s.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
-	err = s.read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	err = s.engine.Read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.dialect.classify))
+		return public(classify(err, s.engine.ByCode))
 	}
 	return nil
 }
 
 // lacksTable says that a statement failed because a table is not there.
 func (s *Store) lacksTable(err error) bool {
-	return s.dialect.classify(err) != nil && s.dialect.isNoTable(err)
+	return s.engine.ByCode(err) != nil && s.engine.IsNoTable(err)
 }
 
 // Check reports whether this binary can work on the schema: it is not older

@@ -29,15 +29,16 @@ type SharedTx interface {
 	Rollback()
 }
 
-// sharers begins shared transactions in the way of its database.
-type sharers interface {
-	readShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)
+// Sharers begins shared transactions in the way of its database.
+type Sharers interface {
+	// ReadShared implements Store.ReadShared.
+	ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (SharedTx, []bool, error)
 }
 
 // CanShare says whether batches of several pools can share a transaction. While
 // the schema does not admit this binary they cannot: each is refused by itself.
 func (s *Store) CanShare() bool {
-	_, ok := s.attempts.(sharers)
+	_, ok := s.engine.Attempts.(Sharers)
 	return ok && s.admission.admitted() == nil
 }
 
@@ -50,7 +51,7 @@ func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (
 	if err := s.admission.admitted(); err != nil {
 		return nil, nil, err
 	}
-	shared, ready, err = s.attempts.(sharers).readShared(ctx, all, o)
+	shared, ready, err = s.engine.Attempts.(Sharers).ReadShared(ctx, all, o)
 	if err == nil {
 		return shared, ready, nil
 	}

@@ -14,7 +14,7 @@ import (
 // sqlAttempts draws through database/sql, for MySQL and SQLite.
 type sqlAttempts struct {
 	writer, reader *sql.DB
-	dialect        *dialect
+	dialect        *Dialect
 	words          words
 	kept           kept
 }
@@ -53,8 +53,8 @@ const (
 )
 
 // sqlPool reads a pool's row.
-func sqlPool(d *dialect) string {
-	return `SELECT ` + poolColumns(d.writable) + ` FROM pools WHERE id = ?`
+func sqlPool(d *Dialect) string {
+	return `SELECT ` + poolColumns(d.Writable) + ` FROM pools WHERE id = ?`
 }
 
 // querier is a transaction or a pool of connections.
@@ -63,7 +63,8 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func (t *sqlAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
+// Read implements Attempts.
+func (t *sqlAttempts) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
 	tx := &sqlTx{attempts: t, options: o}
 	if err := tx.read(ctx, urn); err != nil {
 		tx.Rollback()
@@ -72,7 +73,8 @@ func (t *sqlAttempts) read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx,
 	return tx, nil
 }
 
-func (t *sqlAttempts) write(ctx context.Context, p *draw.Plan, o TxOptions) error {
+// Write implements Attempts.
+func (t *sqlAttempts) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 	tx := &sqlTx{attempts: t, options: o}
 	defer tx.Rollback()
 	return tx.Write(ctx, p)
@@ -93,11 +95,11 @@ func (tx *sqlTx) open(ctx context.Context) error {
 // openLocked is open, and locks the pool's row where the options say so and
 // the transaction itself does not lock it.
 func (tx *sqlTx) openLocked(ctx context.Context, poolID string) error {
-	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.forUpdate == "" {
+	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.ForUpdate == "" {
 		return err
 	}
 	var version int64
-	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.attempts.dialect.forUpdate, poolID).Scan(&version)
+	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.attempts.dialect.ForUpdate, poolID).Scan(&version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrConflict // the next read says what has become of the pool
 	}
@@ -111,7 +113,7 @@ func (tx *sqlTx) read(ctx context.Context, urn *draw.Urn) error {
 		if err := tx.open(ctx); err != nil {
 			return err
 		}
-		return tx.readOn(ctx, tx.tx, tx.attempts.dialect.forUpdate, urn)
+		return tx.readOn(ctx, tx.tx, tx.attempts.dialect.ForUpdate, urn)
 	}
 	conn, err := tx.attempts.reader.Conn(ctx)
 	if err != nil {
@@ -144,7 +146,7 @@ func (tx *sqlTx) readOn(ctx context.Context, q querier, lock string, urn *draw.U
 // readers elsewhere leaves with the server that is written.
 func (tx *sqlTx) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
-	return draws, classify(err, tx.attempts.dialect.classify)
+	return draws, classify(err, tx.attempts.dialect.ByCode)
 }
 
 func (tx *sqlTx) draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
@@ -174,11 +176,11 @@ func (tx *sqlTx) Write(ctx context.Context, p *draw.Plan) error {
 		return nil // what can be read here is safe
 	}
 	if err := tx.write(ctx, p); err != nil {
-		return classify(err, tx.attempts.dialect.classify)
+		return classify(err, tx.attempts.dialect.ByCode)
 	}
 	fault.At(fault.BeforeCommit)
 	if err := tx.tx.Commit(); err != nil {
-		return atCommit(err, tx.attempts.dialect.classify)
+		return atCommit(err, tx.attempts.dialect.ByCode)
 	}
 	tx.tx = nil
 	return nil

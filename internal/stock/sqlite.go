@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/pressly/goose/v3"
@@ -19,61 +20,74 @@ import (
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-func sqliteDialect() *dialect {
-	return &dialect{
-		name:        "sqlite",
-		open:        openSQLite,
-		classify:    classifySQLite,
-		isNoTable:   func(err error) bool { return classifySQLite(err).Reason == "sqlite-1" }, // has no finer code
-		placeholder: squirrel.Question,
-		forUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
-		writable:    "TRUE", // a file has no standby
-		awardPrize:  awardPrize,
-		snapshot:    sql.TxOptions{ReadOnly: true},
-		migrations:  goose.DialectSQLite3,
-		folder:      "sqlite",
-		doctor:      sqliteDoctor(),
+func sqliteDialect() *Dialect {
+	return &Dialect{
+		Name:        "sqlite",
+		Open:        openSQLite,
+		ByCode:      classifySQLite,
+		IsNoTable:   func(err error) bool { return classifySQLite(err).Reason == "sqlite-1" }, // has no finer code
+		Placeholder: squirrel.Question,
+		Time:        func(t time.Time) any { return t.Format(timeText) },
+		ForUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
+		Writable:    "TRUE", // a file has no standby
+		Snapshot:    sql.TxOptions{ReadOnly: true},
+		AwardPrize:  awardPrize,
+		Restock:     restock,
+		Migrations:  goose.DialectSQLite3,
+		Folder:      "sqlite",
 	}
 }
 
 // openSQLite opens one connection that writes and some that read. The file is
 // this process's alone: a second writer would only wait, and its draws would
 // contend without need.
-func openSQLite(ctx context.Context, s *Store, rawURL string) error {
+func openSQLite(ctx context.Context, d *Dialect, rawURL string, o EngineOptions) (*Engine, error) {
 	path, err := sqlitePath(rawURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if s.options.ReadOnly {
-		return s.readSQLite(path)
+	of := *d
+	e := &Engine{Dialect: &of}
+	if o.ReadOnly {
+		err = readSQLite(e, path, o)
+	} else {
+		err = serveSQLite(ctx, e, path, o)
 	}
-	file, err := s.lockSQLite(ctx, path)
+	if err != nil {
+		_ = e.Close() // it is the first error that matters
+		return nil, err
+	}
+	e.Attempts = &sqlAttempts{writer: e.Write, reader: e.Read, dialect: e.Dialect, words: sqliteWords(e.Dialect)}
+	e.Connections = databaseConnections(e.Write)
+	return e, nil
+}
+
+// serveSQLite opens the file for this process alone.
+func serveSQLite(ctx context.Context, e *Engine, path string, o EngineOptions) error {
+	file, err := lockSQLite(ctx, path, o)
 	if err != nil {
 		return err
 	}
-	g := &sqliteGuard{file: file, log: s.options.Log, full: make(chan struct{}, 1), framesMax: int64(s.options.WALPages)}
-	s.closers = append(s.closers, g.close)
+	g := &sqliteGuard{file: file, log: o.Log, full: make(chan struct{}, 1), framesMax: int64(o.WALPages)}
+	e.OnClose(g.close)
 	// IMMEDIATE: a transaction that reads before it writes would get BUSY at
 	// once, however long it may wait. FULL: a commit is on the disk before it is
 	// answered; NORMAL loses the last ones at power loss. The WAL is copied into
 	// the file by turns, and not by SQLite itself.
-	s.write, err = s.connectSQLite(path, 1, g.guard, "_txlock=immediate",
+	e.Write, err = connectSQLite(path, 1, o, g.guard, "_txlock=immediate",
 		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() error { return g.closeWriter(s.write) })
-	if err := g.begin(ctx, s, path); err != nil { // makes the file, before the first reader asks for it
+	e.OnClose(func() error { return g.closeWriter(e.Write) })
+	if err := g.begin(ctx, e.Write, path); err != nil { // makes the file, before the first reader asks for it
 		return err
 	}
-	if s.read, err = s.connectSQLite(path, sqliteReaders, nil, "_pragma=query_only(1)"); err != nil {
+	if e.Read, err = connectSQLite(path, sqliteReaders, o, nil, "_pragma=query_only(1)"); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.read.Close)
-	s.lock, s.migrate, s.usable = s.write, s.write, g.usable
-	s.dialect.classify = g.classify
-	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
-	s.connections = databaseConnections(s.write)
+	e.OnClose(e.Read.Close)
+	e.Lock, e.Migrate, e.Usable, e.ByCode = e.Write, e.Write, g.usable, g.classify
 	return nil
 }
 
@@ -88,7 +102,7 @@ func sqlitePath(rawURL string) (string, error) {
 // readSQLite opens connections that change nothing, beside a service or
 // without one. Where there is a WAL, a connection that may write would copy it
 // into the file when it is closed, whether it belongs to the file or not.
-func (s *Store) readSQLite(path string) (err error) {
+func readSQLite(e *Engine, path string, o EngineOptions) (err error) {
 	if _, err := os.Stat(path); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
 	}
@@ -100,13 +114,11 @@ func (s *Store) readSQLite(path string) (err error) {
 	if sqlitefile.HasWAL(path) {
 		settings = append(settings, "mode=ro")
 	}
-	if s.read, err = s.connectSQLite(path, sqliteReaders, nil, settings...); err != nil {
+	if e.Read, err = connectSQLite(path, sqliteReaders, o, nil, settings...); err != nil {
 		return err
 	}
-	s.closers = append(s.closers, s.read.Close)
-	s.write, s.lock, s.migrate = s.read, s.read, s.read
-	s.attempts = &sqlAttempts{writer: s.write, reader: s.read, dialect: s.dialect, words: sqliteWords(s.dialect)}
-	s.connections = databaseConnections(s.write)
+	e.OnClose(e.Read.Close)
+	e.Write, e.Lock, e.Migrate = e.Read, e.Read, e.Read
 	return nil
 }
 
@@ -115,9 +127,9 @@ const sqliteReaders = 4
 
 // connectSQLite makes a pool of connections, each of which is prepared when it
 // is made, where prepare is set.
-func (s *Store) connectSQLite(path string, connections int, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
+func connectSQLite(path string, connections int, o EngineOptions, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
 	// What waits is waiting for somebody outside this process.
-	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", s.options.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
+	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", o.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
 	c, err := sqlite.NewConnector(sqliteURI(path, settings...))
 	if err != nil {
 		return nil, err

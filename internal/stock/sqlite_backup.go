@@ -46,8 +46,8 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	if err := part.Close(); err != nil {
 		return 0, err
 	}
-	if err := copySQLite(ctx, s.read, part.Name()); err != nil {
-		return 0, public(classify(err, s.dialect.classify))
+	if err := copySQLite(ctx, s.engine.Read, part.Name()); err != nil {
+		return 0, public(classify(err, s.engine.ByCode))
 	}
 	if err := sealBackup(ctx, part.Name()); err != nil {
 		return 0, err
@@ -67,15 +67,11 @@ func embedded(rawURL string) (path string, err error) {
 	switch {
 	case !ok:
 		return "", errNoDatabase()
-	case d.name == "sqlite":
+	case d.BackupTools == "":
 		return sqlitePath(rawURL)
 	}
-	tools := "pg_basebackup or pg_dump"
-	if d.name == "mysql" {
-		tools = "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)"
-	}
 	return "", draw.Errorf(draw.CodeInvalidRequest,
-		"this is for an embedded database (sqlite:PATH); a server has tools of its own, %s: docs/backup.md has the steps", tools)
+		"this is for an embedded database (sqlite:PATH); a server has tools of its own, %s: docs/backup.md has the steps", d.BackupTools)
 }
 
 // copySQLite copies one state of a database into a file that is empty, or not

@@ -23,7 +23,7 @@ func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
 	v = vitals{}
 	var number int
 	var name, path string
-	if err := s.read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+	if err := s.engine.Read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
 		return v, err
 	}
 	v["folder"] = unwritable(filepath.Dir(path))
@@ -33,7 +33,7 @@ func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
 	}
 	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
 		var answer string
-		err := s.read.QueryRowContext(ctx, question).Scan(&answer)
+		err := s.engine.Read.QueryRowContext(ctx, question).Scan(&answer)
 		if isCorrupt(err) {
 			answer, err = err.Error(), nil
 		}

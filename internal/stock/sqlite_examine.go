@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,7 +21,7 @@ const adviceRestore = "restore a backup with `drawsvc restore FILE`, or put back
 
 // admit refuses the files of a database that may be a mixture of two states,
 // before they are opened by anything that could write.
-func (s *Store) admit(ctx context.Context, path string) error {
+func admit(ctx context.Context, path string, o EngineOptions) error {
 	verdict, reason, err := sqlitefile.Inspect(path)
 	switch {
 	case err != nil:
@@ -30,13 +31,13 @@ func (s *Store) admit(ctx context.Context, path string) error {
 	case verdict != sqlitefile.Doubtful:
 		return nil
 	}
-	log := s.options.Log.With("file", path, "reason", reason)
+	log := o.Log.With("file", path, "reason", reason)
 	late := time.AfterFunc(examineQuick, func() {
 		log.Warn("the database file is being examined before it is used; that takes seconds for each million awards")
 	})
 	defer late.Stop()
 	began := time.Now()
-	if _, err := examine(ctx, path, s.options); err != nil {
+	if err := o.Examine(ctx, path); err != nil {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database file %s is refused: %v; it was examined because %s: %s", path, err, reason, adviceRestore)
 	}
 	level := slog.LevelInfo
@@ -69,7 +70,7 @@ func examine(ctx context.Context, path string, o Options) (found Examined, err e
 		return found, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.checkStructure(ctx); err != nil {
+	if err := checkStructure(ctx, s.engine.Read); err != nil {
 		return found, err
 	}
 	if found.Schema, err = s.Schema(ctx); err != nil || found.Schema.Check() != nil {
@@ -98,8 +99,8 @@ func examine(ctx context.Context, path string, o Options) (found Examined, err e
 
 // checkStructure has SQLite check every page and every index. Memory for pages
 // makes it several times as fast.
-func (s *Store) checkStructure(ctx context.Context) error {
-	conn, err := s.read.Conn(ctx)
+func checkStructure(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}

@@ -112,11 +112,11 @@ func (g *sqliteGuard) guard(conn driver.Conn) error {
 
 // begin opens the database and begins a generation of its WAL; from then on,
 // the file is watched.
-func (g *sqliteGuard) begin(ctx context.Context, s *Store, path string) (err error) {
-	if err := s.write.PingContext(ctx); err != nil {
+func (g *sqliteGuard) begin(ctx context.Context, db *sql.DB, path string) (err error) {
+	if err := db.PingContext(ctx); err != nil {
 		return err
 	}
-	if _, err := g.turn(ctx, s.write); err != nil {
+	if _, err := g.turn(ctx, db); err != nil {
 		_ = g.classify(err) // notes damage for the next start
 		return err
 	}
@@ -130,7 +130,7 @@ func (g *sqliteGuard) begin(ctx context.Context, s *Store, path string) (err err
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		g.turnWhenFull(ctx, s.write)
+		g.turnWhenFull(ctx, db)
 	}()
 	g.end = func() { cancel(); <-ended }
 	return nil
@@ -172,12 +172,12 @@ func (g *sqliteGuard) closeWriter(db *sql.DB) error {
 func (g *sqliteGuard) close() error { return g.file.Close(g.stopped.Load() == nil) }
 
 // lockSQLite takes the file for this process, if it can be served.
-func (s *Store) lockSQLite(ctx context.Context, path string) (*sqlitefile.File, error) {
+func lockSQLite(ctx context.Context, path string, o EngineOptions) (*sqlitefile.File, error) {
 	file, err := lockDatabase(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.admit(ctx, path); err != nil {
+	if err := admit(ctx, path, o); err != nil {
 		return nil, errors.Join(err, file.Close(false))
 	}
 	return file, nil

@@ -22,7 +22,7 @@ const (
 
 // sqliteWords are few, whatever the size of a batch, so that each can be
 // prepared once.
-func sqliteWords(d *dialect) words {
+func sqliteWords(d *Dialect) words {
 	rows := sqliteInsert + `VALUES ` + list("(?, ?, ?, ?, ?, ?, ?, ?)", sqliteRows)
 	return words{
 		awards: func(p *draw.Plan) []statement { return sqliteAwards(p, rows) }, prizes: sqlitePrizes, draws: sqliteDraws,

@@ -56,7 +56,7 @@ func doubles() []double {
 			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
+			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},
