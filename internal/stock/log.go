@@ -17,7 +17,7 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found = map[string]draw.Draw{}
 		query := s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
-		awards, err := selectAll(ctx, tx, query, scanAward)
+		awards, err := selectAll(ctx, tx, query, s.scanAward)
 		for _, a := range awards {
 			collect(found, poolID, a)
 		}
@@ -40,7 +40,7 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := pageAfter(s.selectAwards(poolID), after, limit)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		awards, err = selectAll(ctx, tx, query, scanAward)
+		awards, err = selectAll(ctx, tx, query, s.scanAward)
 		return err
 	})
 	return awards, err
@@ -50,9 +50,9 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 // versions, from the first above after. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
-	query := pageAfter(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": poolID}), after, limit)
+	query := pageAfter(s.selectMoves(poolID), after, limit)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		moves, err = selectAll(ctx, tx, query, scanMove(poolID))
+		moves, err = selectAll(ctx, tx, query, s.scanMove(poolID))
 		return err
 	})
 	return moves, err
@@ -88,20 +88,20 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 // up for each award in its turn: a planner that is free to choose may go
 // through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a "+s.engine.AwardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
+	return s.selectFrom("awards AS a "+s.engine.AwardPrize, ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// moveColumns are those of a move, moveFields what they are scanned into.
-const moveColumns = `version, prize_id, delta, reason, COALESCE(key_id, ''), stocked, issued, at`
-
-func moveFields(m *draw.Move) []any {
-	return []any{&m.Version, &m.PrizeID, &m.Delta, &m.Reason, &m.Key, &m.Stocked, &m.Issued, &timestamp{to: &m.At}}
+// selectMoves reads moves of a pool.
+func (s *Store) selectMoves(poolID string) squirrel.SelectBuilder {
+	return s.selectFrom("moves", s.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
 }
 
-func scanMove(poolID string) func(scanner) (draw.Move, error) {
+func (s *Store) scanAward(row scanner) (draw.Award, error) { return ScanAward(s.awards, row) }
+
+func (s *Store) scanMove(poolID string) func(scanner) (draw.Move, error) {
 	return func(row scanner) (draw.Move, error) {
 		m := draw.Move{PoolID: poolID}
-		err := row.Scan(moveFields(&m)...)
+		err := row.Scan(s.moves.Fields(&m)...)
 		return m, err
 	}
 }

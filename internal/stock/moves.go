@@ -116,8 +116,8 @@ func checkDelta(p draw.Prize, delta int64) error {
 
 // moveByKey finds the move that was made under w's key, nil when there is none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
-	query := firstFrom(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": w.PoolID}), "key_id", w.Key)
-	known, err := selectAll(ctx, tx, query, scanMove(w.PoolID))
+	query := firstFrom(s.selectMoves(w.PoolID), "key_id", w.Key)
+	known, err := selectAll(ctx, tx, query, s.scanMove(w.PoolID))
 	if err != nil || len(known) == 0 || known[0].Key != w.Key {
 		return nil, err
 	}
@@ -180,8 +180,7 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, poolID string, from draw.
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
 	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
-	moves := s.insertInto("moves").
-		Columns("pool_id", "version", "prize_id", "delta", "reason", "key_id", "stocked", "issued", "at")
+	moves := make([]draw.Move, 0, len(part))
 	adds := 0
 	for _, m := range part {
 		version++
@@ -193,7 +192,9 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			after += p.Stocked
 			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version)
 		}
-		moves = moves.Values(poolID, version, p.ID, m.delta, m.reason, optional(m.key), after, p.Issued, at)
+		moves = append(moves, draw.Move{
+			Version: version, PrizeID: p.ID, Delta: m.delta, Reason: m.reason, Key: m.key, Stocked: after, Issued: p.Issued,
+		})
 	}
 	if adds > 0 {
 		if _, err := added.RunWith(tx).ExecContext(ctx); err != nil {
@@ -205,6 +206,5 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			return err
 		}
 	}
-	_, err := moves.RunWith(tx).ExecContext(ctx)
-	return err
+	return appendTo(ctx, tx, s.engine.Dialect, s.moves, poolID, at, moves)
 }

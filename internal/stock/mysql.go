@@ -66,7 +66,8 @@ func openMySQL(_ context.Context, d *Dialect, rawURL string, o EngineOptions) (*
 	e.Read = e.Write
 	e.Lock = open(connectionsMax, adminSilence)
 	e.Migrate = open(migrateConnections, migrateMax)
-	e.Attempts = &sqlAttempts{writer: draws, reader: draws, dialect: d, words: mysqlWords()}
+	awards := Awards()
+	e.Attempts = &sqlAttempts{writer: draws, reader: draws, dialect: d, awards: awards, words: mysqlWords(awards)}
 	e.Connections = databaseConnections(draws)
 	return e, nil
 }

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"slices"
 	"strings"
 
 	"drawsvc/internal/draw"
@@ -10,34 +11,25 @@ import (
 // stays far below max_allowed_packet.
 const mysqlRowsMax = 1000
 
-func mysqlWords() words {
-	return words{awards: mysqlAwards, prizes: mysqlPrizes, draws: mysqlDraws}
+func mysqlWords(awards Log[draw.Award]) words {
+	return words{
+		awards: func(p *draw.Plan) []Statement { return mysqlAwards(awards, p) },
+		prizes: mysqlPrizes,
+		draws:  func(poolID string, ids []string) Statement { return mysqlDraws(awards, poolID, ids) },
+	}
 }
 
 // mysqlAwards inserts with lists of values: both servers take them, and they
 // measured faster than JSON_TABLE.
-func mysqlAwards(p *draw.Plan) []statement {
-	var statements []statement
-	for rest := p.Awards; len(rest) > 0; {
-		n := min(len(rest), mysqlRowsMax)
-		args := make([]any, 0, 8*n)
-		for i := range rest[:n] {
-			a := &rest[i]
-			args = append(args, p.PoolID, a.Version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit, a.At)
-		}
-		statements = append(statements, statement{
-			sql: `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at) VALUES ` +
-				list("(?, ?, ?, ?, ?, ?, ?, ?)", n),
-			args: args,
-			rows: int64(n),
-		})
-		rest = rest[n:]
+func mysqlAwards(awards Log[draw.Award], p *draw.Plan) (all []Statement) {
+	for part := range slices.Chunk(p.Awards, mysqlRowsMax) {
+		all = append(all, awards.Append(p.PoolID, p.Awards[0].At, part))
 	}
-	return statements
+	return all
 }
 
-func mysqlPrizes(p *draw.Plan) []statement {
-	var statements []statement
+func mysqlPrizes(p *draw.Plan) []Statement {
+	var statements []Statement
 	to := p.To.Version
 	for rest := p.Changes; len(rest) > 0; {
 		n := min(len(rest), mysqlRowsMax)
@@ -49,30 +41,25 @@ func mysqlPrizes(p *draw.Plan) []statement {
 		for _, c := range rest[:n] {
 			args = append(args, c.PrizeID)
 		}
-		statements = append(statements, statement{
-			sql: `UPDATE prizes SET issued = issued + CASE id` + strings.Repeat(" WHEN ? THEN ?", n) +
-				` END, changed = ? WHERE pool_id = ? AND id IN (` + list("?", n) + `)`,
-			args: args,
-			rows: int64(n),
+		statements = append(statements, Statement{
+			SQL: `UPDATE prizes SET issued = issued + CASE id` + strings.Repeat(" WHEN ? THEN ?", n) +
+				` END, changed = ? WHERE pool_id = ? AND id IN (` + List("?", n) + `)`,
+			Args: args,
+			Rows: int64(n),
 		})
 		rest = rest[n:]
 	}
 	return statements
 }
 
-func mysqlDraws(poolID string, ids []string) statement {
+func mysqlDraws(awards Log[draw.Award], poolID string, ids []string) Statement {
 	args := []any{poolID}
 	for _, id := range ids {
 		args = append(args, id)
 	}
-	return statement{
-		sql: `SELECT ` + awardColumns + ` FROM awards AS a ` + awardPrize + `
-WHERE a.pool_id = ? AND a.draw_id IN (` + list("?", len(ids)) + `) ORDER BY a.draw_id, a.ordinal`,
-		args: args,
+	return Statement{
+		SQL: `SELECT ` + ReadAwards(awards) + ` FROM awards AS a ` + awardPrize + `
+WHERE a.pool_id = ? AND a.draw_id IN (` + List("?", len(ids)) + `) ORDER BY a.draw_id, a.ordinal`,
+		Args: args,
 	}
-}
-
-// list is n times s, with commas between.
-func list(s string, n int) string {
-	return strings.TrimSuffix(strings.Repeat(s+", ", n), ", ")
 }

@@ -25,32 +25,28 @@ ORDER BY prizes.pool_id, prizes.added`
 	// looked up in a hash: joins of two lists, without statistics, would be
 	// nested loops.
 	postgresWriteShared = `WITH known AS (
-	SELECT k.pool_id FROM unnest($19::text[], $20::text[]) AS k (pool_id, draw_id)
+	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)
 	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one
 ), held AS (
 	SELECT pools.id, planned.version, planned.draws, planned.prizes, planned.made, planned.trail
-	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $17::bigint[], $18::bigint[], $21::bytea[])
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $11::bigint[], $12::bigint[], $15::bytea[])
 		AS planned (id, version, draws, prizes, mark, made, trail)
 	JOIN pools ON pools.id = planned.id AND pools.version = planned.version AND pools.mark = planned.mark
 	WHERE pools.state = 'open'
 		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
-	FOR NO KEY UPDATE OF pools SKIP LOCKED
+	%s OF pools SKIP LOCKED
 ), pool AS (
 	UPDATE pools SET version = pools.version + held.draws, mark = held.made, trail = held.trail
 	FROM held WHERE pools.id = held.id AND pools.version = held.version
 	RETURNING pools.id, held.draws, held.prizes
 ), changed AS (
 	UPDATE prizes SET issued = prizes.issued + change.issued, changed = change.version
-	FROM unnest($5::text[], $6::text[], $7::bigint[], $16::bigint[]) AS change (pool_id, id, issued, version)
+	FROM unnest($5::text[], $6::text[], $7::bigint[], $10::bigint[]) AS change (pool_id, id, issued, version)
 	WHERE (change.pool_id IN (SELECT id FROM pool)) IS TRUE
 		AND prizes.pool_id = change.pool_id AND prizes.id = change.id
 	RETURNING 1
 ), awarded AS (
-	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-	SELECT a.pool_id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
-	FROM unnest($9::text[], $10::bigint[], $11::text[], $12::smallint[], $13::text[], $14::text[], $15::bigint[])
-		AS a (pool_id, version, draw_id, ordinal, user_id, prize_id, unit)
-	WHERE (a.pool_id IN (SELECT id FROM pool)) IS TRUE
+	%s
 	RETURNING 1
 )
 SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
@@ -165,7 +161,7 @@ func (j *postgresShared) Write(ctx context.Context, plans []*draw.Plan) ([]bool,
 	if opening {
 		j.tx.begin(batch)
 	}
-	batch.Queue(postgresWriteShared, j.arguments(plans)...)
+	batch.Queue(j.tx.words.writeShared, j.arguments(plans)...)
 	batch.Queue(`COMMIT`)
 	results := j.tx.conn.SendBatch(ctx, batch)
 	var pools []string
@@ -199,13 +195,13 @@ func (j *postgresShared) arguments(plans []*draw.Plan) []any {
 	n := len(plans)
 	ids := make([]string, 0, n)
 	versions, counts, prizeCounts := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
-	var changePools, changePrizes, awardPools, draws, users, prizes []string
-	var issued, changeVersions, awardVersions, units []int64
-	var ordinals []int16
+	var changePools, changePrizes, awardPools []string
+	var issued, changeVersions []int64
 	var marks, made []int64
 	var trails [][]byte
 	var keyed, keys []string
-	for _, p := range plans {
+	awards := make([][]draw.Award, n)
+	for i, p := range plans {
 		marks, made, trails = append(marks, p.From.Mark), append(made, p.To.Mark), append(trails, []byte(p.To.Trail))
 		for _, key := range j.all[p.PoolID].Keys {
 			keyed, keys = append(keyed, p.PoolID), append(keys, key)
@@ -216,18 +212,15 @@ func (j *postgresShared) arguments(plans []*draw.Plan) []any {
 			changePools, changePrizes, issued = append(changePools, p.PoolID), append(changePrizes, c.PrizeID), append(issued, c.Issued)
 			changeVersions = append(changeVersions, p.To.Version)
 		}
-		for i := range p.Awards {
-			a := &p.Awards[i]
-			awardPools, awardVersions = append(awardPools, p.PoolID), append(awardVersions, a.Version)
-			draws, ordinals = append(draws, a.DrawID), append(ordinals, int16(a.Ordinal))
-			users, prizes, units = append(users, a.UserID), append(prizes, a.PrizeID), append(units, a.Unit)
+		awards[i] = p.Awards
+		for range p.Awards {
+			awardPools = append(awardPools, p.PoolID)
 		}
 	}
-	return []any{
-		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At,
-		awardPools, awardVersions, draws, ordinals, users, prizes, units, changeVersions,
-		marks, made, keyed, keys, trails,
-	}
+	return append([]any{
+		ids, versions, counts, prizeCounts, changePools, changePrizes, issued, plans[0].Awards[0].At, awardPools,
+		changeVersions, marks, made, keyed, keys, trails,
+	}, j.tx.awards.Lists(awards...)...)
 }
 
 // Rollback implements SharedTx.

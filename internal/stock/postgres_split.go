@@ -21,7 +21,7 @@ func (tx *postgresTx) writeSplit(ctx context.Context, p *draw.Plan) error {
 		}
 	}
 	var pools, one int64
-	if err := tx.conn.QueryRow(ctx, postgresWrite, tx.arguments(p)...).Scan(&pools, &one); err != nil {
+	if err := tx.conn.QueryRow(ctx, tx.words.write, tx.arguments(p)...).Scan(&pools, &one); err != nil {
 		return classify(err, classifyPostgres)
 	}
 	fault.At(fault.BeforeCommit)

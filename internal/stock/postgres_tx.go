@@ -19,6 +19,7 @@ import (
 type postgresAttempts struct {
 	pool    *pgxpool.Pool
 	dialect *Dialect
+	awards  Log[draw.Award]
 	// limits is the statement that bounds a transaction.
 	limits string
 	words  postgresWords
@@ -32,15 +33,23 @@ type postgresWords struct {
 	writable string
 	// draws finds draws by their ids.
 	draws string
+	// write and writeShared are the guarded writes of one plan and of several.
+	write, writeShared string
 }
 
 func newPostgresAttempts(d *Dialect, pool *pgxpool.Pool, limits string) *postgresAttempts {
+	awards := Awards()
 	row := poolColumns(d.Writable) + ` FROM pools WHERE `
-	return &postgresAttempts{pool: pool, dialect: d, limits: limits, words: postgresWords{
+	return &postgresAttempts{pool: pool, dialect: d, awards: awards, limits: limits, words: postgresWords{
 		row: `SELECT ` + row + `id = $1`, rows: `SELECT id, ` + row + `id = ANY ($1)`,
 		lock:     `SELECT FROM pools WHERE id = $1` + d.ForUpdate,
 		writable: `SELECT ` + d.Writable,
-		draws:    fmt.Sprintf(postgresDraws, awardColumns, draw.CountMax, d.AwardPrize),
+		draws:    fmt.Sprintf(postgresDraws, ReadAwards(awards), draw.CountMax, d.AwardPrize),
+		write: fmt.Sprintf(postgresWrite, awards.InsertFrom(fmt.Sprintf(
+			`SELECT pool.id, $8::timestamptz, %s FROM unnest(%s) AS a (%s), pool`, awards.Names("a."), awards.Arrays(13), awards.Names("")))),
+		writeShared: fmt.Sprintf(postgresWriteShared, d.ForUpdate, awards.InsertFrom(fmt.Sprintf(
+			`SELECT a.pool_id, $8::timestamptz, %s FROM unnest($9::text[], %s) AS a (pool_id, %s)
+	WHERE (a.pool_id IN (SELECT id FROM pool)) IS TRUE`, awards.Names("a."), awards.Arrays(16), awards.Names("")))),
 	}}
 }
 
@@ -74,10 +83,10 @@ ORDER BY added`
 	// so that each looks its prize up: the planner would else find the prizes
 	// of the pool first, and go through the list for each.
 	postgresWrite = `WITH pool AS (
-	UPDATE pools SET version = version + $3, mark = $17, trail = $18,
+	UPDATE pools SET version = version + $3, mark = $11, trail = $12,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
-	WHERE id = $1 AND version = $2 AND mark = $16 AND state = 'open'
-		AND ($5 = '' OR fenced_by <> $5 OR fence <= $15)
+	WHERE id = $1 AND version = $2 AND mark = $10 AND state = 'open'
+		AND ($5 = '' OR fenced_by <> $5 OR fence <= $9)
 	RETURNING id
 ), changed AS (
 	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
@@ -85,10 +94,7 @@ ORDER BY added`
 	WHERE prizes.pool_id = change.pool_id AND prizes.id = change.id
 	RETURNING 1
 ), awarded AS (
-	INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-	SELECT pool.id, a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, a.unit, $8::timestamptz
-	FROM unnest($9::bigint[], $10::text[], $11::smallint[], $12::text[], $13::text[], $14::bigint[])
-		AS a (version, draw_id, ordinal, user_id, prize_id, unit), pool
+	%s
 	RETURNING 1
 )
 SELECT (SELECT count(*) FROM pool),
@@ -252,7 +258,7 @@ func (tx *postgresTx) draws(ctx context.Context, poolID string, ids []string) (d
 	}
 	draws = map[string]draw.Draw{}
 	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (struct{}, error) {
-		a, err := scanAward(r)
+		a, err := ScanAward(tx.awards, r)
 		collect(draws, poolID, a)
 		return struct{}{}, err
 	})
@@ -272,7 +278,7 @@ func (tx *postgresTx) Write(ctx context.Context, p *draw.Plan) error {
 	if opening {
 		tx.beginLocked(batch, p.PoolID)
 	}
-	batch.Queue(fault.Unguarded(postgresWrite), tx.arguments(p)...)
+	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
 	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
 	var pools, one int64
@@ -297,24 +303,15 @@ func (tx *postgresTx) Write(ctx context.Context, p *draw.Plan) error {
 }
 
 func (tx *postgresTx) arguments(p *draw.Plan) []any {
-	n := len(p.Awards)
-	versions, units := make([]int64, n), make([]int64, n)
-	draws, users, prizes := make([]string, n), make([]string, n), make([]string, n)
-	ordinals := make([]int16, n)
-	for i := range p.Awards {
-		a := &p.Awards[i]
-		versions[i], draws[i], ordinals[i] = a.Version, a.DrawID, int16(a.Ordinal)
-		users[i], prizes[i], units[i] = a.UserID, a.PrizeID, a.Unit
-	}
 	changedIDs, changedBy := make([]string, len(p.Changes)), make([]int64, len(p.Changes))
 	for i, c := range p.Changes {
 		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
 	}
 	f := tx.options.Fence
-	return []any{
-		p.PoolID, p.From.Version, int64(n), f.Token, f.Lock, changedIDs, changedBy, p.Awards[0].At,
-		versions, draws, ordinals, users, prizes, units, f.tokenMax(), p.From.Mark, p.To.Mark, []byte(p.To.Trail),
-	}
+	return append([]any{
+		p.PoolID, p.From.Version, int64(len(p.Awards)), f.Token, f.Lock, changedIDs, changedBy, p.Awards[0].At,
+		f.tokenMax(), p.From.Mark, p.To.Mark, []byte(p.To.Trail),
+	}, tx.awards.Lists(p.Awards)...)
 }
 
 // Rollback implements Tx.

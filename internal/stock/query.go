@@ -130,6 +130,16 @@ func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuild
 
 func (s *Store) insertInto(table string) squirrel.InsertBuilder { return s.builder().Insert(table) }
 
+// appendTo appends entries to one of a pool's logs.
+func appendTo[T any](ctx context.Context, tx *sql.Tx, d *Dialect, log Log[T], poolID string, at any, entries []T) error {
+	s := log.Append(poolID, at, entries)
+	text, err := d.Placeholder.ReplacePlaceholders(s.SQL)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, text, s.Args...)
+	}
+	return err
+}
+
 // selectAll collects the rows of a query that was built.
 func selectAll[T any](ctx context.Context, q querier, query squirrel.SelectBuilder, scan func(scanner) (T, error)) ([]T, error) {
 	text, args, err := query.ToSql()

@@ -15,6 +15,7 @@ import (
 type sqlAttempts struct {
 	writer, reader *sql.DB
 	dialect        *Dialect
+	awards         Log[draw.Award]
 	words          words
 	kept           kept
 }
@@ -22,19 +23,11 @@ type sqlAttempts struct {
 // words are the statements that MySQL and SQLite word differently.
 type words struct {
 	// awards inserts the plan's awards, prizes raises its prizes' issued.
-	awards, prizes func(*draw.Plan) []statement
+	awards, prizes func(*draw.Plan) []Statement
 	// draws finds draws by their ids.
-	draws func(poolID string, ids []string) statement
+	draws func(poolID string, ids []string) Statement
 	// kept are statements to be prepared once.
 	kept []string
-}
-
-// statement is SQL with its arguments. rows is the number of rows that it
-// must change.
-type statement struct {
-	sql  string
-	args []any
-	rows int64
 }
 
 type sqlTx struct {
@@ -159,7 +152,8 @@ func (tx *sqlTx) draws(ctx context.Context, poolID string, ids []string) (map[st
 		}
 	}
 	s := tx.attempts.words.draws(poolID, ids)
-	awards, err := queryAll(ctx, tx.tx, scanAward, s.sql, s.args...)
+	scan := func(row scanner) (draw.Award, error) { return ScanAward(tx.attempts.awards, row) }
+	awards, err := queryAll(ctx, tx.tx, scan, s.SQL, s.Args...)
 	if err != nil {
 		return nil, err
 	}
@@ -208,14 +202,14 @@ func (tx *sqlTx) write(ctx context.Context, p *draw.Plan) error {
 }
 
 // guarded moves the pool's head on, from the one that the plan was made from.
-func (tx *sqlTx) guarded(p *draw.Plan) statement {
+func (tx *sqlTx) guarded(p *draw.Plan) Statement {
 	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail)}, []any{p.PoolID, p.From.Version, p.From.Mark}
-	s := statement{sql: sqlRaise + sqlGuard, args: append(to, from...), rows: 1}
+	s := Statement{SQL: sqlRaise + sqlGuard, Args: append(to, from...), Rows: 1}
 	if f := tx.options.Fence; f.Lock != "" {
-		s.sql = sqlRaise + `, fence = ?, fenced_by = ?` + sqlGuard + ` AND (fenced_by <> ? OR fence <= ?)`
-		s.args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.tokenMax()})
+		s.SQL = sqlRaise + `, fence = ?, fenced_by = ?` + sqlGuard + ` AND (fenced_by <> ? OR fence <= ?)`
+		s.Args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.tokenMax()})
 	}
-	s.sql = fault.Unguarded(s.sql)
+	s.SQL = fault.Unguarded(s.SQL)
 	return s
 }
 
@@ -230,14 +224,14 @@ func (tx *sqlTx) Rollback() {
 
 var errRows = errors.New("stock: a statement changed another number of rows than planned")
 
-// exec runs a statement that must change s.rows rows; errRows when it changes
+// exec runs a statement that must change s.Rows rows; errRows when it changes
 // another number.
-func exec(ctx context.Context, tx *keptTx, s statement) error {
-	result, err := tx.ExecContext(ctx, s.sql, s.args...)
+func exec(ctx context.Context, tx *keptTx, s Statement) error {
+	result, err := tx.ExecContext(ctx, s.SQL, s.Args...)
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n != s.rows {
+	if n, err := result.RowsAffected(); err != nil || n != s.Rows {
 		return errors.Join(errRows, err)
 	}
 	return nil

@@ -57,7 +57,8 @@ func openSQLite(ctx context.Context, d *Dialect, rawURL string, o EngineOptions)
 		_ = e.Close() // it is the first error that matters
 		return nil, err
 	}
-	e.Attempts = &sqlAttempts{writer: e.Write, reader: e.Read, dialect: e.Dialect, words: sqliteWords(e.Dialect)}
+	awards := Awards()
+	e.Attempts = &sqlAttempts{writer: e.Write, reader: e.Read, dialect: e.Dialect, awards: awards, words: sqliteWords(e.Dialect, awards)}
 	e.Connections = databaseConnections(e.Write)
 	return e, nil
 }

@@ -2,6 +2,8 @@ package stock
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"drawsvc/internal/draw"
 )
@@ -11,10 +13,6 @@ const (
 	// batch goes as JSON, for which one statement serves every number.
 	sqliteRows = 16
 
-	sqliteInsert     = `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at) `
-	sqliteInsertJSON = sqliteInsert +
-		`SELECT ?, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, ? FROM json_each(?)`
-
 	// One prize at a time: a join of many with the table leaves it to the
 	// planner which one is searched for each row of the other, and is no faster.
 	sqliteRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
@@ -22,53 +20,56 @@ const (
 
 // sqliteWords are few, whatever the size of a batch, so that each can be
 // prepared once.
-func sqliteWords(d *Dialect) words {
-	rows := sqliteInsert + `VALUES ` + list("(?, ?, ?, ?, ?, ?, ?, ?)", sqliteRows)
+func sqliteWords(d *Dialect, awards Log[draw.Award]) words {
+	values := make([]string, len(awards.Columns))
+	for i := range values {
+		values[i] = fmt.Sprint("value ->> ", i)
+	}
+	w := sqliteAwards{
+		log: awards, rows: awards.Insert(sqliteRows),
+		json: awards.InsertFrom(`SELECT ?, ?, ` + strings.Join(values, ", ") + ` FROM json_each(?)`),
+	}
 	return words{
-		awards: func(p *draw.Plan) []statement { return sqliteAwards(p, rows) }, prizes: sqlitePrizes, draws: sqliteDraws,
-		kept: []string{sqlPool(d), sqlPrizes, sqlRaise + sqlGuard, sqliteRaise, rows, sqliteInsertJSON},
+		awards: w.insert, prizes: sqlitePrizes,
+		draws: func(poolID string, ids []string) Statement { return sqliteDraws(awards, poolID, ids) },
+		kept:  []string{sqlPool(d), sqlPrizes, sqlRaise + sqlGuard, sqliteRaise, w.rows, w.json},
 	}
 }
 
-func sqliteAwards(p *draw.Plan, insertRows string) []statement {
-	var statements []statement
+// sqliteAwards inserts awards by values or by JSON.
+type sqliteAwards struct {
+	log        Log[draw.Award]
+	rows, json string
+}
+
+func (w sqliteAwards) insert(p *draw.Plan) (all []Statement) {
 	at := p.Awards[0].At.Format(timeText)
 	rest := p.Awards
 	for ; len(rest) >= sqliteRows; rest = rest[sqliteRows:] {
-		args := make([]any, 0, 8*sqliteRows)
-		for i := range rest[:sqliteRows] {
-			a := &rest[i]
-			args = append(args, p.PoolID, a.Version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit, at)
-		}
-		statements = append(statements, statement{sql: insertRows, args: args, rows: sqliteRows})
+		all = append(all, Statement{SQL: w.rows, Args: w.log.Args(p.PoolID, at, rest[:sqliteRows]), Rows: sqliteRows})
 	}
-	if len(rest) == 0 {
-		return statements
+	if len(rest) > 0 {
+		all = append(all, Statement{SQL: w.json, Args: []any{p.PoolID, at, jsonText(w.log.Rows(rest))}, Rows: int64(len(rest))})
 	}
-	rows := make([][6]any, len(rest))
-	for i := range rest {
-		a := &rest[i]
-		rows[i] = [6]any{a.Version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit}
-	}
-	return append(statements, statement{sql: sqliteInsertJSON, args: []any{p.PoolID, at, jsonText(rows)}, rows: int64(len(rows))})
+	return all
 }
 
-func sqlitePrizes(p *draw.Plan) []statement {
-	statements := make([]statement, len(p.Changes))
+func sqlitePrizes(p *draw.Plan) []Statement {
+	statements := make([]Statement, len(p.Changes))
 	for i, c := range p.Changes {
-		statements[i] = statement{sql: sqliteRaise, args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, rows: 1}
+		statements[i] = Statement{SQL: sqliteRaise, Args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, Rows: 1}
 	}
 	return statements
 }
 
 // sqliteDraws names the draws in a list: in a join with them the planner, who
 // has no statistics, goes through the pool's whole log for each.
-func sqliteDraws(poolID string, ids []string) statement {
-	return statement{
-		sql: `SELECT ` + awardColumns + ` FROM awards AS a ` + awardPrize + `
+func sqliteDraws(awards Log[draw.Award], poolID string, ids []string) Statement {
+	return Statement{
+		SQL: `SELECT ` + ReadAwards(awards) + ` FROM awards AS a ` + awardPrize + `
 WHERE a.pool_id = ? AND a.draw_id IN (SELECT value FROM json_each(?))
 ORDER BY a.draw_id, a.ordinal`,
-		args: []any{poolID, jsonText(ids)},
+		Args: []any{poolID, jsonText(ids)},
 	}
 }
 

@@ -47,6 +47,8 @@ const WALPagesDefault = 2000
 type Store struct {
 	engine  *Engine
 	options Options
+	awards  Log[draw.Award]
+	moves   Log[draw.Move]
 	// brought is the schema that this binary knows, admission whether the
 	// database's lets it work.
 	brought   brought
@@ -94,7 +96,7 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 		_ = e.Close() // it is the first error that matters
 		return nil, openError(err)
 	}
-	return &Store{engine: e, options: o, brought: brought, admission: newAdmission()}, nil
+	return &Store{engine: e, options: o, awards: Awards(), moves: Moves(), brought: brought, admission: newAdmission()}, nil
 }
 
 // engine are the options for the engine.

@@ -123,24 +123,6 @@ func scanPrize(row scanner) (draw.Prize, error) {
 // scanner is a row of a result, of pgx or of database/sql.
 type scanner interface{ Scan(dest ...any) error }
 
-// awardColumns are what scanAward reads, of awards AS a and prizes AS p. Only a
-// damaged pool has awards without a prize; they are shown all the same.
-const awardColumns = `a.version, a.draw_id, a.ordinal, a.user_id, a.prize_id, COALESCE(p.name, ''), COALESCE(p.value, 0), a.unit, a.at`
-
-func scanAward(row scanner) (draw.Award, error) {
-	var a draw.Award
-	at := timestamp{to: &a.At}
-	err := row.Scan(&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.PrizeName, &a.Value, &a.Unit, &at)
-	return a, err
-}
-
-// entryColumns are those of awards alone, entryFields what they are scanned into.
-const entryColumns = `version, draw_id, ordinal, user_id, prize_id, unit, at`
-
-func entryFields(a *draw.Award) []any {
-	return []any{&a.Version, &a.DrawID, &a.Ordinal, &a.UserID, &a.PrizeID, &a.Unit, &timestamp{to: &a.At}}
-}
-
 // rollbackTimeout bounds the end of a try that failed: the caller waits for
 // it, and a connection that does not answer within it is closed.
 const rollbackTimeout = time.Second

@@ -47,7 +47,7 @@ func doubles() []double {
 		{versionsAlone, "the service, which knows a history by its version alone", []edit{
 			{` && h.Mark == other.Mark }`, ` }`},
 			{` && h.Trail.has(other.Mark)`, ``},
-			{` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
+			{` AND mark = $10`, ` AND $10::bigint IS NOT NULL`},
 			{` AND pools.mark = planned.mark`, ``},
 			{` AND mark = ?`, ` AND ? IS NOT NULL`},
 		}},
