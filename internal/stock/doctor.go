@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"drawsvc/internal/stock/engine"
 )
 
 // Level says how much a finding of a check-up matters.
@@ -73,7 +75,7 @@ func (s *Store) CheckUp(ctx context.Context, o CheckUpOptions) ([]Finding, error
 	doctor := doctors()[s.Dialect()]
 	v, err := doctor.vitals(ctx, s)
 	if err != nil {
-		return nil, public(classify(err, s.engine.ByCode))
+		return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	var found []Finding
 	for _, r := range doctor.rules() {
@@ -108,7 +110,7 @@ func (s *Store) checkClock(ctx context.Context) ([]Finding, error) {
 	var there time.Time
 	before := time.Now()
 	if err := s.engine.Read.QueryRowContext(ctx, clock).Scan(&there); err != nil {
-		return nil, public(classify(err, s.engine.ByCode))
+		return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	trip := time.Since(before)
 	off := there.Sub(before.Add(trip / 2))
@@ -194,7 +196,7 @@ func (s *Store) missingTables(ctx context.Context) (missing []string, err error)
 			continue
 		}
 		if s.engine.ByCode(err) == nil || !s.engine.IsNoTable(err) {
-			return nil, public(classify(err, s.engine.ByCode))
+			return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
 		}
 		missing = append(missing, table)
 	}
@@ -204,7 +206,7 @@ func (s *Store) missingTables(ctx context.Context) (missing []string, err error)
 // readVitals adds the pairs of names and values that a query answers.
 func (s *Store) readVitals(ctx context.Context, v vitals, query string) error {
 	type pair struct{ name, value string }
-	pairs, err := queryAll(ctx, s.engine.Read, func(row scanner) (p pair, err error) {
+	pairs, err := engine.QueryAll(ctx, s.engine.Read, func(row engine.Scanner) (p pair, err error) {
 		err = row.Scan(&p.name, &p.value)
 		return p, err
 	}, query)

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // entry is one row of a pool's history: of award and move, one is set. An award
@@ -25,7 +26,7 @@ type entry struct {
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
-func (s *Store) entries(ctx context.Context, q querier, poolID string, after int64) iter.Seq2[entry, error] {
+func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[entry, error] {
 	ofPool := squirrel.Eq{"pool_id": poolID}
 	awards := s.selectFrom("awards", s.awards.Read("")).Where(ofPool)
 	return merge([]*pagedLog{
@@ -35,7 +36,7 @@ func (s *Store) entries(ctx context.Context, q querier, poolID string, after int
 }
 
 // inPages reads a log after a version.
-func inPages[T any](ctx context.Context, q querier, all squirrel.SelectBuilder, log Log[T], after int64, of func(*T) entry) *pagedLog {
+func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) entry) *pagedLog {
 	var page []T
 	return &pagedLog{
 		after: after,
@@ -59,7 +60,7 @@ func pageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.Sele
 // readPage reads rows into the place of the last page. The fields to scan into
 // are those of one row, which is copied: a history has millions of rows, and
 // whatever is allocated for each costs more than the check of it.
-func readPage[T any](ctx context.Context, q querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
+func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
 	text, args, err := query.ToSql()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // ImportOptions of an import.
@@ -113,9 +114,9 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 		wanted[lines[i].prize.ID] = true
 	}
 	present := map[string]draw.Prize{}
-	query := s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID})
-	all, err := selectAll(ctx, tx, query, func(row scanner) (struct{}, error) {
-		p, err := scanPrize(row)
+	query := s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
+	all, err := selectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
+		p, err := engine.ScanPrize(row)
 		if wanted[p.ID] {
 			present[p.ID] = p
 		}

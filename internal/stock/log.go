@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Draw returns a draw that the pool's log holds. Errors: CodePoolNotFound,
@@ -19,7 +20,7 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		query := s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
 		awards, err := selectAll(ctx, tx, query, s.scanAward)
 		for _, a := range awards {
-			collect(found, poolID, a)
+			engine.Collect(found, poolID, a)
 		}
 		if err == nil && len(found) == 0 {
 			return s.absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
@@ -30,7 +31,7 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		return draw.Draw{}, err
 	}
 	if s.engine.Confirm != nil && !s.options.ReadOnly {
-		return found[drawID], public(s.engine.Confirm(ctx))
+		return found[drawID], engine.Public(s.engine.Confirm(ctx))
 	}
 	return found[drawID], nil
 }
@@ -61,7 +62,7 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 // absent is err, which says that something is not there, from a server that
 // could have been written; another may only not have it yet.
 func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
-	return cmp.Or(checkWritable(ctx, tx, s.engine.Dialect), err)
+	return cmp.Or(engine.CheckWritable(ctx, tx, s.engine.Dialect), err)
 }
 
 // ofPool runs fn in a snapshot that finds rows through keys, with the pool's
@@ -78,7 +79,7 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 			return err
 		}
 		if len(found) == 0 {
-			return s.absent(ctx, tx, errPoolNotFound(poolID))
+			return s.absent(ctx, tx, engine.PoolNotFound(poolID))
 		}
 		return fn(tx, found[0])
 	})
@@ -88,7 +89,7 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 // up for each award in its turn: a planner that is free to choose may go
 // through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a "+s.engine.AwardPrize, ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
+	return s.selectFrom("awards AS a "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
 // selectMoves reads moves of a pool.
@@ -96,17 +97,19 @@ func (s *Store) selectMoves(poolID string) squirrel.SelectBuilder {
 	return s.selectFrom("moves", s.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
 }
 
-func (s *Store) scanAward(row scanner) (draw.Award, error) { return ScanAward(s.awards, row) }
+func (s *Store) scanAward(row engine.Scanner) (draw.Award, error) {
+	return engine.ScanAward(s.awards, row)
+}
 
-func (s *Store) scanMove(poolID string) func(scanner) (draw.Move, error) {
-	return func(row scanner) (draw.Move, error) {
+func (s *Store) scanMove(poolID string) func(engine.Scanner) (draw.Move, error) {
+	return func(row engine.Scanner) (draw.Move, error) {
 		m := draw.Move{PoolID: poolID}
 		err := row.Scan(s.moves.Fields(&m)...)
 		return m, err
 	}
 }
 
-func scanInt(row scanner) (n int64, err error) {
+func scanInt(row engine.Scanner) (n int64, err error) {
 	err = row.Scan(&n)
 	return n, err
 }

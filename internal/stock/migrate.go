@@ -11,16 +11,13 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
 	// MigrateWaitDefault leaves a process that was killed, and a long audit,
 	// the time to end.
 	MigrateWaitDefault = 2 * time.Minute
-	// migrateMax is the longest that one statement of a migration may take.
-	migrateMax = 6 * time.Hour
-	// migrateConnections: one for the statements, one to keep the lock alive.
-	migrateConnections = 2
 )
 
 // Migrate brings the schema to what this binary knows. Several processes may
@@ -47,7 +44,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		err := s.tryMigrateUp(ctx)
-		if ClassOf(classify(err, s.engine.ByCode)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
+		if ClassOf(engine.Classify(err, s.engine.ByCode)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
 			return err
 		}
 		s.options.Log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)

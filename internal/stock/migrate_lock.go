@@ -9,6 +9,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
@@ -45,7 +46,7 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 // process has it, or met this one. What the database refuses, it refuses again.
 func (l *migrateLock) again(err error) bool {
 	e := l.store.engine.ByCode(err)
-	if e != nil && e.Class != ClassConflict || e == nil && isConnection(err) {
+	if e != nil && e.Class != ClassConflict || e == nil && engine.IsConnection(err) {
 		return false
 	}
 	if !l.held && l.waits%migrateTold == 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3/database"
+
+	"drawsvc/internal/stock/engine"
 )
 
 // PendingSQL returns the statements that Migrate would run now, to be run by
@@ -27,7 +29,7 @@ func (s *Store) PendingSQL(ctx context.Context) (string, error) {
 	rows, err := versions.ListMigrations(ctx, s.engine.Read)
 	isNew := err != nil && s.lacksTable(err)
 	if err != nil && !isNew {
-		return "", public(classify(err, s.engine.ByCode))
+		return "", engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	var script script
 	if isNew {

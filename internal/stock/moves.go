@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // stocking is one move to make: of a prize that is there, or with a new one.
@@ -130,8 +131,8 @@ func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*dr
 }
 
 func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
-	query := firstFrom(s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
-	found, err := selectAll(ctx, tx, query, scanPrize)
+	query := firstFrom(s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
+	found, err := selectAll(ctx, tx, query, engine.ScanPrize)
 	if err == nil && (len(found) == 0 || found[0].ID != id) {
 		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
 	}

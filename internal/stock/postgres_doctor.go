@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"drawsvc/internal/stock/engine"
 )
 
 func postgresDoctor() doctor {
@@ -111,7 +113,7 @@ func postgresService() []rule {
 		{
 			"pooler", LevelNote,
 			func(v vitals, _ CheckUpOptions) string {
-				if v.has("pooler", string(PooledNot)) {
+				if v.has("pooler", string(engine.PooledNot)) {
 					return ""
 				}
 				return fmt.Sprintf("a proxy such as pgbouncer is in between, pooling by %s", v["pooler"])

@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
@@ -36,11 +37,11 @@ func repeated(ctx context.Context, try func() error) error {
 			dead++
 		}
 		if class != ClassConflict && class != ClassUnavailable || n == repeatMax || dead > deadMax {
-			return public(err)
+			return engine.Public(err)
 		}
 		select {
 		case <-ctx.Done():
-			return public(err)
+			return engine.Public(err)
 		case <-time.After(rand.N(repeatWait << n)):
 		}
 	}
@@ -55,12 +56,12 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	conn, err := s.engine.Write.Conn(ctx)
 	if err != nil {
-		return classify(err, s.engine.ByCode)
+		return engine.Classify(err, s.engine.ByCode)
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to its pool
 	tx, err := conn.BeginTx(ctx, &s.engine.Change)
 	if err != nil {
-		return classify(err, s.engine.ByCode)
+		return engine.Classify(err, s.engine.ByCode)
 	}
 	if s.engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, s.engine.Limits)
@@ -70,10 +71,10 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	if err != nil {
 		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
-		return classify(err, s.engine.ByCode)
+		return engine.Classify(err, s.engine.ByCode)
 	}
 	if err := s.commit(conn, tx); err != nil {
-		return atCommit(err, s.engine.ByCode)
+		return engine.AtCommit(err, s.engine.ByCode)
 	}
 	return nil
 }
@@ -87,19 +88,6 @@ func (s *Store) commit(conn *sql.Conn, tx *sql.Tx) error {
 	return s.engine.Commit(conn, tx)
 }
 
-// checkWritable is nil on a server that can be written. What another lacks may
-// only not have come there yet, so a refusal must not rest on it.
-func checkWritable(ctx context.Context, q querier, d *Dialect) error {
-	var writable bool
-	if err := q.QueryRowContext(ctx, `SELECT `+d.Writable).Scan(&writable); err != nil {
-		return err
-	}
-	if !writable {
-		return errReadOnlyServer()
-	}
-	return nil
-}
-
 // snapshot runs fn in a transaction that reads one state of the database. fn
 // may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
@@ -109,15 +97,15 @@ func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 		}
 		tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
 		if err != nil {
-			return classify(err, s.engine.ByCode)
+			return engine.Classify(err, s.engine.ByCode)
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
-		return classify(fn(tx), s.engine.ByCode)
+		return engine.Classify(fn(tx), s.engine.ByCode)
 	})
 }
 
 func (s *Store) isDuplicate(err error) bool {
-	return err != nil && ClassOf(classify(err, s.engine.ByCode)) == ClassKnownKey
+	return err != nil && ClassOf(engine.Classify(err, s.engine.ByCode)) == ClassKnownKey
 }
 
 func (s *Store) builder() squirrel.StatementBuilderType {
@@ -131,7 +119,7 @@ func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuild
 func (s *Store) insertInto(table string) squirrel.InsertBuilder { return s.builder().Insert(table) }
 
 // appendTo appends entries to one of a pool's logs.
-func appendTo[T any](ctx context.Context, tx *sql.Tx, d *Dialect, log Log[T], poolID string, at any, entries []T) error {
+func appendTo[T any](ctx context.Context, tx *sql.Tx, d *engine.Dialect, log engine.Log[T], poolID string, at any, entries []T) error {
 	s := log.Append(poolID, at, entries)
 	text, err := d.Placeholder.ReplacePlaceholders(s.SQL)
 	if err == nil {
@@ -141,10 +129,10 @@ func appendTo[T any](ctx context.Context, tx *sql.Tx, d *Dialect, log Log[T], po
 }
 
 // selectAll collects the rows of a query that was built.
-func selectAll[T any](ctx context.Context, q querier, query squirrel.SelectBuilder, scan func(scanner) (T, error)) ([]T, error) {
+func selectAll[T any](ctx context.Context, q engine.Querier, query squirrel.SelectBuilder, scan func(engine.Scanner) (T, error)) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
 		return nil, err
 	}
-	return queryAll(ctx, q, scan, text, args...)
+	return engine.QueryAll(ctx, q, scan, text, args...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Schema says where a database's schema stands, and what this binary knows.
@@ -88,18 +89,18 @@ const (
 // package goose keeps its notes in: a reader must not write.
 func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
 	if err := s.engine.Refusal(); err != nil {
-		return public(err)
+		return engine.Public(err)
 	}
 	err := s.engine.Read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.engine.ByCode))
+		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
 	err = s.engine.Read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.engine.ByCode))
+		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	return nil
 }

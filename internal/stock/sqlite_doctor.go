@@ -7,9 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
+	"drawsvc/internal/stock/sqlite"
 	"drawsvc/internal/stock/sqlitefile"
 )
 
@@ -34,7 +32,7 @@ func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
 	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
 		var answer string
 		err := s.engine.Read.QueryRowContext(ctx, question).Scan(&answer)
-		if isCorrupt(err) {
+		if sqlite.IsDamaged(err) {
 			answer, err = err.Error(), nil
 		}
 		if err != nil {
@@ -59,11 +57,6 @@ func foreignWAL(path string) (reason string, err error) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return reason, nil
-}
-
-func isCorrupt(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
 // unwritable says why no file can be made in a folder, "" when one can.
@@ -105,7 +98,7 @@ func sqliteRules() []rule {
 		{
 			"foreign-wal", LevelDanger, said("files"),
 			"SQLite would apply the log and make a mixture of two states; the service refuses to start",
-			adviceRestore + ", then run `drawsvc audit`",
+			sqlite.AdviceRestore + ", then run `drawsvc audit`",
 		},
 		{
 			"network-file-system", LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),

@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Options of a Store.
@@ -45,10 +46,10 @@ const WALPagesDefault = 2000
 
 // Store is a database that holds pools. It is safe for concurrent use.
 type Store struct {
-	engine  *Engine
+	engine  *engine.Engine
 	options Options
-	awards  Log[draw.Award]
-	moves   Log[draw.Move]
+	awards  engine.Log[draw.Award]
+	moves   engine.Log[draw.Move]
 	// brought is the schema that this binary knows, admission whether the
 	// database's lets it work.
 	brought   brought
@@ -96,12 +97,12 @@ func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
 		_ = e.Close() // it is the first error that matters
 		return nil, openError(err)
 	}
-	return &Store{engine: e, options: o, awards: Awards(), moves: Moves(), brought: brought, admission: newAdmission()}, nil
+	return &Store{engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), brought: brought, admission: newAdmission()}, nil
 }
 
 // engine are the options for the engine.
-func (o Options) engine() EngineOptions {
-	return EngineOptions{
+func (o Options) engine() engine.Options {
+	return engine.Options{
 		LockWait: o.LockWait, ReadOnly: o.ReadOnly, WALPages: o.WALPages, Log: o.Log,
 		Examine: func(ctx context.Context, path string) error {
 			_, err := examine(ctx, path, o)
@@ -128,7 +129,7 @@ func (s *Store) Dialect() string { return s.engine.Name }
 // SharesSessions says that a proxy hands the sessions of the server around
 // among its clients, so that nothing that belongs to a session can be relied
 // on: no advisory lock, no setting, no prepared statement.
-func (s *Store) SharesSessions() bool { return s.engine.Pooling == PooledByTransaction }
+func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.PooledByTransaction }
 
 // LockDB returns the connections that external locks use. On SQLite it is the
 // single writer: it must not be held while a draw is decided.
@@ -165,7 +166,7 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 // notRead returns the error of a read, after which the copies of the pools are
 // no longer trusted, unless it is a conflict.
 func (s *Store) notRead(err error, urns ...*draw.Urn) error {
-	err = classify(err, s.engine.ByCode)
+	err = engine.Classify(err, s.engine.ByCode)
 	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken {
 		for _, urn := range urns {
 			urn.Invalidate()

@@ -18,6 +18,7 @@ func Run(t *testing.T, dialect string) {
 // RunOn does so with the databases that empty makes.
 func RunOn(t *testing.T, empty func(testing.TB) string) {
 	for name, test := range map[string]func(*testing.T, *stock.Store){
+		"columns":             testColumns,
 		"pools":               testPools,
 		"values are exact":    testValues,
 		"text is kept":        testText,
