@@ -96,8 +96,8 @@ func (s *Store) mend(ctx context.Context) error {
 // refuseOthers: tables with the names of ours are not ours when schema_admits,
 // the first that is made, is not there.
 func (s *Store) refuseOthers(ctx context.Context) error {
-	missing, err := s.missingTables(ctx)
-	if err != nil || len(missing) == len(tables()) || missing == nil || missing[0] != tables()[0] {
+	missing, err := s.MissingTables(ctx)
+	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
 		return err
 	}
 	return draw.Errorf(draw.CodeStoreUnavailable,

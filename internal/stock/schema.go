@@ -124,3 +124,24 @@ func (s Schema) Check() error {
 	}
 	return nil
 }
+
+// Tables are the names of all tables that the migrations make.
+func Tables() []string {
+	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens"}
+}
+
+// MissingTables are those that are not there. Error: CodeStoreUnavailable, and
+// those of the store.
+func (s *Store) MissingTables(ctx context.Context) (missing []string, err error) {
+	for _, table := range Tables() {
+		err := s.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
+		if err == nil {
+			continue
+		}
+		if !s.lacksTable(err) {
+			return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
+		}
+		missing = append(missing, table)
+	}
+	return missing, nil
+}

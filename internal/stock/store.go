@@ -126,6 +126,9 @@ func (s *Store) Close() error { return s.engine.Close() }
 // Dialect is the name of the database's kind: "sqlite", "postgres" or "mysql".
 func (s *Store) Dialect() string { return s.engine.Name }
 
+// Engine is the open database, for the packages below this one.
+func (s *Store) Engine() *engine.Engine { return s.engine }
+
 // SharesSessions says that a proxy hands the sessions of the server around
 // among its clients, so that nothing that belongs to a session can be relied
 // on: no advisory lock, no setting, no prepared statement.

@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 )
 
 // clustered is broken only on a node of a Galera cluster.
-func clustered(broken func(v vitals, o CheckUpOptions) string) func(vitals, CheckUpOptions) string {
-	return func(v vitals, o CheckUpOptions) string {
+func clustered(broken func(v vitals, o Options) string) func(vitals, Options) string {
+	return func(v vitals, o Options) string {
 		if !v.has("wsrep_on", "ON", "1") {
 			return ""
 		}
@@ -20,7 +20,7 @@ func mysqlCluster() []rule {
 	return []rule{
 		{
 			"galera-quorum", LevelDanger,
-			clustered(func(v vitals, _ CheckUpOptions) string {
+			clustered(func(v vitals, _ Options) string {
 				for _, option := range []string{"pc.ignore_sb", "pc.ignore_quorum"} {
 					for setting := range strings.SplitSeq(v["wsrep_provider_options"], ";") {
 						name, value, _ := strings.Cut(setting, "=")
@@ -48,7 +48,7 @@ func mysqlCluster() []rule {
 		},
 		{
 			"galera-writers", LevelWarning,
-			clustered(func(v vitals, _ CheckUpOptions) string {
+			clustered(func(v vitals, _ Options) string {
 				if v.has("wsrep_cluster_size", "", "0", "1") {
 					return ""
 				}
@@ -59,7 +59,7 @@ func mysqlCluster() []rule {
 		},
 		{
 			"galera-lock", LevelWarning,
-			clustered(func(_ vitals, o CheckUpOptions) string {
+			clustered(func(_ vitals, o Options) string {
 				if o.Lock != "row" && o.Lock != "session" {
 					return ""
 				}

@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func postgresMemory() []rule {
 		},
 		{
 			"checkpoint-timeout", LevelNote,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if seconds, err := strconv.ParseInt(v["checkpoint_timeout"], 10, 64); err != nil || seconds > checkpointDefault {
 					return ""
 				}
@@ -59,7 +59,7 @@ func mysqlMemory() []rule {
 		},
 		{
 			"redo-log", LevelNote,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				if v["innodb_redo_log_capacity"] != "" { // from MySQL 8.0.30 on, which does not read the older one then
 					return noLarger("innodb_redo_log_capacity", redoDefault)(v, o)
 				}
@@ -73,8 +73,8 @@ func mysqlMemory() []rule {
 }
 
 // noLarger is broken when a size in bytes is the default, or less.
-func noLarger(name string, size int64) func(vitals, CheckUpOptions) string {
-	return func(v vitals, _ CheckUpOptions) string {
+func noLarger(name string, size int64) func(vitals, Options) string {
+	return func(v vitals, _ Options) string {
 		bytes, err := strconv.ParseInt(v[name], 10, 64)
 		if err != nil || bytes > size {
 			return "" // also where there is no such setting

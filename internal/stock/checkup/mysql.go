@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
 )
 
 func mysqlDoctor() doctor {
@@ -22,7 +25,7 @@ func mysqlDoctor() doctor {
 }
 
 // mysqlVitals: SHOW VARIABLES gives the session's value where there is one.
-func mysqlVitals(ctx context.Context, s *Store) (vitals, error) {
+func mysqlVitals(ctx context.Context, e *engine.Engine) (vitals, error) {
 	v := vitals{"replica": "no"}
 	var err error
 	for _, question := range []string{
@@ -33,24 +36,24 @@ func mysqlVitals(ctx context.Context, s *Store) (vitals, error) {
 		`SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment',
 			'Slaves_connected', 'Rpl_semi_sync_master_status')`,
 	} {
-		if err := s.readVitals(ctx, v, question); err != nil {
+		if err := readVitals(ctx, e, v, question); err != nil {
 			return nil, err
 		}
 	}
 	if !v.has("wsrep_cluster_status", "Primary") && v.has("wsrep_on", "ON") {
 		return v, nil // a node that is cut off answers nothing but SHOW
 	}
-	if v["replica"], err = mysqlReplica(ctx, s); err != nil {
+	if v["replica"], err = mysqlReplica(ctx, e); err != nil {
 		return nil, err
 	}
-	return v, s.readVitals(ctx, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
-		FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB' AND table_name IN ('`+strings.Join(tables(), `', '`)+`')`)
+	return v, readVitals(ctx, e, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
+		FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB' AND table_name IN ('`+strings.Join(stock.Tables(), `', '`)+`')`)
 }
 
 // mysqlReplica says "yes", "no", or "unknown" to an account that may not ask.
-func mysqlReplica(ctx context.Context, s *Store) (answer string, err error) {
+func mysqlReplica(ctx context.Context, e *engine.Engine) (answer string, err error) {
 	for _, question := range []string{`SHOW REPLICA STATUS`, `SHOW SLAVE STATUS`} { // the older name for older servers
-		answer, err = mysqlAnswers(ctx, s, question)
+		answer, err = mysqlAnswers(ctx, e, question)
 		if _, refused := errors.AsType[*mysql.MySQLError](err); !refused {
 			return answer, err
 		}
@@ -59,8 +62,8 @@ func mysqlReplica(ctx context.Context, s *Store) (answer string, err error) {
 }
 
 // mysqlAnswers says whether a question has an answer, "yes" or "no".
-func mysqlAnswers(ctx context.Context, s *Store, question string) (answer string, err error) {
-	rows, err := s.engine.Read.QueryContext(ctx, question)
+func mysqlAnswers(ctx context.Context, e *engine.Engine, question string) (answer string, err error) {
+	rows, err := e.Read.QueryContext(ctx, question)
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +95,7 @@ func mysqlDurability() []rule {
 		},
 		{
 			"sync-binlog", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v.has("log_bin", "ON", "1") && !v.has("sync_binlog", "1") {
 					return "sync_binlog = " + v["sync_binlog"] + " while log_bin is on"
 				}
@@ -103,7 +106,7 @@ func mysqlDurability() []rule {
 		},
 		{
 			"engine", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v["other engines"] != "" {
 					return "not InnoDB: " + v["other engines"]
 				}
@@ -114,7 +117,7 @@ func mysqlDurability() []rule {
 		},
 		{
 			"asynchronous-replica", LevelWarning,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if !v.has("slaves_connected", "", "0") && !v.has("rpl_semi_sync_master_status", "ON") {
 					return v["slaves_connected"] + " replicas are connected, none of them semi-synchronously"
 				}
@@ -131,7 +134,7 @@ func mysqlService() []rule {
 	return []rule{
 		{
 			"replica", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v["replica"] == "yes" {
 					return "this server replicates from another"
 				}
@@ -142,7 +145,7 @@ func mysqlService() []rule {
 		},
 		{
 			"replica-unknown", LevelNote,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v["replica"] == "unknown" {
 					return "this account may not ask whether the server is a replica"
 				}
@@ -152,7 +155,7 @@ func mysqlService() []rule {
 		},
 		{
 			"binlog-format", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v.has("log_bin", "ON", "1") && v.has("binlog_format", "STATEMENT") {
 					return "binlog_format = STATEMENT while log_bin is on"
 				}
@@ -164,7 +167,7 @@ func mysqlService() []rule {
 		},
 		{
 			"read-only", LevelDanger,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				return setTo("read_only", "ON", "1")(v, o) + setTo("innodb_read_only", "ON", "1")(v, o)
 			},
 			"nothing can be drawn: every draw is answered 503",
@@ -172,7 +175,7 @@ func mysqlService() []rule {
 		},
 		{
 			"session", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				var wrong []string
 				if isolation := v["tx_isolation"] + v["transaction_isolation"]; !strings.Contains(isolation, "READ-COMMITTED") {
 					wrong = append(wrong, "isolation "+isolation)
@@ -190,7 +193,7 @@ func mysqlService() []rule {
 		},
 		{
 			"checks", LevelDanger,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				return strings.TrimSpace(setTo("unique_checks", "OFF", "0")(v, o) + " " + setTo("check_constraint_checks", "OFF", "0")(v, o))
 			},
 			"the schema does not guard itself: that a key wins once, and that no more is issued than stocked, rests on the service alone",
@@ -204,7 +207,7 @@ func mysqlLimits() []rule {
 	return []rule{
 		{
 			"statement-time", LevelWarning,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				limit := v.shorter("max_statement_time", time.Second, o.LockWait)
 				if limit == "" || o.Lock != "row" { // GET_LOCK answers that the lock is another's
 					return ""
@@ -216,7 +219,7 @@ func mysqlLimits() []rule {
 		},
 		{
 			"idle-transaction", LevelWarning,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				// A holder says something each third of its lease.
 				limit := v.shorter("idle_transaction_timeout", time.Second, o.LockTTL/3+time.Second)
 				if limit == "" {

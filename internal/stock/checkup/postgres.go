@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 func postgresDoctor() doctor {
 	return doctor{
 		clock: `SELECT clock_timestamp()`,
-		vitals: func(ctx context.Context, s *Store) (vitals, error) {
-			v := vitals{"pooler": string(s.engine.Pooling)}
-			return v, s.readVitals(ctx, v, postgresVitals)
+		vitals: func(ctx context.Context, e *engine.Engine) (vitals, error) {
+			v := vitals{"pooler": string(e.Pooling)}
+			return v, readVitals(ctx, e, v, postgresVitals)
 		},
 		rules: func() []rule { return slices.Concat(postgresDurability(), postgresService(), postgresMemory()) },
 	}
@@ -44,7 +44,7 @@ func postgresDurability() []rule {
 		},
 		{
 			"synchronous-commit", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				standbys := v["synchronous_standby_names"]
 				switch {
 				case v.has("synchronous_commit", "off"):
@@ -59,7 +59,7 @@ func postgresDurability() []rule {
 		},
 		{
 			"remote-write", LevelWarning,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v.has("synchronous_commit", "remote_write") && v["synchronous_standby_names"] != "" {
 					return "synchronous_commit = remote_write"
 				}
@@ -70,7 +70,7 @@ func postgresDurability() []rule {
 		},
 		{
 			"asynchronous-standby", LevelWarning,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v["synchronous_standby_names"] == "" && !v.has("standbys", "", "0") {
 					return v["standbys"] + " standbys are connected and synchronous_standby_names is empty"
 				}
@@ -112,7 +112,7 @@ func postgresService() []rule {
 		},
 		{
 			"pooler", LevelNote,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v.has("pooler", string(engine.PooledNot)) {
 					return ""
 				}
@@ -123,7 +123,7 @@ func postgresService() []rule {
 		},
 		{
 			"statement-timeout", LevelWarning,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				limit := v.shorter("statement_timeout", time.Millisecond, o.LockWait)
 				if limit == "" || o.Lock != "row" && o.Lock != "session" {
 					return ""
@@ -135,7 +135,7 @@ func postgresService() []rule {
 		},
 		{
 			"transaction-timeout", LevelWarning,
-			func(v vitals, o CheckUpOptions) string {
+			func(v vitals, o Options) string {
 				limit := v.shorter("transaction_timeout", time.Millisecond, o.LockTTL)
 				if limit == "" || o.Lock != "row" {
 					return ""

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package stock
+package checkup
 
 // fileSystem is not asked elsewhere: its numbers are Linux's.
 func fileSystem(string) string { return "" }

@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"maps"
@@ -77,7 +77,7 @@ func TestRulesOfWhatIsNotHere(t *testing.T) {
 	} {
 		found := map[string]string{}
 		for _, r := range c.doctor.rules() {
-			if detail := r.broken(c.vitals, CheckUpOptions{Lock: c.lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}); detail != "" {
+			if detail := r.broken(c.vitals, Options{Lock: c.lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}); detail != "" {
 				found[r.name] = detail
 			}
 		}

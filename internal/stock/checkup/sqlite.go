@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/sqlite"
 	"drawsvc/internal/stock/sqlitefile"
 )
@@ -17,11 +18,11 @@ func sqliteDoctor() doctor {
 	return doctor{vitals: sqliteVitals, rules: sqliteRules}
 }
 
-func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
+func sqliteVitals(ctx context.Context, e *engine.Engine) (v vitals, err error) {
 	v = vitals{}
 	var number int
 	var name, path string
-	if err := s.engine.Read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+	if err := e.Read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
 		return v, err
 	}
 	v["folder"] = unwritable(filepath.Dir(path))
@@ -31,7 +32,7 @@ func sqliteVitals(ctx context.Context, s *Store) (v vitals, err error) {
 	}
 	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
 		var answer string
-		err := s.engine.Read.QueryRowContext(ctx, question).Scan(&answer)
+		err := e.Read.QueryRowContext(ctx, question).Scan(&answer)
 		if sqlite.IsDamaged(err) {
 			answer, err = err.Error(), nil
 		}
@@ -72,11 +73,11 @@ func unwritable(folder string) string {
 }
 
 func sqliteRules() []rule {
-	said := func(name string) func(vitals, CheckUpOptions) string {
-		return func(v vitals, _ CheckUpOptions) string { return v[name] }
+	said := func(name string) func(vitals, Options) string {
+		return func(v vitals, _ Options) string { return v[name] }
 	}
-	onOne := func(detail string, names ...string) func(vitals, CheckUpOptions) string {
-		return func(v vitals, _ CheckUpOptions) string {
+	onOne := func(detail string, names ...string) func(vitals, Options) string {
+		return func(v vitals, _ Options) string {
 			if v.has("file system", names...) {
 				return detail + ": " + v["file system"]
 			}
@@ -86,7 +87,7 @@ func sqliteRules() []rule {
 	return []rule{
 		{
 			"integrity", LevelDanger,
-			func(v vitals, _ CheckUpOptions) string {
+			func(v vitals, _ Options) string {
 				if v.has("integrity", "ok") {
 					return ""
 				}

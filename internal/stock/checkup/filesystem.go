@@ -1,4 +1,4 @@
-package stock
+package checkup
 
 // The kinds of file system that a check-up tells apart.
 const (

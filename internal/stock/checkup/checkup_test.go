@@ -1,4 +1,4 @@
-package stock_test
+package checkup_test
 
 import (
 	"database/sql"
@@ -16,30 +16,36 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/checkup"
 	"drawsvc/internal/stock/stocktest"
 )
 
+const (
+	waitMax = 10 * time.Second
+	tick    = 50 * time.Millisecond
+)
+
 // usual is a service with the flags that it has by itself.
-func usual(lock string) stock.CheckUpOptions {
-	return stock.CheckUpOptions{Lock: lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}
+func usual(lock string) checkup.Options {
+	return checkup.Options{Lock: lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}
 }
 
 // checkUp opens the database anew, so that its sessions have the settings of
 // now, and returns what is found as "level rule: detail".
-func checkUp(t *testing.T, url string, o stock.CheckUpOptions) []string {
+func checkUp(t *testing.T, url string, o checkup.Options) []string {
 	t.Helper()
 	lines, err := tryCheckUp(t, url, o)
 	require.NoError(t, err)
 	return lines
 }
 
-func tryCheckUp(t *testing.T, url string, o stock.CheckUpOptions) ([]string, error) {
+func tryCheckUp(t *testing.T, url string, o checkup.Options) ([]string, error) {
 	s, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	found, err := s.CheckUp(t.Context(), o)
+	found, err := checkup.Run(t.Context(), s, o)
 	lines := []string{}
 	for _, f := range found {
 		if f.Why == "" || f.Remedy == "" {
@@ -73,7 +79,7 @@ type ailment struct {
 func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 	s := stocktest.Open(t, url, stock.Options{})
 	exec := func(statements []string) {
-		execAll(t, s, statements)
+		stocktest.ExecAll(t, s, statements)
 		if settle != nil {
 			settle()
 		}
@@ -182,7 +188,7 @@ func TestDoctorOfPostgresReadOnly(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres", servertest.Roomy()) // not durable
 	s := stocktest.Open(t, server.URL(), stock.Options{})
-	execAll(t, s, []string{`ALTER DATABASE postgres SET default_transaction_read_only = on`})
+	stocktest.ExecAll(t, s, []string{`ALTER DATABASE postgres SET default_transaction_read_only = on`})
 	require.Equal(t, []string{
 		"danger fsync: fsync = off", "danger full-page-writes: full_page_writes = off",
 		"danger read-only: default_transaction_read_only = on",
@@ -217,7 +223,7 @@ func TestDoctorOfMySQL(t *testing.T) {
 		},
 	})
 	s := stocktest.Open(t, server.URL(), stock.Options{})
-	execAll(t, s, []string{`SET GLOBAL autocommit = 0`, `SET GLOBAL sql_mode = 'ORACLE'`, `SET GLOBAL tx_isolation = 'SERIALIZABLE'`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL autocommit = 0`, `SET GLOBAL sql_mode = 'ORACLE'`, `SET GLOBAL tx_isolation = 'SERIALIZABLE'`})
 	require.Empty(t, checkUp(t, server.URL(), usual("row")), "the service sets these for its own sessions")
 }
 
@@ -227,7 +233,7 @@ func TestDoctorOfMySQLByOthers(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy())
 	s := stocktest.Open(t, server.URL(), stock.Options{})
-	execAll(t, s, []string{
+	stocktest.ExecAll(t, s, []string{
 		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
 		`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'`, // is not run for administrators
 	})
@@ -237,7 +243,7 @@ func TestDoctorOfMySQLByOthers(t *testing.T) {
 	require.Len(t, found, 2)
 	require.Regexp(t, `^danger clock: the database's clock is (1h0m0|59m59|59m58)s ahead of this machine's$`, found[0])
 	require.Equal(t, unknown, found[1])
-	execAll(t, s, []string{`SET GLOBAL init_connect = ''`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL init_connect = ''`})
 	require.Equal(t, []string{unknown}, checkUp(t, app, usual("table")))
 }
 
@@ -252,7 +258,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 	password, err := os.ReadFile(filepath.Join(primary.Dir(), "password"))
 	require.NoError(t, err)
 	host, port, _ := strings.Cut(primary.Addr(), ":")
-	execAll(t, s, []string{
+	stocktest.ExecAll(t, s, []string{
 		fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = 'drawsvc', MASTER_PASSWORD = '%s', MASTER_USE_GTID = current_pos`,
 			host, port, password),
 		`START SLAVE`,
@@ -276,15 +282,15 @@ func TestDoctorOfGalera(t *testing.T) {
 	const writers = "warning galera-writers: wsrep_on = ON in a cluster of 2 nodes, each of which can be written"
 	require.Equal(t, []string{writers}, checkUp(t, url, usual("table")))
 	require.Equal(t, []string{writers, "warning galera-lock: the lock session: is held on one node only"}, checkUp(t, url, usual("session")))
-	execAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=true'`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=true'`})
 	require.Equal(t, []string{"danger galera-quorum: pc.ignore_quorum = true", writers}, checkUp(t, url, usual("table")))
-	execAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=false'`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=false'`})
 
 	nodes[1].Kill() // and the other has no majority
 	awaitFindings(t, url, []string{
 		"danger galera-not-primary: wsrep_cluster_status = non-Primary", "warning galera-not-synced: wsrep_local_state_comment = Initialized",
 	})
-	execAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.bootstrap=true'`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.bootstrap=true'`})
 	awaitFindings(t, url, []string{}) // alone, and in order
 }
 
@@ -361,16 +367,16 @@ func TestDoctorOfSchemas(t *testing.T) {
 				return lines
 			}
 			require.Empty(t, find())
-			execAll(t, s, []string{`DROP TABLE lock_tokens`, `DROP TABLE moves`})
+			stocktest.ExecAll(t, s, []string{`DROP TABLE lock_tokens`, `DROP TABLE moves`})
 			require.Equal(t, []string{"danger tables: there is no table moves, lock_tokens, although the schema's version says so"}, find())
-			execAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)`})
+			stocktest.ExecAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)`})
 			require.Equal(t, []string{
 				"danger tables: there is no table moves, lock_tokens, although the schema's version says so",
 				"note schema: the schema has version 99, this drawsvc knows 1",
 			}, find())
-			execAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99`})
+			stocktest.ExecAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99`})
 			require.Contains(t, find(), "danger schema: the schema has version 99, this drawsvc knows 1")
-			execAll(t, s, []string{`DELETE FROM goose_db_version`, `UPDATE schema_admits SET binaries_from = 1`})
+			stocktest.ExecAll(t, s, []string{`DELETE FROM goose_db_version`, `UPDATE schema_admits SET binaries_from = 1`})
 			level := "danger"
 			if dialect == "sqlite" {
 				level = "note" // it is migrated by itself
