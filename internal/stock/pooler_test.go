@@ -31,7 +31,9 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args(settings...))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stocktest.RunOn(t, func(tb testing.TB) string { return through(tb, proxy, servertest.Postgres(tb)) })
+			stocktest.RunOn(t, func(t *testing.T) *stock.Store {
+				return stocktest.Open(t, through(t, proxy, servertest.Postgres(t)), stock.Options{})
+			})
 		})
 	}
 }

@@ -62,29 +62,29 @@ type Store struct {
 // CodeStoreUnavailable when the database does not answer or, on SQLite, when
 // another process has the file.
 func Open(ctx context.Context, rawURL string, o Options) (*Store, error) {
-	if o.LockWait == 0 {
-		o.LockWait = LockWaitDefault
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	d, ok := dialects()[scheme]
+	if !ok {
+		return nil, errNoDatabase()
 	}
-	if o.MigrateWait == 0 {
-		o.MigrateWait = MigrateWaitDefault
-	}
-	if o.WALPages == 0 {
-		o.WALPages = WALPagesDefault
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
+	return open(ctx, d, rawURL, o.withDefaults())
+}
+
+func (o Options) withDefaults() Options {
+	o.LockWait = cmp.Or(o.LockWait, LockWaitDefault)
+	o.MigrateWait = cmp.Or(o.MigrateWait, MigrateWaitDefault)
+	o.WALPages = cmp.Or(o.WALPages, WALPagesDefault)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Changed == nil {
 		o.Changed = func(string) {}
 	}
 	if o.Migrations.Files == nil {
 		o.Migrations = migrations.Embedded()
 	}
-	scheme, _, _ := strings.Cut(rawURL, ":")
-	d, ok := dialects()[scheme]
-	if !ok {
-		return nil, errNoDatabase()
-	}
+	return o
+}
+
+func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*Store, error) {
 	brought, err := bring(o.Migrations, d.Folder)
 	if err != nil {
 		return nil, err

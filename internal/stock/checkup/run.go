@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
 )
@@ -17,7 +18,10 @@ import (
 // Errors: CodeStoreUnavailable when the database does not answer.
 func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	e := s.Engine()
-	doctor := doctors()[e.Name]
+	doctor, ok := doctors()[e.Name]
+	if !ok {
+		return nil, draw.Errorf(draw.CodeInternal, "there are no rules for a database of the kind %s", e.Name)
+	}
 	v, err := doctor.vitals(ctx, e)
 	if err != nil {
 		return nil, engine.Public(engine.Classify(err, e.ByCode))
