@@ -54,7 +54,7 @@ func doubles() []double {
 		{versionsAlone, "the service, which knows a history by its version alone", []edit{
 			{` && h.Mark == other.Mark }`, ` }`},
 			{` && h.Trail.has(other.Mark)`, ``},
-			{` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
+			{` AND mark = $10`, ` AND $10::bigint IS NOT NULL`},
 			{` AND pools.mark = planned.mark`, ``},
 			{` AND mark = ?`, ` AND ? IS NOT NULL`},
 		}},
@@ -63,7 +63,7 @@ func doubles() []double {
 			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
+			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},
