@@ -15,7 +15,7 @@ import (
 type ImportOptions struct {
 	// Reason is noted with every move of the import.
 	Reason string
-	// Progress, when set, is told how many of the moves to make are made. It
+	// Progress, when set, is called with how many of the moves to make are made. It
 	// starts again when the database asks for another try.
 	Progress func(done, total int)
 }
@@ -106,7 +106,7 @@ func (d *Imported) count(moves []stocking) {
 }
 
 // presentPrizes returns those prizes of the file that the pool has, and the
-// number of all that it has. It reads the pool once, whole: looking prizes up
+// number of all that it has. It reads the pool once, whole: finding prizes
 // by hundreds took longer on every database but a small one.
 func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, lines []importLine) (map[string]draw.Prize, int, error) {
 	wanted := make(map[string]bool, len(lines))

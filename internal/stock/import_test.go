@@ -172,9 +172,9 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported", refusedImport(t, s, "spring", file.String()))
 
 	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
-	told := refusedImport(t, s, "spring", many)
-	require.True(t, strings.HasPrefix(told, "line 2: has 1 columns instead of 4; line 3: "), told)
-	require.True(t, strings.HasSuffix(told, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), told)
+	detail := refusedImport(t, s, "spring", many)
+	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; line 3: "), detail)
+	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), detail)
 
 	// Against the pool as well, and far apart.
 	file.Reset()

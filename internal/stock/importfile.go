@@ -25,7 +25,7 @@ const (
 	// importBytesMax is the longest file; a million usual lines are a sixth of
 	// it.
 	importBytesMax = 256 << 20
-	// badLinesMax is how many bad lines are told one by one.
+	// badLinesMax is how many bad lines are listed one by one.
 	badLinesMax = 10
 )
 
