@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -292,7 +293,7 @@ func FuzzImport(f *testing.F) {
 func TestImportQuotes(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")
-	_, err := imported(t, s, "p", stock.ImportHeader+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
+	_, err := imported(t, s, "p", prizefile.Header+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
 	require.NoError(t, err)
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
