@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock"
 )
 
@@ -77,7 +78,7 @@ func stockImportCommand(env environment) *cobra.Command {
 		Long: `Stock a pool from a file, whole or not at all, in one transaction. FILE - is
 the standard input.
 
-The file is UTF-8 text with the header ` + stock.ImportHeader + ` and a line for each
+The file is UTF-8 text with the header ` + prizefile.Header + ` and a line for each
 prize. A prize that the pool does not have is added. One that it has gets the
 stock added to its own; name and value must be the same, or empty. A field that
 holds a comma or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10

@@ -50,7 +50,7 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 }
 
 // TestAdmission: a schema that excludes the binary stops draws and changes, and
-// one that admits it again lets them go on: by a look of the check of
+// one that admits it again lets them go on: by a reading of the check of
 // readiness at once, and by themselves in about a second.
 func TestAdmission(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
@@ -64,7 +64,7 @@ func TestAdmission(t *testing.T) {
 			require.NoError(t, s.CheckSchema(t.Context()))
 			require.Empty(t, begins(t, s))
 			set("99")
-			require.Empty(t, begins(t, s), "nobody has looked")
+			require.Empty(t, begins(t, s), "nobody has read it")
 			require.ErrorContains(t, s.CheckSchema(t.Context()), "does not admit this drawsvc")
 			require.Equal(t, draw.CodeStoreUnavailable, begins(t, s))
 			err := s.Write(t.Context(), stocktest.Plan("p", 1, "a", 0, "k"), stock.TxOptions{})
@@ -102,7 +102,7 @@ func TestAdmissionWithoutDatabase(t *testing.T) {
 			defer cancel()
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(s.CheckSchema(ctx)))
 			link.Pass()
-			require.Empty(t, begins(t, s), "nobody has looked since")
+			require.Empty(t, begins(t, s), "nobody has read it since")
 		})
 	}
 }

@@ -45,7 +45,7 @@ func TestAuditFinds(t *testing.T) {
 			`UPDATE moves SET version = 4 WHERE version = 1`,
 			[]string{`version-gap: version 1 is missing`, `version-double: version 4 is there twice, as award and as move`},
 		},
-		"an award gone": {
+		"an award missing": {
 			`DELETE FROM awards WHERE draw_id = 'd1'`, []string{
 				`version-gap: version 3 is missing`,
 				`issued-is-awards: prize "a" says 2 issued, its awards are 1`,

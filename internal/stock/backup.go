@@ -38,7 +38,7 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(part.Name()) }() // is gone when all went well
+	defer func() { _ = os.Remove(part.Name()) }() // was renamed when all went well
 	if err := part.Close(); err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -15,7 +16,7 @@ import (
 type ImportOptions struct {
 	// Reason is noted with every move of the import.
 	Reason string
-	// Progress, when set, is told how many of the moves to make are made. It
+	// Progress, when set, is called with how many of the moves to make are made. It
 	// starts again when the database asks for another try.
 	Progress func(done, total int)
 }
@@ -31,7 +32,7 @@ type Imported struct {
 	Version int64
 }
 
-// Import stocks a pool from a CSV file with the header [ImportHeader], whole
+// Import stocks a pool from a CSV file with the header [prizefile.Header], whole
 // or not at all, in one transaction; draws on the pool wait meanwhile. A prize
 // that the pool does not have is added. One that it has gets the line's stock
 // added; its name and value must be the same or empty. Nothing marks a file
@@ -46,7 +47,7 @@ func (s *Store) Import(ctx context.Context, poolID string, file io.Reader, o Imp
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
 	}
-	lines, err := readImport(file)
+	lines, err := prizefile.Read(file)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -64,7 +65,7 @@ func (s *Store) Import(ctx context.Context, poolID string, file io.Reader, o Imp
 
 // importLines makes the import's moves, part by part, once every line is known
 // to be good.
-func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, lines []importLine, o ImportOptions) (done Imported, err error) {
+func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line, o ImportOptions) (done Imported, err error) {
 	from, err := s.lockPool(ctx, tx, poolID)
 	if err != nil {
 		return done, err
@@ -106,12 +107,12 @@ func (d *Imported) count(moves []stocking) {
 }
 
 // presentPrizes returns those prizes of the file that the pool has, and the
-// number of all that it has. It reads the pool once, whole: looking prizes up
+// number of all that it has. It reads the pool once, whole: finding prizes
 // by hundreds took longer on every database but a small one.
-func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, lines []importLine) (map[string]draw.Prize, int, error) {
+func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line) (map[string]draw.Prize, int, error) {
 	wanted := make(map[string]bool, len(lines))
 	for i := range lines {
-		wanted[lines[i].prize.ID] = true
+		wanted[lines[i].Prize.ID] = true
 	}
 	present := map[string]draw.Prize{}
 	query := s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
@@ -126,30 +127,30 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 }
 
 // importMoves turns lines into moves, at most room of them of new prizes.
-func importMoves(lines []importLine, present map[string]draw.Prize, room int, reason string) ([]stocking, error) {
+func importMoves(lines []prizefile.Line, present map[string]draw.Prize, room int, reason string) ([]stocking, error) {
 	moves := make([]stocking, 0, len(lines))
-	var bad badLines
+	var bad prizefile.BadLines
 	for _, line := range lines {
-		prize, isPresent := present[line.prize.ID]
-		move := stocking{prize: prize, delta: line.prize.Stocked, reason: reason, isNew: !isPresent}
+		prize, isPresent := present[line.Prize.ID]
+		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: reason, isNew: !isPresent}
 		if !isPresent {
-			move.prize = line.prize
+			move.prize = line.Prize
 			room--
 		}
 		switch {
-		case isPresent && line.prize.Name != "" && line.prize.Name != prize.Name:
-			bad.add(line.number, "prize %q has the name %q in the pool", prize.ID, prize.Name)
-		case isPresent && line.hasValue && !line.prize.Value.Equal(prize.Value):
-			bad.add(line.number, "prize %q has the value %s in the pool", prize.ID, prize.Value.StringFixed(2))
+		case isPresent && line.Prize.Name != "" && line.Prize.Name != prize.Name:
+			bad.Add(line.Number, "prize %q has the name %q in the pool", prize.ID, prize.Name)
+		case isPresent && line.HasValue && !line.Prize.Value.Equal(prize.Value):
+			bad.Add(line.Number, "prize %q has the value %s in the pool", prize.ID, prize.Value.StringFixed(2))
 		case isPresent && prize.Stocked+move.delta > draw.StockMax:
-			bad.add(line.number, "the stock of prize %q would be above %d", prize.ID, draw.StockMax)
-		case !isPresent && line.prize.Name == "":
-			bad.add(line.number, "prize %q is new and needs a name", line.prize.ID)
+			bad.Add(line.Number, "the stock of prize %q would be above %d", prize.ID, draw.StockMax)
+		case !isPresent && line.Prize.Name == "":
+			bad.Add(line.Number, "prize %q is new and needs a name", line.Prize.ID)
 		case !isPresent && room < 0:
-			bad.add(line.number, "is beyond the %d prizes that a pool may hold", draw.PrizesMax)
+			bad.Add(line.Number, "is beyond the %d prizes that a pool may hold", draw.PrizesMax)
 		case move.isNew || move.delta > 0:
 			moves = append(moves, move)
 		}
 	}
-	return moves, bad.err()
+	return moves, bad.Err()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -172,9 +173,9 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported", refusedImport(t, s, "spring", file.String()))
 
 	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
-	told := refusedImport(t, s, "spring", many)
-	require.True(t, strings.HasPrefix(told, "line 2: has 1 columns instead of 4; line 3: "), told)
-	require.True(t, strings.HasSuffix(told, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), told)
+	detail := refusedImport(t, s, "spring", many)
+	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; line 3: "), detail)
+	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), detail)
 
 	// Against the pool as well, and far apart.
 	file.Reset()
@@ -292,7 +293,7 @@ func FuzzImport(f *testing.F) {
 func TestImportQuotes(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")
-	_, err := imported(t, s, "p", stock.ImportHeader+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
+	_, err := imported(t, s, "p", prizefile.Header+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
 	require.NoError(t, err)
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)

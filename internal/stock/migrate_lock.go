@@ -19,7 +19,7 @@ const (
 	migrateLease = 10 * time.Second
 	// migrateTick is how often the lock is asked for.
 	migrateTick = time.Second
-	// migrateTold is every how many times the wait is told again.
+	// migrateTold is every how many times the wait is logged again.
 	migrateTold = 10
 )
 

@@ -50,7 +50,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
-// TestSchema: a database without schema, and those from the future, are told
+// TestSchema: a database without schema, and those from the future, are recognized
 // apart from one that fits.
 func TestSchema(t *testing.T) {
 	for _, dialect := range stock.Dialects() {

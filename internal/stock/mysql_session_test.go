@@ -21,11 +21,11 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 	server := servertest.Start(t, "mysql") // what follows stops every commit on it
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
-	stranger, err := s.LockDB().Conn(t.Context())
+	other, err := s.LockDB().Conn(t.Context())
 	require.NoError(t, err)
-	defer stranger.Close()
+	defer other.Close()
 	for _, stage := range []string{"START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"} {
-		_, err := stranger.ExecContext(t.Context(), "BACKUP STAGE "+stage)
+		_, err := other.ExecContext(t.Context(), "BACKUP STAGE "+stage)
 		require.NoError(t, err)
 	}
 	const limit = 500 * time.Millisecond
@@ -36,7 +36,7 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), err)
 	require.Less(t, time.Since(began), limit+2*time.Second)
 
-	_, err = stranger.ExecContext(t.Context(), "BACKUP STAGE END")
+	_, err = other.ExecContext(t.Context(), "BACKUP STAGE END")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { // a COMMIT that nobody waits for may still be under way
 		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"})

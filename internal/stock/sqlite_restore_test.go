@@ -97,7 +97,7 @@ func names(t *testing.T, folder string) (found []string) {
 	return found
 }
 
-// TestRestore replaces what a crash has left, and a file that is gone.
+// TestRestore replaces what a crash has left, and a file that is missing.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	path, backup, _, earlier := crashedSet(t)
@@ -107,9 +107,9 @@ func TestRestore(t *testing.T) {
 		owner = 65534
 		require.NoError(t, os.Chown(path, owner, owner))
 	}
-	for _, state := range []string{"crashed", "gone", "damaged", "empty"} {
+	for _, state := range []string{"crashed", "missing", "damaged", "empty"} {
 		switch state {
-		case "gone":
+		case "missing":
 			require.NoError(t, os.Remove(path))
 			require.NoError(t, os.WriteFile(path+"-wal", []byte("of a crash"), 0o600))
 		case "damaged":
@@ -121,7 +121,7 @@ func TestRestore(t *testing.T) {
 		require.NoError(t, err, state)
 		require.Equal(t, int64(1), found.Pools)
 		require.Equal(t, earlier-1, found.Awards)
-		require.Equal(t, []string{"d.db", "d.db.lock"}, names(t, filepath.Dir(path)), "what the crash left is gone")
+		require.Equal(t, []string{"d.db", "d.db.lock"}, names(t, filepath.Dir(path)), "what the crash left is removed")
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		if state == "crashed" {

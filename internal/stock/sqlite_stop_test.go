@@ -53,9 +53,9 @@ func restock(t *testing.T, s *stock.Store, poolID string) error {
 func content(t *testing.T, path string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, ending := range []string{"", "-wal"} {
-		if bytes, err := os.ReadFile(path + ending); err == nil {
-			found[ending] = fmt.Sprintf("%d bytes, %x", len(bytes), sha256.Sum256(bytes))
+	for _, suffix := range []string{"", "-wal"} {
+		if bytes, err := os.ReadFile(path + suffix); err == nil {
+			found[suffix] = fmt.Sprintf("%d bytes, %x", len(bytes), sha256.Sum256(bytes))
 		}
 	}
 	return found
@@ -66,8 +66,8 @@ func content(t *testing.T, path string) map[string]string {
 func TestFileReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	moveAway := func(t *testing.T, path string) {
-		for _, ending := range []string{"", "-wal", "-shm"} {
-			require.NoError(t, os.Rename(path+ending, path+".old"+ending))
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			require.NoError(t, os.Rename(path+suffix, path+".old"+suffix))
 		}
 	}
 	for name, c := range map[string]struct {
@@ -124,9 +124,9 @@ func TestStrangersOnTheFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Migrate(t.Context()))
 	stocktest.Pool(t, s, "p", 1_000_000)
-	stranger, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	other, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
-	defer stranger.Close()
+	defer other.Close()
 	var version int64
 	drawMany := func() {
 		for range 60 {
@@ -139,7 +139,7 @@ func TestStrangersOnTheFile(t *testing.T) {
 		require.NoError(t, after.refusal)
 		require.Equal(t, version, after.versions["p"])
 	}
-	reading, err := stranger.Begin()
+	reading, err := other.Begin()
 	require.NoError(t, err)
 	require.NoError(t, reading.QueryRow(`SELECT COUNT(*) FROM awards`).Scan(new(int)))
 	drawMany()
@@ -147,7 +147,7 @@ func TestStrangersOnTheFile(t *testing.T) {
 	require.NoError(t, reading.Rollback())
 	for _, mode := range []string{"PASSIVE", "RESTART", "TRUNCATE"} {
 		drawMany()
-		_, err := stranger.Exec(`PRAGMA wal_checkpoint(` + mode + `)`)
+		_, err := other.Exec(`PRAGMA wal_checkpoint(` + mode + `)`)
 		require.NoError(t, err)
 		crashed()
 		drawMany()
@@ -166,8 +166,8 @@ func TestReplacedCondemnsNoGuard(t *testing.T) {
 	defer db.Close()
 	_, err = db.ExecContext(t.Context(), `CREATE TABLE fact (text TEXT)`)
 	require.NoError(t, err)
-	for _, ending := range []string{"", "-wal", "-shm"} {
-		require.NoError(t, os.Rename(path+ending, path+".old"+ending))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		require.NoError(t, os.Rename(path+suffix, path+".old"+suffix))
 	}
 	_, err = db.ExecContext(t.Context(), `INSERT INTO fact VALUES ('acknowledged')`)
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	damage(t, path, "k9999") // the rows of "a-short" are on other pages
 
-	s = openQuietly(t, path) // as it was closed, for all that can be told at once
+	s = openQuietly(t, path) // as it was closed, for all that can be seen at once
 	_, err = drawSome(t.Context(), s, "a-short")
 	require.NoError(t, err, "the damage is elsewhere")
 	tx, err := s.Read(t.Context(), draw.NewUrn("long"), stock.TxOptions{})
@@ -249,8 +249,8 @@ func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d.db")
 	s := openQuietly(t, path)
 	stocktest.Pool(t, s, "p", 1000)
-	for _, ending := range []string{"", "-wal", "-shm", ".lock"} {
-		require.NoError(t, os.Rename(path+ending, path+".old"+ending))
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		require.NoError(t, os.Rename(path+suffix, path+".old"+suffix))
 	}
 	successor := openQuietly(t, path)
 	stocktest.Pool(t, successor, "p", 1000)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestUnreplicatedIsNotAcknowledged: a commit whose wait for its standby was
-// broken off can be read, and is told neither as done nor as found.
+// broken off can be read, and is reported neither as done nor as found.
 func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "postgres")

@@ -27,10 +27,10 @@ type Options struct {
 	// WALPages is how many pages of 4 KiB the write-ahead log of an SQLite file
 	// gathers before they are copied into the file; 0 means WALPagesDefault.
 	WALPages int
-	// Changed, when set, is told of every pool whose stock or state this
+	// Changed, when set, is called with every pool whose stock or state this
 	// process changed by other means than a draw.
 	Changed func(poolID string)
-	// Log takes what has no caller to be told; nil means slog.Default.
+	// Log takes what has no caller to hear it; nil means slog.Default.
 	Log *slog.Logger
 	// Migrations are the schema that the binary knows; none means those that
 	// are embedded.

@@ -327,7 +327,7 @@ func TestDoctorOfSQLite(t *testing.T) {
 	require.Contains(t, found[0], "danger integrity: quick_check: ")
 }
 
-// onDisk leaves out what a folder for tests in memory is told.
+// onDisk leaves out the finding of a folder for tests in memory.
 func onDisk(found []string) []string {
 	kept := []string{}
 	for _, f := range found {
@@ -351,7 +351,7 @@ func TestDoctorKnowsMemory(t *testing.T) {
 	require.Equal(t, []string{"danger memory-file-system: the file is in memory: tmpfs"}, checkUp(t, url, usual("table")))
 }
 
-// TestDoctorOfSchemas: of another time, and with a table gone.
+// TestDoctorOfSchemas: of another time, and with a table missing.
 func TestDoctorOfSchemas(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

@@ -142,7 +142,7 @@ func postgresService() []rule {
 				}
 				return fmt.Sprintf("%s is shorter than the lease of %s of the lock row:", limit, o.LockTTL)
 			},
-			"the transaction that holds the lock is ended while draws are decided under it; their write is refused and repeated, nothing is issued wrongly",
+			"the transaction that holds the lock is ended while draws are decided under it; their write is rejected and repeated, nothing is issued wrongly",
 			"set transaction_timeout = 0 for the role that drawsvc uses, or choose the lock table:",
 		},
 	}

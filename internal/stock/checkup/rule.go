@@ -44,7 +44,7 @@ type Options struct {
 type doctor struct {
 	// clock reads the database's clock; "" where it is this machine's.
 	clock string
-	// vitals reads the settings and the state that the rules look at, as a
+	// vitals reads the settings and the state that the rules read, as a
 	// session of the service sees them.
 	vitals func(ctx context.Context, e *engine.Engine) (vitals, error)
 	rules  func() []rule

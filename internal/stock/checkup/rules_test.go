@@ -91,5 +91,5 @@ func TestRulesOfWhatIsNotHere(t *testing.T) {
 // TestUnwritable: not even root makes a file there.
 func TestUnwritable(t *testing.T) {
 	require.Empty(t, unwritable(t.TempDir()))
-	require.NotEmpty(t, unwritable(t.TempDir()+"/gone"))
+	require.NotEmpty(t, unwritable(t.TempDir()+"/missing"))
 }

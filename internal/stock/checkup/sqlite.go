@@ -125,7 +125,7 @@ func sqliteRules() []rule {
 			"journal-mode", LevelWarning,
 			notSetTo("journal_mode", "wal"),
 			"readers and the writer block each other; the service asks for WAL when it starts, so it has not run since, or the file system refuses it",
-			"start the service and ask again; if it stays, move the file to a local disk",
+			"start the service and run this again; if it stays, move the file to a local disk",
 		},
 	}
 }

@@ -62,7 +62,7 @@ type Dialect struct {
 // What several dialects have in common.
 const (
 	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
-	// order, and look a row up through its primary key when all of it is given.
+	// order, and find a row through its primary key when all of it is given.
 	AwardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
 	// Restock is for databases with the clause ON CONFLICT.
 	Restock = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`

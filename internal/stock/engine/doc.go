@@ -1,6 +1,6 @@
 // Package engine says what a database has to be for the store: a [Dialect],
 // which is its words, and an [Engine], which is an open one. It keeps law 7:
-// every error has a [Class], told by its code, and is told once.
+// every error gets its [Class] by its code, once.
 //
 // What several databases do in one way stands here as well: the columns of the
 // ordered history as data ([Log]), the row of a pool and how it is merged into

@@ -19,7 +19,7 @@ type Options struct {
 	// WALPages is how many pages of 4 KiB the write-ahead log of a file gathers
 	// before they are copied into the file.
 	WALPages int
-	// Log takes what has no caller to be told.
+	// Log takes what has no caller to hear it.
 	Log *slog.Logger
 	// Examine reads all of the database in the file at path, which may be a
 	// mixture of two states, and returns what is wrong with it.

@@ -10,7 +10,7 @@ import (
 // hostFailed is how long a host that failed is asked last.
 const hostFailed = 10 * time.Second
 
-// Hosts remembers which of several hosts took the last connection and which
+// Hosts knows which of several hosts took the last connection and which
 // failed, for all pools of connections of a store, so that a host that hangs
 // costs its time now and then and not for every connection. The zero value
 // knows nothing yet.
@@ -50,7 +50,7 @@ func (h *Hosts) Leave() {
 }
 
 // InOrder returns all hosts in the order in which to ask them: else than for
-// what is remembered, their own.
+// what is known, their own.
 func InOrder[T any](h *Hosts, all []T, name func(T) string) []T {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -91,17 +91,17 @@ func (s *connector) connect(ctx context.Context, host driver.Connector, limit ti
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	if err := s.look(ctx, conn); err != nil {
+	if err := s.checkServer(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
-// look sees what the server is in its cluster. A node of Galera may be behind
+// checkServer reads what the server is in its cluster. A node of Galera may be behind
 // others that have acknowledged more: with wsrep_sync_wait a statement that
 // begins to read waits until its node has all that, so that no answer rests on
 // a state that is over.
-func (s *connector) look(ctx context.Context, conn driverConn) error {
+func (s *connector) checkServer(ctx context.Context, conn driverConn) error {
 	said := map[string]string{}
 	if err := ask(ctx, conn, `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on', 'log_bin', 'binlog_format')`, said); err != nil {
 		return err

@@ -43,7 +43,7 @@ func classify(err error) *engine.Error {
 		return engine.Unavailable("unavailable", err, false)
 	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory
 		return engine.Unavailable("full", err, false)
-	case 1317, 1969, 3024: // interrupted, statement time-outs
+	case 1317, 1969, 3024: // interrupted, statement timeouts
 		return engine.Unavailable("interrupted", err, false)
 	}
 	return engine.Other(fmt.Sprintf("mysql-%d", e.Number), err, false)

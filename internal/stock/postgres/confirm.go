@@ -14,7 +14,7 @@ import (
 )
 
 // A commit that waits for a synchronous standby is on the primary's disk
-// already, and a wait that is broken off, by a time-out, a cancelled statement
+// already, and a wait that is broken off, by a timeout, a cancelled statement
 // or a restart, shows it to everyone although no standby has it. It may be
 // read, and lost all the same. So it must neither be taken for an
 // acknowledgement, nor be repeated as one.
@@ -64,7 +64,7 @@ func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
 }
 
 // commit is the commit of a change through database/sql. The wait for
-// the standbys that was broken off is told as it is for draws.
+// the standbys that was broken off is reported as it is for draws.
 func commit(conn *sql.Conn, tx *sql.Tx) error {
 	var pg *pgconn.PgConn
 	err := conn.Raw(func(driver any) error {

@@ -37,7 +37,7 @@ func classify(err error) *engine.Error {
 		return engine.KnownKey(err)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
-	case "25P03", "25P04": // ended by the server's own time-outs, which a jump of its clock sets off
+	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock sets off
 		return engine.Unavailable("unavailable", err, undone)
 	}
 	switch e.Code[:2] {

@@ -120,6 +120,6 @@ func limitsSQL(d *engine.Dialect, lockWait, statement time.Duration) string {
 		lockWait.Milliseconds(), statement.Milliseconds(), sessionMax.Milliseconds())
 }
 
-// sessionMax ends a transaction that its service has forgotten, so that its row
+// sessionMax ends a transaction that its service no longer ends, so that its row
 // lock is freed.
 const sessionMax = 10 * time.Second

@@ -26,24 +26,24 @@ func (t *attempts) ReadShared(ctx context.Context, all []engine.SharedPool, o en
 	j := &shared{tx, make(map[string]*engine.SharedPool, len(all))}
 	place := make(map[string]int, len(all))
 	ready := make([]bool, len(all))
-	var looks []engine.SharedPool
+	var unread []engine.SharedPool
 	for i := range all {
 		j.all[all[i].Urn.PoolID] = &all[i]
 		ready[i] = all[i].Cached
 		if !all[i].Cached {
 			place[all[i].Urn.PoolID] = i
-			looks = append(looks, all[i])
+			unread = append(unread, all[i])
 		}
 	}
-	if len(looks) == 0 {
+	if len(unread) == 0 {
 		return j, ready, nil
 	}
-	found, err := j.read(ctx, looks)
+	found, err := j.read(ctx, unread)
 	if err != nil {
 		j.Rollback()
 		return nil, nil, err
 	}
-	for i, l := range looks {
+	for i, l := range unread {
 		ready[place[l.Urn.PoolID]] = found[i]
 	}
 	return j, ready, nil

@@ -42,7 +42,7 @@ const (
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
 	// The subquery is evaluated once: a pool that has not changed costs no
-	// look at its prizes.
+	// read of its prizes.
 	sqlPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
@@ -51,7 +51,7 @@ ORDER BY added`
 	// and the others only when that one was at the planned version. The last
 	// column divides by zero when the counts of rows are not those planned,
 	// which a database in order never does. OFFSET keeps the changes one list,
-	// so that each looks its prize up: the planner would else find the prizes
+	// so that each finds its prize by key: the planner would else find the prizes
 	// of the pool first, and go through the list for each.
 	sqlWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $11, trail = $12,

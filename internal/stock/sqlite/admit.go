@@ -45,7 +45,7 @@ func admit(ctx context.Context, path string, o engine.Options) error {
 	return nil
 }
 
-// examineQuick is how long an examination may take before somebody is told why
+// examineQuick is how long an examination may take before the log says why
 // the start takes so long.
 const examineQuick = time.Second
 

@@ -84,7 +84,7 @@ func (g *guard) classify(err error) *engine.Error {
 	return e
 }
 
-// fullEvery is how many commits there are from one look at the size of the WAL
+// fullEvery is how many commits there are from one reading of the size of the WAL
 // to the next.
 const fullEvery = 4
 

@@ -148,7 +148,7 @@ func connect(path string, connections int, o engine.Options, prepare func(driver
 	return db, nil
 }
 
-// uri is how SQLite is told a path and settings.
+// uri names a path and settings for SQLite.
 func uri(path string, settings ...string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: strings.Join(settings, "&")}
 	return u.String()

@@ -30,7 +30,7 @@
 // and with the headers that later frames hold. A copy that somebody made of the
 // file at another time, or by SQLite's own means, has another header.
 //
-// What cannot be told this way is in doubt, not wrong: a generation that
+// What cannot be recognized this way is in doubt, not wrong: a generation that
 // another program began, a crash between the two ids, and a file without a WAL
 // that is not the one which was closed here last. The caller then examines the
 // rows, which takes time.

@@ -123,7 +123,7 @@ func (f *File) Writable() error {
 		return nil
 	}
 	// Another program may have copied the WAL into the file, as some backup
-	// tools do. Only while the generation is ours can it be told.
+	// tools do. Only while the generation is ours can it be recognized.
 	generation, err := readGeneration(f.path + walSuffix)
 	if err != nil {
 		return err

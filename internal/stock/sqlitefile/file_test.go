@@ -38,12 +38,12 @@ func turn(t *testing.T, db *sql.DB, n int) {
 		`PRAGMA wal_checkpoint(PASSIVE)`, fmt.Sprintf(`PRAGMA user_version = %d`, 2*n+1))
 }
 
-func move(t *testing.T, from, to string, endings ...string) {
+func move(t *testing.T, from, to string, suffixes ...string) {
 	t.Helper()
-	for _, ending := range endings {
-		bytes, err := os.ReadFile(from + ending)
+	for _, suffix := range suffixes {
+		bytes, err := os.ReadFile(from + suffix)
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(to+ending, bytes, 0o600))
+		require.NoError(t, os.WriteFile(to+suffix, bytes, 0o600))
 	}
 }
 
@@ -62,9 +62,9 @@ func TestInspect(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "d.db")
 	db := database(t, source, "one")
 	at := map[string]string{} // states of the files, by name
-	keep := func(name string, endings ...string) {
+	keep := func(name string, suffixes ...string) {
 		at[name] = filepath.Join(t.TempDir(), "d.db")
-		move(t, source, at[name], endings...)
+		move(t, source, at[name], suffixes...)
 	}
 	keep("a WAL that the service did not begin", "", "-wal")
 	turn(t, db, 10)

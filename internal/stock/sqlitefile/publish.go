@@ -36,9 +36,9 @@ func Publish(part, path string) error {
 // Taken names the first file that is in the way of a new database at path, also
 // a WAL or a journal, which SQLite would take for its own; "" for none.
 func Taken(path string) string {
-	for _, ending := range append([]string{""}, besides()...) {
-		if _, err := os.Lstat(path + ending); !errors.Is(err, fs.ErrNotExist) {
-			return path + ending
+	for _, suffix := range append([]string{""}, besides()...) {
+		if _, err := os.Lstat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return path + suffix
 		}
 	}
 	return ""

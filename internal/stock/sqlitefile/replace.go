@@ -102,10 +102,10 @@ func inheritMode(database, file string) error {
 	return os.Chmod(file, like.Mode().Perm())
 }
 
-// removeAll removes the files whose names are path and one of the endings.
-func removeAll(path string, endings ...string) error {
-	for _, ending := range endings {
-		if err := os.Remove(path + ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// removeAll removes the files whose names are path and one of the suffixes.
+func removeAll(path string, suffixes ...string) error {
+	for _, suffix := range suffixes {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

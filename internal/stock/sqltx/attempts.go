@@ -40,7 +40,7 @@ type attempt struct {
 	attempts *Attempts
 	options  engine.TxOptions
 	// tx is open from the start when the pool row is locked first, else from
-	// the first look at the log or the write.
+	// the first lookup in the log or the write.
 	tx *preparedTx
 }
 
@@ -220,7 +220,7 @@ func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
 // Rollback implements engine.Tx.
 func (tx *attempt) Rollback() {
 	if tx.tx != nil {
-		// An error means that the connection is gone, and the lock with it.
+		// An error means that the connection is lost, and the lock with it.
 		_ = tx.tx.Rollback()
 		tx.tx = nil
 	}

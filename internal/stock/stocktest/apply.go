@@ -104,7 +104,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		require.Equal(t, "Prize a", known["d2"].Awards[0].PrizeName)
 		require.Equal(t, "u", known["d2"].UserID)
 		require.True(t, known["d2"].Awards[0].Value.IsPositive())
-		require.NoError(t, tx.Write(ctx, On(urn, Plan(id, 3, "a", 2, "d3"))), "the attempt goes on after the look")
+		require.NoError(t, tx.Write(ctx, On(urn, Plan(id, 3, "a", 2, "d3"))), "the attempt goes on after the lookup")
 		tx.Rollback()
 	}
 }
@@ -253,7 +253,7 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 }
 
 // testUrnAhead: an urn of a history that the database no longer has is
-// forgotten, not trusted.
+// invalidated, not trusted.
 func testUrnAhead(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	urn := draw.NewUrn("p")
@@ -266,21 +266,21 @@ func testUrnAhead(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(10), urn.Remaining())
 }
 
-// testLockWaits: a row that a stranger holds is reported as busy, soon.
+// testLockWaits: a row that another session holds is reported as busy, soon.
 func testLockWaits(t *testing.T, s *stock.Store) {
 	if s.Dialect() == "sqlite" {
 		testWriterWaits(t, s)
 		return
 	}
 	Pool(t, s, "p", 10)
-	stranger, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
+	other, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	start := time.Now()
 	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
 	require.Less(t, time.Since(start), 5*time.Second)
 	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
-	stranger.Rollback()
+	other.Rollback()
 	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")))
 }
 

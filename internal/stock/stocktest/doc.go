@@ -1,4 +1,4 @@
 // Package stocktest is the contract of the store as a suite of tests. Every
-// dialect is held to it, against a real server; [Open] gives other packages'
+// dialect is checked against it, on a real server; [Open] gives other packages'
 // tests a store of any dialect.
 package stocktest

@@ -118,9 +118,9 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 		return
 	}
 	ids, all := sharedPools(t, s, "waits")
-	stranger, err := s.Read(t.Context(), draw.NewUrn(ids[0]), stock.TxOptions{Lock: true})
+	other, err := s.Read(t.Context(), draw.NewUrn(ids[0]), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
-	defer stranger.Rollback()
+	defer other.Rollback()
 	shared, ready := readShared(t, s, all, stock.TxOptions{Lock: true})
 	require.Equal(t, []bool{false, true, true, true, true, true}, ready)
 	shared.Rollback()

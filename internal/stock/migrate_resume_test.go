@@ -146,7 +146,7 @@ func changed(t *testing.T, set migrations.Set, old, new string) migrations.Set {
 	return set
 }
 
-// TestMigrateResumesCatches: a step of MySQL that cannot be run again is told.
+// TestMigrateResumesCatches: a step of MySQL that cannot be run again is found.
 func TestMigrateResumesCatches(t *testing.T) {
 	t.Parallel()
 	broken := changed(t, stocktest.Additive(), "@missing, 'ALTER TABLE prizes", "1 = 1, 'ALTER TABLE prizes")
@@ -178,7 +178,7 @@ func TestMigrateLock(t *testing.T) {
 			require.Greater(t, time.Since(begun), 2*time.Second, "the lock was respected")
 			require.Contains(t, log.String(), "waiting for another process that migrates this database; if it was killed, its lock runs out")
 			require.Contains(t, log.String(), "holder=shop-4711-x lease=10s")
-			require.Equal(t, 1, strings.Count(log.String(), "\n"), "the wait is told, not every try")
+			require.Equal(t, 1, strings.Count(log.String(), "\n"), "the wait is logged, not every try")
 
 			last := open(t, url, stock.Options{Migrations: stocktest.Excluding(), MigrateWait: 2 * time.Second})
 			hold(fmt.Sprintf(in, 3600))

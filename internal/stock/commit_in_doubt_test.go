@@ -14,7 +14,7 @@ import (
 )
 
 // TestAnswerToCommitIsCut: a change whose COMMIT arrived and whose answer did
-// not is told as unknown, and not made again. pgx says of the error that
+// not is reported as unknown, and not made again. pgx says of the error that
 // nothing was sent.
 func TestAnswerToCommitIsCut(t *testing.T) {
 	t.Parallel()

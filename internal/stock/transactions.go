@@ -70,7 +70,7 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 		err = fn(tx)
 	}
 	if err != nil {
-		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
+		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
 		return engine.Classify(err, s.engine.ByCode)
 	}
 	if err := s.commit(conn, tx); err != nil {
