@@ -22,8 +22,8 @@ type Audited interface {
 type AuditReport struct {
 	OK bool `json:"ok"`
 	// Pools is how many were audited, Violations how many violations they have.
-	Pools      int `json:"pools"`
-	Violations int `json:"violations"`
+	Pools      int   `json:"pools"`
+	Violations int64 `json:"violations"`
 	// Broken are the pools that have any, at most BrokenMax.
 	Broken []BrokenPool `json:"broken"`
 }
@@ -32,7 +32,7 @@ type AuditReport struct {
 type BrokenPool struct {
 	Pool       string `json:"pool"`
 	Version    int64  `json:"version"`
-	Violations int    `json:"violations"`
+	Violations int64  `json:"violations"`
 	First      string `json:"first"`
 }
 
@@ -76,10 +76,10 @@ func auditAll(ctx context.Context, store Audited) (AuditReport, error) {
 			continue
 		}
 		report.OK = false
-		report.Violations += len(a.Violations)
+		report.Violations += a.Found
 		if len(report.Broken) < BrokenMax {
 			v := a.Violations[0]
-			report.Broken = append(report.Broken, BrokenPool{a.PoolID, a.Version, len(a.Violations), v.Rule + ": " + v.Detail})
+			report.Broken = append(report.Broken, BrokenPool{a.PoolID, a.Version, a.Found, v.Rule + ": " + v.Detail})
 		}
 	}
 	return report, nil

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -117,6 +118,8 @@ type Run struct {
 	// Began is when it began, by the database's clock. StaleAfter is the row's.
 	Began      time.Time
 	StaleAfter time.Duration
+	// Zone is that of the row's schedule.
+	Zone *time.Location
 }
 
 // Past is a run in the history of a job.
@@ -194,4 +197,15 @@ func ErrRunning(name string) error {
 // ErrNotFound answers a question about a job without a row.
 func ErrNotFound(name string) error {
 	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)
+}
+
+// FormatDuration writes a duration as people do: 30m, not 30m0s.
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }

@@ -96,7 +96,11 @@ func (r Row) Begun(now time.Time, host string) (Row, error) {
 
 // Run is the run that Begun has begun.
 func (r *Row) Run() Run {
-	return Run{Job: r.Name, Token: r.Token, Host: r.Holder, Began: r.StartedAt, StaleAfter: r.StaleAfter}
+	run := Run{Job: r.Name, Token: r.Token, Host: r.Holder, Began: r.StartedAt, StaleAfter: r.StaleAfter, Zone: time.UTC}
+	if s, err := Parse(r.Schedule); err == nil {
+		run.Zone = s.Zone()
+	}
+	return run
 }
 
 // Finished is the row after its run has ended.

@@ -118,7 +118,7 @@ func TestRowTransitions(t *testing.T) {
 
 	begun, err := r.Begun(now, "a")
 	require.NoError(t, err)
-	require.Equal(t, job.Run{Job: "statement", Token: 1, Host: "a", Began: now, StaleAfter: job.StaleAfterDefault}, begun.Run())
+	require.Equal(t, job.Run{Job: "statement", Token: 1, Host: "a", Began: now, StaleAfter: job.StaleAfterDefault, Zone: time.UTC}, begun.Run())
 	require.Equal(t, job.Busy, begun.Verdict(now, "b"))
 	_, err = begun.Asked(now, "ann")
 	require.Equal(t, draw.CodeJobRunning, draw.CodeOf(err))
@@ -156,7 +156,7 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, later.Add(6*time.Hour), changed.DueAt)
 	require.Equal(t, "ann", changed.ChangedBy)
 	for _, bad := range []job.Change{
-		{Schedule: new("never")}, {Host: new("a b")}, {Host: new(strings.Repeat("a", 129))}, {StaleAfter: new(time.Second)}, {StaleAfter: new(8 * 24 * time.Hour)},
+		{Schedule: new("never")}, {Host: new("a b")}, {Host: new(strings.Repeat("a", 129))}, {StaleAfter: new(time.Millisecond)}, {StaleAfter: new(8 * 24 * time.Hour)},
 	} {
 		_, err := ok.Changed(later, bad, "ann")
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%+v", bad)

@@ -45,7 +45,7 @@ type Locker interface {
 // at a time for each job.
 type Observer interface {
 	// Seen is called with all rows about every Poll, and with the database's time.
-	Seen(rows []Row, now time.Time)
+	Seen(ctx context.Context, rows []Row, now time.Time)
 	// Ended is called when a run of this instance has ended.
 	Ended(job string, r Result)
 }
@@ -80,6 +80,8 @@ type Runner struct {
 	Options
 	jobs map[string]Definition
 	wake chan struct{}
+	// failing says that the last look met an error.
+	failing bool
 
 	mu sync.Mutex
 	// here are the jobs that this instance works on or tries to begin.
@@ -125,17 +127,21 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-time.After(wait):
 		}
 		if !added {
-			added = r.report("add the rows of jobs", r.Rows.AddJobs(ctx, r.Jobs))
+			added = r.heed(ctx, r.Rows.AddJobs(ctx, r.Jobs))
 		}
-		wait = r.look(ctx)
+		if wait = r.Poll; added {
+			wait = r.look(ctx)
+		}
 	}
 }
 
-// report logs an error and says whether there was none.
-func (r *Runner) report(what string, err error) bool {
-	if err != nil {
-		r.Log.Warn(what, "error", err)
+// heed logs an error of the database, once until it has passed, and says whether
+// there was none.
+func (r *Runner) heed(ctx context.Context, err error) bool {
+	if err != nil && !r.failing && ctx.Err() == nil {
+		r.Log.Warn("jobs stand still: the database does not give their rows", "error", err)
 	}
+	r.failing = err != nil
 	return err == nil
 }
 
@@ -143,10 +149,10 @@ func (r *Runner) report(what string, err error) bool {
 func (r *Runner) look(ctx context.Context) time.Duration {
 	next := r.Poll - rand.N(r.Poll/4) // instances drift apart
 	rows, now, err := r.Rows.Jobs(ctx)
-	if ctx.Err() != nil || !r.report("read the rows of jobs", err) {
+	if !r.heed(ctx, err) {
 		return next
 	}
-	r.Observer.Seen(rows, now)
+	r.Observer.Seen(ctx, rows, now)
 	for _, row := range rows {
 		d, known := r.jobs[row.Name]
 		if !known {
