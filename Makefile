@@ -31,7 +31,6 @@ lint: ## The house rules
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
 	$(GO) run ./loadtest/matrix
-	$(GO) run ./loadtest/matrix readme
 	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick
@@ -40,12 +39,12 @@ loadtest-quick: ## The same shape in under three minutes
 	$(GO) run ./loadtest/matrix --quick
 
 .PHONY: locks
-locks: ## Holds every lock to its suite and writes what was seen into the README
+locks: ## Runs the suite of every lock and writes what it measured into docs/locks.md
 	.ci/packages
 	rm -f bin/locks.json
 	mkdir -p bin
 	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m -run "TestLocks|TestFaults" ./internal/locker
-	$(GO) run ./internal/locker/lockertest/lockstable bin/locks.json README.md
+	$(GO) run ./internal/locker/lockertest/lockstable bin/locks.json docs/locks.md
 
 .PHONY: faults
 faults: ## Breaks everything that can be broken, under load; results in loadtest/faults/results and docs/reliability.md
@@ -65,7 +64,7 @@ soak: ## Random faults for DURATION (default 1h) from SEED; its counts are added
 	$(GO) run ./loadtest/faults doc
 
 .PHONY: bench
-bench: ## Ratios against a no-op handler and the textbook, interleaved; published in loadtest/bench/results and the README
+bench: ## Ratios against a no-op handler and the textbook, interleaved; published in loadtest/bench/results and docs/performance.md
 	.ci/packages
 	$(GO) run ./loadtest/bench
 	$(GO) run ./loadtest/bench publish

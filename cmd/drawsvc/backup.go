@@ -49,7 +49,7 @@ func restoreCommand(env environment) *cobra.Command {
 The backup is examined first: its structure, its schema, and every rule of the
 audit. Then it takes the place of the database as a whole; what a crash left
 beside the old one is removed. A restore that is killed leaves the old database
-or the new one. Wins that callers were told of after the backup are not in it:
+or the new one. Wins that were answered after the backup are not in it:
 docs/backup.md has the steps.`,
 		Args: oneFile,
 	}

@@ -23,15 +23,15 @@ import (
 // rename gives a file another name, with what SQLite has beside it.
 func rename(tb testing.TB, from, to string) {
 	tb.Helper()
-	for _, ending := range []string{"", "-wal", "-shm"} {
-		if err := os.Rename(from+ending, to+ending); !os.IsNotExist(err) {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(from+suffix, to+suffix); !os.IsNotExist(err) {
 			require.NoError(tb, err)
 		}
 	}
 }
 
 // refuses says that a service takes no draw and no change any more, and that
-// callers are told that nothing happened.
+// the answers say that nothing happened.
 func (s *service) refuses(pool string) {
 	s.tb.Helper()
 	for n := range 3 {
@@ -94,8 +94,8 @@ func TestBackupAndRestore(t *testing.T) {
 
 	// What people do without the command.
 	by := filepath.Join(t.TempDir(), "mixed.db")
-	for _, ending := range []string{"", "-wal", "-shm"} {
-		copyTo(t, path+ending, by+ending)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		copyTo(t, path+suffix, by+suffix)
 	}
 	copyTo(t, backup, by)
 	on(t, "sqlite:"+by).startsNot("does not belong to the database file " + by)

@@ -29,7 +29,7 @@ func (c closers) closeWithin(ctx context.Context, log *slog.Logger) error {
 	case err := <-closed:
 		return err
 	case <-ctx.Done():
-		log.Warn("ending while draws still wait for the database; asking again with their keys settles them")
+		log.Warn("exiting while draws still wait for the database; a retry with the same key settles each of them")
 		return nil
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"drawsvc/internal/lockmode"
 )
 
-// config is what `serve` is told.
+// config is the command line of `serve`.
 type config struct {
 	listen      string
 	database    database
 	mode        string
-	tries       int
+	attempts    int
 	budget      time.Duration
 	lock        lockFlags
 	jobs        jobFlags
@@ -45,13 +45,12 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 picks one")
 	c.database.flag(cmd, env)
 	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "how draws are kept apart: "+strings.Join(lockmode.Names(), ", "))
-	f.IntVar(&c.tries, "optimistic-tries", 10, "most tries of a batch in optimistic mode")
-	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the tries in optimistic mode")
+	f.IntVar(&c.attempts, "optimistic-tries", 10, "most attempts at a batch in optimistic mode")
+	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the attempts in optimistic mode")
 	c.lock.flags(f)
-	c.jobs.flags(cmd)
-	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group draws off")
+	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group commit off")
 	f.IntVar(&c.queueMax, "queue-max", 4096, "most draws waiting per pool")
-	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for an answer")
+	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for a response")
 	c.adminSecret.flag(f, "admin-token", "", "bearer `token` of the admin calls")
 	c.drawSecret.flag(f, "draw-token", "", "bearer `token` of drawing and reading")
 	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
@@ -92,7 +91,7 @@ func (c *config) Validate() error {
 		flag           string
 		value, low, up int64
 	}{
-		{"optimistic-tries", int64(c.tries), 1, 1000},
+		{"optimistic-tries", int64(c.attempts), 1, 1000},
 		{"batch-max", int64(c.batchMax), 1, 10_000},
 		{"queue-max", int64(c.queueMax), 1, 1_000_000},
 	} {

@@ -31,7 +31,7 @@ func (d *database) read(c *cobra.Command) (string, error) {
 	return d.url.read(c.Flags().Changed("database"))
 }
 
-// open opens the database without looking at its schema.
+// open opens the database without a check of its schema.
 func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
 	url, err := d.read(c)
 	if err != nil {

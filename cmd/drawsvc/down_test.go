@@ -45,9 +45,9 @@ func TestDatabaseDown(t *testing.T) {
 			wrong := *location
 			wrong.User = url.UserPassword(location.User.Username(), password+"-not")
 			fails(t, wrong.String(), "the database cannot be opened", "serve", "--listen", "127.0.0.1:0")
-			gone := *location
-			gone.Path = "/no_such_database"
-			fails(t, gone.String(), "the database cannot be opened", "serve", "--listen", "127.0.0.1:0")
+			missing := *location
+			missing.Path = "/no_such_database"
+			fails(t, missing.String(), "the database cannot be opened", "serve", "--listen", "127.0.0.1:0")
 		})
 	}
 }

@@ -140,7 +140,7 @@ func (f *fleet) drawOne(key string) {
 }
 
 // documented names an answer that a caller may get during an upgrade: a win,
-// or a refusal that has him ask again. It is "" for any other.
+// or a refusal that has him retry. It is "" for any other.
 func documented(status int, body string) string {
 	var said struct{ Code, Outcome string }
 	if err := json.Unmarshal([]byte(body), &said); err != nil {
@@ -194,7 +194,7 @@ func (f *fleet) leave() {
 	require.Equal(f.tb, exitOK, code, m.stderr.String())
 }
 
-// goOn waits until more draws have gone through, and says whether all is well.
+// goOn waits until more draws were answered, and says whether all is well.
 func (f *fleet) goOn() bool {
 	f.tb.Helper()
 	wins := func() int {

@@ -16,7 +16,7 @@ type metrics struct {
 	draws   *prometheus.CounterVec
 	batch   prometheus.Histogram
 	wait    prometheus.Histogram
-	try     *prometheus.HistogramVec
+	attempt *prometheus.HistogramVec
 	retries *prometheus.CounterVec
 	stale   prometheus.Counter
 }
@@ -32,7 +32,7 @@ func newMetrics(r prometheus.Registerer, store *stock.Store) *metrics {
 	gauge("drawsvc_database_connections_max", "Most connections for draws.", func() float64 { _, _, n := store.Connections(); return float64(n) })
 	return &metrics{
 		draws: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "drawsvc_draws_total", Help: "Draws by mode and outcome: won, replayed, or the code of the refusal.",
+			Name: "drawsvc_draws_total", Help: "Draws by mode and outcome: won, replayed, or the code of the problem.",
 		}, []string{"mode", "outcome"}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "drawsvc_batch_draws", Help: "Draws decided in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
@@ -40,14 +40,14 @@ func newMetrics(r prometheus.Registerer, store *stock.Store) *metrics {
 		wait: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "drawsvc_queue_wait_seconds", Help: "Wait of the first draw of each batch.", Buckets: seconds,
 		}),
-		try: f.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "drawsvc_transaction_seconds", Help: "Time of one try at a batch, from begin to commit.", Buckets: seconds,
+		attempt: f.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "drawsvc_transaction_seconds", Help: "Time of one attempt at a batch, from begin to commit.", Buckets: seconds,
 		}, []string{"mode"}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "drawsvc_retries_total", Help: "Tries that were repeated, by mode and reason.",
+			Name: "drawsvc_retries_total", Help: "Attempts at a batch that were retried, by mode and reason.",
 		}, []string{"mode", "reason"}),
 		stale: f.NewCounter(prometheus.CounterOpts{
-			Name: "drawsvc_stale_locks_total", Help: "Writes refused because a later holder of the external lock had written.",
+			Name: "drawsvc_stale_locks_total", Help: "Writes rejected because of a stale fencing token: a later holder of the external lock had written.",
 		}),
 	}
 }
@@ -65,7 +65,7 @@ func (m *metrics) Answered(mode, outcome string, draws int) {
 
 // Attempted implements lockmode.Observer.
 func (m *metrics) Attempted(mode, reason string, took time.Duration) {
-	m.try.WithLabelValues(mode).Observe(took.Seconds())
+	m.attempt.WithLabelValues(mode).Observe(took.Seconds())
 	if reason != "" {
 		m.retries.WithLabelValues(mode, reason).Inc()
 	}

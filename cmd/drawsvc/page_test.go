@@ -23,7 +23,9 @@ import (
 )
 
 // page is a page of the documentation. Its blocks that are marked sh are
-// executed, unless the mark goes on with a reason: "sh not run: REASON".
+// executed, unless the mark goes on with a reason: "sh not run: REASON". Those
+// that are marked python are executed where they stand, each by an interpreter of
+// its own.
 type page struct {
 	name  string
 	lines []string
@@ -33,6 +35,9 @@ type page struct {
 	// notRun says where a block is not executed, and why.
 	notRun []string
 }
+
+// pythonEnd ends what the shell passes on to the interpreter.
+const pythonEnd = "END OF THE BLOCK"
 
 // fence begins or ends a block.
 var fence = regexp.MustCompile("^ *(```+) *(.*)$")
@@ -45,7 +50,7 @@ func readPage(name, text string) (*page, error) {
 	p.script = make([]string, len(p.lines))
 	var open string // the fence of the block
 	var begun int
-	var runs bool
+	var runs, python bool
 	for i, line := range p.lines {
 		found := fence.FindStringSubmatch(line)
 		switch {
@@ -57,9 +62,15 @@ func readPage(name, text string) (*page, error) {
 			if reason != "" {
 				p.notRun = append(p.notRun, fmt.Sprintf("%s:%d: not run: %s", name, i+1, reason))
 			}
-			open, begun, runs = found[1], i+1, found[2] == "sh"
+			python = found[2] == "python"
+			open, begun, runs = found[1], i+1, python || found[2] == "sh"
+			if python {
+				p.script[i] = "python3 - <<'" + pythonEnd + "'"
+			}
 		case found != nil && found[1] == open && found[2] == "":
-			open = ""
+			if open = ""; python {
+				p.script[i], python = pythonEnd, false
+			}
 		case open != "" && runs:
 			p.script[i] = line
 		}

@@ -42,11 +42,13 @@ func TestPagesAreCaught(t *testing.T) {
 		"in order": {demo + "Then\n```sh\n" + draw + "```\n", nil},
 		"a service after another": {demo + "```sh\nexport DRAWSVC_DATABASE_FILE=/run/secrets/database\ndrawsvc migrate up\n" +
 			"drawsvc serve --demo\n" + draw + "```\n", nil},
+		"python":       {demo + "```python\nimport urllib.request\nurllib.request.urlopen('http://127.0.0.1:8080/livez')\n```\n", nil},
 		"not run":      {"```sh not run: it needs a cluster\nkubectl get pods\n```\n", nil},
 		"another file": {"```json\n{}\n```\n", nil},
 
 		"wrong flag": {"# A page\n\n```sh\ndrawsvc version\ndrawsvc pool create \\\n  --id spring\n```\n",
 			[]string{"page.md:5: exit code 2: drawsvc pool create \\", "drawsvc: unknown flag: --id"}},
+		"wrong python":                {"```python\nfor\n```\n", []string{"page.md:1: exit code 1", "SyntaxError"}},
 		"wrong command in a pipe":     {"```sh\ndrawsvc pools | cat\n```\n", []string{"page.md:2: exit code 2", `unknown command "pools"`}},
 		"service that does not start": {"```sh\ndrawsvc serve --frob\n```\n", []string{"page.md:2: exit code 2", "unknown flag: --frob"}},
 		"service that is not there":   {"```sh\n" + draw + "```\n", []string{"page.md:2: exit code 7"}},

@@ -53,7 +53,7 @@ func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 }
 
 // argument is cobra's check of arguments. It runs before the environment is
-// looked at, so that an argument beats it as a flag does.
+// read, so that an argument beats it as a flag does.
 func (p *poolName) argument(c *cobra.Command, args []string) error {
 	if err := cobra.MaximumNArgs(1)(c, args); err != nil {
 		return err

@@ -15,21 +15,21 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-// progress shows how far a long import is, when somebody looks on.
+// progress shows how far a long import is, on a terminal.
 type progress struct {
-	w     io.Writer
-	looks bool
-	begun time.Time
-	bar   *progressbar.ProgressBar
+	w        io.Writer
+	terminal bool
+	begun    time.Time
+	bar      *progressbar.ProgressBar
 }
 
-func newProgress(w io.Writer, looks bool) *progress {
-	return &progress{w: w, looks: looks, begun: time.Now()}
+func newProgress(w io.Writer, terminal bool) *progress {
+	return &progress{w: w, terminal: terminal, begun: time.Now()}
 }
 
 // at says that so many of the moves are made.
 func (p *progress) at(done, total int) {
-	if !p.looks || p.bar == nil && total <= progressLines && time.Since(p.begun) < progressWait {
+	if !p.terminal || p.bar == nil && total <= progressLines && time.Since(p.begun) < progressWait {
 		return
 	}
 	if p.bar == nil {

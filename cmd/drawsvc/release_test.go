@@ -152,7 +152,7 @@ func built(t *testing.T, r release) string {
 	return file
 }
 
-// TestHistory: a clone without history is told from a commit that is not there.
+// TestHistory: a clone without history is distinguished from a commit that is not there.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	run := func(args ...string) string {

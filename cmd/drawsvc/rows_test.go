@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows opens a database beside the service, for what only a stranger does.
+// rows opens a database beside the service, for what only another program does.
 func rows(tb testing.TB, databaseURL string) *sql.DB {
 	tb.Helper()
 	var db *sql.DB

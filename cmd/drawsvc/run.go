@@ -27,7 +27,7 @@ type environment struct {
 	schema migrations.Set
 }
 
-// isTerminal says whether somebody looks on.
+// isTerminal says whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -43,7 +43,7 @@ func TestExcluded(t *testing.T) {
 
 		tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, next))
 		ready, draws, detail := state()
-		require.Equal(t, []int{503, 503}, []int{ready, draws}, "readiness looked, and draws know at once")
+		require.Equal(t, []int{503, 503}, []int{ready, draws}, "readiness read the schema, and draws know at once")
 		require.Contains(t, detail, `"code":"store-unavailable"`)
 		require.Contains(t, detail, fmt.Sprintf("the database's schema has version %d and does not admit this drawsvc, which knows %d", next, p.knows()))
 		status, body, err := s.ask("POST", "/admin/pools", `{"id":"other","name":"Other","prizes":[]}`, "Authorization", "Bearer "+s.token)

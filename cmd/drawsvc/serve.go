@@ -85,7 +85,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
-		OptimisticTries: c.tries, OptimisticBudget: c.budget,
+		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: lock, LockName: lockName(c.lock.url),
 	})
 	if err != nil {

@@ -83,7 +83,7 @@ stock added to its own; name and value must be the same, or empty. A field that
 holds a comma or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
 
 An import has no key: the same file again stocks again. Whether it went through
-is told by the exit code, and by the moves in the pool's log, which carry the
+shows in the exit code, and by the moves in the pool's log, which carry the
 reason.`,
 		Example: `  drawsvc stock import --pool spring --reason delivery-4711 prizes.csv`,
 	}

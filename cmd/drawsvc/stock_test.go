@@ -63,7 +63,7 @@ func TestStockImport(t *testing.T) {
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "nothing was changed")
 
 		p.refused(exitFailure, `there is no pool "summer"`, "stock", "import", "--pool", "summer", "-")
-		p.refused(exitFailure, "no such file", "stock", "import", "--pool", "spring", file+".gone")
+		p.refused(exitFailure, "no such file", "stock", "import", "--pool", "spring", file+".missing")
 		p.refused(exitFailure, "is a directory", "stock", "import", "--pool", "spring", filepath.Dir(file))
 		p.ok("audit")
 	})
@@ -96,9 +96,9 @@ func TestStockImportBesideDraws(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	play := func(looks bool, total int, begun time.Duration) string {
+	play := func(terminal bool, total int, begun time.Duration) string {
 		var screen bytes.Buffer
-		p := newProgress(&screen, looks)
+		p := newProgress(&screen, terminal)
 		p.begun = p.begun.Add(-begun)
 		for done := total / 4; done <= total; done += total / 4 {
 			p.at(done, total)
@@ -106,7 +106,7 @@ func TestProgress(t *testing.T) {
 		p.end()
 		return screen.String()
 	}
-	require.Empty(t, play(false, 100_000, time.Minute), "nobody looks on")
+	require.Empty(t, play(false, 100_000, time.Minute), "no terminal")
 	require.Empty(t, play(true, 10_000, 0), "short")
 	require.Contains(t, play(true, 10_004, 0), "importing", "many lines")
 	require.Contains(t, play(true, 400, 2*time.Second), "importing", "a long time")

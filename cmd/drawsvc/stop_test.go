@@ -17,12 +17,12 @@ import (
 // stopMax is the promised bound of a graceful end.
 const stopMax = 15 * time.Second
 
-// crowd are callers that draw until the service is gone. Each draw has a key.
+// crowd are callers that draw until the service has exited. Each draw has a key.
 type crowd struct {
 	mu sync.Mutex
 	// won holds the answer of each key that was answered 200.
 	won map[string]string
-	// asked are all keys; refused are those that were told that nothing
+	// asked are all keys; refused are those whose answer was that nothing
 	// happened, by code.
 	asked   []string
 	refused map[string][]string
@@ -94,7 +94,7 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		p.ok("audit")
 
-		// Every key that was answered is answered alike; one that was told
+		// Every key that was answered is answered alike; one whose answer was
 		// that nothing happened is new; and one that heard nothing is either.
 		s = p.serve()
 		for key, body := range c.won {
@@ -127,7 +127,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		ended   outcome
 	}
 	var all []*silenced
-	var waiting, ending sync.WaitGroup
+	var waiting, exiting sync.WaitGroup
 	for _, dialect := range []string{"postgres", "mysql"} {
 		url := stocktest.URL(t, dialect)
 		spring(t, url)
@@ -143,18 +143,18 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		all = append(all, &silenced{url: url, proxy: proxy, service: s})
 	}
 	for _, c := range all { // both at once: they mostly wait
-		ending.Go(func() {
+		exiting.Go(func() {
 			begun := time.Now()
 			c.ended = c.service.end()
 			c.took = time.Since(begun)
 		})
 	}
-	ending.Wait()
+	exiting.Wait()
 	for _, c := range all {
 		require.Less(t, c.took, stopMax)
 		require.Equal(t, exitOK, c.ended.code, c.ended.message)
 		if strings.HasPrefix(c.url, "postgres") { // MySQL's driver gives the silence up at about the same time
-			require.Contains(t, c.ended.stderr, "ending while draws still wait for the database")
+			require.Contains(t, c.ended.stderr, "exiting while draws still wait for the database")
 		}
 		c.proxy.Cut() // what would have ended with the process ends now
 	}

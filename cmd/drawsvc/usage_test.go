@@ -210,7 +210,7 @@ func TestSecretFiles(t *testing.T) {
 
 	empty := write("empty", " \n")
 	p.refused(exitUsage, "--admin-token-file: the file is empty", "serve", "--admin-token-file", empty)
-	p.refused(exitFailure, "--admin-token-file: open ", "serve", "--admin-token-file", folder+"/gone")
+	p.refused(exitFailure, "--admin-token-file: open ", "serve", "--admin-token-file", folder+"/missing")
 	p.refused(exitUsage, "give --admin-token or --admin-token-file, not both", "serve", "--admin-token-file", admin, "--admin-token", "12345678")
 	p.refused(exitUsage, "give --database or --database-file, not both", "audit", "--database-file", database, "--database", url)
 	p.vars["DRAWSVC_DATABASE"] = url

@@ -33,7 +33,7 @@
 // commits each statement, so its migrations are marked NO TRANSACTION and each
 // statement can be run again: CREATE TABLE IF NOT EXISTS, INSERT … ON DUPLICATE
 // KEY UPDATE. MySQL has no IF NOT EXISTS for columns and indexes (MariaDB has),
-// so such a change looks first:
+// so such a change checks first:
 //
 //	SET @missing = (SELECT COUNT(*) = 0 FROM information_schema.columns
 //	    WHERE table_schema = DATABASE() AND table_name = 'pools' AND column_name = 'season');

@@ -96,7 +96,7 @@ func TestRules(t *testing.T) {
 	require.Empty(t, faults(stocktest.Additive()))
 }
 
-// TestRulesCatch: each broken rule is told.
+// TestRulesCatch: each broken rule is reported.
 func TestRulesCatch(t *testing.T) {
 	t.Parallel()
 	good := stocktest.Additive()

@@ -6,7 +6,7 @@ import (
 )
 
 // Code names what went wrong, in the words of the HTTP error table. Errors
-// are told apart by code alone, never by their text.
+// are distinguished by code alone, never by their text.
 type Code string
 
 // The codes. Each is one row of the table in package http.

@@ -39,7 +39,7 @@ func (h Head) Follows(other Head) bool {
 type Trail string
 
 // trailMax is how many marks a trail holds: more than the writes that other
-// instances usually make between two looks of one instance.
+// instances usually make between two reads of one instance.
 const trailMax = 8
 
 const markSize = 8

@@ -18,7 +18,7 @@ func source(words ...uint64) func() uint64 {
 	}
 }
 
-// TestBelowHasNoBias feeds every pattern of the bits that below looks at,
+// TestBelowHasNoBias feeds every pattern of the bits that below reads,
 // once each: every result must come out exactly once, and the patterns beyond
 // n must be thrown away, not folded back. Higher bits must not matter.
 func TestBelowHasNoBias(t *testing.T) {

@@ -224,7 +224,7 @@ func (p *Plan) Taken(i int) []Award {
 	return p.Awards[o.first:o.end:o.end]
 }
 
-// Answer is what the i-th request is told once the plan is settled.
+// Answer is the answer to the i-th request once the plan is settled.
 func (p *Plan) Answer(i int) (Draw, error) {
 	o, a := &p.outcomes[i], p.asks[i]
 	switch {

@@ -129,7 +129,7 @@ func TestPlanReplays(t *testing.T) {
 	old := draw.Award{DrawID: "old", Version: 3, PrizeID: "p0", Unit: 1}
 	mine := inLog(asking("mine", 1), old)
 	mine.Tried = []draw.Award{old}
-	skipped := asking("gone", 1)
+	skipped := asking("expired", 1)
 	skipped.Skip = true
 	busy := draw.Errorf(draw.CodeContended, "busy")
 	p := u.PlanReplays([]*draw.Ask{

@@ -95,7 +95,7 @@ func TestRequestCheck(t *testing.T) {
 	}
 }
 
-// TestErrors: errors are told by code, are wrapped once, and keep their cause.
+// TestErrors: errors are distinguished by code, are wrapped once, and keep their cause.
 func TestErrors(t *testing.T) {
 	inner := Wrap(CodeContended, io.ErrUnexpectedEOF, "busy")
 	outer := Wrap(CodeInternal, fmt.Errorf("more: %w", inner), "failed")

@@ -21,8 +21,8 @@ func (b *Batch) Settle(p *draw.Plan) {
 	b.report(t)
 }
 
-// SettleReplays hands the draws that the log holds to their callers, and lets
-// the others of the batch wait on. p is a plan of [Batch.PlanReplays].
+// SettleReplays gives callers the draws that the log holds, and lets the others
+// of the batch wait on. p is a plan of [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *draw.Plan) {
 	var t tally
 	for i, w := range b.waiters {

@@ -16,7 +16,7 @@ type Issuer interface {
 	Issue(ctx context.Context, b *Batch) error
 }
 
-// Observer is told of the queue's doings, for metrics.
+// Observer is notified of batches and answers, for metrics.
 type Observer interface {
 	// Gathered is called when a batch is decided: its draws, and how long the
 	// first of them had waited when it was taken.
@@ -111,7 +111,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 	return q.push(w)
 }
 
-// evict forgets the idle half of the pools, those used longest ago first,
+// evict drops the idle half of the pools, those used longest ago first,
 // when more is kept than the bounds allow.
 func (b *Batcher) evict() {
 	prizes := 0
@@ -134,7 +134,7 @@ func (b *Batcher) evict() {
 	}
 }
 
-// dropUnread forgets a queue whose pool was never read, so that draws on pools
+// dropUnread drops a queue whose pool was never read, so that draws on pools
 // that do not exist leave nothing behind.
 func (b *Batcher) dropUnread(q *queue) {
 	if !q.unread() {

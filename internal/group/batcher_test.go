@@ -155,9 +155,9 @@ func TestBatcherOverload(t *testing.T) {
 }
 
 // TestBatcherGivesUp: a caller that goes while its draw waits has not drawn;
-// one that goes while it is being written asks again and is told.
+// one that goes while it is being written retries and gets the answer.
 func TestBatcherGivesUp(t *testing.T) {
-	for name, limits := range map[string]Limits{"caller gone": {}, "time-out": {Timeout: 50 * time.Millisecond}} {
+	for name, limits := range map[string]Limits{"caller disconnected": {}, "timeout": {Timeout: 50 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			l, stop := newLedger(poolOf("p", 100)), newDoor()
 			l.before = stop.before
@@ -188,7 +188,7 @@ func TestBatcherGivesUp(t *testing.T) {
 }
 
 // TestBatcherMemoryOfSoldOut: it refuses names that the service made, for a
-// second, until it is told to forget; keys of callers are always looked at.
+// second, until it is invalidated; keys of callers are always looked up.
 func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	l := newLedger(poolOf("p", 2))
 	b, seen := newTestBatcher(t, l, Limits{})
@@ -223,7 +223,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 }
 
 // TestBatcherForgetsWhatItReadBefore: what was read before a restock is not
-// remembered after it.
+// cached after it.
 func TestBatcherForgetsWhatItReadBefore(t *testing.T) {
 	for moved, restock := range map[bool]func(*Batcher){
 		true:  func(b *Batcher) { b.Changed("p") },

@@ -6,7 +6,7 @@
 // A [Batcher] holds the queues and is what the wire talks to. An [Issuer], a
 // lock mode, decides [Batch] after batch. It keeps two laws: every queue has a
 // length and every wait a limit (law 5), and a refusal of a named draw rests on
-// a look at the log made in the same attempt (law 4).
+// a lookup in the log in the same attempt (law 4).
 //
 // A batch is in one of three phases:
 //

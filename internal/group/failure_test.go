@@ -57,7 +57,7 @@ func TestBatcherBadApple(t *testing.T) {
 	}
 }
 
-// TestBatcherFailsTogether: what says nothing about one draw is told to all.
+// TestBatcherFailsTogether: an error that is not about one draw goes to all.
 func TestBatcherFailsTogether(t *testing.T) {
 	l, stop := newLedger(poolOf("p", 100)), newDoor()
 	l.before = func(p *draw.Plan) error {

@@ -25,7 +25,7 @@ type ledger struct {
 	heads   map[string]draw.Head
 	draws   map[string]draw.Draw // by pool, slash and draw
 	batches []int
-	looks   int
+	lookups int
 }
 
 // What before may say: the plan is written and its answer lost; or somebody
@@ -120,7 +120,7 @@ func (l *ledger) read(u *draw.Urn) error {
 func (l *ledger) lookUp(_ context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looks++
+	l.lookups++
 	known := map[string]draw.Draw{}
 	for _, id := range ids {
 		if d, ok := l.draws[poolID+"/"+id]; ok {

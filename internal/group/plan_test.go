@@ -62,7 +62,7 @@ func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
 
 // TestPlanRepeats: a key that is twice in one batch is one draw, and one
-// caller alone is told that it is new.
+// caller alone is answered that it is new.
 func TestPlanRepeats(t *testing.T) {
 	for name, lost := range map[string]bool{"answered": false, "answer lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestPlanRepeats(t *testing.T) {
 			b := batchOf(urnOf(10), two, two, by(two, "other"), wanting(two, 3), two, named("b"))
 			p := planOf(t, b, nil)
 			require.Len(t, p.Awards, 3)
-			if lost { // written all the same, as the next look at the log tells
+			if lost { // written all the same, as the next lookup in the log shows
 				b.InDoubt(p)
 				require.True(t, b.IsInDoubt())
 				p = planOf(t, b, map[string]draw.Draw{
@@ -96,14 +96,14 @@ func TestPlanRepeats(t *testing.T) {
 }
 
 // TestPlanDoubtsOnlyItsOwn: a draw of another time, or of another service, is
-// a replay, also to a batch that is in doubt about its own try at the same key.
+// a replay, also to a batch that is in doubt about its own attempt at the same key.
 func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	b := batchOf(urnOf(10), named("a"), named("b"))
 	p := planOf(t, b, nil)
 	mine, other := p.Awards[0], p.Awards[1]
 	other.At = other.At.Add(-time.Second)
 	b.InDoubt(p)
-	b.InDoubt(planOf(t, b, nil)) // the first try is seen only now
+	b.InDoubt(planOf(t, b, nil)) // the first attempt is seen only now
 	b.Settle(planOf(t, b, map[string]draw.Draw{
 		"a": {ID: "a", UserID: "u", Awards: []draw.Award{mine}}, "b": {ID: "b", UserID: "u", Awards: []draw.Award{other}},
 	}))
@@ -111,19 +111,19 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 	require.True(t, b.waiters[1].draw.Replayed)
 }
 
-// TestPlanLooksOnlyWhenItMust: a key of the caller's is looked up before it is
+// TestPlanLooksUpOnlyWhatItMust: a key of the caller's is looked up before it is
 // refused, and after the write has met one; else never.
-func TestPlanLooksOnlyWhenItMust(t *testing.T) {
+func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string
-	looking := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	lookUp := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
 		asked = append(asked, ids...)
 		return known, nil
 	}
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	plan := func(b *Batch) {
 		asked = nil
-		p, err := b.Plan(t.Context(), time.Now(), looking)
+		p, err := b.Plan(t.Context(), time.Now(), lookUp)
 		require.NoError(t, err)
 		b.Settle(p)
 	}
@@ -156,7 +156,7 @@ func TestPlanLooksOnlyWhenItMust(t *testing.T) {
 	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
 }
 
-// TestPlanFailsWhole: a look at the log that fails leaves the urn full.
+// TestPlanFailsWhole: a failed lookup in the log leaves the urn full.
 func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
 	broken := errors.New("no log")

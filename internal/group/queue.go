@@ -130,7 +130,7 @@ func (q *queue) work() {
 }
 
 // rest ends the worker, unless somebody waits. Only the worker itself may say
-// so: an issuer that was told that nobody waits is still on its way back, and
+// so: an issuer for which nobody waits any more is still on its way back, and
 // a second worker would take the batch out of its hands.
 func (q *queue) rest() bool {
 	q.mu.Lock()

@@ -25,9 +25,9 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	second := ask(t.Context(), b, named("second"))
 	waitingOn(t, b, "p", 1)
 
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	require.ErrorIs(t, b.Drain(gone), context.Canceled, "bounded by its context")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.ErrorIs(t, b.Drain(ended), context.Canceled, "bounded by its context")
 	drained := make(chan error, 1)
 	go func() { drained <- b.Drain(t.Context()) }()
 	_, err := b.Draw(t.Context(), named("late"))
@@ -61,7 +61,7 @@ func TestDrainUnderLoad(t *testing.T) {
 		group.Go(func() {
 			for n := 0; ; n++ {
 				if i == 0 && n == 20 {
-					go b.Drain(t.Context()) // asked again below
+					go b.Drain(t.Context()) // drained again below
 				}
 				_, err := b.Draw(t.Context(), named(fmt.Sprint(i, "-", n)))
 				mu.Lock()
@@ -95,11 +95,11 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	group.Wait()
 	_, err := b.Draw(t.Context(), named("x"))
 	require.NoError(t, err)
-	require.NoError(t, b.Drain(t.Context())) // the workers have gone
+	require.NoError(t, b.Drain(t.Context())) // the workers have ended
 	require.Len(t, b.queues, 1)
 }
 
-// TestQueuesAreBounded: pools that nobody draws from any more are forgotten,
+// TestQueuesAreBounded: pools that nobody draws from any more are dropped,
 // the ones used longest ago first, and are read again when they come back.
 func TestQueuesAreBounded(t *testing.T) {
 	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
@@ -168,7 +168,7 @@ func (s *slowIssuer) Issue(ctx context.Context, b *Batch) error {
 }
 
 // TestOneWorker: while an issuer is on its way back from a batch, nobody else
-// touches that batch, although it has been told that nobody waits.
+// touches that batch, although nobody waits for it any more.
 func TestOneWorker(t *testing.T) {
 	l := newLedger(poolOf("p", 10))
 	l.goesOn = true
@@ -207,7 +207,7 @@ func TestDrawChecksItsRequest(t *testing.T) {
 }
 
 // TestSameKeyAtOnce: 200 callers with one key get one draw, and one of them
-// is told that it is new.
+// is answered that it is new.
 func TestSameKeyAtOnce(t *testing.T) {
 	for _, limits := range []Limits{{}, {BatchMax: 1}} {
 		l := newLedger(poolOf("p", 100))

@@ -26,7 +26,7 @@ type waiter struct {
 
 // The states of a waiter. One that gives up waiting knows that nothing
 // happened. Once it is planned it may be committed at any moment, and only
-// asking again with the same key tells.
+// a retry with the same key settles it.
 const (
 	waiting int32 = iota
 	planned
@@ -73,12 +73,12 @@ func (w *waiter) answer() {
 // wait returns the answer, or what is known without one when the queue's time
 // is over or ctx ends.
 func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
-	if gone := ctx.Done(); gone == nil {
+	if done := ctx.Done(); done == nil {
 		<-w.done
 	} else {
 		select {
 		case <-w.done:
-		case <-gone:
+		case <-done:
 			w.giveUp()
 		}
 	}
@@ -86,7 +86,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	case withdrawn:
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
 	case unknown:
-		return draw.Draw{}, draw.Errorf(draw.CodeOutcomeUnknown, "the draw may or may not have happened; asking again with the key %q settles it", w.DrawID)
+		return draw.Draw{}, draw.Errorf(draw.CodeOutcomeUnknown, "the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
 	default:
 		return w.draw, w.err
 	}

@@ -1,45 +1,12 @@
 package house
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// root is the top of the repository, seen from this package.
-const root = "../.."
-
-// files are the paths of the repository's files with the suffix, from its top.
-func files(t *testing.T, suffix string) (found []string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") {
-			return filepath.SkipDir
-		}
-		if !d.IsDir() && strings.HasSuffix(path, suffix) {
-			found = append(found, path)
-		}
-		return nil
-	})
-	require.NoError(t, err)
-	require.NotEmpty(t, found)
-	return found
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
-}
 
 // missingTests are the tests that a page names in code and that no file has.
 func missingTests(page string, sources []string) (missing []string) {
@@ -62,14 +29,14 @@ func TestPromisesNameTheirTests(t *testing.T) {
 	for _, path := range files(t, "_test.go") {
 		sources = append(sources, read(t, path))
 	}
-	page := read(t, filepath.Join(root, "docs", "design.md"))
+	page := read(t, "docs/design.md")
 	require.Empty(t, missingTests(page, sources))
 	require.Equal(t, []string{"TestThatIsNotThere"}, missingTests(page+"`TestThatIsNotThere`", sources), "what is not there is missed")
 }
 
 // TestLawsAreOnThePage: a comment that cites a law cites one of the page.
 func TestLawsAreOnThePage(t *testing.T) {
-	page := read(t, filepath.Join(root, "docs", "design.md"))
+	page := read(t, "docs/design.md")
 	cited := regexp.MustCompile(`\blaws? (\d+)\b`)
 	laws := map[string]bool{}
 	for _, law := range regexp.MustCompile(`(?m)^(\d+)\. \*\*`).FindAllStringSubmatch(page, -1) {

@@ -17,7 +17,7 @@ type example struct {
 }
 
 // calls lists all calls, each with a body that it takes and the role that it
-// needs. It is what the table of routes is held to.
+// needs. The table of routes is checked against it.
 func calls() []example {
 	return []example{
 		{roleDraw, "POST", "/draw", `{"pool":"p","user":"u"}`},

@@ -25,7 +25,7 @@ type call struct {
 }
 
 // handler answers a call. An error that it returns becomes a problem, or cuts
-// the connection where a part of the answer has gone out already.
+// the connection where a part of the answer was sent already.
 type handler func(c call) error
 
 // reads is the handler of a call without a body: it answers with the JSON of
@@ -156,7 +156,7 @@ func (c call) replayed(was bool) {
 func (c call) write(status int, body []byte) {
 	c.gin.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.gin.Writer.WriteHeader(status)
-	_, _ = c.gin.Writer.Write(body) // a caller who has gone is not told
+	_, _ = c.gin.Writer.Write(body) // a caller who has disconnected cannot be notified
 }
 
 // writeJSON answers with the JSON of v.

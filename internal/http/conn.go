@@ -19,7 +19,7 @@ type conn struct {
 }
 
 // Read implements net.Conn. One byte is what net/http asks for when it watches
-// a connection; to be told that there is none yet ends the watch. That is a
+// a connection; the reply that there is none yet ends the watch. That is a
 // habit which no documentation promises: TestNetHTTPWatchesByOneByte holds
 // net/http to it.
 func (c *conn) Read(b []byte) (int, error) {

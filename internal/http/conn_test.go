@@ -31,7 +31,7 @@ func TestUnwatched(t *testing.T) {
 	one := make([]byte, 1)
 	n, err := c.Read(one)
 	require.NoError(t, err)
-	require.Zero(t, n, "the watch is told that there is nothing")
+	require.Zero(t, n, "the watch reads that there is nothing")
 	more := make([]byte, 2)
 	n, err = c.Read(more)
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestWatchJudgeCatchesOtherHabits(t *testing.T) {
 	}
 }
 
-// waitingStore is a store whose pools take until the caller has gone.
+// waitingStore is a store whose pools take until the caller has disconnected.
 type waitingStore struct {
 	fakeStore
 	begun, ended chan struct{}

@@ -11,7 +11,7 @@ import (
 // one holds by then, it is set again.
 type deadline struct {
 	mu sync.Mutex
-	// want is what was asked for last, set what the connection was told; zero
+	// want is what was asked for last, set what the connection has; zero
 	// is no deadline.
 	want, set time.Time
 }
@@ -29,7 +29,7 @@ func (d *deadline) ask(t time.Time, tell func(time.Time) error) error {
 	return tell(t)
 }
 
-// early says that a time-out came before the deadline that holds by now, and
+// early says that a timeout came before the deadline that holds by now, and
 // tells the connection that one.
 func (d *deadline) early(tell func(time.Time) error) bool {
 	d.mu.Lock()

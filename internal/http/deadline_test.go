@@ -59,7 +59,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// TestDeadlineOverIsOver: a reader is told of a deadline that somebody else
+// TestDeadlineOverIsOver: a reader notices a deadline that somebody else
 // sets into the past, and what was written before a deadline counts.
 func TestDeadlineOverIsOver(t *testing.T) {
 	t.Parallel()
@@ -76,7 +76,7 @@ func TestDeadlineOverIsOver(t *testing.T) {
 	case err := <-ended:
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	case <-time.After(10 * time.Second):
-		t.Fatal("the reader was not told")
+		t.Fatal("the reader did not notice")
 	}
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Millisecond)))
 	require.NoError(t, c.SetReadDeadline(time.Time{}))

@@ -137,7 +137,7 @@ func TestBodySize(t *testing.T) {
 	require.Equal(t, 413, do(s, request("POST", "/draw", of(bodyMax+1))).Code)
 	unsized := request("POST", "/draw", of(bodyMax+1))
 	unsized.ContentLength = -1
-	require.Equal(t, 413, do(s, unsized).Code, "length not told")
+	require.Equal(t, 413, do(s, unsized).Code, "length not given")
 	unsized = request("POST", "/draw", of(bodyMax))
 	unsized.ContentLength = -1
 	require.Equal(t, 200, do(s, unsized).Code)

@@ -48,8 +48,8 @@ func orCSV(json, csv handler) handler {
 
 // exportAwards streams all awards after a version, up to the pool's version at
 // the beginning, so that it ends however fast draws go on. It holds one page
-// at a time. An error once rows have gone out cuts the connection: a file that
-// ends early must not look whole.
+// at a time. An error once rows were sent cuts the connection: a file that
+// ends early must not look like a whole one.
 //
 // Fields are written exactly as they are, quoted as CSV needs and nothing
 // more. A user named =1+1 stays so: whoever opens the file in a spreadsheet

@@ -97,7 +97,7 @@ func TestWantsCSV(t *testing.T) {
 	}
 }
 
-// growing is a store in which a draw happens whenever it is looked at.
+// growing is a store in which a draw happens whenever it is read.
 type growing struct {
 	fakeStore
 	pages  int
@@ -112,7 +112,7 @@ func (g *growing) Pool(context.Context, string) (draw.Pool, error) {
 func (g *growing) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
 	g.pages++
 	if g.pages == g.failAt {
-		return nil, errors.New("the store is gone")
+		return nil, errors.New("the store is down")
 	}
 	select {
 	case <-time.After(g.pause):
@@ -184,7 +184,7 @@ func TestExportThatFailsLaterIsCutOff(t *testing.T) {
 	defer answer.Body.Close()
 	require.Equal(t, 200, answer.StatusCode)
 	_, err = io.ReadAll(answer.Body)
-	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file must not look whole")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "the file must not look like a whole one")
 }
 
 // slowAudit is a store whose audit takes as long as it may.
@@ -206,7 +206,7 @@ func TestAuditThatTakesTooLong(t *testing.T) {
 	require.Contains(t, w.Body.String(), `"code":"store-unavailable"`)
 }
 
-// TestSlowExportOutlivesTheTimeouts: no time-out of the connection may end a
+// TestSlowExportOutlivesTheTimeouts: no timeout of the connection may end a
 // stream that goes on.
 func TestSlowExportOutlivesTheTimeouts(t *testing.T) {
 	g, s := newGrowing(t, 4500)

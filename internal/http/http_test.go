@@ -28,7 +28,7 @@ const (
 var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 
 // fake stands in for the service and the store where only their answer to the
-// wire matters: it answers with err when set, and remembers what it was asked.
+// wire matters: it answers with err when set, and records what it was asked.
 type fake struct {
 	mu     sync.Mutex
 	err    error

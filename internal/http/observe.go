@@ -90,7 +90,7 @@ func (c call) finish(o *observed, begin time.Time) {
 }
 
 // recovered answers a request that panicked. It says whether the connection
-// must be cut, because part of an answer has gone out already.
+// must be cut, because part of an answer was sent already.
 func (c call) recovered(reason any) (abort bool) {
 	if err, ok := reason.(error); ok && errors.Is(err, nethttp.ErrAbortHandler) {
 		return true

@@ -82,7 +82,7 @@ func TestCausesGoToTheLogAndNowhereElse(t *testing.T) {
 	require.NotContains(t, bodyOf(t, r), "db.internal")
 	require.Contains(t, log.String(), "db.internal")
 	require.Contains(t, log.String(), `"level":"WARN"`)
-	require.Contains(t, log.String(), `"request_id":"`+r.Header.Get("X-Request-Id")+`"`, "what the caller was told")
+	require.Contains(t, log.String(), `"request_id":"`+r.Header.Get("X-Request-Id")+`"`, "the id of the answer")
 	f.err = errors.New("surprise")
 	log.Reset()
 	do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`))

@@ -22,7 +22,7 @@ const (
 	codeUnsupportedMediaType draw.Code = "unsupported-media-type"
 )
 
-// problem is how one code looks on the wire.
+// problem is one code on the wire.
 type problem struct {
 	status int
 	title  string
@@ -82,7 +82,7 @@ func named(method string, err error) *draw.Error {
 }
 
 // fail answers with the problem that err stands for. The cause is kept for the
-// log. An answer that has begun is cut: it must not look whole.
+// log. An answer that has begun is cut: it must not look like a whole one.
 func (c call) fail(err error) {
 	s, g := c.server, c.gin
 	e := named(g.Request.Method, err)

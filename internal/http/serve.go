@@ -28,7 +28,7 @@ func defaultLimits(request time.Duration) limits {
 	return limits{
 		header: 5 * time.Second,
 		read:   10 * time.Second,
-		// The write time-out runs from the end of the headers: it spans the
+		// The write timeout runs from the end of the headers: it spans the
 		// body, the work and the answer.
 		write: request + 20*time.Second,
 		idle:  2 * time.Minute,
@@ -72,7 +72,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // drain keeps the listener open until the last draw is decided, so that new
-// callers and load balancers are told why they are rejected. Shutdown then
+// callers and load balancers learn why they are rejected. Shutdown then
 // waits for the answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	s.draining.Store(true)

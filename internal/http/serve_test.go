@@ -188,7 +188,7 @@ func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 				answer := postDraw(caller, server.url)
 				switch {
 				case answer.err != nil:
-					return // the listener is gone
+					return // the listener is closed
 				case answer.status == nethttp.StatusOK:
 					codes <- "ok"
 				case strings.Contains(answer.body, `"code":"draining"`):

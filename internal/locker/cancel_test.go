@@ -15,7 +15,7 @@ import (
 
 // TestCallerGoneAtAnyMoment: a caller that gives up before, while or just after
 // its question reaches the lock service leaves nothing behind that could be
-// given the lock later: with the holder gone, the next one who tries has it.
+// given the lock later: after the holder's end, the next one who tries has it.
 func TestCallerGoneAtAnyMoment(t *testing.T) {
 	for _, s := range lockertest.Registered(t) {
 		t.Run(s.Name(), func(t *testing.T) {
@@ -31,19 +31,19 @@ func TestCallerGoneAtAnyMoment(t *testing.T) {
 			holder, waiter, next := open(time.Minute), open(time.Minute), open(0)
 			nothing := func(context.Context, int64) error { return nil }
 			for _, l := range []locker.Lock{waiter, next} { // connects
-				require.NoError(t, l.WithLock(t.Context(), "gone", nothing))
+				require.NoError(t, l.WithLock(t.Context(), "late", nothing))
 			}
 			for n := range 200 {
-				err := holder.WithLock(t.Context(), "gone", func(context.Context, int64) error {
+				err := holder.WithLock(t.Context(), "late", func(context.Context, int64) error {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*50*time.Microsecond)
 					defer cancel()
-					if err := waiter.WithLock(ctx, "gone", nothing); !errors.Is(err, context.DeadlineExceeded) {
+					if err := waiter.WithLock(ctx, "late", nothing); !errors.Is(err, context.DeadlineExceeded) {
 						return fmt.Errorf("wanted the context's error, got %w", err)
 					}
 					return nil
 				})
 				require.NoError(t, err)
-				require.NoError(t, next.WithLock(t.Context(), "gone", nothing), "round %d: the lock is free and was not had", n)
+				require.NoError(t, next.WithLock(t.Context(), "late", nothing), "round %d: the lock is free and was not had", n)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func openEtcd(rest string, o Options) (backend, error) {
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: opTimeout,
 		Logger:               zap.NewNop(),
-		// The usual pauses between tries to connect grow to two minutes.
+		// The usual pauses between attempts to connect grow to two minutes.
 		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: opTimeout},
 			MinConnectTimeout: opTimeout,
@@ -199,7 +199,7 @@ func (s *stand) await(ctx context.Context, until time.Time, before string, seen 
 		case e, open := <-events:
 			switch {
 			case !open || e.Err() != nil:
-				return pause(ctx, 10*time.Millisecond, nil) // and look again
+				return pause(ctx, 10*time.Millisecond, nil) // and read again
 			case slices.ContainsFunc(e.Events, isDelete):
 				return nil
 			}

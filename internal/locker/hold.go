@@ -107,7 +107,7 @@ func (h *hold) keep(life context.Context) {
 }
 
 // lose ends the holder's context and the watch, so that a lease is not kept
-// for work that was told to end.
+// for work that must end.
 func (h *hold) lose(why string, err error) {
 	h.options.Log.Warn("a lease is lost", "key", h.key, "token", h.lease.token, "why", why, "error", err)
 	h.cancel(draw.Wrap(draw.CodeLockUnavailable, err, "the lock was lost: %s", why))

@@ -24,7 +24,7 @@ const (
 type backend interface {
 	// acquire asks once and, while until is ahead, waits for the lock. It
 	// fails with errBusy, with ctx's error, or with what the lock service
-	// did wrong; then nothing of it stays behind. The lease's holder is told
+	// did wrong; then nothing of it stays behind. The lease's holder learns
 	// apart from every other, also from others in this process.
 	acquire(ctx context.Context, key string, until time.Time) (*lease, error)
 	ping(ctx context.Context) error

@@ -19,7 +19,7 @@ const (
 	// KeyMax is the longest key, in bytes.
 	KeyMax = 128
 	// opTimeout bounds every single question to a lock service, so that a
-	// silent one is told from a slow one within a second.
+	// silent one is distinguished from a slow one within a second.
 	opTimeout = time.Second
 )
 
@@ -31,7 +31,7 @@ type Options struct {
 	TTL time.Duration
 	// Wait is the longest wait for the lock; 0 tries once.
 	Wait time.Duration
-	// Log gets what no caller is told, such as a release that failed. nil
+	// Log gets what no caller sees, such as a release that failed. nil
 	// discards it.
 	Log *slog.Logger
 	// Database is the service's own, for the locks that live in it. The

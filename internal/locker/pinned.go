@@ -182,7 +182,7 @@ func (p *pinned) drop() {
 // until has passed or ctx ends. It then tells the server to stop: one that
 // merely sees its client go waits on, and holds if it is served. errBusy says
 // that the lock is another's. After an error the connection is not the
-// caller's any more; it holds nothing, unless the server cannot be told.
+// caller's any more; it holds nothing, unless the server cannot be reached.
 func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context.Context) error) error {
 	if err := ctx.Err(); err != nil { // while it connected
 		_ = p.back(ctx)
@@ -196,9 +196,9 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	defer over()
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	answered, told := make(chan struct{}), make(chan error, 1)
+	answered, interrupted := make(chan struct{}), make(chan error, 1)
 	stop := context.AfterFunc(waiting, func() {
-		told <- p.interrupt(asking, answered)
+		interrupted <- p.interrupt(asking, answered)
 		cancel()
 	})
 	err := ask(asking)
@@ -206,7 +206,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 	if stop() {
 		return p.settle(ctx, err)
 	}
-	stopped := <-told
+	stopped := <-interrupted
 	if stopped == nil && (err == nil || serverSays(err, p.board.sql.interrupted)) {
 		_ = p.back(ctx) // it may have been granted in that very moment
 	} else {
@@ -237,7 +237,7 @@ func (p *pinned) settle(ctx context.Context, err error) error {
 }
 
 // interrupt ends the question that waits on the connection, and returns when it
-// is answered. One interruption is not enough: the server forgets it when it
+// is answered. One interruption is not enough: the server drops it when it
 // comes before the question. A question that stays without an answer is ended
 // together with its connection.
 func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error {

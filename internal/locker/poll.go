@@ -11,7 +11,7 @@ import (
 // present holder's term still runs, 0 for unknown.
 type attempt func(ctx context.Context) (l *lease, left time.Duration, err error)
 
-// pace is how often a lock service is asked again: after delays that double
+// pace is how often a lock service is polled: after delays that double
 // from the shortest to the longest.
 type pace struct{ shortest, longest time.Duration }
 

@@ -13,7 +13,7 @@ import (
 // redisLock is a key on one Redis server, set only where there is none, with
 // the holder's random name as its value and a lease as its life. Scripts renew
 // and release it for its owner alone. A release is published, so that waiters
-// need not poll; they still look again from time to time, because a published
+// need not poll; they still read again from time to time, because a published
 // message may get lost.
 //
 // The token comes from a key of its own that never expires: one more than the
@@ -102,7 +102,7 @@ type redisScripts struct {
 	// seal raises the counter to a token that a majority has agreed on.
 	seal    *redis.Script // token
 	renew   *redis.Script // ms
-	release *redis.Script // channel, message; an empty channel is not told
+	release *redis.Script // channel, message; nothing is published to an empty channel
 }
 
 func newRedisScripts() redisScripts {

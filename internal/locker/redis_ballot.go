@@ -30,7 +30,7 @@ func (b *ballot) hold(ctx context.Context) (l *lease, left time.Duration, err er
 			}, 0, nil
 		}
 	}
-	// Nobody waited for this attempt, so nobody is told of its end: those who
+	// Nobody waited for this attempt, so its end is not published: those who
 	// were would try, fail and tell others.
 	_ = b.release(ctx, false)
 	return nil, left, err

@@ -185,7 +185,7 @@ func (w *wakes) wakeAll() {
 	}
 }
 
-// knock wakes a waiter once, however often it is called before it looks.
+// knock wakes a waiter once, however often it is called before it reads the signal.
 func knock(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

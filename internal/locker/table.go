@@ -11,13 +11,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// table is a lease row in the service's own database, told by that database's
+// table is a lease row in the service's own database, timed by that database's
 // clock. Every statement commits by itself and proves in its own WHERE clause
 // what it relies on: a lease is taken only where its row has expired, renewed
 // only by its owner within its term, and released only by its owner. The row
 // stays when it is free, so that its token never repeats.
 //
-// Waiters in other processes find it free by asking again.
+// Waiters in other processes find it free by polling.
 type table struct {
 	db  *sql.DB
 	sql tableSQL
@@ -32,7 +32,7 @@ type table struct {
 // 1970 by the database's clock.
 type tableSQL struct {
 	take    string // owner, ttl, key: raises and returns the token of a free row
-	look    string // key: the rest of the term, negative when free
+	rest    string // key: the rest of the term, negative when free
 	seed    string // key: makes the row, free, unless it is there
 	renew   string // ttl, key, owner
 	release string // key, owner
@@ -71,14 +71,14 @@ func tableStatements(now, mark string) tableSQL {
 	s := tableSQL{
 		take: `UPDATE locks SET owner = ?, token = token + 1, expires_at = ` + now + ` + ?
 			WHERE key_id = ? AND expires_at <= ` + now + ` RETURNING token`,
-		look:    `SELECT expires_at - ` + now + ` FROM locks WHERE key_id = ?`,
+		rest:    `SELECT expires_at - ` + now + ` FROM locks WHERE key_id = ?`,
 		seed:    `INSERT INTO locks (key_id, owner, token, expires_at) VALUES (?, '', 0, 0) ON CONFLICT (key_id) DO NOTHING`,
 		renew:   `UPDATE locks SET expires_at = ` + now + ` + ? WHERE key_id = ? AND owner = ? AND expires_at > ` + now,
 		release: `UPDATE locks SET owner = '', expires_at = 0 WHERE key_id = ? AND owner = ?`,
 		takes:   returning,
 	}
 	if mark == "$" {
-		for _, q := range []*string{&s.take, &s.look, &s.seed, &s.renew, &s.release} {
+		for _, q := range []*string{&s.take, &s.rest, &s.seed, &s.renew, &s.release} {
 			*q = numbered(*q)
 		}
 	}
@@ -99,18 +99,18 @@ func tableMySQL() tableSQL {
 
 func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
 	// The owner is new for each hold: a lease that was granted in an answer
-	// that got lost can be told from every other.
+	// that got lost can be distinguished from every other.
 	owner := rand.Text()
 	p := pace{shortest: 2 * time.Millisecond, longest: 25 * time.Millisecond}
-	looked := false
+	seen := false
 	return poll(ctx, until, p, nil, func(ctx context.Context) (*lease, time.Duration, error) {
-		if looked {
-			// Looking first spares a held row the lock of a vain UPDATE.
-			if left, err := t.look(ctx, key); err == nil && left > 0 {
+		if seen {
+			// A read first spares a held row the lock of a vain UPDATE.
+			if left, err := t.rest(ctx, key); err == nil && left > 0 {
 				return nil, left, errBusy
 			}
 		}
-		looked = true
+		seen = true
 		return t.try(ctx, key, owner)
 	})
 }
@@ -122,7 +122,7 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 		if err == nil || !errors.Is(err, sql.ErrNoRows) {
 			return l, 0, err
 		}
-		left, err := t.look(ctx, key)
+		left, err := t.rest(ctx, key)
 		if err == nil {
 			return nil, max(left, 0), errBusy
 		}
@@ -142,7 +142,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	var token int64
 	var since time.Time
 	err := again(ctx, func() (err error) {
-		if !since.IsZero() { // the last try may have been granted unheard
+		if !since.IsZero() { // the last attempt may have been granted unheard
 			_ = t.exec(ctx, nil, t.sql.release, key, owner)
 		}
 		since = time.Now()
@@ -171,12 +171,12 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	}, nil
 }
 
-// look reads the rest of the holder's term.
-func (t *table) look(ctx context.Context, key string) (time.Duration, error) {
+// rest reads the rest of the holder's term.
+func (t *table) rest(ctx context.Context, key string) (time.Duration, error) {
 	ctx, cancel := t.apart(ctx)
 	defer cancel()
 	var left int64
-	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.look, key).Scan(&left) })
+	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.rest, key).Scan(&left) })
 	return time.Duration(left) * time.Microsecond, err
 }
 

@@ -21,7 +21,7 @@ import (
 // grows with the queue.
 //
 // All holders of a process share one session, which ZooKeeper ends when it has
-// not heard of the process for the session's time-out: ZooKeeper's own limits
+// not heard of the process for the session's timeout: ZooKeeper's own limits
 // may make that longer than the lease asked for. Because the session goes on
 // when one of its holders fails, every node has a random name and is removed
 // on every way out, also one whose making was never answered.
@@ -183,10 +183,10 @@ func number(node string) int32 {
 // await waits for the end of the node before. A watch that is left behind ends
 // with that node.
 func (p *place) await(ctx context.Context, until time.Time, before string) error {
-	gone, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
+	deleted, err := zkCall(p.session, func(c *zk.Conn) (<-chan zk.Event, error) {
 		// Get, not Exists, which would watch for a node that never comes.
-		_, _, gone, err := c.GetW(p.folder + "/" + before)
-		return gone, err
+		_, _, deleted, err := c.GetW(p.folder + "/" + before)
+		return deleted, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
@@ -197,7 +197,7 @@ func (p *place) await(ctx context.Context, until time.Time, before string) error
 	limit := time.NewTimer(time.Until(until))
 	defer limit.Stop()
 	select {
-	case <-gone:
+	case <-deleted:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -61,10 +61,10 @@ func (s *zkSession) dial(network, address string, limit time.Duration) (net.Conn
 }
 
 // zkGreeting is how much of the server's first answer is read: its length, the
-// protocol's version and the session's time-out, 32 bits each.
+// protocol's version and the session's timeout, 32 bits each.
 const zkGreeting = 12
 
-// zkConn tells the session its time-out, which the client keeps to itself, and
+// zkConn gives the session its timeout, which the client keeps to itself, and
 // bounds the wait for the greeting, for which the client takes many times that.
 type zkConn struct {
 	net.Conn

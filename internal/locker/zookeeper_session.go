@@ -17,7 +17,7 @@ import (
 // itself anew, with limits that the client does not keep.
 type zkSession struct {
 	conn *zk.Conn
-	// granted is the time-out in ms that the server gave the session.
+	// granted is the timeout in ms that the server gave the session.
 	granted atomic.Int32
 	quit    chan struct{}
 	// events is closed when the client has ended.
@@ -36,7 +36,7 @@ func newZKSession(servers []string, o Options) (*zkSession, error) {
 	return s, nil
 }
 
-// zkLog hands the client's words on. It speaks of every try to connect.
+// zkLog hands the client's words on. It speaks of every attempt to connect.
 type zkLog struct{ log *slog.Logger }
 
 // Printf implements zk.Logger.
@@ -112,21 +112,21 @@ func (p *place) swept() bool {
 	if !p.session.connected() {
 		return false
 	}
-	gone, err := zkCall(p.session, func(c *zk.Conn) (bool, error) {
+	deleted, err := zkCall(p.session, func(c *zk.Conn) (bool, error) {
 		if _, err := c.Sync(p.folder); err != nil {
 			return false, err
 		}
 		nodes, _, err := c.Children(p.folder)
-		gone := true
+		deleted := true
 		for _, node := range nodes {
 			if strings.HasPrefix(node, p.name) {
-				gone = false
+				deleted = false
 				_ = c.Delete(p.folder+"/"+node, -1)
 			}
 		}
-		return gone, err
+		return deleted, err
 	})
-	return (err == nil && gone) || errors.Is(err, zk.ErrNoNode)
+	return (err == nil && deleted) || errors.Is(err, zk.ErrNoNode)
 }
 
 // close ends the session and with it every node.

@@ -132,7 +132,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 		Options: lockmode.Options{
 			Store: a.store(i), Sharer: a.store(i), Observer: seen, Log: slog.New(slog.DiscardHandler), Mode: a.mode,
 			Budget: 6 * time.Second, Settle: 9 * time.Second,
-			OptimisticTries: 10, OptimisticBudget: 500 * time.Millisecond,
+			OptimisticAttempts: 10, OptimisticBudget: 500 * time.Millisecond,
 			Locker: a.locks[i%len(a.locks)], LockName: a.lock,
 		},
 		Limits: group.Limits{BatchMax: 512, QueueMax: 4096, Timeout: 10 * time.Second},

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// counting counts the tries that are applied.
+// counting counts the attempts that are applied.
 func counting(n *atomic.Int64, next apply) apply {
 	return func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 		n.Add(1)
@@ -29,7 +29,7 @@ func unexpected(_ context.Context, tx stock.Tx, _ *draw.Plan) error {
 	return &stock.Error{Class: stock.ClassOther, Reason: "unexpected", Err: errCut}
 }
 
-// unheard waits until the time is over, as for a lock that a stranger holds on a
+// unheard waits until the time is over, as for a lock that another session holds on a
 // machine that is too busy to end the wait before.
 func unheard(ctx context.Context, tx stock.Tx, _ *draw.Plan) error {
 	defer tx.Rollback()
@@ -38,24 +38,24 @@ func unheard(ctx context.Context, tx stock.Tx, _ *draw.Plan) error {
 }
 
 // TestTriesAreBounded: whatever keeps happening, a draw ends with the right
-// word for it after so many tries, and nothing was written.
+// word for it after so many attempts, and nothing was written.
 func TestTriesAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		mode  string
-		fault apply
-		edit  edit
-		code  draw.Code
-		tries [2]int64 // from, to
+		mode     string
+		fault    apply
+		edit     edit
+		code     draw.Code
+		attempts [2]int64 // from, to
 	}{
-		"optimistic by tries": {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticTries = 4; s.OptimisticBudget = patience }, draw.CodeContended, [2]int64{4, 4}},
-		"optimistic by time":  {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticTries = 1e9; s.OptimisticBudget = 60 * time.Millisecond }, draw.CodeContended, [2]int64{1, 1000}},
-		"for-update by tries": {lockmode.ForUpdate, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
-		"for-update by time":  {lockmode.ForUpdate, outrun, func(s *settings) { s.Budget = 1 }, draw.CodeContended, [2]int64{1, 1}},
-		"external by tries":   {lockmode.External, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
-		"database down":       {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
-		"optimistic, down":    {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
-		// Seen by the fault "row lock held by a stranger for 5 s", seed 4711.
+		"optimistic by attempts": {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticAttempts = 4; s.OptimisticBudget = patience }, draw.CodeContended, [2]int64{4, 4}},
+		"optimistic by time":     {lockmode.Optimistic, outrun, func(s *settings) { s.OptimisticAttempts = 1e9; s.OptimisticBudget = 60 * time.Millisecond }, draw.CodeContended, [2]int64{1, 1000}},
+		"for-update by attempts": {lockmode.ForUpdate, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
+		"for-update by time":     {lockmode.ForUpdate, outrun, func(s *settings) { s.Budget = 1 }, draw.CodeContended, [2]int64{1, 1}},
+		"external by attempts":   {lockmode.External, outrun, nil, draw.CodeContended, [2]int64{10, 10}},
+		"database down":          {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
+		"optimistic, down":       {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
+		// Seen by a fault experiment: another session holds the row lock for 5 s.
 		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeContended, [2]int64{2, 2}},
 		"out of time unheard":   {lockmode.ForUpdate, unheard, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeStoreUnavailable, [2]int64{1, 1}},
 		"nobody expected":       {lockmode.Optimistic, unexpected, nil, draw.CodeInternal, [2]int64{1, 1}},
@@ -63,16 +63,16 @@ func TestTriesAreBounded(t *testing.T) {
 	} {
 		a := newArena(t, cell{mode: c.mode, dialect: "sqlite"})
 		pool := a.pool(t, 5)
-		var tries atomic.Int64
-		edits := []edit{applying(counting(&tries, c.fault))}
+		var attempts atomic.Int64
+		edits := []edit{applying(counting(&attempts, c.fault))}
 		if c.edit != nil {
 			edits = append(edits, c.edit)
 		}
 		s := a.serve(t, 0, edits...)
 		_, err := s.Draw(t.Context(), named(pool, "k"))
 		require.Equal(t, c.code, draw.CodeOf(err), "%s: %v", name, err)
-		require.GreaterOrEqual(t, tries.Load(), c.tries[0], name)
-		require.LessOrEqual(t, tries.Load(), c.tries[1], name)
+		require.GreaterOrEqual(t, attempts.Load(), c.attempts[0], name)
+		require.LessOrEqual(t, attempts.Load(), c.attempts[1], name)
 		require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Version, name)
 		d, err := a.serve(t, 0).Draw(t.Context(), named(pool, "k"))
 		require.NoError(t, err, "%s: the key is free", name)
@@ -96,7 +96,7 @@ func (s *turning) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (s
 }
 
 // TestModeThatNeverRests: a batch follows a pool's mode a few times, then its
-// draws are told that the pool is busy.
+// the answer is that the pool is busy.
 func TestModeThatNeverRests(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)
@@ -172,7 +172,7 @@ func TestHoldsAreBounded(t *testing.T) {
 	require.Equal(t, int64(3), lock.holds.Load(), "40 batches, 16 to a hold")
 }
 
-// TestLockRefused: what the lock says is what the caller is told, and nothing
+// TestLockRefused: the caller gets the error of the lock, and nothing
 // was written.
 func TestLockRefused(t *testing.T) {
 	t.Parallel()
@@ -241,7 +241,7 @@ func TestLockThatLostItsCount(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepTheirCause: the log is told what the caller is not.
+// TestErrorsKeepTheirCause: the log has what the caller does not see.
 func TestErrorsKeepTheirCause(t *testing.T) {
 	t.Parallel()
 	a := optimisticOnSQLite(t)

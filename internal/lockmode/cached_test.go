@@ -12,18 +12,18 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// looked counts the attempts that read the pool first, and those that did not.
-type looked struct {
+// reads counts the attempts that read the pool first, and those that did not.
+type reads struct {
 	lockmode.Store
 	reads, cached atomic.Int64
 }
 
-func (s *looked) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *reads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	s.reads.Add(1)
 	return s.Store.Read(ctx, urn, o)
 }
 
-func (s *looked) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
+func (s *reads) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
 	s.cached.Add(1)
 	return s.Store.Write(ctx, p, o)
 }
@@ -33,9 +33,9 @@ func (s *looked) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) err
 const readsFirst = 3
 
 // known is a service that plans the pool from its cached copy.
-func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *looked) {
+func known(t *testing.T, a *arena, pool string, edits ...edit) (*service, *reads) {
 	t.Helper()
-	store := &looked{Store: a.store(0)}
+	store := &reads{Store: a.store(0)}
 	s := a.serve(t, 0, append([]edit{func(s *settings) { s.Store = store }}, edits...)...)
 	for i := range readsFirst + 2 {
 		_, err := s.Draw(t.Context(), draw.Request{PoolID: pool, UserID: "u", DrawID: "known-" + string(rune('a'+i)), Count: 1})
@@ -52,11 +52,11 @@ func testCached(t *testing.T, a *arena) {
 	s, store := known(t, a, pool)
 	other := a.serve(t, 1)
 
-	stranger, err := other.Draw(t.Context(), named(pool, "stranger"))
+	foreign, err := other.Draw(t.Context(), named(pool, "foreign"))
 	require.NoError(t, err)
 	d, err := s.Draw(t.Context(), named(pool, "after"))
 	require.NoError(t, err)
-	require.Equal(t, stranger.Awards[0].Version+1, d.Awards[0].Version, "picked again, from what the other had left")
+	require.Equal(t, foreign.Awards[0].Version+1, d.Awards[0].Version, "picked again, from what the other had left")
 	require.Equal(t, int64(readsFirst+1), store.reads.Load())
 
 	_, err = s.Draw(t.Context(), named(pool, "none left"))

@@ -206,7 +206,7 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 		case err == nil && written[i]:
 			p.batch.Settle(plan)
 		case stock.ClassOf(err) == stock.ClassUnknown || stock.ClassOf(err) == stock.ClassUnavailable:
-			_ = c.decider.finish(p.batch, plan, err) // it is told to all at once
+			_ = c.decider.finish(p.batch, plan, err) // it goes to all at once
 		default: // what one pool failed for is none of the others' business
 			p.batch.Undo(plan)
 		}

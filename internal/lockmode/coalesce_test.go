@@ -107,10 +107,10 @@ func TestSharedFailsAlone(t *testing.T) {
 		}
 		return apply()
 	}
-	looks := &lookCounter{}
+	lookups := &lookupCounter{}
 	s := a.serve(t, 0, func(s *settings) {
 		s.Sharer = &sharing{s.Sharer, shared, spoil}
-		looks.Store, s.Store = s.Store, looks
+		lookups.Store, s.Store = s.Store, lookups
 	})
 	pools := []string{bad}
 	for range manyPools {
@@ -129,11 +129,11 @@ func TestSharedFailsAlone(t *testing.T) {
 	group.Wait()
 	t.Logf("%d shared transactions failed, %d shared", failed.Load(), shared.Load())
 	require.Positive(t, failed.Load())
-	require.Zero(t, looks.n.Load(), "nobody had to look whether its draw was written")
+	require.Zero(t, lookups.n.Load(), "no draw was looked up in the log")
 }
 
-// lookCounter counts the looks at the log.
-type lookCounter struct {
+// lookupCounter counts the lookups in the log.
+type lookupCounter struct {
 	lockmode.Store
 	n atomic.Int64
 }
@@ -143,7 +143,7 @@ type lookingTx struct {
 	n *atomic.Int64
 }
 
-func (s *lookCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *lookupCounter) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	tx, err := s.Store.Read(ctx, urn, o)
 	if err != nil {
 		return nil, err

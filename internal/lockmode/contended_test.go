@@ -67,7 +67,7 @@ func TestKnownKeyWhateverIsSpent(t *testing.T) {
 		pool := a.pool(t, 50)
 		require.NoError(t, receive(t, ask(t, a.serve(t, 0), named(pool, "d0"))).err)
 		stop := newDoor()
-		s := a.serve(t, 0, func(s *settings) { s.OptimisticTries = 1 }, applying(stop.then(applied)), queueOf(5))
+		s := a.serve(t, 0, func(s *settings) { s.OptimisticAttempts = 1 }, applying(stop.then(applied)), queueOf(5))
 		answers := crowd(t, s, stop, pool, 5)
 		stop.release()
 		known := 0
@@ -87,7 +87,7 @@ func TestKnownKeyWhateverIsSpent(t *testing.T) {
 }
 
 // TestReplayNeedsNoLock: while a session holds the pool's row, or the lock
-// service is down, new draws are told so and known ones are answered.
+// service is down, new draws get its error and known ones are answered.
 func TestReplayNeedsNoLock(t *testing.T) {
 	t.Parallel()
 	for _, c := range []cell{

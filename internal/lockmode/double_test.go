@@ -147,14 +147,14 @@ func TestSellOutCondemnsABlindWrite(t *testing.T) {
 	}
 }
 
-// TestSellOutCondemnsHaste: busy must never look like sold out.
+// TestSellOutCondemnsHaste: a busy pool must never be reported as sold out.
 func TestSellOutCondemnsHaste(t *testing.T) {
 	t.Parallel()
 	for name, condemned := range map[string]bool{"hasty": true, "patient": false} {
 		a := optimisticOnSQLite(t)
 		pool := a.pool(t, 40, 20)
 		outrunNowAndThen := applying(inTurn(outrun, applied))
-		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticTries = 1 })
+		services := a.three(t, oneByOne, outrunNowAndThen, func(s *settings) { s.OptimisticAttempts = 1 })
 		if condemned {
 			for i, s := range services {
 				s.Batcher = group.NewBatcher(&hasty{s.issuer}, s.seen, group.Limits{BatchMax: 1, QueueMax: 100, Timeout: patience})

@@ -50,7 +50,7 @@ func TestDoubtStaysDoubt(t *testing.T) {
 		"the database goes down": {lockmode.ForUpdate, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
 			store.down.Store(true)
 		}},
-		"the pool is gone": {lockmode.Optimistic, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
+		"the pool is missing": {lockmode.Optimistic, func(_ *testing.T, _ *arena, _ string, store *mortal, _ *spy) {
 			store.empty.Store(true)
 		}},
 		"database and lock go down": {lockmode.External, func(_ *testing.T, _ *arena, _ string, store *mortal, lock *spy) {

@@ -152,7 +152,7 @@ func spoiling(bad *atomic.Value, spoil apply) apply {
 }
 
 // testGivenUp: who leaves while waiting has not drawn; who leaves while its
-// draw is written asks again and is told.
+// draw is written retries and gets the answer.
 func testGivenUp(t *testing.T, a *arena) {
 	pool := a.pool(t, 50)
 	stop := newDoor()

@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// hedge is what callers were told who sent each key to two instances at once,
+// hedge has the answers to keys that were sent to two instances at once,
 // as a proxy does that retries.
 type hedge struct {
 	mu        sync.Mutex

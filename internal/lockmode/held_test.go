@@ -108,10 +108,10 @@ func picksOf(t *testing.T, a *arena, s *service, o obstacle, round int) error {
 
 // soon gives up after a moment, so that a pool that stops is seen to stop.
 func soon(s *settings) {
-	s.Budget, s.OptimisticBudget, s.OptimisticTries, s.Settle = 30*time.Millisecond, 30*time.Millisecond, 3, patience
+	s.Budget, s.OptimisticBudget, s.OptimisticAttempts, s.Settle = 30*time.Millisecond, 30*time.Millisecond, 3, patience
 }
 
-// heldRounds is how often a pick is looked at: a service that picks again goes
+// heldRounds is how often a pick is compared: a service that picks again goes
 // unnoticed with probability 2^-64 in each.
 const heldRounds = 2
 

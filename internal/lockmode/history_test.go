@@ -53,7 +53,7 @@ func draws(t *testing.T, s *service, pool, prefix string, n int) {
 	}
 }
 
-// TestLastUnitsPutBack: an instance that remembers other prizes than those that
+// TestLastUnitsPutBack: an instance that has cached other prizes than those that
 // are left does not fail draws for it.
 func TestLastUnitsPutBack(t *testing.T) {
 	t.Parallel()

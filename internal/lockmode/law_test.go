@@ -22,7 +22,7 @@ type race struct {
 	*arena
 	// pools is how many pools are drawn from, units what each holds.
 	pools, units int
-	// write, when set, stands in for the Apply of every try.
+	// write, when set, stands in for the Apply of every attempt.
 	write apply
 	// meet has picks made in groups before any is written.
 	meet bool
@@ -45,7 +45,7 @@ const (
 
 // unlocked keeps optimistic instances from the last attempt, which holds the
 // pool's row: under it no picks meet.
-func unlocked(s *settings) { s.OptimisticTries, s.OptimisticBudget = 1000, patience }
+func unlocked(s *settings) { s.OptimisticAttempts, s.OptimisticBudget = 1000, patience }
 
 // results of a race.
 type results struct {

@@ -23,7 +23,7 @@ type Locker interface {
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
-// Observer is told of the attempts, for metrics.
+// Observer is notified of attempts, for metrics.
 type Observer interface {
 	// Attempted is called after each attempt: the mode, how long the transaction
 	// took, and the reason for another one, "" when it was the last.
@@ -63,10 +63,10 @@ type Options struct {
 	// when Budget ends, and the time to find out what became of a commit whose
 	// answer was lost. It is longer than Budget.
 	Settle time.Duration
-	// OptimisticTries and OptimisticBudget bound the optimistic mode,
+	// OptimisticAttempts and OptimisticBudget bound the optimistic mode,
 	// whichever ends first.
-	OptimisticTries  int
-	OptimisticBudget time.Duration
+	OptimisticAttempts int
+	OptimisticBudget   time.Duration
 	// Locker is external mode's lock. LockName, at most 64 characters of ASCII,
 	// tells it from other locks: tokens are compared only with those of the
 	// same lock.
@@ -112,15 +112,15 @@ func Names() []string {
 // Switch decides each batch in the mode of its pool. It implements
 // group.Issuer.
 type Switch struct {
-	own     string
-	modes   map[string]mode
-	store   Store
-	lookMax time.Duration
+	own       string
+	modes     map[string]mode
+	store     Store
+	replayMax time.Duration
 }
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
 func New(o Options) (*Switch, error) {
-	s := &Switch{own: o.Mode, store: o.Store, lookMax: lookMax(o)}
+	s := &Switch{own: o.Mode, store: o.Store, replayMax: replayMax(o)}
 	o.resolve = s.name
 	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
@@ -148,10 +148,10 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 			if err == nil {
 				return nil
 			}
-			return s.lastLook(ctx, b, err)
+			return s.lastReplay(ctx, b, err)
 		}
 	}
-	return s.lastLook(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
+	return s.lastReplay(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
 }
 
 // name is the mode to use for a pool that names the given one. A name that

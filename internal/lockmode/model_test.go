@@ -17,7 +17,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// model is what a pool must look like, in maps.
+// model is what a pool must hold, in maps.
 type model struct {
 	open            bool
 	version         int64
@@ -40,7 +40,7 @@ type world struct {
 	pool    string
 	service *service
 	model   model
-	// next is what befalls the next writes, one after another.
+	// next are the faults of the next writes, one after another.
 	next chan apply
 }
 
@@ -58,7 +58,7 @@ func newWorld(t *testing.T, rt *rapid.T, a *arena) *world {
 	return w
 }
 
-// restart is a new instance on the same database: it remembers nothing.
+// restart is a new instance on the same database: its cache is empty.
 func (w *world) restart(rt *rapid.T) {
 	mode := rapid.SampledFrom(lockmode.Names()).Draw(rt, "service's mode")
 	w.service = w.arena.serve(w.t, 0, func(s *settings) {
@@ -66,8 +66,8 @@ func (w *world) restart(rt *rapid.T) {
 		s.OptimisticBudget = s.Budget // nobody contends here, but the machine may be busy
 		s.Store = &tampered{s.Store, func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 			select {
-			case befalls := <-w.next:
-				return befalls(ctx, tx, p)
+			case fault := <-w.next:
+				return fault(ctx, tx, p)
 			default:
 				return tx.Write(ctx, p)
 			}
@@ -133,7 +133,7 @@ func (w *world) request(rt *rapid.T) draw.Request {
 	}
 }
 
-// crash has the service end between commit and answer: its caller is told that
+// crash has the service end between commit and answer: its caller's answer is that
 // the outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)
@@ -164,16 +164,16 @@ func (w *world) crash(rt *rapid.T) {
 // modelSettle is how long a dying instance tries to settle what it lost.
 const modelSettle = 50 * time.Millisecond
 
-// dying is a store that is gone after its first write, which it commits or not.
+// dying is a store that is down after its first write, which it commits or not.
 type dying struct {
 	lockmode.Store
 	committed bool
-	// gone is set with the write, inDoubt when its answer was lost.
-	gone, inDoubt atomic.Bool
+	// down is set with the write, inDoubt when its answer was lost.
+	down, inDoubt atomic.Bool
 }
 
 func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
-	if s.gone.Load() {
+	if s.down.Load() {
 		return nil, &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
 	tx, err := s.Store.Read(ctx, urn, o)
@@ -184,14 +184,14 @@ func (s *dying) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (sto
 }
 
 func (s *dying) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
-	if s.gone.Load() {
+	if s.down.Load() {
 		return &stock.Error{Class: stock.ClassUnavailable, Reason: "connection", Err: errCut}
 	}
 	return s.die(ctx, &cachedTx{store: s.Store, options: o}, p)
 }
 
 func (s *dying) die(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
-	s.gone.Store(true)
+	s.down.Store(true)
 	lost := commitLost
 	if s.committed {
 		lost = answerLost
@@ -294,7 +294,7 @@ func TestModel(t *testing.T) {
 						w.ask(rt, draw.Request{PoolID: w.pool, Named: true, UserID: d.UserID, DrawID: d.ID, Count: len(d.Awards)})
 					},
 					"draw in trouble": func(rt *rapid.T) {
-						w.next <- rapid.SampledFrom([]apply{answerLost, commitLost, outrun, unreached}).Draw(rt, "what befalls the write")
+						w.next <- rapid.SampledFrom([]apply{answerLost, commitLost, outrun, unreached}).Draw(rt, "fault of the write")
 						w.ask(rt, w.request(rt))
 						for len(w.next) > 0 {
 							<-w.next // nothing was written

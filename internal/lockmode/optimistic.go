@@ -16,7 +16,7 @@ type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {
 	d := newDecider(o, Optimistic)
-	d.policy = policy{attempts: o.OptimisticTries, budget: o.OptimisticBudget, lockLast: true}
+	d.policy = policy{attempts: o.OptimisticAttempts, budget: o.OptimisticBudget, lockLast: true}
 	return &optimistic{newCoalescer(d, o.Sharer, stock.TxOptions{})}
 }
 

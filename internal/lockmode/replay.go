@@ -32,14 +32,14 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 	}
 }
 
-// lastLook is the end of a batch that its mode gave up with err: draws that
+// lastReplay is the end of a batch that its mode gave up with err: draws that
 // the log holds are answered all the same.
-func (s *Switch) lastLook(ctx context.Context, b *group.Batch, err error) error {
+func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) error {
 	err = inDoubt(b, err)
 	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable}, draw.CodeOf(err)) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.lookMax)
+	ctx, cancel := context.WithTimeout(ctx, s.replayMax)
 	defer cancel()
 	replay(ctx, s.store, b, err, b.Settle)
 	if b.IsSettled() {
@@ -60,13 +60,13 @@ func inDoubt(b *group.Batch, err error) error {
 func errInDoubt(err error) error {
 	return &draw.Error{
 		Code:   draw.CodeOutcomeUnknown,
-		Detail: "the draw may or may not have happened; asking again with the same key settles it",
+		Detail: "the draw may or may not have happened; a retry with the same key settles it",
 		Err:    err,
 	}
 }
 
-// lookPart is the part of Options.Settle that the last look at the log may
+// replayPart is the part of Options.Settle that the last lookup in the log may
 // take, on top of it.
-const lookPart = 9
+const replayPart = 9
 
-func lookMax(o Options) time.Duration { return o.Settle / lookPart }
+func replayMax(o Options) time.Duration { return o.Settle / replayPart }

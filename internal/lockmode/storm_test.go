@@ -28,7 +28,7 @@ type storm struct {
 	stay bool
 }
 
-// tally is what callers were told in the end.
+// tally counts the final answers.
 type tally struct {
 	mu      sync.Mutex
 	won     map[string]draw.Draw

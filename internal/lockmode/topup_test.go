@@ -48,7 +48,7 @@ func TestTopUp(t *testing.T) {
 	}
 }
 
-// hold is a stranger who has what the arena's mode waits for.
+// hold is another session that has what the arena's mode waits for.
 func hold(t *testing.T, a *arena, pool string) (release func()) {
 	t.Helper()
 	if a.mode == lockmode.ForUpdate {

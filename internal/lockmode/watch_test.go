@@ -53,11 +53,11 @@ func (w *watch) StaleToken() {
 	w.stale++
 }
 
-// in runs look while nothing changes.
-func (w *watch) in(look func()) {
+// in runs check while nothing changes.
+func (w *watch) in(check func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	look()
+	check()
 }
 
 // around is an Issuer that tells the watch first.

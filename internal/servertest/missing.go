@@ -21,7 +21,7 @@ var errShort = errors.New("go test -short starts no servers")
 // isShort says whether tests run, and with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
 
-// judge decides: a missing package may be skipped where a person looks on, and
+// judge decides: a missing package may be skipped on a person's machine, and
 // a server where he asked for a short run, but a pipeline that skips would stay
 // green without having tested anything. A server that is there and does not
 // start is a failure everywhere.

@@ -112,7 +112,7 @@ func executeMySQL(ctx context.Context, base, statement string) error {
 	return err
 }
 
-// password is the one that setUp wrote; if that is gone the server will say so.
+// password is the one that setUp wrote; if that is missing the server will say so.
 func (s *Server) password() string {
 	password, _ := os.ReadFile(s.path("password"))
 	return string(password)

@@ -25,13 +25,13 @@ type testament struct {
 func TestNothingOutlivesAKilledTestProcess(t *testing.T) {
 	t.Parallel()
 	left := bequeath(t, func(child *exec.Cmd, _ io.Closer) { require.NoError(t, child.Process.Kill()) })
-	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
+	require.Eventually(t, left.ended, 15*time.Second, 50*time.Millisecond)
 }
 
 func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	t.Parallel()
 	left := bequeath(t, func(_ *exec.Cmd, input io.Closer) { require.NoError(t, input.Close()) })
-	require.Eventually(t, left.gone, 15*time.Second, 50*time.Millisecond)
+	require.Eventually(t, left.ended, 15*time.Second, 50*time.Millisecond)
 }
 
 // bequeath runs TestChild in a process of its own, ends that in mid-test and
@@ -65,9 +65,9 @@ func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testamen
 	return left
 }
 
-// gone says that neither processes nor folders are left. A zombie is no more
+// ended says that neither processes nor folders are left. A zombie is no more
 // than a number that its new parent has not read yet.
-func (left testament) gone() bool {
+func (left testament) ended() bool {
 	for _, pid := range append(left.Firsts, left.Others...) {
 		if state, _ := status(pid); state != 'X' && state != 'Z' {
 			return false

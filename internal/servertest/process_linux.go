@@ -19,7 +19,7 @@ const settleMax = 5 * time.Second
 // process is a server's first process and, through it, all its others.
 type process struct {
 	pid int
-	// exited is closed when the first process is gone and waited for.
+	// exited is closed when the first process has ended and is waited for.
 	exited chan struct{}
 }
 

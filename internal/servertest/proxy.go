@@ -158,7 +158,7 @@ func (p *Proxy) pump(l *link, from, to net.Conn, asks bool) {
 	for {
 		n, err := from.Read(chunk)
 		// A link that is held keeps back a farewell too: the server does not
-		// learn that its client is gone.
+		// learn that its client has disconnected.
 		if !p.admit(asks) || err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-# Waits until the test process is gone, then ends what still works in its
+# Waits until the test process has ended, then ends what still works in its
 # folders (the arguments) and removes them.
 trap '' HUP INT TERM
 read -r _ # no line ever comes: it returns when the other end is closed

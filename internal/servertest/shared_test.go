@@ -60,16 +60,16 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.NoError(t, executePostgres(t.Context(), first, "CREATE TABLE fact (answer int)"))
 	require.NoError(t, executePostgres(t.Context(), second, "CREATE TABLE fact (answer int)"))
 
-	var gone string
+	var dropped string
 	var open *pgx.Conn
 	t.Run("with a connection left open", func(t *testing.T) {
-		gone = Postgres(t)
-		conn, err := pgx.Connect(t.Context(), gone)
+		dropped = Postgres(t)
+		conn, err := pgx.Connect(t.Context(), dropped)
 		require.NoError(t, err)
 		open = conn
 	})
 	defer func() { _ = open.Close(context.Background()) }()
-	require.Error(t, executePostgres(t.Context(), gone, "SELECT 1"), "dropped with its test")
+	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
 func TestMySQLDatabasesAreApart(t *testing.T) {
@@ -77,9 +77,9 @@ func TestMySQLDatabasesAreApart(t *testing.T) {
 	require.NoError(t, executeMySQL(t.Context(), first, "CREATE TABLE fact (answer int)"))
 	require.NoError(t, executeMySQL(t.Context(), second, "CREATE TABLE fact (answer int)"))
 
-	var gone string
-	t.Run("for a while", func(t *testing.T) { gone = MySQL(t) })
-	require.Error(t, executeMySQL(t.Context(), gone, "SELECT 1"), "dropped with its test")
+	var dropped string
+	t.Run("for a while", func(t *testing.T) { dropped = MySQL(t) })
+	require.Error(t, executeMySQL(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
 func TestRedisDatabasesAreApart(t *testing.T) {

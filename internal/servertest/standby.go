@@ -9,7 +9,7 @@ import (
 // StartStandby starts a PostgreSQL server that streams from the given one by
 // way of an address, which is that server's own or a proxy's, under a name that
 // synchronous_standby_names may hold. It is a copy of the primary with the same
-// accounts, answers questions, and takes writes once it is told to by
+// accounts, answers questions, and takes writes once it is promoted by
 // pg_promote(). What the primary got as Args is not copied.
 func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Option) *Server {
 	tb.Helper()

@@ -37,7 +37,7 @@ const (
 	verdictSlower  verdict = "slower"
 	verdictBetter  verdict = "better"
 	verdictWorse   verdict = "worse"
-	verdictUnknown verdict = "cannot be told"
+	verdictUnknown verdict = "undecided"
 )
 
 // comparisons are the figures of the service in the entries, of this tree over

@@ -29,7 +29,7 @@ func around(middle, noise float64) (ratios []float64) {
 }
 
 // TestCompare: each verdict, where it is due and on a machine that is too noisy
-// for it. What must fall is told from what must rise.
+// for it. What must fall is distinguished from what must rise.
 func TestCompare(t *testing.T) {
 	for _, test := range []struct {
 		middle, noise float64

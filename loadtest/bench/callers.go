@@ -69,7 +69,7 @@ func (d document) arguments(name string, defaults bool) string {
 	return strings.Join(slices.DeleteFunc(args, func(arg string) bool { return arg == "-c" }), " ")
 }
 
-// callersSection is what the page about performance shows.
+// callersSection shows the main rows, and on what they were measured.
 func (d document) callersSection() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. A ratio is of two figures of one round;\nthe table has the median of the rounds, lowest and highest.\n\n", d.made())

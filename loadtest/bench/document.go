@@ -187,7 +187,7 @@ func middleOf(rounds []figures) map[metric]spread {
 	return middle
 }
 
-// processor is the name of the CPU, "" where it is not told.
+// processor is the name of the CPU, "" where it is not known.
 func processor() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -248,8 +248,9 @@ func publish(s settings, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out, "published", s.published())
-	if s.readme == "" {
-		return nil
+	results, err := filepath.Rel(filepath.Dir(s.page), s.results)
+	if err != nil {
+		return err
 	}
-	return errors.Join(page.Fill(s.readme, "bench", d.section(s.results)), page.Fill(s.page, "callers", d.callersSection()))
+	return page.Fill(s.page, "bench", d.section(results))
 }

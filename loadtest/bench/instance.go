@@ -61,7 +61,7 @@ func start(ctx context.Context, s *site.Site, program string, args ...string) (*
 	case <-i.ended:
 		return nil, fmt.Errorf("%s ended at once\n%s", program, i.output)
 	case <-time.After(startMax):
-		return nil, fmt.Errorf("%s has told no address for %v\n%s", program, startMax, i.output)
+		return nil, fmt.Errorf("%s has logged no address for %v\n%s", program, startMax, i.output)
 	}
 	return i, i.awaitReady(ctx)
 }

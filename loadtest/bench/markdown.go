@@ -73,8 +73,9 @@ func short(value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-// section is what the README shows: what callers see, the other ratios, the
-// picture, and where the rest is.
+// section is what the page about performance shows: what callers see, the other
+// ratios, the picture, and where the rest is. results is the folder of the
+// results as the page's links name it.
 func (d document) section(results string) string {
 	var b strings.Builder
 	b.WriteString(d.callersSection())

@@ -116,7 +116,7 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / requests }
 	f[serviceCPU] = per(after.service - before.service)
 	f[clientCPU] = per(run.cpu)
-	f[disturbance] = float64(after.strangers-before.strangers) / float64(after.at.Sub(before.at))
+	f[disturbance] = float64(after.others-before.others) / float64(after.at.Sub(before.at))
 	if c.database != "" && c.database != "sqlite" { // SQLite is within the service
 		f[databaseCPU] = per(after.database - before.database)
 	}
@@ -132,7 +132,7 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 }
 
 // believe holds what was counted against the service's books: every 200 is a
-// draw that happened, and none is missing save those whose callers had gone
+// draw that happened, and none is missing save those whose callers had disconnected
 // the warm-up or the load ended.
 func believe(c candidate, callers int, run wrkResult, before, after books) error {
 	if c.program != service {
@@ -143,8 +143,8 @@ func believe(c candidate, callers int, run wrkResult, before, after books) error
 	if c.soldOut {
 		counted = 0
 	}
-	gone := 2 * int64(callers) * units
-	if booked < counted || booked > counted+gone {
+	unread := 2 * int64(callers) * units
+	if booked < counted || booked > counted+unread {
 		return fmt.Errorf("wrk counts %d units, the service's books say %d", counted, booked)
 	}
 	return nil
@@ -210,7 +210,7 @@ func (b *benchmark) countTrips(ctx context.Context, s *site.Site, c candidate, p
 // idleAfter is how long the service is left alone before it is watched idle.
 const idleAfter = 2 * time.Second
 
-// measureIdle draws from all pools, leaves them, and looks what stays.
+// measureIdle draws from all pools, leaves them, and measures what stays.
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()

@@ -93,9 +93,9 @@ func parseBusy(text []byte) (time.Duration, error) {
 	return sum, nil
 }
 
-// strangers is how long the CPUs have worked for others than this run, all of
+// others is how long the CPUs have worked for others than this run, all of
 // whose processes descend from this one, and than the kernel's own threads.
-func strangers(all map[int]procStat) (time.Duration, error) {
+func others(all map[int]procStat) (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, err

@@ -30,7 +30,7 @@ func TestCPUOf(t *testing.T) {
 	assert.Equal(t, time.Duration(31), cpuOf(all, 10), "the process, its child and grandchild")
 	assert.Equal(t, time.Duration(31), cpuOf(all, 10, 11), "none is counted twice")
 	assert.Equal(t, time.Duration(1031), cpuOf(all, 10, 20))
-	assert.Equal(t, time.Duration(1000), cpuOf(all, 20, 99), "one that is gone is nothing")
+	assert.Equal(t, time.Duration(1000), cpuOf(all, 20, 99), "one that has ended is nothing")
 }
 
 func TestProcesses(t *testing.T) {

@@ -26,7 +26,7 @@ type benchmark struct {
 	faults     map[candidate]error
 }
 
-// errInterrupted ends a run that was told to end.
+// errInterrupted ends a run that got a signal.
 var errInterrupted = errors.New("interrupted")
 
 // measureAll builds, measures every candidate in every round and judges the

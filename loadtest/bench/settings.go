@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// settings are what a run is told: flags, or environment variables of the same
+// settings are a run's options: flags, or environment variables of the same
 // names in capitals.
 type settings struct {
 	quick bool
@@ -26,9 +26,8 @@ type settings struct {
 	// against is the commit that is measured in turn with this tree, "" for none.
 	against string
 	results string
-	// readme is the page whose section "bench" shows what is published, page the
-	// one whose section "callers" shows what callers see.
-	readme, page string
+	// page is the one whose section "bench" shows what is published.
+	page string
 }
 
 // option is one number of the settings.
@@ -83,8 +82,7 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, []strin
 	only := flags.String("only", "", "measure only the entries whose name matches this regular expression")
 	flags.StringVar(&s.against, "against", "", "measure the service of this commit in turn with this tree's, and judge the difference")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
-	flags.StringVar(&s.readme, "readme", "README.md", "page that publish shows the ratios in, between its marks bench:begin and bench:end")
-	flags.StringVar(&s.page, "page", "docs/performance.md", "page that publish shows the main rows in, between its marks callers:begin and callers:end")
+	flags.StringVar(&s.page, "page", "docs/performance.md", "page that publish shows the ratios in, between its marks bench:begin and bench:end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return s, nil, err

@@ -20,8 +20,8 @@ import (
 type clocks struct {
 	at                time.Time
 	service, database time.Duration
-	// strangers is what all used that is not of this run.
-	strangers time.Duration
+	// others is what all used that is not of this run.
+	others time.Duration
 }
 
 func readClocks(p *place, instances []*instance) (clocks, error) {
@@ -35,7 +35,7 @@ func readClocks(p *place, instances []*instance) (clocks, error) {
 	if p.server != nil {
 		c.database = cpuOf(all, p.server.pid)
 	}
-	c.strangers, err = strangers(all)
+	c.others, err = others(all)
 	return c, err
 }
 
@@ -170,7 +170,7 @@ const (
 	// calmMax is the longest wait for servers to finish what a measurement
 	// has left to them.
 	calmMax = 5 * time.Second
-	// calmEvery is the time between two looks, calm the CPU used in it that
+	// calmEvery is the time between two samples, calm the CPU used in it that
 	// counts as none.
 	calmEvery = 200 * time.Millisecond
 	calm      = tick

@@ -94,7 +94,7 @@ func listenTo(t *testing.T) (*asked, *instance) {
 	return a, &instance{url: server.URL}
 }
 
-// TestDraws runs the load script against a server that looks at each request.
+// TestDraws runs the load script against a server that reads each request.
 func TestDraws(t *testing.T) {
 	_, err := exec.LookPath("wrk")
 	require.NoError(t, err, "apt-get install wrk (.ci/packages does)")

@@ -100,7 +100,7 @@ func (t timeline) svg() string {
 	return b.String()
 }
 
-// window is how many samples one point of a rate looks back.
+// window is how many samples one point of a rate covers.
 const window = 5
 
 // rates turns the counters into answers per second.
@@ -118,7 +118,7 @@ func (t timeline) rates() (won, sold []point) {
 	return won, sold
 }
 
-// marks names the moments at which stock came in, and at which it was gone.
+// marks names the moments at which stock came in, and at which it ran out.
 func (t timeline) marks(b *strings.Builder, p panel) {
 	before := t.Samples[0].Remaining
 	for _, s := range t.Samples {

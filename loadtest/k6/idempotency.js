@@ -3,7 +3,7 @@
 // Each key is sent by several users, several times each, at the same moment
 // and to all instances. One user wins; all answers to that user are equal and
 // only one of them is not a replay; everybody else, and the winner with
-// another count, is told 422 that the key is taken.
+// another count, gets 422 that the key is taken.
 import exec from 'k6/execution';
 import * as lib from './lib.js';
 

@@ -55,7 +55,7 @@ function withdraw(poolID, prizeID, delta, key) {
 }
 
 export function teardown(data) {
-  sleep(1.2); // "sold out" may be remembered for one second
+  sleep(1.2); // "sold out" may be cached for one second
   drain(data.pool);
   lib.account(data.pool);
 }

@@ -64,7 +64,7 @@ function agree(d, [a, b]) {
 
 export function teardown(data) {
   // The pool is empty. What is put in now must be given out, all of it: a
-  // service may remember "sold out" for one second, not longer.
+  // service may cache "sold out" for one second, not longer.
   lib.restock(data.pool, largest(), restock, `${data.pool}-restock-2`);
   sleep(1.2);
   for (let i = 0; i < 4 * restock; i += 20) {

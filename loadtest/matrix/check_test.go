@@ -2,6 +2,8 @@ package main
 
 import (
 	"database/sql"
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -87,15 +89,26 @@ func TestAgreeNamesThePrize(t *testing.T) {
 	assert.Equal(t, []string{"gold: audit 2 of 2, log 1 of 2, SQL 2 of 2"}, agree(a, s, r))
 }
 
-// TestSection: the README sums up sell-outs, and names the one that is not as
-// it must be.
-func TestSection(t *testing.T) {
+// TestSummary adds up sell-outs, and names the one that is not as it must be.
+func TestSummary(t *testing.T) {
 	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Passed: true}
 	table, redis, spike, bad := ok, ok, ok, ok
 	table.Lock, redis.Lock, spike.Script, bad.Passed, bad.LogOverIssued, bad.Program = "table", "redis", "spike", false, 3, "broken"
-	section := published{At: "2026-01-02T03:04:05Z", Cells: []result{table, redis, bad, spike}}.section()
-	assert.Contains(t, section, "4 cells, 3 as they must be, 0 skipped")
-	assert.Contains(t, section, "| drawsvc | SQLite | external `table:` `redis:` | 3 | 2 | 200 | 20 | 20 | 0 | ok |\n")
-	assert.Contains(t, section, "| textbook `broken` | SQLite | external | 3 | 1 | 100 | 10 | 10 | 3 | FAILED |\n")
-	assert.Error(t, fillReadme(t.Context(), settings{results: t.TempDir()}, nil), "nothing is published")
+	summary := published{At: "2026-01-02T03:04:05Z", Cells: []result{table, redis, bad, spike}}.summary()
+	assert.Contains(t, summary, "4 cells: 3 passed, 0 skipped")
+	assert.Contains(t, summary, "| drawsvc | SQLite | external `table:` `redis:` | 3 | 2 | 200 | 20 | 20 | 0 | ok |\n")
+	assert.Contains(t, summary, "| textbook `broken` | SQLite | external | 3 | 1 | 100 | 10 | 10 | 3 | FAILED |\n")
+}
+
+// TestPublished: the page of results says what the results say.
+func TestPublished(t *testing.T) {
+	text, err := os.ReadFile("../results/matrix.json")
+	require.NoError(t, err)
+	var p published
+	require.NoError(t, json.Unmarshal(text, &p))
+	shown, err := os.ReadFile("../results/matrix.md")
+	require.NoError(t, err)
+	assert.Equal(t, p.markdown(), string(shown))
+	p.Cells[0].LogOverIssued++
+	assert.NotEqual(t, p.markdown(), string(shown), "another result is another page")
 }

@@ -51,7 +51,7 @@ func start(ctx context.Context, s *site.Site, program string, args ...string) (*
 	case err := <-i.ended:
 		return nil, fmt.Errorf("%s ended at once: %w\n%s", program, err, i.output)
 	case <-time.After(startMax):
-		return nil, fmt.Errorf("%s has told no address for %v\n%s", program, startMax, i.output)
+		return nil, fmt.Errorf("%s has logged no address for %v\n%s", program, startMax, i.output)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -20,8 +20,6 @@ type settings struct {
 	quick   bool
 	only    *regexp.Regexp
 	results string
-	// readme says that nothing is run: the README is to show what was published.
-	readme bool
 }
 
 func main() {
@@ -41,11 +39,7 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	do := prove
-	if s.readme {
-		do = fillReadme
-	}
-	if err := do(ctx, s, out); err != nil {
+	if err := prove(ctx, s, out); err != nil {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		return 1
 	}
@@ -61,7 +55,7 @@ func parse(args []string) (settings, error) {
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if s.readme = flags.NArg() == 1 && flags.Arg(0) == "readme"; flags.NArg() > 0 && !s.readme {
+	if flags.NArg() > 0 {
 		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
 	var err error
@@ -111,5 +105,5 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return publish(s, out, results, time.Since(begin))
 }
 
-// say prints to a terminal, where a failed write has no one to be told to.
+// say prints to a terminal, where nobody handles a failed write.
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }

@@ -117,9 +117,9 @@ func (p published) markdown() string {
 	if p.Quick {
 		shape = "the quick matrix"
 	}
-	fmt.Fprintf(&b, "# Load proof\n\n%s, %s: %d cells in %.0f s on %d cores that k6, the service and the databases share, %s.\n\n",
-		p.At, shape, len(p.Cells), p.Seconds, p.CPUs, p.Go)
-	b.WriteString("Figures of speed compare cells of this table with each other, nothing else.\n\n")
+	day, _, _ := strings.Cut(p.At, "T")
+	fmt.Fprintf(&b, "# Load proof\n\n%s, %s, %.0f minutes. k6, the service and the databases shared %d cores. %s.\n\n", day, shape, p.Seconds/60, p.CPUs, p.Go)
+	fmt.Fprintf(&b, "%s\n## Cells\n\nCompare figures of speed only within this table.\n\n", p.summary())
 	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(columns(), " | "), strings.Repeat("---|", len(columns())))
 	for i := range p.Cells {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(p.Cells[i].columns(), " | "))

@@ -15,7 +15,7 @@ type Tail struct {
 	mu      sync.Mutex
 	most    int
 	text    []byte
-	told    bool
+	passed  bool
 	address chan string
 }
 
@@ -34,9 +34,9 @@ func (t *Tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	if !t.told && bytes.HasSuffix(t.text, []byte("\n")) {
+	if !t.passed && bytes.HasSuffix(t.text, []byte("\n")) {
 		if m := listening().FindSubmatch(t.text); m != nil {
-			t.told = true
+			t.passed = true
 			t.address <- string(m[1])
 		}
 	}

@@ -42,12 +42,17 @@ page_end_service() {
 }
 trap page_end_service EXIT
 
-# go runs the program of this repository without another build.
+# go runs and builds the program of this repository without another build.
 go() {
-    if [ "${1:-} ${2:-}" = "run ./cmd/drawsvc" ]; then
+    case "$*" in
+    "run ./cmd/drawsvc"*)
         shift 2
         drawsvc "$@"
-    else
-        command go "$@"
-    fi
+        ;;
+    "build -trimpath -o drawsvc ./cmd/drawsvc")
+        printf '#!/bin/sh\nDRAWSVC_TEST_BE_MAIN=yes exec "%s" "$@"\n' "$PAGE_PROGRAM" >drawsvc
+        chmod +x drawsvc
+        ;;
+    *) command go "$@" ;;
+    esac
 }

@@ -14,7 +14,7 @@ type Sample struct{ Wins, Stock []int64 }
 const AlarmMax = 1e-9
 
 // Judge returns an error when the samples, of pools that are stocked alike,
-// contradict the law of a draw. It looks at the likelihood-ratio chi-square,
+// contradict the law of a draw. It computes the likelihood-ratio chi-square,
 // G = 2 Σ wins·ln(wins/expected), in two ways, each with half of AlarmMax: of
 // the wins of all samples together, which shows a prize that is favoured
 // everywhere, and summed over the samples, which shows wins that are spread

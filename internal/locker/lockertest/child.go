@@ -162,7 +162,7 @@ func (c *child) say(r report) {
 	if r.What == "done" {
 		delete(c.holds, r.ID)
 	}
-	_ = c.out.Encode(r) // a suite that is gone is not told
+	_ = c.out.Encode(r) // a suite that has ended reads nothing
 }
 
 // codeOf is how an error goes over the wire.

@@ -33,7 +33,7 @@ func killedHolder(b *bench) error {
 }
 
 // pausedHolder: a process that stands still past its lease loses the lock; the
-// next one draws; when the first goes on it is told, its write is refused, and
+// next one draws; when the first goes on it is notified, its write is rejected, and
 // its release does not free the next one's lock.
 func pausedHolder(b *bench) error {
 	before, err := b.vault.issued(b.ctx)
@@ -61,7 +61,7 @@ func pausedHolder(b *bench) error {
 		return fmt.Errorf("the next holder's write: %w", err)
 	}
 	b.processes[0].cont()
-	if err := within(b.ctx, slack, first.lostC, "the first holder is told"); err != nil {
+	if err := within(b.ctx, slack, first.lostC, "the first holder is notified"); err != nil {
 		return err
 	}
 	if err := b.vault.write(b.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
@@ -71,16 +71,16 @@ func pausedHolder(b *bench) error {
 		return err
 	}
 	third := b.processes[2].ask(0, b.key, 0)
-	if err := within(b.ctx, 2*slack, third.doneC, "a try behind the second holder"); err != nil {
+	if err := within(b.ctx, 2*slack, third.doneC, "an attempt behind the second holder"); err != nil {
 		return fmt.Errorf("the first holder's release freed the second's lock: %w", err)
 	}
 	if third.done.Code != "contended" {
-		return fmt.Errorf("a try behind the second holder: wanted contended, got %q", third.done.Code)
+		return fmt.Errorf("an attempt behind the second holder: wanted contended, got %q", third.done.Code)
 	}
 	if err := next.release(); err != nil {
 		return err
 	}
-	b.result.StaleRefused = true
+	b.result.StaleRejected = true
 	return b.vault.audit(b.ctx, before+2)
 }
 

@@ -118,7 +118,7 @@ func (g *grip) release() error {
 	return <-g.done
 }
 
-// isLost says whether the holder was told of a loss.
+// isLost says whether the holder was notified of a loss.
 func (g *grip) isLost() bool {
 	select {
 	case <-g.lost:
@@ -183,7 +183,7 @@ func after(earlier, token int64) error {
 	return nil
 }
 
-// serverKilled: the holder is told, others are refused fast, and the same
+// serverKilled: the holder is notified, others are refused fast, and the same
 // locks work again when the server does.
 func serverKilled(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
@@ -202,10 +202,10 @@ func serverKilled(r *rig) error {
 	for _, s := range r.servers {
 		s.Kill()
 	}
-	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is told"); err != nil {
+	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is notified"); err != nil {
 		return err
 	}
-	told := time.Since(killed)
+	notified := time.Since(killed)
 	took, err := r.refused(other)
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func serverKilled(r *rig) error {
 		return err
 	}
 	r.result.BackAfter = milliseconds(took)
-	r.note("killed and started again: holder told after %.1f s, token grew", told.Seconds())
+	r.note("killed and started again: holder notified after %.1f s, token grew", notified.Seconds())
 	_, _, err = r.served(holder, backMax)
 	return errors.Join(after(first.token, token), err)
 }

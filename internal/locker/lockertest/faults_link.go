@@ -8,7 +8,7 @@ import (
 	"drawsvc/internal/servertest"
 )
 
-// linkBroken: a holder without its service is told; the lock is free for those
+// linkBroken: a holder without its service is notified; the lock is free for those
 // who have the service; those who have not are refused fast; and when the link
 // is back, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
@@ -29,7 +29,7 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 		return err
 	}
 	r.links.each(sever)
-	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is told"); err != nil {
+	if err := within(r.ctx, r.Term+slack, first.lost, "the holder is notified"); err != nil {
 		return err
 	}
 	took, err := r.refused(cutOff)
@@ -60,7 +60,7 @@ func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
 }
 
 // cutWhileWaiting: a waiter whose link is cut leaves no place in the queue and
-// no lock behind, whatever it is told itself.
+// no lock behind, whatever it learns itself.
 func cutWhileWaiting(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {
@@ -90,7 +90,7 @@ func cutWhileWaiting(r *rig) error {
 	if err := first.release(); err != nil {
 		return err
 	}
-	// It may still wait, and is then served; or it was told.
+	// It may still wait, and is then served; or it was notified.
 	if err := <-waited; err != nil && codeOf(err) != "lock-unavailable" {
 		return fmt.Errorf("the waiter: %w", err)
 	}
@@ -129,7 +129,7 @@ func answerLost(r *rig) error {
 }
 
 // sessionsKilled: a database that ends all sessions frees the locks that are
-// sessions, and their holders are told; a lease in a table does not care.
+// sessions, and their holders are notified; a lease in a table does not care.
 func sessionsKilled(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
 	if err != nil {
@@ -160,7 +160,7 @@ func sessionsKilled(r *rig) error {
 		return err
 	}
 	r.note("all sessions killed: free after %.0f ms, token grew", milliseconds(took))
-	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the holder is told"); err != nil {
+	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the holder is notified"); err != nil {
 		return err
 	}
 	return errors.Join(after(first.token, token), first.release())

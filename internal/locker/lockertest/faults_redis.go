@@ -27,7 +27,7 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 }
 
 // overtaken breaks the lock under a holder: the next one is served at once,
-// with a later token; the first is told, and its write is refused.
+// with a later token; the first is notified, and its write is rejected.
 func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	holder, err := r.warm(s, patience)
 	if err != nil {
@@ -58,10 +58,10 @@ func overtaken(r *rig, s Subject, what string, sever func() error) error {
 	if err := r.vault.write(r.ctx, first.token); !errors.Is(err, stock.ErrStaleToken) {
 		return fmt.Errorf("the first holder's write was not refused: %w", orNil(err))
 	}
-	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the first holder is told"); err != nil {
+	if err := within(r.ctx, r.TTL/3+slack, first.lost, "the first holder is notified"); err != nil {
 		return err
 	}
-	r.note("%s: next holder at once, token grew, first told after %.0f ms, its write refused", what, milliseconds(time.Since(began)))
+	r.note("%s: next holder at once, token grew, first notified after %.0f ms, its write rejected", what, milliseconds(time.Since(began)))
 	return first.release()
 }
 
@@ -178,7 +178,7 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	dir := r.tb.TempDir()
 	clock := filepath.Join(dir, "clock")
 	set = func(amount string) error {
-		// In one step: the server reads it whenever it looks at its clock.
+		// In one step: the server reads it whenever it reads its clock.
 		if err := os.WriteFile(clock+".new", []byte(amount), 0o600); err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	}
 }
 
-// oneOfThreeDown: a majority goes on without the rest, whether that is gone or
+// oneOfThreeDown: a majority goes on without the rest, whether that is down or
 // silent, and without any sign to the holder.
 func oneOfThreeDown(r *rig) error {
 	holder, err := r.warm(r.Subject, patience)
@@ -229,7 +229,7 @@ func oneOfThreeDown(r *rig) error {
 	}
 	down := r.servers[0]
 	for _, away := range []struct {
-		gone, back func() error
+		down, back func() error
 	}{
 		{func() error { down.Kill(); return nil }, down.Start},
 		{func() error { down.Pause(); return nil }, func() error { down.Resume(); return nil }},
@@ -238,7 +238,7 @@ func oneOfThreeDown(r *rig) error {
 		if err != nil {
 			return err
 		}
-		if err := away.gone(); err != nil {
+		if err := away.down(); err != nil {
 			return err
 		}
 		time.Sleep(2 * r.TTL)

@@ -83,7 +83,7 @@ func (f *flawed) acquire(ctx context.Context, key, owner string) error {
 	until := time.Now().Add(f.o.Wait)
 	for {
 		if f.flaw == FlawGhost && ctx.Err() != nil {
-			// The wait goes on although its caller has gone.
+			// The wait goes on although its caller has given up.
 			go func() { _ = f.acquire(context.WithoutCancel(ctx), key, owner) }()
 		}
 		if ctx.Err() != nil {

@@ -26,12 +26,12 @@ type Result struct {
 	TokenGrows bool `json:",omitzero"`
 	// KilledFree is the time from a holder's death to the next holder,
 	// PausedFree that from its pause.
-	KilledFree   float64 `json:",omitzero"`
-	PausedFree   float64 `json:",omitzero"`
-	StaleRefused bool    `json:",omitzero"`
-	RenewedTerms int     `json:",omitzero"`
-	Reentrant    bool    `json:",omitzero"`
-	// TryOnce is how long a refused try takes, WaitOver by how much a wait
+	KilledFree    float64 `json:",omitzero"`
+	PausedFree    float64 `json:",omitzero"`
+	StaleRejected bool    `json:",omitzero"`
+	RenewedTerms  int     `json:",omitzero"`
+	Reentrant     bool    `json:",omitzero"`
+	// TryOnce is how long a refused attempt takes, WaitOver by how much a wait
 	// outlasts its limit.
 	TryOnce  float64 `json:",omitzero"`
 	WaitOver float64 `json:",omitzero"`

@@ -52,7 +52,7 @@ func tryOnce(b *bench) error {
 		})
 		b.result.TryOnce = milliseconds(took)
 		if err == nil && took > 50*time.Millisecond {
-			err = fmt.Errorf("a try took %v", took)
+			err = fmt.Errorf("an attempt took %v", took)
 		}
 		return err
 	})
@@ -134,7 +134,7 @@ func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
 	return nil
 }
 
-// isFree says that a try of another process is served, now and, for what comes
+// isFree says that an attempt of another process is served, now and, for what comes
 // late, a moment later.
 func isFree(b *bench) error {
 	for _, later := range []time.Duration{0, 20 * time.Millisecond} {

@@ -42,7 +42,7 @@ function figures(data) {
   const seconds = data.state.testRunDurationMs / 1000;
   return [
     `draws won ${n('won')} (${n('units_won')} units), sold out ${n('sold_out')}, replays ${n('replays')}, unexpected ${n('unexpected')}`,
-    `busy (503) ${n('busy')}, outcome unknown (504) ${n('outcome_unknown')}, no answer ${n('no_answer')}: asked again with the same key`,
+    `busy (503) ${n('busy')}, outcome unknown (504) ${n('outcome_unknown')}, no answer ${n('no_answer')}: retried with the same key`,
     `latency: median ${ms('med')}, p95 ${ms('p(95)')}, p99 ${ms('p(99)')}, longest ${ms('max')}; run of ${seconds.toFixed(1)} s`,
   ];
 }

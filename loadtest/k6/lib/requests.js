@@ -1,4 +1,4 @@
-// Requests that settle: a draw is asked again, with the same key, until its
+// Requests that settle: a draw is retried with the same key, until its
 // outcome is known.
 import http from 'k6/http';
 import exec from 'k6/execution';
@@ -99,7 +99,7 @@ function attempt(d) {
 }
 
 // draw asks for d = {pool, user, count, key} until it is settled: a busy
-// service, an unknown outcome and a lost connection are asked again with the
+// service, an unknown outcome and a lost connection are retried with the
 // same key. It returns {outcome, body, status} with outcome won, sold-out,
 // refused (any other answer) or unsettled.
 export function draw(d) {

@@ -1,5 +1,5 @@
 // Command optimistic reads the pool's row version, chooses, and writes only if
-// the version is still the same; three tries, then it tells the caller to come
+// the version is still the same; three attempts, then it tells the caller to come
 // again.
 //
 // RIGHT in what it issues. Its price: where draws meet, only one of them wins a

@@ -2,7 +2,7 @@
 // lowers its stock and appends the win to a list.
 //
 // RIGHT in what it issues while Redis lives: a script runs alone. Its weakness:
-// what the customer was told is only as durable as Redis is (with fsync every
+// what the customer was answered is only as durable as Redis is (with fsync every
 // second, the last second is lost in a crash, stock and wins alike, and the
 // units are handed out again).
 package main

@@ -1,7 +1,7 @@
-// Command lockstable writes what the lock suite measured into the README.
+// Command lockstable writes what the lock suite measured into docs/locks.md.
 //
 //	DRAWSVC_LOCKS_OUT=/path/results.json go test -count=1 -timeout 20m ./internal/locker
-//	go run ./internal/locker/lockertest/lockstable /path/results.json README.md
+//	go run ./internal/locker/lockertest/lockstable /path/results.json docs/locks.md
 //
 // The tables replace what stands between the lines <!-- locks:begin --> and
 // <!-- locks:end -->. Every cell comes from the results; what they do not hold
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: lockstable RESULTS README")
+		fmt.Fprintln(os.Stderr, "usage: lockstable RESULTS PAGE")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-func run(results, readme string) error {
+func run(results, file string) error {
 	in, err := os.Open(results)
 	if err != nil {
 		return err
@@ -36,5 +36,5 @@ func run(results, readme string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", results, err)
 	}
-	return page.Fill(readme, "locks", tables(all))
+	return page.Fill(file, "locks", tables(all))
 }

@@ -70,13 +70,13 @@ func promises() []column {
 			})
 		}},
 		{"holder killed: free after", func(r lockertest.Result) string { return span(r.KilledFree) }},
-		{"holder paused: next after, late write refused", func(r lockertest.Result) string {
-			return known(r.PausedFree > 0, func() string { return span(r.PausedFree) + ", " + yes(r.StaleRefused) })
+		{"holder paused: next after, late write rejected", func(r lockertest.Result) string {
+			return known(r.PausedFree > 0, func() string { return span(r.PausedFree) + ", " + yes(r.StaleRejected) })
 		}},
 		{"renewed over leases", func(r lockertest.Result) string {
 			return known(r.RenewedTerms > 0, func() string { return fmt.Sprint(r.RenewedTerms) })
 		}},
-		{"try once refused after", func(r lockertest.Result) string { return span(r.TryOnce) }},
+		{"single attempt refused after", func(r lockertest.Result) string { return span(r.TryOnce) }},
 		{"wait outlasts its limit by", func(r lockertest.Result) string { return span(r.WaitOver) }},
 		{"waiters", served(func(r lockertest.Result) string {
 			return known(r.Waiters > 0, func() string {

@@ -16,11 +16,11 @@ func TestRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(results, []byte(
 		`{"Lock":"row:","Server":"postgres","Cores":2,"TTL":500,"Contenders":32,"KilledFree":6.4}`+"\n"+
 			`{"Lock":"row:","Server":"postgres","Cores":2,"TTL":500,"DownRefused":12.3,"Seen":["a","b"]}`+"\n"), 0o600))
-	readme := filepath.Join(t.TempDir(), "README.md")
+	file := filepath.Join(t.TempDir(), "locks.md")
 	const begin, end = "<!-- locks:begin -->\n", "<!-- locks:end -->"
-	require.NoError(t, os.WriteFile(readme, []byte("above\n"+begin+"of yesterday\n"+end+"\nbelow\n"), 0o600))
-	require.NoError(t, run(results, readme))
-	filled, err := os.ReadFile(readme)
+	require.NoError(t, os.WriteFile(file, []byte("above\n"+begin+"of yesterday\n"+end+"\nbelow\n"), 0o600))
+	require.NoError(t, run(results, file))
+	filled, err := os.ReadFile(file)
 	require.NoError(t, err)
 	page := string(filled)
 	require.True(t, strings.HasPrefix(page, "above\n"+begin))
@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 	require.NotContains(t, page, "yesterday")
 	require.Contains(t, page, "| `row:` on postgres | 500 ms | yes, 32 contenders | 6.40 ms | not measured |")
 	require.Contains(t, page, "| `row:` on postgres | 12 ms | not measured | not measured | a; b |")
-	require.NoError(t, run(results, readme), "a page that was filled before")
+	require.NoError(t, run(results, file), "a page that was filled before")
 }
 
 func TestRunRefuses(t *testing.T) {

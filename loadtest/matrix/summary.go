@@ -1,33 +1,9 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
-
-	"drawsvc/internal/page"
 )
-
-// fillReadme has the README show the last whole run, which must have passed.
-func fillReadme(_ context.Context, s settings, _ io.Writer) error {
-	text, err := os.ReadFile(filepath.Join(s.results, "matrix.json"))
-	if err != nil {
-		return err
-	}
-	var p published
-	if err := json.Unmarshal(text, &p); err != nil {
-		return err
-	}
-	if p.Quick || !p.Passed {
-		return errors.New("the README shows a whole run that went well, and the last one is not")
-	}
-	return page.Fill("README.md", "matrix", p.section())
-}
 
 // group are the sell-outs of one program on one database in one mode.
 type group struct {
@@ -72,10 +48,10 @@ func (g *group) add(r *result) {
 	}
 }
 
-// section is what the README shows of the whole matrix.
-func (p published) section() string {
+// summary says how many cells showed what they had to, and adds up the
+// sell-outs.
+func (p published) summary() string {
 	var b strings.Builder
-	day, _, _ := strings.Cut(p.At, "T")
 	passed, missing := 0, 0
 	for i := range p.Cells {
 		switch r := &p.Cells[i]; {
@@ -85,9 +61,7 @@ func (p published) section() string {
 			passed++
 		}
 	}
-	fmt.Fprintf(&b, "The last whole run (%s, %.0f minutes on %d cores): %d cells, %d as they must be, %d skipped; each with its figures in\n",
-		day, p.Seconds/60, p.CPUs, len(p.Cells), passed, missing)
-	b.WriteString("[loadtest/results/matrix.md](loadtest/results/matrix.md). Its sell-outs, counted in the award log and by SQL:\n\n")
+	fmt.Fprintf(&b, "%d cells: %d passed, %d skipped. The sell-outs, counted in the award log and by SQL:\n\n", len(p.Cells), passed, missing)
 	b.WriteString("| program | database | mode | instances | runs | answers | stocked | issued | over-issued | verdict |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range p.groups() {
 		name := g.program

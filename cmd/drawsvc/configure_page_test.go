@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// undocumented are the flags of a command that a page has no row for: flag,
+// variable, default.
+func undocumented(c *cobra.Command, page string) (missing []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !strings.Contains(page, "| `--"+f.Name+"` | `"+variable(f.Name)+"` | ") {
+			missing = append(missing, f.Name)
+		}
+	})
+	return missing
+}
+
+// TestFlagsAreDocumented: docs/configure.md has every flag of serve.
+func TestFlagsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/configure.md")
+	require.NoError(t, err)
+	serve := serveCommand(environment{})
+	require.Empty(t, undocumented(serve, string(page)))
+	serve.Flags().Bool("frob", false, "")
+	require.Equal(t, []string{"frob"}, undocumented(serve, string(page)), "a flag without a row")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// retryLoop is the README's, calling another address.
+func retryLoop(t *testing.T, address string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "```python\n")
+	code, _, closed := strings.Cut(rest, "```\n")
+	require.True(t, found && closed, "the README has a retry loop")
+	return strings.ReplaceAll(code, "http://127.0.0.1:8080", address)
+}
+
+// draws runs the loop against answers, one after another. It returns what the
+// loop printed and the keys that it used.
+func draws(t *testing.T, loop func(address string) string, answers ...http.HandlerFunc) (printed string, keys []string) {
+	t.Helper()
+	servertest.NeedPrograms(t, "python3", "python3")
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the loop notices where its request was not taken
+		mu.Lock()
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		next := answers[min(len(keys), len(answers))-1]
+		mu.Unlock()
+		next(w, r)
+	}))
+	defer server.Close()
+	cmd := exec.CommandContext(t.Context(), "python3", "-")
+	cmd.Stdin = strings.NewReader(loop(server.URL))
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), stderr.String())
+	return stdout.String(), keys
+}
+
+func answer(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // the loop notices a response that is cut
+	}
+}
+
+func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// TestRetryLoopSettles: the README's retry loop goes on with the same key until
+// it has a final response.
+func TestRetryLoopSettles(t *testing.T) {
+	t.Parallel()
+	loop := func(address string) string { return retryLoop(t, address) }
+	unsettled := []http.HandlerFunc{answer(503, `{"code":"contended"}`), cut, answer(504, `{"code":"outcome-unknown"}`), answer(500, `{}`)}
+	for name, last := range map[string]http.HandlerFunc{"won": answer(200, `{"code":"last"}`), "sold out": answer(409, `{"code":"last"}`)} {
+		printed, keys := draws(t, loop, append(unsettled[:4:4], last)...)
+		require.Equal(t, "{'code': 'last'}\n", printed, name)
+		require.Len(t, keys, len(unsettled)+1, name)
+		for _, key := range keys {
+			require.Equal(t, "order-4712", key, name)
+		}
+	}
+}
+
+// TestRetryLoopSettlesCatches: a loop that takes a 503 for final.
+func TestRetryLoopSettlesCatches(t *testing.T) {
+	t.Parallel()
+	hasty := func(address string) string {
+		return strings.Replace(retryLoop(t, address), "error.code < 500", "error.code < 504", 1)
+	}
+	printed, keys := draws(t, hasty, answer(503, `{"code":"contended"}`), answer(200, `{"code":"last"}`))
+	require.Equal(t, "{'code': 'contended'}\n", printed)
+	require.Len(t, keys, 1)
+}

@@ -1,0 +1,53 @@
+package house
+
+import (
+	"regexp"
+	"strings"
+)
+
+// prose is what people wrote on a page, line by line: blocks of code, tables,
+// pictures and generated parts are empty lines in it.
+type prose []string
+
+var (
+	codeFence = regexp.MustCompile("^ *(```+)")
+	generated = regexp.MustCompile(`^<!-- ([a-z-]+):(begin|end) -->$`)
+	comment   = regexp.MustCompile(`^ *<!--.*-->$`)
+)
+
+// handWritten are the lines of a page. Those that a program writes are empty:
+// the program has them.
+func handWritten(page string) []string {
+	lines, filled := strings.Split(page, "\n"), false
+	for i, line := range lines {
+		if mark := generated.FindStringSubmatch(line); mark != nil {
+			filled = mark[2] == "begin"
+		}
+		if filled {
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+func proseOf(page string) prose {
+	lines, fence := handWritten(page), ""
+	for i, line := range lines {
+		begun, trimmed := codeFence.FindStringSubmatch(line), strings.TrimSpace(line)
+		switch {
+		case fence != "":
+			if trimmed == fence {
+				fence = ""
+			}
+			lines[i] = ""
+		case begun != nil:
+			fence, lines[i] = begun[1], ""
+		case comment.MatchString(line), strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, "!["):
+			lines[i] = ""
+		}
+	}
+	return lines
+}
+
+// link is a link or a picture in Markdown: its text and its address.
+var link = regexp.MustCompile(`!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]*)\)`)
