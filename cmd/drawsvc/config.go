@@ -48,6 +48,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.IntVar(&c.attempts, "optimistic-tries", 10, "most attempts at a batch in optimistic mode")
 	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the attempts in optimistic mode")
 	c.lock.flags(f)
+	c.jobs.flags(cmd)
 	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group commit off")
 	f.IntVar(&c.queueMax, "queue-max", 4096, "most draws waiting per pool")
 	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for a response")

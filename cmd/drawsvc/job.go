@@ -19,8 +19,8 @@ import (
 func jobCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "job",
-		Short: "Look at jobs that run once in a fleet, and change them",
-		Long: `Look at jobs that run once in a fleet, and change them, straight on the database.
+		Short: "Show and change the jobs that run once in a fleet",
+		Long: `Show and change the jobs that run once in a fleet, straight on the database.
 
 A job is run by whichever instance of ` + "`drawsvc serve`" + ` takes it. While an SQLite
 database is served, list, show and history work, and changes go over HTTP.`,

@@ -20,7 +20,7 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// jobFlags are what `serve` is told of jobs.
+// jobFlags are the flags of `serve` for jobs.
 type jobFlags struct {
 	host           string
 	lock           string
@@ -63,8 +63,8 @@ type jobs struct {
 }
 
 const (
-	// jobsLockTTL and jobsLockWait are those of the lock of jobs: who finds it
-	// taken looks again at the next poll.
+	// jobsLockTTL and jobsLockWait are those of the lock of jobs: an instance that
+	// finds it taken tries again at the next poll.
 	jobsLockTTL  = 10 * time.Second
 	jobsLockWait = 100 * time.Millisecond
 	// loadMax bounds the load of the catalogue before the service serves.
@@ -168,7 +168,7 @@ func (m *jobMetrics) showAudit(ctx context.Context, number int64) {
 	r, _, err := m.store.Job(ctx, job.AuditName)
 	var report job.AuditReport
 	if err != nil || len(r.Report) == 0 || json.Unmarshal(r.Report, &report) != nil {
-		return // the next look tries again
+		return // the next poll tries again
 	}
 	m.violations.Set(float64(report.Violations))
 	m.audited = number

@@ -132,10 +132,10 @@ func TestWholeOrNotAtAll(t *testing.T) {
 
 			f.answers(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 				if r.Header.Get("If-None-Match") != `"1"` {
-					w.WriteHeader(500)
+					w.WriteHeader(nethttp.StatusInternalServerError)
 					return
 				}
-				w.WriteHeader(304)
+				w.WriteHeader(nethttp.StatusNotModified)
 			})
 			require.NoError(t, f.run(t.Context(), t))
 			checked, err := f.store.Catalogue(t.Context(), first.Digest)
@@ -157,13 +157,15 @@ func TestWholeOrNotAtAll(t *testing.T) {
 // misbehaviour is what a source does wrong.
 func misbehaviour() map[string]nethttp.HandlerFunc {
 	return map[string]nethttp.HandlerFunc{
-		"500":     func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(500) },
+		"500":     func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusInternalServerError) },
 		"rubbish": sends(`{"prizes":[{"id":"gold"`),
 		"no JSON": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			_, _ = io.WriteString(w, body)
 		},
-		"redirect": func(w nethttp.ResponseWriter, r *nethttp.Request) { nethttp.Redirect(w, r, "/elsewhere", nethttp.StatusFound) },
+		"redirect": func(w nethttp.ResponseWriter, r *nethttp.Request) {
+			nethttp.Redirect(w, r, "/elsewhere", nethttp.StatusFound)
+		},
 		"a part": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.WriteHeader(nethttp.StatusPartialContent)
 		},
@@ -192,7 +194,7 @@ func hijacked(w nethttp.ResponseWriter, text string) {
 	if err != nil {
 		panic(err)
 	}
-	defer conn.Close() //nolint:errcheck // that is the fault
+	defer conn.Close()
 	_, _ = io.WriteString(conn, text)
 }
 

@@ -179,7 +179,7 @@ func (nobody) WithLock(ctx context.Context, _ string, fn func(context.Context, i
 	return fn(ctx, 1)
 }
 
-// unguarded begins a run without a look at the row.
+// unguarded begins a run without reading the row.
 type unguarded struct{ job.Runs }
 
 func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool, error) {
@@ -187,7 +187,7 @@ func (u unguarded) BeginJob(_ context.Context, name, host string) (job.Run, bool
 }
 
 // TestOneAtATimeWithoutALock: the row alone keeps runs apart. The double that
-// does not look at it is caught.
+// does not read it is caught.
 func TestOneAtATimeWithoutALock(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
@@ -374,7 +374,7 @@ func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
 	})
 }
 
-// TestPinned: only its host runs the job. While the host is gone nobody does, and
+// TestPinned: only its host runs the job. While the host is away nobody does, and
 // the row says since when.
 func TestPinned(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
@@ -399,7 +399,7 @@ func TestPinned(t *testing.T) {
 }
 
 // TestOnceADay: however often the schedule fires, and whatever lock servers
-// forget, a day has one success. Failures are made up for.
+// lose, a day has one success. Failures are made up for.
 func TestOnceADay(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		var tries atomic.Int64

@@ -48,7 +48,7 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 	case !r.Enabled:
 		return Off
 	case r.Status == StatusRunning:
-		return Due // its runner is gone, whatever the schedule says
+		return Due // its runner has died, whatever the schedule says
 	case r.isEarly(now):
 		return Early
 	case r.Per == PerDay && r.LastDay == r.day(now):
@@ -81,7 +81,7 @@ func (r *Row) day(t time.Time) string {
 	return s.Day(t)
 }
 
-// Begun is the row after host has begun a run. The caller has looked at the
+// Begun is the row after host has begun a run. The caller has checked the
 // Verdict on the same row.
 func (r Row) Begun(now time.Time, host string) (Row, error) {
 	s, err := Parse(r.Schedule)

@@ -165,7 +165,7 @@ func TestRowTransitions(t *testing.T) {
 
 func TestOverdue(t *testing.T) {
 	now := at(t, "2026-03-01T01:00:00Z")
-	r := job.Row{Enabled: true, Schedule: "every 1h", Per: job.PerRun, StaleAfter: time.Minute, Status: job.StatusIdle, DueAt: now, Host: "gone"}
+	r := job.Row{Enabled: true, Schedule: "every 1h", Per: job.PerRun, StaleAfter: time.Minute, Status: job.StatusIdle, DueAt: now, Host: "absent"}
 	require.Equal(t, 7*time.Minute, r.Overdue(now.Add(7*time.Minute)), "nobody but the host may run it")
 	require.Zero(t, r.Overdue(now.Add(-time.Second)))
 	r.Enabled = false

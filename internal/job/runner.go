@@ -41,7 +41,7 @@ type Locker interface {
 	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
 }
 
-// Observer is told what the runner sees. Its methods are called by one goroutine
+// Observer gets what the runner sees. Its methods are called by one goroutine
 // at a time for each job.
 type Observer interface {
 	// Seen is called with all rows about every Poll, and with the database's time.
@@ -61,11 +61,11 @@ type Options struct {
 	Host string
 	// Jobs are those that this instance can run.
 	Jobs []Definition
-	// Poll is the longest time between two looks at the rows.
+	// Poll is the longest time between two reads of the rows.
 	Poll time.Duration
 }
 
-// PollDefault is how often an instance looks at the rows. A run that somebody
+// PollDefault is how often an instance reads the rows. A run that somebody
 // asks for begins within this time.
 const PollDefault = 5 * time.Second
 
@@ -80,7 +80,7 @@ type Runner struct {
 	Options
 	jobs map[string]Definition
 	wake chan struct{}
-	// failing says that the last look met an error.
+	// failing says that the last read met an error.
 	failing bool
 
 	mu sync.Mutex
@@ -105,7 +105,7 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Wake has the runner look at the rows at once.
+// Wake has the runner read the rows at once.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -114,7 +114,7 @@ func (r *Runner) Wake() {
 }
 
 // Run runs jobs until ctx ends, and returns when the runs of this instance have
-// ended. The first look is at a random moment within Poll, so that the instances
+// ended. The first poll is at a random moment within Poll, so that the instances
 // of a fleet that starts do not meet.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.work.Wait()
@@ -130,7 +130,7 @@ func (r *Runner) Run(ctx context.Context) {
 			added = r.heed(ctx, r.Rows.AddJobs(ctx, r.Jobs))
 		}
 		if wait = r.Poll; added {
-			wait = r.look(ctx)
+			wait = r.poll(ctx)
 		}
 	}
 }
@@ -145,8 +145,8 @@ func (r *Runner) heed(ctx context.Context, err error) bool {
 	return err == nil
 }
 
-// look begins what is due and returns the time until the next look.
-func (r *Runner) look(ctx context.Context) time.Duration {
+// poll begins what is due and returns the time until the next poll.
+func (r *Runner) poll(ctx context.Context) time.Duration {
 	next := r.Poll - rand.N(r.Poll/4) // instances drift apart
 	rows, now, err := r.Rows.Jobs(ctx)
 	if !r.heed(ctx, err) {
@@ -158,10 +158,9 @@ func (r *Runner) look(ctx context.Context) time.Duration {
 		if !known {
 			continue
 		}
-		switch row.Verdict(now, r.Host) {
-		case Due:
+		if v := row.Verdict(now, r.Host); v == Due {
 			r.begin(ctx, d)
-		case Early:
+		} else if v == Early {
 			next = min(next, row.DueAt.Sub(now)+rand.N(r.pollMin()))
 		}
 	}

@@ -12,7 +12,9 @@ import (
 	"drawsvc/internal/job"
 )
 
-var statementColumns = []string{"pool_id", "day", "prize_id", "issued", "remaining", "value", "to_version"}
+func statementColumns() []string {
+	return []string{"pool_id", "day", "prize_id", "issued", "remaining", "value", "to_version"}
+}
 
 func scanLine(row scanner) (job.Line, error) {
 	var l job.Line
@@ -50,7 +52,7 @@ func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int,
 	return st.days, s.fenced(ctx, run, func(tx *sql.Tx, _ *job.Row, _ time.Time) error {
 		for rest := st.lines; len(rest) > 0; {
 			n := min(len(rest), stockRowsMax)
-			insert := s.insertInto("statements").Columns(statementColumns...)
+			insert := s.insertInto("statements").Columns(statementColumns()...)
 			for _, l := range rest[:n] {
 				insert = insert.Values(l.Pool, l.Day, l.Prize, l.Issued, l.Remaining, l.Value.StringFixed(2), l.ToVersion)
 			}
@@ -102,11 +104,11 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 		st.prizes, st.byID[p.ID] = append(st.prizes, one), one
 	}
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	last, err := selectAll(ctx, tx, s.selectFrom("statements", statementColumns...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
+	last, err := selectAll(ctx, tx, s.selectFrom("statements", statementColumns()...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
 	if err != nil || len(last) == 0 {
 		return st, err
 	}
-	last, err = selectAll(ctx, tx, s.selectFrom("statements", statementColumns...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
+	last, err = selectAll(ctx, tx, s.selectFrom("statements", statementColumns()...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
 	if err != nil {
 		return st, err
 	}
@@ -189,7 +191,7 @@ func (s *Store) Statements(ctx context.Context, poolID, after string, limit int)
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		query := s.selectFrom("statements", statementColumns...).Where(ofPool).
+		query := s.selectFrom("statements", statementColumns()...).Where(ofPool).
 			Where(squirrel.Gt{"day": after}).Where(squirrel.LtOrEq{"day": found[len(found)-1]}).OrderBy("day", "prize_id")
 		lines, err = selectAll(ctx, tx, query, scanLine)
 		return err
