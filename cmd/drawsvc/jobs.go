@@ -93,8 +93,9 @@ func startJobs(ctx context.Context, c *config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	if err := j.memory.Load(loading); err != nil {
-		log.Warn("the catalogue could not be loaded yet", "error", err)
+	// Both are tried again: a schema without jobs serves draws.
+	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading)); err != nil {
+		log.Warn("jobs and the catalogue could not be read yet", "error", err)
 	}
 	running, end := context.WithCancel(ctx)
 	j.end = end
