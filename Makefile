@@ -53,7 +53,7 @@ faults: ## Breaks everything that can be broken, under load; results in loadtest
 	$(GO) run ./loadtest/faults doc
 
 .PHONY: faults-quick
-faults-quick: ## The ten sharpest faults, on SQLite and PostgreSQL, in under four minutes
+faults-quick: ## The sharpest faults, on SQLite and PostgreSQL, in under four minutes
 	.ci/packages
 	$(GO) run ./loadtest/faults --quick
 

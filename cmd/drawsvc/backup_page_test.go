@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,14 +21,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	pages "drawsvc/internal/page"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
-)
-
-// blockMark and blockEnd are around a block of docs/backup.md that has a name.
-var (
-	blockMark = regexp.MustCompile("^ *<!-- ([a-z-]+) -->$")
-	blockEnd  = regexp.MustCompile("^ *```$")
 )
 
 // readBlocks returns the named blocks of a page.
@@ -37,25 +31,8 @@ func readBlocks(tb testing.TB, file string) map[string]string {
 	tb.Helper()
 	text, err := os.ReadFile(file)
 	require.NoError(tb, err)
-	blocks := map[string]string{}
-	name, inside := "", false
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\n")
-		switch found := blockMark.FindStringSubmatch(line); {
-		case found != nil:
-			name = found[1]
-			require.NotContains(tb, blocks, name, "two blocks of one name")
-			blocks[name] = ""
-		case name != "" && !inside:
-			require.Contains(tb, line, "```sh", "%s is followed by its block", name)
-			inside = true
-		case inside && blockEnd.MatchString(line):
-			name, inside = "", false
-		case inside:
-			blocks[name] += strings.TrimPrefix(line, "  ") + "\n"
-		}
-	}
-	require.Empty(tb, name)
+	blocks, err := pages.Blocks(string(text))
+	require.NoError(tb, err)
 	return blocks
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/checkup"
 )
 
 // errDanger: the doctor found that a guarantee is endangered, and has said so.
@@ -55,7 +56,7 @@ func doctorCommand(env environment) *cobra.Command {
 const checkUpMax = 10 * time.Minute
 
 // checkUp refuses the locks that `serve` refuses, and asks the database.
-func checkUp(ctx context.Context, store *stock.Store, lock *lockFlags) ([]stock.Finding, error) {
+func checkUp(ctx context.Context, store *stock.Store, lock *lockFlags) ([]checkup.Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkUpMax)
 	defer cancel()
 	open, err := locker.Open(ctx, lock.url, locker.Options{TTL: lock.ttl, Wait: lock.wait, Database: store})
@@ -65,12 +66,12 @@ func checkUp(ctx context.Context, store *stock.Store, lock *lockFlags) ([]stock.
 	if err := open.Close(); err != nil {
 		return nil, err
 	}
-	return store.CheckUp(ctx, stock.CheckUpOptions{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
+	return checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
 }
 
-func dangers(found []stock.Finding) (n int) {
+func dangers(found []checkup.Finding) (n int) {
 	for _, f := range found {
-		if f.Level == stock.LevelDanger {
+		if f.Level == checkup.LevelDanger {
 			n++
 		}
 	}
@@ -85,7 +86,7 @@ type findingJSON struct {
 	Remedy string `json:"remedy"`
 }
 
-func printFindings(w io.Writer, o output, found []stock.Finding) error {
+func printFindings(w io.Writer, o output, found []checkup.Finding) error {
 	if o == outputJSON {
 		all := []findingJSON{}
 		for _, f := range found {
@@ -101,16 +102,16 @@ func printFindings(w io.Writer, o output, found []stock.Finding) error {
 }
 
 // summary is the last line.
-func summary(found []stock.Finding) string {
-	counts := map[stock.Level]int{}
+func summary(found []checkup.Finding) string {
+	counts := map[checkup.Level]int{}
 	for _, f := range found {
 		counts[f.Level]++
 	}
 	parts := []string{"no danger found"}
-	if n := counts[stock.LevelDanger]; n > 0 {
+	if n := counts[checkup.LevelDanger]; n > 0 {
 		parts[0] = fmt.Sprintf("dangers: %d", n)
 	}
-	for _, l := range []stock.Level{stock.LevelWarning, stock.LevelNote} {
+	for _, l := range []checkup.Level{checkup.LevelWarning, checkup.LevelNote} {
 		if counts[l] > 0 {
 			parts = append(parts, fmt.Sprintf("%ss: %d", l, counts[l]))
 		}

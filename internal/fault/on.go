@@ -52,6 +52,6 @@ func Unguarded(statement string) string {
 	if os.Getenv("DRAWSVC_UNGUARDED") != "1" {
 		return statement
 	}
-	statement = strings.Replace(statement, " AND version = $2 AND mark = $16", " AND $2::bigint IS NOT NULL AND $16::bigint IS NOT NULL", 1)
+	statement = strings.Replace(statement, " AND version = $2 AND mark = $10", " AND $2::bigint IS NOT NULL AND $10::bigint IS NOT NULL", 1)
 	return strings.Replace(statement, " AND version = ? AND mark = ?", " AND ? IS NOT NULL AND ? IS NOT NULL", 1)
 }

@@ -27,3 +27,19 @@ func TestFill(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, filled, same, "what fails changes nothing")
 }
+
+// TestBlocks: named blocks are found, indented ones too; a page that is not in
+// order is an error.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	found, err := page.Blocks("text\n\n<!-- one -->\n```sh\na\n  b\n```\n\n```sh\nno name\n```\n  <!-- two -->\n  ```sh not run\n  c\n  ```\n")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"one": "a\n  b\n", "two": "c\n"}, found)
+	for _, bad := range []string{
+		"<!-- one -->\n```sh\na\n", "<!-- one -->\ntext\n", "<!-- one -->\n",
+		"<!-- one -->\n```sh\n```\n<!-- one -->\n```sh\n```\n", "<!-- one -->\n```sh\n<!-- two -->\n```\n",
+	} {
+		_, err := page.Blocks(bad)
+		require.Error(t, err, bad)
+	}
+}

@@ -9,11 +9,8 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
-
-func errPoolNotFound(poolID string) error {
-	return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", poolID)
-}
 
 // CreatePool makes a pool with its prizes, whole or not at all, and returns it.
 // Each prize's stock is a move of its own, in their order. Errors:
@@ -29,7 +26,7 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error) 
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		_, err := s.insertInto("pools").
 			Columns("id", "name", "state", "mode", "version", "mark", "created_at").
-			Values(p.ID, p.Name, string(p.State), optional(p.Mode), head.Version, head.Mark, s.timeOf(at)).
+			Values(p.ID, p.Name, string(p.State), engine.Optional(p.Mode), head.Version, head.Mark, s.engine.Time(at)).
 			RunWith(tx).ExecContext(ctx)
 		if s.isDuplicate(err) {
 			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
@@ -74,17 +71,17 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 // pools reads all pools, or the one with the given id.
 func (s *Store) pools(ctx context.Context, id *string) (pools []draw.Pool, err error) {
 	ofPool := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version").OrderBy("id")
-	ofPrize := s.selectFrom("prizes", "pool_id", prizeColumns).OrderBy("pool_id", "added")
+	ofPrize := s.selectFrom("prizes", "pool_id", engine.PrizeColumns).OrderBy("pool_id", "added")
 	if id != nil {
 		ofPool, ofPrize = ofPool.Where(squirrel.Eq{"id": *id}), ofPrize.Where(squirrel.Eq{"pool_id": *id})
 	}
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		pools, err = selectAll(ctx, tx, ofPool, func(row scanner) (p draw.Pool, err error) {
+		pools, err = selectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
 			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version)
 			return p, err
 		})
 		if err == nil && id != nil && len(pools) == 0 {
-			err = s.absent(ctx, tx, errPoolNotFound(*id))
+			err = s.absent(ctx, tx, engine.PoolNotFound(*id))
 		}
 		if err != nil {
 			return err
@@ -93,7 +90,7 @@ func (s *Store) pools(ctx context.Context, id *string) (pools []draw.Pool, err e
 		for i := range pools {
 			at[pools[i].ID] = &pools[i]
 		}
-		_, err := selectAll(ctx, tx, ofPrize, func(row scanner) (struct{}, error) {
+		_, err := selectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
 			var poolID string
 			var p draw.Prize
 			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
@@ -127,7 +124,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 			update = update.Set("state", string(*c.State))
 		}
 		if c.Mode != nil {
-			update = update.Set("mode", optional(*c.Mode))
+			update = update.Set("mode", engine.Optional(*c.Mode))
 		}
 		return execOne(ctx, tx, update)
 	})
@@ -142,10 +139,10 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange) (d
 // head.
 func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id string) (head draw.Head, err error) {
 	var trail []byte
-	err = s.selectFrom("pools", "version", "mark", "trail").Where(squirrel.Eq{"id": id}).Suffix(s.dialect.forUpdate).
+	err = s.selectFrom("pools", "version", "mark", "trail").Where(squirrel.Eq{"id": id}).Suffix(s.engine.ForUpdate).
 		RunWith(tx).QueryRowContext(ctx).Scan(&head.Version, &head.Mark, &trail)
 	if errors.Is(err, sql.ErrNoRows) {
-		return head, errPoolNotFound(id)
+		return head, engine.PoolNotFound(id)
 	}
 	head.Trail = draw.Trail(trail)
 	return head, err
@@ -172,21 +169,6 @@ func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) err
 
 // now is the time, as exact as the databases keep it.
 func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
-
-// timeOf is t as the dialect stores it.
-func (s *Store) timeOf(t time.Time) any {
-	if s.dialect.name == "sqlite" {
-		return t.Format(timeText)
-	}
-	return t
-}
-
-func optional(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
 
 // first returns the first of joined errors.
 func first(err error) error {

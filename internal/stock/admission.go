@@ -84,7 +84,7 @@ const (
 func (s *Store) WatchSchema() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	s.closers = append(s.closers, func() error {
+	s.engine.OnClose(func() error {
 		cancel()
 		<-ended
 		return nil

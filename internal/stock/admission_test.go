@@ -58,7 +58,9 @@ func TestAdmission(t *testing.T) {
 			t.Parallel()
 			s := stocktest.New(t, dialect)
 			stocktest.Pool(t, s, "p", 10)
-			set := func(from string) { execAll(t, s, []string{`UPDATE schema_admits SET binaries_from = ` + from}) }
+			set := func(from string) {
+				stocktest.ExecAll(t, s, []string{`UPDATE schema_admits SET binaries_from = ` + from})
+			}
 			require.NoError(t, s.CheckSchema(t.Context()))
 			require.Empty(t, begins(t, s))
 			set("99")

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Audit reads a pool's rows in one snapshot and reports every rule that they
@@ -38,9 +39,9 @@ func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 }
 
 // auditedPrizes reads the counters of a pool's prizes.
-func (s *Store) auditedPrizes(ctx context.Context, q querier, poolID string) ([]*auditedPrize, error) {
+func (s *Store) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
 	query := s.selectFrom("prizes", "id", "stocked", "issued").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
-	return selectAll(ctx, q, query, func(row scanner) (*auditedPrize, error) {
+	return selectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
 		var p auditedPrize
 		err := row.Scan(&p.id, &p.stocked, &p.issued)
 		return &p, err

@@ -9,6 +9,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
 )
 
 // TestStatementBinlog: a server that logs statements is refused by those who
@@ -18,11 +19,11 @@ func TestStatementBinlog(t *testing.T) {
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
 	s := open(t, server.URL(), stock.Options{}) // sessions of now log rows
 	require.NoError(t, s.Migrate(t.Context()))
-	execAll(t, s, []string{`SET GLOBAL binlog_format = 'STATEMENT'`})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL binlog_format = 'STATEMENT'`})
 	_, err := stock.Open(t.Context(), server.URL(), stock.Options{})
 	require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 	require.ErrorContains(t, err, "binlog_format = STATEMENT: the server refuses every write of the service (error 1665)")
-	require.Equal(t, []string{"danger binlog-format: binlog_format = STATEMENT while log_bin is on"}, checkUp(t, server.URL(), usual("table")))
+	require.Equal(t, []string{"danger binlog-format: binlog_format = STATEMENT while log_bin is on"}, checkUp(t, server.URL()))
 
 	// What the rule says of the statements.
 	conn, err := s.LockDB().Conn(t.Context())
@@ -51,7 +52,7 @@ func TestStatementBinlog(t *testing.T) {
 	for _, format := range []string{"MIXED", "ROW"} {
 		require.NoError(t, run(`SET GLOBAL binlog_format = '`+format+`'`))
 		require.NoError(t, open(t, server.URL(), stock.Options{}).Migrate(t.Context()))
-		require.Empty(t, checkUp(t, server.URL(), usual("table")))
+		require.Empty(t, checkUp(t, server.URL()))
 	}
 }
 
@@ -60,5 +61,5 @@ func TestStatementsWithoutBinlog(t *testing.T) {
 	t.Parallel()
 	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--binlog-format=STATEMENT"))
 	require.NoError(t, open(t, server.URL(), stock.Options{}).Migrate(t.Context()))
-	require.Empty(t, checkUp(t, server.URL(), usual("table")))
+	require.Empty(t, checkUp(t, server.URL()))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // TestClassify: every code that is known to matter has its class, before the
@@ -23,55 +24,58 @@ func TestClassify(t *testing.T) {
 	fatal := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"} }
 	my := func(number uint16) error { return &mysql.MySQLError{Number: number} }
 	for _, c := range []struct {
-		dialect    *dialect
+		dialect    string
 		err        error
 		want, late Class
 	}{
-		{postgresDialect(), pg("40001"), ClassConflict, ClassConflict},
-		{postgresDialect(), pg("40P01"), ClassConflict, ClassConflict},
-		{postgresDialect(), pg("55P03"), ClassConflict, ClassConflict},
-		{postgresDialect(), pg("23505"), ClassKnownKey, ClassKnownKey},
-		{postgresDialect(), pg("23514"), ClassOther, ClassOther},
-		{postgresDialect(), pg("22012"), ClassOther, ClassOther},
-		{postgresDialect(), pg("25006"), ClassUnavailable, ClassUnavailable},
-		{postgresDialect(), pg("53300"), ClassUnavailable, ClassUnavailable},
-		{postgresDialect(), pg("53100"), ClassUnavailable, ClassUnavailable},
-		{postgresDialect(), fatal("57P01"), ClassUnavailable, ClassUnknown},
-		{postgresDialect(), fatal("57P02"), ClassUnavailable, ClassUnknown},
-		{postgresDialect(), fatal("57P03"), ClassUnavailable, ClassUnknown},
-		{postgresDialect(), fatal("08006"), ClassUnavailable, ClassUnknown},
+		{"postgres", pg("40001"), ClassConflict, ClassConflict},
+		{"postgres", pg("40P01"), ClassConflict, ClassConflict},
+		{"postgres", pg("55P03"), ClassConflict, ClassConflict},
+		{"postgres", pg("23505"), ClassKnownKey, ClassKnownKey},
+		{"postgres", pg("23514"), ClassOther, ClassOther},
+		{"postgres", pg("22012"), ClassOther, ClassOther},
+		{"postgres", pg("25006"), ClassUnavailable, ClassUnavailable},
+		{"postgres", pg("53300"), ClassUnavailable, ClassUnavailable},
+		{"postgres", pg("53100"), ClassUnavailable, ClassUnavailable},
+		{"postgres", fatal("57P01"), ClassUnavailable, ClassUnknown},
+		{"postgres", fatal("57P02"), ClassUnavailable, ClassUnknown},
+		{"postgres", fatal("57P03"), ClassUnavailable, ClassUnknown},
+		{"postgres", fatal("08006"), ClassUnavailable, ClassUnknown},
 		// Seen by "database's clock an hour ahead, then back", seed 58808833228668.
-		{postgresDialect(), fatal("25P03"), ClassUnavailable, ClassUnknown},
-		{postgresDialect(), fatal("25P04"), ClassUnavailable, ClassUnknown},
-		{postgresDialect(), pg("57014"), ClassUnavailable, ClassUnavailable},
-		{postgresDialect(), io.ErrUnexpectedEOF, ClassUnavailable, ClassUnknown},
-		{mysqlDialect(), my(1213), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(1205), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(1020), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(3101), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(3572), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(3058), ClassConflict, ClassConflict},
-		{mysqlDialect(), my(1062), ClassKnownKey, ClassKnownKey},
-		{mysqlDialect(), my(3819), ClassOther, ClassUnknown},
-		{mysqlDialect(), my(4025), ClassOther, ClassUnknown},
-		{mysqlDialect(), my(1047), ClassUnavailable, ClassUnavailable},
-		{mysqlDialect(), my(1290), ClassUnavailable, ClassUnavailable},
-		{mysqlDialect(), my(1792), ClassUnavailable, ClassUnavailable},
-		{mysqlDialect(), my(1836), ClassUnavailable, ClassUnavailable},
-		{mysqlDialect(), my(1040), ClassUnavailable, ClassUnavailable},
-		{mysqlDialect(), my(1053), ClassUnavailable, ClassUnknown},
-		{mysqlDialect(), my(4031), ClassUnavailable, ClassUnknown},
-		{mysqlDialect(), mysql.ErrInvalidConn, ClassUnavailable, ClassUnknown},
-		{mysqlDialect(), driver.ErrBadConn, ClassUnavailable, ClassUnavailable},
-		{sqliteDialect(), context.DeadlineExceeded, ClassUnavailable, ClassUnknown},
-		{sqliteDialect(), &net.OpError{Op: "read", Err: errors.New("reset")}, ClassUnavailable, ClassUnknown},
-		{sqliteDialect(), errors.New("a surprise"), ClassOther, ClassUnknown},
+		{"postgres", fatal("25P03"), ClassUnavailable, ClassUnknown},
+		{"postgres", fatal("25P04"), ClassUnavailable, ClassUnknown},
+		{"postgres", pg("57014"), ClassUnavailable, ClassUnavailable},
+		{"postgres", io.ErrUnexpectedEOF, ClassUnavailable, ClassUnknown},
+		{"mysql", my(1213), ClassConflict, ClassConflict},
+		{"mysql", my(1205), ClassConflict, ClassConflict},
+		{"mysql", my(1020), ClassConflict, ClassConflict},
+		{"mysql", my(3101), ClassConflict, ClassConflict},
+		{"mysql", my(3572), ClassConflict, ClassConflict},
+		{"mysql", my(3058), ClassConflict, ClassConflict},
+		{"mysql", my(1062), ClassKnownKey, ClassKnownKey},
+		{"mysql", my(3819), ClassOther, ClassUnknown},
+		{"mysql", my(4025), ClassOther, ClassUnknown},
+		{"mysql", my(1047), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1290), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1792), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1836), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1040), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1049), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1045), ClassUnavailable, ClassUnavailable},
+		{"mysql", my(1053), ClassUnavailable, ClassUnknown},
+		{"mysql", my(4031), ClassUnavailable, ClassUnknown},
+		{"mysql", mysql.ErrInvalidConn, ClassUnavailable, ClassUnknown},
+		{"mysql", driver.ErrBadConn, ClassUnavailable, ClassUnavailable},
+		{"sqlite", context.DeadlineExceeded, ClassUnavailable, ClassUnknown},
+		{"sqlite", &net.OpError{Op: "read", Err: errors.New("reset")}, ClassUnavailable, ClassUnknown},
+		{"sqlite", errors.New("a surprise"), ClassOther, ClassUnknown},
 	} {
+		d := dialects()[c.dialect]
 		wrapped := fmt.Errorf("wrapped: %w", c.err)
-		require.Equal(t, c.want, ClassOf(classify(wrapped, c.dialect.classify)), "%s %v", c.dialect.name, c.err)
-		require.Equal(t, c.late, ClassOf(atCommit(wrapped, c.dialect.classify)), "%s %v at commit", c.dialect.name, c.err)
+		require.Equal(t, c.want, ClassOf(engine.Classify(wrapped, d.ByCode)), "%s %v", c.dialect, c.err)
+		require.Equal(t, c.late, ClassOf(engine.AtCommit(wrapped, d.ByCode)), "%s %v at commit", c.dialect, c.err)
 	}
-	require.NoError(t, classify(nil, classifyMySQL))
+	require.NoError(t, engine.Classify(nil, dialects()["mysql"].ByCode))
 }
 
 // TestPublic: callers see codes, and never a text of the database.
@@ -82,12 +86,12 @@ func TestPublic(t *testing.T) {
 		ClassUnknown:     draw.CodeOutcomeUnknown,
 		ClassOther:       draw.CodeInternal,
 	} {
-		err := public(&Error{Class: class, Reason: "r", Err: errors.New("SELECT secret FROM host")})
+		err := engine.Public(&Error{Class: class, Reason: "r", Err: errors.New("SELECT secret FROM host")})
 		e, ok := errors.AsType[*draw.Error](err)
 		require.True(t, ok)
 		require.Equal(t, code, e.Code)
 		require.NotContains(t, e.Detail, "secret")
 	}
-	require.NoError(t, public(nil))
-	require.NoError(t, public(classify(nil, classifySQLite)))
+	require.NoError(t, engine.Public(nil))
+	require.NoError(t, engine.Public(engine.Classify(nil, dialects()["sqlite"].ByCode)))
 }

@@ -1,10 +1,11 @@
-// Package stock owns the rows: all SQL of the service is here. It keeps the
-// law that one write decides: whatever lock was held before, a batch of awards
-// is written by [Tx.Apply] alone, which raises the pool's version only from
-// the version that the plan was made from.
+// Package stock owns the rows: all SQL of the service is here and below. It keeps
+// law 1: whatever lock was held before, a batch of awards is written by the
+// guarded write alone, which raises the pool's version only from the version that
+// the plan was made from. It keeps law 10 with [Store.CheckSchema]: a binary works
+// on no schema that does not admit it.
 //
-// What the databases do differently is a [dialect], one value in one file for
-// each; drawing on PostgreSQL goes through pgx and its pipeline, everything
-// else through database/sql. Errors are told by code, once, in the dialect's
-// file.
+// A database is a package below this one, whose Dialect is a line of the
+// registry. What a database has to be is in package engine. Nothing else outside
+// imports those packages. The statements of administration are built with
+// squirrel where parts are optional, else they are constants.
 package stock

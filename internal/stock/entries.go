@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // entry is one row of a pool's history: of award and move, one is set. An award
@@ -34,29 +35,26 @@ func (e *entry) at() time.Time {
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
-func (s *Store) entries(ctx context.Context, q querier, poolID string, after int64) iter.Seq2[entry, error] {
-	var awards []draw.Award
-	var moves []draw.Move
+func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[entry, error] {
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	allAwards, allMoves := s.selectFrom("awards", entryColumns).Where(ofPool), s.selectFrom("moves", moveColumns).Where(ofPool)
+	awards := s.selectFrom("awards", s.awards.Read("")).Where(ofPool)
 	return merge([]*pagedLog{
-		{
-			after: after,
-			page: func(after int64) (n int, err error) {
-				awards, err = readPage(ctx, q, awards, pageAfter(allAwards, after, entriesMax), entryFields)
-				return len(awards), err
-			},
-			row: func(i int) entry { return entry{version: awards[i].Version, award: &awards[i]} },
-		},
-		{
-			after: after,
-			page: func(after int64) (n int, err error) {
-				moves, err = readPage(ctx, q, moves, pageAfter(allMoves, after, entriesMax), moveFields)
-				return len(moves), err
-			},
-			row: func(i int) entry { return entry{version: moves[i].Version, move: &moves[i]} },
-		},
+		inPages(ctx, q, awards, s.awards, after, func(a *draw.Award) entry { return entry{version: a.Version, award: a} }),
+		inPages(ctx, q, s.selectMoves(poolID), s.moves, after, func(m *draw.Move) entry { return entry{version: m.Version, move: m} }),
 	})
+}
+
+// inPages reads a log after a version.
+func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) entry) *pagedLog {
+	var page []T
+	return &pagedLog{
+		after: after,
+		page: func(after int64) (n int, err error) {
+			page, err = readPage(ctx, q, page, pageAfter(all, after, entriesMax), log.Fields)
+			return len(page), err
+		},
+		row: func(i int) entry { return of(&page[i]) },
+	}
 }
 
 // entriesMax is the most rows of one page: few enough to hold, and so many
@@ -71,7 +69,7 @@ func pageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.Sele
 // readPage reads rows into the place of the last page. The fields to scan into
 // are those of one row, which is copied: a history has millions of rows, and
 // whatever is allocated for each costs more than the check of it.
-func readPage[T any](ctx context.Context, q querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
+func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
 	text, args, err := query.ToSql()
 	if err != nil {
 		return nil, err

@@ -1,7 +1,12 @@
 package stock
 
-import "database/sql"
+import (
+	"context"
 
-// ReadDB returns the connections that read, for tests that count what is read
-// on them.
-func (s *Store) ReadDB() *sql.DB { return s.read }
+	"drawsvc/internal/stock/engine"
+)
+
+// OpenDialect is Open for a database that the registry does not have.
+func OpenDialect(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*Store, error) {
+	return open(ctx, d, rawURL, o.withDefaults())
+}

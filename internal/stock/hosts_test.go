@@ -43,7 +43,7 @@ func TestSeveralHosts(t *testing.T) {
 			for server, stocked := range map[*servertest.Server]int64{first: 10, second: 20} {
 				stores[server] = stocktest.Open(t, server.URL(), stock.Options{})
 				stocktest.Pool(t, stores[server], "p", stocked)
-				execAll(t, stores[server], c.user)
+				stocktest.ExecAll(t, stores[server], c.user)
 			}
 			u, err := url.Parse(first.URL())
 			require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestSeveralHosts(t *testing.T) {
 			s := stocktest.Open(t, several, stock.Options{})
 			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d1")))
 			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
-			execAll(t, stores[first], c.readOnly)
+			stocktest.ExecAll(t, stores[first], c.readOnly)
 			require.Eventually(t, func() bool { // without any draw
 				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
 				return err == nil && move.Stocked == 21
@@ -135,13 +135,5 @@ func TestHostFallsSilent(t *testing.T) {
 			require.Less(t, time.Since(begun), 5*time.Second)
 			t.Logf("%d tries failed, %v", failed, time.Since(begun))
 		})
-	}
-}
-
-func execAll(t *testing.T, s *stock.Store, statements []string) {
-	t.Helper()
-	for _, statement := range statements {
-		_, err := s.LockDB().ExecContext(t.Context(), statement)
-		require.NoError(t, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // ImportOptions of an import.
@@ -77,7 +78,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, line
 		return done, err
 	}
 	done.Version = from.Version
-	at := s.timeOf(now())
+	at := s.engine.Time(now())
 	for n := 0; n < len(moves); {
 		part := moves[n:min(len(moves), n+stockRowsMax)]
 		if err := s.insertStock(ctx, tx, poolID, done.Version, at, part); err != nil {
@@ -113,9 +114,9 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 		wanted[lines[i].prize.ID] = true
 	}
 	present := map[string]draw.Prize{}
-	query := s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID})
-	all, err := selectAll(ctx, tx, query, func(row scanner) (struct{}, error) {
-		p, err := scanPrize(row)
+	query := s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
+	all, err := selectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
+		p, err := engine.ScanPrize(row)
 		if wanted[p.ID] {
 			present[p.ID] = p
 		}

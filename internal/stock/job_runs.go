@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/job"
+	"drawsvc/internal/stock/engine"
 )
 
 // BeginJob implements job.Runs: in one transaction under the row's lock it looks
@@ -26,7 +27,7 @@ func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, b
 		}
 		run = next.Run()
 		_, err = s.insertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
-			Values(run.Job, run.Token, run.Host, s.timeOf(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
+			Values(run.Job, run.Token, run.Host, s.engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
 		return next, err
 	})
 	return run, begun && err == nil, err
@@ -73,7 +74,7 @@ func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, 
 // endRun writes the end of a run into the history, unless it has one.
 func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
 	_, err := s.builder().Update("job_runs").
-		Set("finished_at", s.timeOf(now)).Set("result", string(o.Result)).Set("error", o.Error).
+		Set("finished_at", s.engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
 		Where(squirrel.Eq{"job": run.Job, "token": run.Token, "finished_at": nil}).
 		RunWith(tx).ExecContext(ctx)
 	return err
@@ -88,9 +89,9 @@ func (s *Store) JobRuns(ctx context.Context, name string, after int64, limit int
 		}
 		query := s.selectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
 			Where(squirrel.Eq{"job": name}).Where(squirrel.Gt{"token": after}).OrderBy("token").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		runs, err = selectAll(ctx, tx, query, func(row scanner) (job.Past, error) {
+		runs, err = selectAll(ctx, tx, query, func(row engine.Scanner) (job.Past, error) {
 			p := job.Past{Run: job.Run{Job: name}}
-			err := row.Scan(&p.Token, &p.Host, &timestamp{to: &p.Began}, maybe{&p.Finished}, &p.Result, &p.Error, &p.AskedBy)
+			err := row.Scan(&p.Token, &p.Host, engine.ScanTime(&p.Began), maybe{&p.Finished}, &p.Result, &p.Error, &p.AskedBy)
 			return p, err
 		})
 		return err

@@ -3,12 +3,14 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/job"
+	"drawsvc/internal/stock/engine"
 )
 
 // jobColumns are all of a job's row but its name and its report.
@@ -23,18 +25,18 @@ func jobColumns() []string {
 func (s *Store) jobValues(r *job.Row) []any {
 	return []any{
 		r.Enabled, r.Schedule, string(r.Per), r.Host, r.StaleAfter.Milliseconds(), string(r.Status), r.Holder, r.Token,
-		s.maybeTime(r.StartedAt), s.maybeTime(r.HeardAt), s.timeOf(r.DueAt), r.WantedBy, s.maybeTime(r.LastSuccess),
-		r.LastDay, r.LastError, r.ChangedBy, s.timeOf(r.ChangedAt),
+		s.maybeTime(r.StartedAt), s.maybeTime(r.HeardAt), s.engine.Time(r.DueAt), r.WantedBy, s.maybeTime(r.LastSuccess),
+		r.LastDay, r.LastError, r.ChangedBy, s.engine.Time(r.ChangedAt),
 	}
 }
 
-func scanJob(row scanner) (job.Row, error) {
+func scanJob(row engine.Scanner) (job.Row, error) {
 	var r job.Row
 	var stale int64
 	err := row.Scan(
 		&r.Name, &r.Enabled, &r.Schedule, &r.Per, &r.Host, &stale, &r.Status, &r.Holder, &r.Token,
-		maybe{&r.StartedAt}, maybe{&r.HeardAt}, &timestamp{to: &r.DueAt}, &r.WantedBy, maybe{&r.LastSuccess},
-		&r.LastDay, &r.LastError, &r.ChangedBy, &timestamp{to: &r.ChangedAt},
+		maybe{&r.StartedAt}, maybe{&r.HeardAt}, engine.ScanTime(&r.DueAt), &r.WantedBy, maybe{&r.LastSuccess},
+		&r.LastDay, &r.LastError, &r.ChangedBy, engine.ScanTime(&r.ChangedAt),
 	)
 	r.StaleAfter = time.Duration(stale) * time.Millisecond
 	return r, err
@@ -79,19 +81,17 @@ func (s *Store) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now ti
 	}
 	insert := s.insertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
 		Values(append([]any{r.Name, []byte{}}, s.jobValues(&r)...)...)
-	if s.dialect.name == "mysql" {
-		insert = insert.Suffix("ON DUPLICATE KEY UPDATE name = name")
-	} else {
-		insert = insert.Suffix("ON CONFLICT DO NOTHING")
-	}
 	_, err = insert.RunWith(tx).ExecContext(ctx)
+	if s.isDuplicate(err) {
+		return errors.Join(engine.ErrConflict, err) // the next attempt finds the row
+	}
 	return err
 }
 
 // follow gives the row of a job that no operator has changed the schedule of the
 // program.
 func (s *Store) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
-	r, err := s.jobRow(ctx, tx, d.Name, s.dialect.forUpdate)
+	r, err := s.jobRow(ctx, tx, d.Name, s.engine.ForUpdate)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Store) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (jo
 func (s *Store) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
 	var r job.Row
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		before, err := s.jobRow(ctx, tx, name, s.dialect.forUpdate)
+		before, err := s.jobRow(ctx, tx, name, s.engine.ForUpdate)
 		if err != nil {
 			return err
 		}
@@ -189,12 +189,12 @@ func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 
 // clock reads the database's time, which all instances share. An SQLite file has
 // the machine's.
-func (s *Store) clock(ctx context.Context, q querier) (time.Time, error) {
-	if s.dialect.doctor.clock == "" {
+func (s *Store) clock(ctx context.Context, q engine.Querier) (time.Time, error) {
+	if s.engine.Clock == "" {
 		return now(), nil
 	}
 	var t time.Time
-	err := q.QueryRowContext(ctx, s.dialect.doctor.clock).Scan(&t)
+	err := q.QueryRowContext(ctx, `SELECT `+s.engine.Clock).Scan(&t)
 	return t.UTC(), err
 }
 
@@ -207,7 +207,7 @@ func (m maybe) Scan(value any) error {
 		*m.to = time.Time{}
 		return nil
 	}
-	return (&timestamp{to: m.to}).Scan(value)
+	return engine.ScanTime(m.to).Scan(value)
 }
 
 // maybeTime is t as the dialect stores it, NULL for the zero time.
@@ -215,5 +215,5 @@ func (s *Store) maybeTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
-	return s.timeOf(t)
+	return s.engine.Time(t)
 }

@@ -47,7 +47,7 @@ func TestReadsAreLinear(t *testing.T) {
 					require.LessOrEqual(t, read, readMax(w.rows), w.name)
 				}
 				for _, b := range brokenDoubles(m, statistics) {
-					read := m.count(t, s, func() { require.NoError(t, m.drain(t.Context(), s.ReadDB(), b.query, b.args...)) })
+					read := m.count(t, s, func() { require.NoError(t, m.drain(t.Context(), s.Engine().Read, b.query, b.args...)) })
 					t.Logf("%s: read %d to see %d rows", b.name, read, b.rows)
 					require.Greater(t, read, readMax(b.rows), "%s must break the bound, or it bounds nothing", b.name)
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Draw returns a draw that the pool's log holds. Errors: CodePoolNotFound,
@@ -17,9 +18,9 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found = map[string]draw.Draw{}
 		query := s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
-		awards, err := selectAll(ctx, tx, query, scanAward)
+		awards, err := selectAll(ctx, tx, query, s.scanAward)
 		for _, a := range awards {
-			collect(found, poolID, a)
+			engine.Collect(found, poolID, a)
 		}
 		if err == nil && len(found) == 0 {
 			return s.absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
@@ -29,8 +30,8 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	if err != nil {
 		return draw.Draw{}, err
 	}
-	if s.confirm != nil && !s.options.ReadOnly {
-		return found[drawID], public(s.confirm(ctx))
+	if s.engine.Confirm != nil && !s.options.ReadOnly {
+		return found[drawID], engine.Public(s.engine.Confirm(ctx))
 	}
 	return found[drawID], nil
 }
@@ -40,7 +41,7 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
 	query := pageAfter(s.selectAwards(poolID), after, limit)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		awards, err = selectAll(ctx, tx, query, scanAward)
+		awards, err = selectAll(ctx, tx, query, s.scanAward)
 		return err
 	})
 	return awards, err
@@ -50,9 +51,9 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 // versions, from the first above after. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
-	query := pageAfter(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": poolID}), after, limit)
+	query := pageAfter(s.selectMoves(poolID), after, limit)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		moves, err = selectAll(ctx, tx, query, scanMove(poolID))
+		moves, err = selectAll(ctx, tx, query, s.scanMove(poolID))
 		return err
 	})
 	return moves, err
@@ -61,15 +62,15 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 // absent is err, which says that something is not there, from a server that
 // could have been written; another may only not have it yet.
 func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
-	return cmp.Or(checkWritable(ctx, tx, s.dialect), err)
+	return cmp.Or(engine.CheckWritable(ctx, tx, s.engine.Dialect), err)
 }
 
 // ofPool runs fn in a snapshot that finds rows through keys, with the pool's
 // version, or returns CodePoolNotFound.
 func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return s.snapshot(ctx, func(tx *sql.Tx) error {
-		if s.dialect.byKey != "" {
-			if _, err := tx.ExecContext(ctx, s.dialect.byKey); err != nil {
+		if s.engine.ByKey != "" {
+			if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
 				return err
 			}
 		}
@@ -78,7 +79,7 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 			return err
 		}
 		if len(found) == 0 {
-			return s.absent(ctx, tx, errPoolNotFound(poolID))
+			return s.absent(ctx, tx, engine.PoolNotFound(poolID))
 		}
 		return fn(tx, found[0])
 	})
@@ -88,25 +89,27 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 // up for each award in its turn: a planner that is free to choose may go
 // through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a "+s.dialect.awardPrize, awardColumns).Where(squirrel.Eq{"a.pool_id": poolID})
+	return s.selectFrom("awards AS a "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// moveColumns are those of a move, moveFields what they are scanned into.
-const moveColumns = `version, prize_id, delta, reason, COALESCE(key_id, ''), stocked, issued, at`
-
-func moveFields(m *draw.Move) []any {
-	return []any{&m.Version, &m.PrizeID, &m.Delta, &m.Reason, &m.Key, &m.Stocked, &m.Issued, &timestamp{to: &m.At}}
+// selectMoves reads moves of a pool.
+func (s *Store) selectMoves(poolID string) squirrel.SelectBuilder {
+	return s.selectFrom("moves", s.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
 }
 
-func scanMove(poolID string) func(scanner) (draw.Move, error) {
-	return func(row scanner) (draw.Move, error) {
+func (s *Store) scanAward(row engine.Scanner) (draw.Award, error) {
+	return engine.ScanAward(s.awards, row)
+}
+
+func (s *Store) scanMove(poolID string) func(engine.Scanner) (draw.Move, error) {
+	return func(row engine.Scanner) (draw.Move, error) {
 		m := draw.Move{PoolID: poolID}
-		err := row.Scan(moveFields(&m)...)
+		err := row.Scan(s.moves.Fields(&m)...)
 		return m, err
 	}
 }
 
-func scanInt(row scanner) (n int64, err error) {
+func scanInt(row engine.Scanner) (n int64, err error) {
 	err = row.Scan(&n)
 	return n, err
 }

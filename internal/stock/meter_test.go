@@ -60,7 +60,7 @@ func (m metered) open(t *testing.T) *stock.Store {
 	}
 	s := stocktest.Open(t, location, stock.Options{})
 	if m.dialect == "sqlite" {
-		s.ReadDB().SetMaxOpenConns(1) // the counters are a connection's
+		s.Engine().Read.SetMaxOpenConns(1) // the counters are a connection's
 	}
 	return s
 }
@@ -73,7 +73,7 @@ func (m metered) count(t *testing.T, s *stock.Store, work func()) int64 {
 }
 
 func readSQLite(t *testing.T, s *stock.Store) (pages int64) {
-	for _, db := range []*sql.DB{s.ReadDB(), s.LockDB()} { // the readers and the writer
+	for _, db := range []*sql.DB{s.Engine().Read, s.LockDB()} { // the readers and the writer
 		conn, err := db.Conn(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, conn.Raw(func(c any) error {
@@ -89,7 +89,7 @@ func readSQLite(t *testing.T, s *stock.Store) (pages int64) {
 }
 
 func readMySQL(t *testing.T, s *stock.Store) (rows int64) {
-	found, err := s.ReadDB().QueryContext(t.Context(), `SHOW GLOBAL STATUS LIKE 'Handler_read%'`)
+	found, err := s.Engine().Read.QueryContext(t.Context(), `SHOW GLOBAL STATUS LIKE 'Handler_read%'`)
 	require.NoError(t, err)
 	defer found.Close()
 	for found.Next() {

@@ -11,16 +11,13 @@ import (
 	"github.com/pressly/goose/v3/database"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
 	// MigrateWaitDefault leaves a process that was killed, and a long audit,
 	// the time to end.
 	MigrateWaitDefault = 2 * time.Minute
-	// migrateMax is the longest that one statement of a migration may take.
-	migrateMax = 6 * time.Hour
-	// migrateConnections: one for the statements, one to keep the lock alive.
-	migrateConnections = 2
 )
 
 // Migrate brings the schema to what this binary knows. Several processes may
@@ -47,7 +44,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 func (s *Store) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
 		err := s.tryMigrateUp(ctx)
-		if ClassOf(classify(err, s.dialect.classify)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
+		if ClassOf(engine.Classify(err, s.engine.ByCode)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
 			return err
 		}
 		s.options.Log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
@@ -64,7 +61,7 @@ func (s *Store) tryMigrateUp(ctx context.Context) error {
 		return err
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
-	provider, err := goose.NewProvider(s.dialect.migrations, s.migrate, s.brought.files, options...)
+	provider, err := goose.NewProvider(s.engine.Migrations, s.engine.Migrate, s.brought.files, options...)
 	if err != nil {
 		return fmt.Errorf("stock: migrations: %w", err)
 	}
@@ -80,7 +77,7 @@ func (s *Store) mend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := versions.ListMigrations(ctx, s.migrate)
+	rows, err := versions.ListMigrations(ctx, s.engine.Migrate)
 	isNew := err != nil && s.lacksTable(err)
 	if err != nil && !isNew {
 		return err
@@ -93,14 +90,14 @@ func (s *Store) mend(ctx context.Context) error {
 	if isNew || len(rows) > 0 {
 		return nil
 	}
-	return versions.Insert(ctx, s.migrate, database.InsertRequest{Version: 0})
+	return versions.Insert(ctx, s.engine.Migrate, database.InsertRequest{Version: 0})
 }
 
 // refuseOthers: tables with the names of ours are not ours when schema_admits,
 // the first that is made, is not there.
 func (s *Store) refuseOthers(ctx context.Context) error {
-	missing, err := s.missingTables(ctx)
-	if err != nil || len(missing) == len(tables()) || missing == nil || missing[0] != tables()[0] {
+	missing, err := s.MissingTables(ctx)
+	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
 		return err
 	}
 	return draw.Errorf(draw.CodeStoreUnavailable,
@@ -109,27 +106,27 @@ func (s *Store) refuseOthers(ctx context.Context) error {
 
 // versions is what package goose keeps of the versions.
 func (s *Store) versions() (database.Store, error) {
-	return database.NewStore(s.dialect.migrations, goose.DefaultTablename)
+	return database.NewStore(s.engine.Migrations, goose.DefaultTablename)
 }
 
 // migrateAlone runs fn while no other process migrates. The provider could hold
 // the lock itself, but makes its table before it does: on MySQL, where that
 // commits at once, another process then finds the table without its first row.
 func (s *Store) migrateAlone(ctx context.Context, fn func() error) error {
-	if s.dialect.migrating == nil {
+	if s.engine.Migrating == nil {
 		return fn()
 	}
 	l := &migrateLock{store: s, begun: time.Now()}
-	locker, err := s.dialect.migrating(l.options()...)
+	locker, err := s.engine.Migrating(l.options()...)
 	if err != nil {
 		return err
 	}
-	if err := locker.Lock(ctx, s.migrate); err != nil {
+	if err := locker.Lock(ctx, s.engine.Migrate); err != nil {
 		return l.lockError(ctx, err)
 	}
 	l.held = true
 	err = fn()
-	if unlocked := locker.Unlock(ctx, s.migrate); unlocked != nil { // and it runs out by itself
+	if unlocked := locker.Unlock(ctx, s.engine.Migrate); unlocked != nil { // and it runs out by itself
 		s.options.Log.Warn("the lock of the migration was not given back", "error", unlocked)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
@@ -44,8 +45,8 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 // again says whether asking for the lock once more may help: when another
 // process has it, or met this one. What the database refuses, it refuses again.
 func (l *migrateLock) again(err error) bool {
-	e := l.store.dialect.classify(err)
-	if e != nil && e.Class != ClassConflict || e == nil && isConnection(err) {
+	e := l.store.engine.ByCode(err)
+	if e != nil && e.Class != ClassConflict || e == nil && engine.IsConnection(err) {
 		return false
 	}
 	if !l.held && l.waits%migrateTold == 0 {
@@ -62,7 +63,7 @@ func (l *migrateLock) holder() string {
 	defer cancel()
 	var name string
 	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
-	if err := l.store.migrate.QueryRowContext(ctx, question).Scan(&name); err != nil || name == "" {
+	if err := l.store.engine.Migrate.QueryRowContext(ctx, question).Scan(&name); err != nil || name == "" {
 		return "unknown"
 	}
 	return name
@@ -70,7 +71,7 @@ func (l *migrateLock) holder() string {
 
 // lockError says why the lock was not had.
 func (l *migrateLock) lockError(ctx context.Context, err error) error {
-	if e := l.store.dialect.classify(err); e != nil && e.Class != ClassConflict || ctx.Err() != nil || l.waits == 0 {
+	if e := l.store.engine.ByCode(err); e != nil && e.Class != ClassConflict || ctx.Err() != nil || l.waits == 0 {
 		return err
 	}
 	return draw.Wrap(draw.CodeStoreUnavailable, fmt.Errorf("%s has held the lock for %s", l.holder(), time.Since(l.begun).Round(time.Second)),

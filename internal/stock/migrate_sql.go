@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/pressly/goose/v3/database"
+
+	"drawsvc/internal/stock/engine"
 )
 
 // PendingSQL returns the statements that Migrate would run now, to be run by
@@ -24,10 +26,10 @@ func (s *Store) PendingSQL(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rows, err := versions.ListMigrations(ctx, s.read)
+	rows, err := versions.ListMigrations(ctx, s.engine.Read)
 	isNew := err != nil && s.lacksTable(err)
 	if err != nil && !isNew {
-		return "", public(classify(err, s.dialect.classify))
+		return "", engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	var script script
 	if isNew {

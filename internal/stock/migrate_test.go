@@ -71,12 +71,12 @@ func TestSchema(t *testing.T) {
 				Current: stocktest.Target(migrations.Embedded()), AdmitsFrom: int64(stocktest.Admits(migrations.Embedded())),
 				Target: stocktest.Target(migrations.Embedded()), Oldest: migrations.OldestSchema, Pending: nil,
 			}, schema)
-			execAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`})
+			stocktest.ExecAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`})
 			schema, err = s.Schema(t.Context())
 			require.NoError(t, err)
 			require.NoError(t, schema.Check(), "it admits this binary")
 			require.NoError(t, s.Migrate(t.Context()))
-			execAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99999`})
+			stocktest.ExecAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99999`})
 			err = s.Migrate(t.Context())
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 			require.ErrorContains(t, err, "does not admit this drawsvc")

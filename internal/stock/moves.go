@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // stocking is one move to make: of a prize that is there, or with a new one.
@@ -116,8 +117,8 @@ func checkDelta(p draw.Prize, delta int64) error {
 
 // moveByKey finds the move that was made under w's key, nil when there is none.
 func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*draw.Move, error) {
-	query := firstFrom(s.selectFrom("moves", moveColumns).Where(squirrel.Eq{"pool_id": w.PoolID}), "key_id", w.Key)
-	known, err := selectAll(ctx, tx, query, scanMove(w.PoolID))
+	query := firstFrom(s.selectMoves(w.PoolID), "key_id", w.Key)
+	known, err := selectAll(ctx, tx, query, s.scanMove(w.PoolID))
 	if err != nil || len(known) == 0 || known[0].Key != w.Key {
 		return nil, err
 	}
@@ -130,8 +131,8 @@ func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*dr
 }
 
 func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
-	query := firstFrom(s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
-	found, err := selectAll(ctx, tx, query, scanPrize)
+	query := firstFrom(s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
+	found, err := selectAll(ctx, tx, query, engine.ScanPrize)
 	if err == nil && (len(found) == 0 || found[0].ID != id) {
 		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
 	}
@@ -157,7 +158,7 @@ const stockRowsMax = 500
 func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, at time.Time, all []stocking) (draw.Head, error) {
 	for rest, next := all, from.Version; len(rest) > 0; {
 		n := min(len(rest), stockRowsMax)
-		if err := s.insertStock(ctx, tx, poolID, next, s.timeOf(at), rest[:n]); err != nil {
+		if err := s.insertStock(ctx, tx, poolID, next, s.engine.Time(at), rest[:n]); err != nil {
 			return from, err
 		}
 		rest, next = rest[n:], next+int64(n)
@@ -179,9 +180,8 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, poolID string, from draw.
 
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
-	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.raiseStock())
-	moves := s.insertInto("moves").
-		Columns("pool_id", "version", "prize_id", "delta", "reason", "key_id", "stocked", "issued", "at")
+	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
+	moves := make([]draw.Move, 0, len(part))
 	adds := 0
 	for _, m := range part {
 		version++
@@ -193,7 +193,9 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			after += p.Stocked
 			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version)
 		}
-		moves = moves.Values(poolID, version, p.ID, m.delta, m.reason, optional(m.key), after, p.Issued, at)
+		moves = append(moves, draw.Move{
+			Version: version, PrizeID: p.ID, Delta: m.delta, Reason: m.reason, Key: m.key, Stocked: after, Issued: p.Issued,
+		})
 	}
 	if adds > 0 {
 		if _, err := added.RunWith(tx).ExecContext(ctx); err != nil {
@@ -205,17 +207,5 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			return err
 		}
 	}
-	_, err := moves.RunWith(tx).ExecContext(ctx)
-	return err
-}
-
-// raiseStock, behind an INSERT of prizes that are there, changes their stock
-// instead. So the rows are found through their key: an UPDATE of many leaves
-// the way to the planner, and PostgreSQL, on a table without statistics, went
-// through the whole pool for each part.
-func (s *Store) raiseStock() string {
-	if s.dialect.name == "mysql" {
-		return "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)"
-	}
-	return "ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed"
+	return appendTo(ctx, tx, s.engine.Dialect, s.moves, poolID, at, moves)
 }

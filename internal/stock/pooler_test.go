@@ -31,7 +31,9 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args(settings...))
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stocktest.RunOn(t, func(tb testing.TB) string { return through(tb, proxy, servertest.Postgres(tb)) })
+			stocktest.RunOn(t, func(t *testing.T) *stock.Store {
+				return stocktest.Open(t, through(t, proxy, servertest.Postgres(t)), stock.Options{})
+			})
 		})
 	}
 }
@@ -59,13 +61,13 @@ func TestPoolerIsKnown(t *testing.T) {
 			require.Equal(t, c.shares, s.SharesSessions(), "%v", c.settings)
 			require.NoError(t, s.Close())
 		}
-		require.Contains(t, checkUp(t, proxy.URL(), usual("table")), "note pooler: a proxy such as pgbouncer is in between, pooling by "+c.note)
+		require.Contains(t, checkUp(t, proxy.URL()), "note pooler: a proxy such as pgbouncer is in between, pooling by "+c.note)
 	}
 	s, err := stock.Open(t.Context(), direct, stock.Options{})
 	require.NoError(t, err)
 	defer s.Close()
 	require.False(t, s.SharesSessions())
-	for _, line := range checkUp(t, direct, usual("table")) {
+	for _, line := range checkUp(t, direct) {
 		require.NotContains(t, line, "pooler")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 const (
@@ -36,11 +37,11 @@ func repeated(ctx context.Context, try func() error) error {
 			dead++
 		}
 		if class != ClassConflict && class != ClassUnavailable || n == repeatMax || dead > deadMax {
-			return public(err)
+			return engine.Public(err)
 		}
 		select {
 		case <-ctx.Done():
-			return public(err)
+			return engine.Public(err)
 		case <-time.After(rand.N(repeatWait << n)):
 		}
 	}
@@ -50,30 +51,30 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
-	if err := cmp.Or(s.usable(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
 		return err
 	}
-	conn, err := s.write.Conn(ctx)
+	conn, err := s.engine.Write.Conn(ctx)
 	if err != nil {
-		return classify(err, s.dialect.classify)
+		return engine.Classify(err, s.engine.ByCode)
 	}
 	defer conn.Close() //nolint:errcheck // it goes back to its pool
-	tx, err := conn.BeginTx(ctx, &s.dialect.change)
+	tx, err := conn.BeginTx(ctx, &s.engine.Change)
 	if err != nil {
-		return classify(err, s.dialect.classify)
+		return engine.Classify(err, s.engine.ByCode)
 	}
-	if s.limits != "" {
-		_, err = tx.ExecContext(ctx, s.limits)
+	if s.engine.Limits != "" {
+		_, err = tx.ExecContext(ctx, s.engine.Limits)
 	}
 	if err == nil {
 		err = fn(tx)
 	}
 	if err != nil {
 		_ = tx.Rollback() // an error means that the connection is gone, and the changes with it
-		return classify(err, s.dialect.classify)
+		return engine.Classify(err, s.engine.ByCode)
 	}
 	if err := s.commit(conn, tx); err != nil {
-		return atCommit(err, s.dialect.classify)
+		return engine.AtCommit(err, s.engine.ByCode)
 	}
 	return nil
 }
@@ -81,47 +82,34 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 // commit commits a change: it waits for all that the commit of a draw waits
 // for.
 func (s *Store) commit(conn *sql.Conn, tx *sql.Tx) error {
-	if s.dialect.commit == nil {
+	if s.engine.Commit == nil {
 		return tx.Commit()
 	}
-	return s.dialect.commit(conn, tx)
-}
-
-// checkWritable is nil on a server that can be written. What another lacks may
-// only not have come there yet, so a refusal must not rest on it.
-func checkWritable(ctx context.Context, q querier, d *dialect) error {
-	var writable bool
-	if err := q.QueryRowContext(ctx, `SELECT `+d.writable).Scan(&writable); err != nil {
-		return err
-	}
-	if !writable {
-		return errReadOnlyServer()
-	}
-	return nil
+	return s.engine.Commit(conn, tx)
 }
 
 // snapshot runs fn in a transaction that reads one state of the database. fn
 // may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 	return repeated(ctx, func() error {
-		if err := s.usable(); err != nil {
+		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
-		tx, err := s.read.BeginTx(ctx, &s.dialect.snapshot)
+		tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
 		if err != nil {
-			return classify(err, s.dialect.classify)
+			return engine.Classify(err, s.engine.ByCode)
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
-		return classify(fn(tx), s.dialect.classify)
+		return engine.Classify(fn(tx), s.engine.ByCode)
 	})
 }
 
 func (s *Store) isDuplicate(err error) bool {
-	return err != nil && ClassOf(classify(err, s.dialect.classify)) == ClassKnownKey
+	return err != nil && ClassOf(engine.Classify(err, s.engine.ByCode)) == ClassKnownKey
 }
 
 func (s *Store) builder() squirrel.StatementBuilderType {
-	return squirrel.StatementBuilder.PlaceholderFormat(s.dialect.placeholder)
+	return squirrel.StatementBuilder.PlaceholderFormat(s.engine.Placeholder)
 }
 
 func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuilder {
@@ -130,11 +118,21 @@ func (s *Store) selectFrom(table string, columns ...string) squirrel.SelectBuild
 
 func (s *Store) insertInto(table string) squirrel.InsertBuilder { return s.builder().Insert(table) }
 
+// appendTo appends entries to one of a pool's logs.
+func appendTo[T any](ctx context.Context, tx *sql.Tx, d *engine.Dialect, log engine.Log[T], poolID string, at any, entries []T) error {
+	s := log.Append(poolID, at, entries)
+	text, err := d.Placeholder.ReplacePlaceholders(s.SQL)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, text, s.Args...)
+	}
+	return err
+}
+
 // selectAll collects the rows of a query that was built.
-func selectAll[T any](ctx context.Context, q querier, query squirrel.SelectBuilder, scan func(scanner) (T, error)) ([]T, error) {
+func selectAll[T any](ctx context.Context, q engine.Querier, query squirrel.SelectBuilder, scan func(engine.Scanner) (T, error)) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
 		return nil, err
 	}
-	return queryAll(ctx, q, scan, text, args...)
+	return engine.QueryAll(ctx, q, scan, text, args...)
 }

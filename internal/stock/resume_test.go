@@ -166,7 +166,7 @@ func TestMigrateLock(t *testing.T) {
 			holder := open(t, url, stock.Options{})
 			require.NoError(t, holder.Migrate(t.Context()), "makes the table of the lock")
 			hold := func(lease string) {
-				execAll(t, holder, []string{`UPDATE goose_lock SET locked = true, locked_by = 'shop-4711-x', lease_expires_at = ` + lease})
+				stocktest.ExecAll(t, holder, []string{`UPDATE goose_lock SET locked = true, locked_by = 'shop-4711-x', lease_expires_at = ` + lease})
 			}
 			in := map[string]string{"postgres": "now() + interval '%d seconds'", "mysql": "now(6) + INTERVAL %d SECOND"}[dialect]
 
@@ -182,7 +182,7 @@ func TestMigrateLock(t *testing.T) {
 
 			last := open(t, url, stock.Options{Migrations: stocktest.Excluding(), MigrateWait: 2 * time.Second})
 			hold(fmt.Sprintf(in, 3600))
-			execAll(t, holder, []string{`DELETE FROM goose_db_version WHERE version_id > 1`})
+			stocktest.ExecAll(t, holder, []string{`DELETE FROM goose_db_version WHERE version_id > 1`})
 			err := last.Migrate(t.Context())
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 			require.ErrorContains(t, err, "another process migrates this database; nothing was changed")

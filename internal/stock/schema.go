@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 )
 
 // Schema says where a database's schema stands, and what this binary knows.
@@ -87,26 +88,26 @@ const (
 // readSchema reads what the database says. It does not make the tables that
 // package goose keeps its notes in: a reader must not write.
 func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
-	if err := s.usable(); err != nil {
-		return public(err)
+	if err := s.engine.Refusal(); err != nil {
+		return engine.Public(err)
 	}
-	err := s.read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	err := s.engine.Read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.dialect.classify))
+		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
-	err = s.read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	err = s.engine.Read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
 	if err != nil && !s.lacksTable(err) {
-		return public(classify(err, s.dialect.classify))
+		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	return nil
 }
 
 // lacksTable says that a statement failed because a table is not there.
 func (s *Store) lacksTable(err error) bool {
-	return s.dialect.classify(err) != nil && s.dialect.isNoTable(err)
+	return s.engine.ByCode(err) != nil && s.engine.IsNoTable(err)
 }
 
 // Check reports whether this binary can work on the schema: it is not older
@@ -122,4 +123,25 @@ func (s Schema) Check() error {
 			"the database's schema has version %d and does not admit this drawsvc, which knows %d: run a newer drawsvc", s.Current, s.Target)
 	}
 	return nil
+}
+
+// Tables are the names of all tables that the migrations make.
+func Tables() []string {
+	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens"}
+}
+
+// MissingTables are those that are not there. Error: CodeStoreUnavailable, and
+// those of the store.
+func (s *Store) MissingTables(ctx context.Context) (missing []string, err error) {
+	for _, table := range Tables() {
+		err := s.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
+		if err == nil {
+			continue
+		}
+		if !s.lacksTable(err) {
+			return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
+		}
+		missing = append(missing, table)
+	}
+	return missing, nil
 }

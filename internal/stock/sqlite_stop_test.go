@@ -268,7 +268,7 @@ func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 func TestDoctorOfForeignWAL(t *testing.T) {
 	t.Parallel()
 	path, backup, _, _ := crashedSet(t)
-	require.Empty(t, onDisk(checkUp(t, "sqlite:"+path, usual("table"))), "an ordinary crash")
+	require.Empty(t, checkUp(t, "sqlite:"+path), "an ordinary crash")
 	copyFile(t, backup, path)
-	require.Contains(t, fmt.Sprint(checkUp(t, "sqlite:"+path, usual("table"))), "danger foreign-wal: the write-ahead log "+path+"-wal does not belong to")
+	require.Contains(t, fmt.Sprint(checkUp(t, "sqlite:"+path)), "danger foreign-wal: the write-ahead log "+path+"-wal does not belong to")
 }

@@ -22,7 +22,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
 	standbys := func(names string) {
-		execAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = '` + names + `'`, `SELECT pg_reload_conf()`})
+		stocktest.ExecAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = '` + names + `'`, `SELECT pg_reload_conf()`})
 		require.Eventually(t, func() bool {
 			var now string
 			require.NoError(t, s.LockDB().QueryRowContext(t.Context(), `SHOW synchronous_standby_names`).Scan(&now))
@@ -52,7 +52,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 2, "a", 1, "d2")) }()
 	require.Eventually(t, func() bool {
-		execAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
+		stocktest.ExecAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
 		return found() == 2
 	}, waitMax, tick)
 	require.Equal(t, stock.ClassUnknown, stock.ClassOf(<-done), "an operator breaks it off")
@@ -95,7 +95,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 
 	primary.Kill()
 	link.Cut()
-	execAll(t, read, []string{`SELECT pg_promote()`})
+	stocktest.ExecAll(t, read, []string{`SELECT pg_promote()`})
 	other := stocktest.Open(t, standby.URL(), stock.Options{})
 	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"})
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	server := servertest.Start(t, "postgres")
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.Pool(t, s, "p", 10)
-	execAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`, `SELECT pg_reload_conf()`})
+	stocktest.ExecAll(t, s, []string{`ALTER SYSTEM SET synchronous_standby_names = 'nobody'`, `SELECT pg_reload_conf()`})
 	require.Eventually(t, func() bool {
 		var now string
 		require.NoError(t, s.LockDB().QueryRowContext(t.Context(), `SHOW synchronous_standby_names`).Scan(&now))
@@ -150,7 +150,7 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 		go func() { done <- change() }()
 		var err error
 		require.Eventually(t, func() bool {
-			execAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
+			stocktest.ExecAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
 			select {
 			case err = <-done:
 				return true
@@ -202,7 +202,7 @@ func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, old.Close()) })
 	require.Eventually(t, func() bool { _, err := old.Pool(t.Context(), "p"); return err == nil }, waitMax, tick)
-	execAll(t, old, []string{`SELECT pg_wal_replay_pause()`})
+	stocktest.ExecAll(t, old, []string{`SELECT pg_wal_replay_pause()`})
 	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"})
 	require.NoError(t, err)
 	return fresh, old
@@ -225,6 +225,6 @@ func readOnlyMySQL(t *testing.T) (fresh, old *stock.Store) {
 	stocktest.Pool(t, fresh, "p", 1)
 	old = stocktest.Open(t, servertest.Start(t, "mysql").URL(), stock.Options{})
 	stocktest.Pool(t, old, "p", 1)
-	execAll(t, old, []string{`SET GLOBAL read_only = 1`})
+	stocktest.ExecAll(t, old, []string{`SET GLOBAL read_only = 1`})
 	return fresh, old
 }

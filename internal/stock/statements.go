@@ -10,13 +10,14 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
+	"drawsvc/internal/stock/engine"
 )
 
 func statementColumns() []string {
 	return []string{"pool_id", "day", "prize_id", "issued", "remaining", "value", "to_version"}
 }
 
-func scanLine(row scanner) (job.Line, error) {
+func scanLine(row engine.Scanner) (job.Line, error) {
 	var l job.Line
 	err := row.Scan(&l.Pool, &l.Day, &l.Prize, &l.Issued, &l.Remaining, &l.Value, &l.ToVersion)
 	return l, err
@@ -95,7 +96,7 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 		return nil, err
 	}
 	st.closed = state == draw.StateClosed
-	prizes, err := selectAll(ctx, tx, s.selectFrom("prizes", prizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added"), scanPrize)
+	prizes, err := selectAll(ctx, tx, s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added"), engine.ScanPrize)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (s *Store) Statements(ctx context.Context, poolID, after string, limit int)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		ofPool := squirrel.Eq{"pool_id": poolID}
 		days := s.selectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		found, err := selectAll(ctx, tx, days, func(row scanner) (day string, err error) { return day, row.Scan(&day) })
+		found, err := selectAll(ctx, tx, days, func(row engine.Scanner) (day string, err error) { return day, row.Scan(&day) })
 		if err != nil || len(found) == 0 {
 			return err
 		}

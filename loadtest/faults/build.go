@@ -34,7 +34,7 @@ func build(ctx context.Context, cells ...cell) error {
 	needed, overlays := map[string]bool{released: true}, map[string]string{}
 	for _, c := range cells {
 		needed[c.program] = true
-		if d, ok := doubleOf(c.program); ok {
+		if d, ok := find(edited(), c.program); ok {
 			if overlays[c.program], err = d.overlay(root, folder); err != nil {
 				return err
 			}

@@ -39,6 +39,11 @@ type experiment struct {
 	timeout time.Duration
 	// clock is whose clock the experiment moves, "" for nobody's.
 	clock string
+	// tries is the program that is tried; "" is the released one.
+	tries string
+	// begins is the program that the instances begin with; "" is the one that is
+	// tried.
+	begins string
 	// own says that run makes its own load; otherwise it is under load while it
 	// runs, and returns when the fault has ended.
 	own bool

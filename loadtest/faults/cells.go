@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 
 	"drawsvc/internal/lockmode"
@@ -11,7 +12,7 @@ import (
 func cells(s settings) []cell {
 	list := append(controls(), everyCell(experiments())...)
 	if s.quick {
-		list = append(controls(), quickCells()...)
+		list = quick()
 	}
 	var chosen []cell
 	for _, c := range list {
@@ -67,6 +68,22 @@ func controls() []cell {
 			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
 			condemned: []string{history.UnitTwice, ruleOdds},
 		},
+		{
+			experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, program: heedless,
+			condemned: []string{history.AcknowledgedLost},
+		},
+		{
+			experiment: crowdedPool(), place: place{"postgres", "optimistic", "", 3}, program: noTurns,
+			condemned: []string{ruleFault},
+		},
+		{
+			experiment: fileReplaced(), place: place{"sqlite", "optimistic", "", 1}, program: trustsFiles,
+			condemned: []string{ruleFault},
+		},
+		{
+			experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, program: excludes,
+			condemned: []string{ruleFault},
+		},
 	}
 }
 
@@ -89,14 +106,29 @@ func everyCell(list []experiment) []cell {
 // at is the experiment at a place, with the released program unless it needs
 // fault points.
 func (e experiment) at(p place) cell {
-	c := cell{experiment: e, place: p, program: released}
+	c := cell{experiment: e, place: p, program: cmp.Or(e.tries, released)}
 	if e.points {
 		c.program = faulty
 	}
 	return c
 }
 
-// quickCells are the ten sharpest faults, each where it hurts most.
+// quick are the sharpest faults behind their own controls, and behind those of
+// the judgement itself.
+func quick() []cell {
+	sharpest := quickCells()
+	chosen := map[string]bool{}
+	for _, c := range sharpest {
+		chosen[c.experiment.name] = true
+	}
+	theirs := slices.DeleteFunc(controls(), func(c cell) bool {
+		_, ok := doubleOf(c.program)
+		return ok && !chosen[c.experiment.name]
+	})
+	return append(theirs, sharpest...)
+}
+
+// quickCells are the sharpest faults, each where it hurts most.
 func quickCells() []cell {
 	const sqlite, postgres = "sqlite", "postgres"
 	forUpdate, optimistic, external := lockmode.ForUpdate, lockmode.Optimistic, lockmode.External
@@ -106,6 +138,7 @@ func quickCells() []cell {
 	}{
 		{"500 clients, one unit", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 3}}},
 		{"one key 200 times at once, then another user", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 3}}},
+		{"each key to two instances at once, at the edge of a sell-out", []place{{sqlite, optimistic, "", 1}, {postgres, optimistic, "", 3}}},
 		{"service killed before COMMIT", []place{{sqlite, optimistic, "", 1}, {postgres, external, "table", 2}}},
 		{"service killed after COMMIT, before the answer", []place{{sqlite, forUpdate, "", 1}, {postgres, optimistic, "", 2}}},
 		{"panic before COMMIT", []place{{sqlite, external, "table", 1}, {postgres, forUpdate, "", 2}}},

@@ -16,6 +16,7 @@ import (
 func clientFaults() []experiment {
 	one := []place{{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 2}, {"mysql", lockmode.ForUpdate, "", 2}}
 	return []experiment{
+		crowdedPool(),
 		{name: "clients gone in mid-request", number: 5, places: everywhere(2), soaks: true, run: clientsGone},
 		{name: "bad requests among good ones in a batch", number: 21, places: everywhere(2), own: true, timeout: edgeTimeout, run: badAmongGood},
 		{name: "malformed requests", number: 22, places: one, soaks: true, run: malformed},

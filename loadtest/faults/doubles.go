@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,7 +32,13 @@ const (
 	trustsStandbys = "drawsvc-trusts-standbys"
 	heedless       = "drawsvc-heedless"
 	noTurns        = "drawsvc-no-turns"
+	excludes       = "drawsvc-excludes"
+	trustsFiles    = "drawsvc-trusts-files"
 )
+
+// ahead is the service's next release, whose schema adds. It is no double, but
+// made as they are.
+const ahead = "drawsvc-ahead"
 
 func doubles() []double {
 	return []double{
@@ -47,7 +54,7 @@ func doubles() []double {
 		{versionsAlone, "the service, which knows a history by its version alone", []edit{
 			{` && h.Mark == other.Mark }`, ` }`},
 			{` && h.Trail.has(other.Mark)`, ``},
-			{` AND mark = $16`, ` AND $16::bigint IS NOT NULL`},
+			{` AND mark = $10`, ` AND $10::bigint IS NOT NULL`},
 			{` AND pools.mark = planned.mark`, ``},
 			{` AND mark = ?`, ` AND ? IS NOT NULL`},
 		}},
@@ -56,17 +63,44 @@ func doubles() []double {
 			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`s.dialect.commit == nil`, `s.dialect.commit == nil || true`},
+			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},
 		}},
+		{trustsFiles, "the service, which takes an open file for the one at its path", []edit{
+			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
+		}},
+		{excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}
 }
 
+// nextSchema gives the service a schema of package stocktest, which is one
+// ahead of its own.
+func nextSchema(name string) []edit {
+	return []edit{
+		{`start(migrations.Embedded())`, `start(stocktest.` + name + `())`},
+		{`"syscall"
+
+	"drawsvc/db/migrations"
+)`, `"syscall"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/stock/stocktest"
+)`},
+	}
+}
+
+// edited are all programs that are made of an edited source.
+func edited() []double {
+	return append(doubles(), double{ahead, "", nextSchema("Additive")})
+}
+
 // doubleOf finds the double that a program is.
-func doubleOf(program string) (double, bool) {
-	for _, d := range doubles() {
+func doubleOf(program string) (double, bool) { return find(doubles(), program) }
+
+func find(all []double, program string) (double, bool) {
+	for _, d := range all {
 		if d.program == program {
 			return d, true
 		}
@@ -77,17 +111,17 @@ func doubleOf(program string) (double, bool) {
 // overlay writes the double's files into a folder, and returns the file for the
 // flag -overlay of the go command. The repository's root is given.
 func (d *double) overlay(root, folder string) (string, error) {
-	texts, err := sources(filepath.Join(root, "internal"))
+	texts, err := sources(filepath.Join(root, "internal"), filepath.Join(root, "cmd"))
 	if err != nil {
 		return "", err
 	}
-	edited := map[string]bool{}
+	changed := map[string]bool{}
 	for _, e := range d.edits {
 		found := 0
 		for file, text := range texts {
 			if n := strings.Count(text, e.from); n > 0 {
 				found += n
-				texts[file], edited[file] = strings.Replace(text, e.from, e.to, 1), true
+				texts[file], changed[file] = strings.Replace(text, e.from, e.to, 1), true
 			}
 		}
 		if found != 1 {
@@ -95,7 +129,7 @@ func (d *double) overlay(root, folder string) (string, error) {
 		}
 	}
 	replaced := map[string]string{}
-	for file := range edited {
+	for file := range changed {
 		to := filepath.Join(folder, fmt.Sprint(d.program, "-", len(replaced), ".go"))
 		if err := os.WriteFile(to, []byte(texts[file]), 0o600); err != nil {
 			return "", err
@@ -110,11 +144,11 @@ func (d *double) overlay(root, folder string) (string, error) {
 	return file, os.WriteFile(file, text, 0o600)
 }
 
-// sources are the texts of the service's packages, without tests and fault
+// sources are the texts of the packages in the folders, without tests and fault
 // points, by their files.
-func sources(folder string) (map[string]string, error) {
-	texts := map[string]string{}
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+func sources(folders ...string) (texts map[string]string, err error) {
+	texts = map[string]string{}
+	add := func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -126,6 +160,9 @@ func sources(folder string) (map[string]string, error) {
 		text, err := os.ReadFile(path)
 		texts[path] = string(text)
 		return err
-	})
+	}
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(folder, add))
+	}
 	return texts, err
 }

@@ -11,7 +11,7 @@ import (
 // is now, once.
 func TestDoublesAreMadeOfTheSource(t *testing.T) {
 	t.Parallel()
-	for _, d := range doubles() {
+	for _, d := range edited() {
 		file, err := d.overlay("../..", t.TempDir())
 		require.NoError(t, err, d.program)
 		text, err := os.ReadFile(file)

@@ -103,6 +103,11 @@ const (
 
 // database makes an empty database for the cell, on the given server.
 func (g *ground) database(s *site.Site, kind string, server *servertest.Server) *base {
+	return g.named(s, kind, "draws_"+strings.ToLower(rand.Text()), server)
+}
+
+// named is database with a name, which an embedded one has none of.
+func (g *ground) named(s *site.Site, kind, name string, server *servertest.Server) *base {
 	b := &base{kind: kind, server: server}
 	var err error
 	switch kind {
@@ -110,17 +115,22 @@ func (g *ground) database(s *site.Site, kind string, server *servertest.Server) 
 		folder := newFolder(s)
 		b.file = filepath.Join(folder, "draws.db")
 		b.url = "sqlite:" + b.file
-		b.admin, err = sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
+		b.admin, err = b.openFile()
 	case "postgres":
-		err = b.makePostgres(s)
+		err = b.makePostgres(s, name)
 	case "mysql":
-		err = b.makeMySQL(s)
+		err = b.makeMySQL(s, name)
 	}
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = b.admin.Close() })
 	return b
+}
+
+// openFile opens an embedded database to read it.
+func (b *base) openFile() (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
 }
 
 // newFolder makes an empty folder of the site's own.
@@ -133,8 +143,7 @@ func newFolder(s *site.Site) string {
 	return folder
 }
 
-func (b *base) makePostgres(s *site.Site) error {
-	name := "draws_" + strings.ToLower(rand.Text())
+func (b *base) makePostgres(s *site.Site, name string) error {
 	whole, err := sql.Open("pgx", b.server.URL())
 	if err != nil {
 		return err
@@ -165,8 +174,7 @@ func (b *base) makePostgres(s *site.Site) error {
 	return nil
 }
 
-func (b *base) makeMySQL(s *site.Site) error {
-	name := "draws_" + strings.ToLower(rand.Text())
+func (b *base) makeMySQL(s *site.Site, name string) error {
 	whole, err := openMySQL(b.server.URL(), "")
 	if err != nil {
 		return err
@@ -178,7 +186,7 @@ func (b *base) makeMySQL(s *site.Site) error {
 	err = execAll(whole,
 		`CREATE USER IF NOT EXISTS `+serviceRole+`@'%' IDENTIFIED BY '`+servicePassword+`'`,
 		`CREATE USER IF NOT EXISTS `+hogRole+`@'%' IDENTIFIED BY '`+servicePassword+`'`,
-		`CREATE DATABASE `+name,
+		`CREATE DATABASE IF NOT EXISTS `+name,
 		`GRANT ALL ON `+name+`.* TO `+serviceRole+`@'%'`)
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func parse(args []string) (settings, error) {
 		}
 	}
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
-	flags.BoolVar(&s.quick, "quick", false, "the ten sharpest, on SQLite and PostgreSQL, in under four minutes")
+	flags.BoolVar(&s.quick, "quick", false, "the sharpest, on SQLite and PostgreSQL, in under four minutes")
 	flags.BoolVar(&s.list, "list", false, "print the names of all cells and end")
 	flags.BoolVar(&s.merge, "merge", false, "put the results of a part in the place of the same cells' among those of the whole")
 	only := flags.String("only", "", "run only the cells whose name matches this regular expression")

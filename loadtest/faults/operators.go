@@ -17,6 +17,7 @@ func operatorFaults() []experiment {
 		{name: "instances in different modes on one pool", number: 19, places: twoModes(), run: modesMixed},
 		{name: "mode switched under load", number: 19, places: everywhere(2), soaks: true, run: modeSwitched},
 		{name: "pool paused and opened under load", number: 18, places: everywhere(2), soaks: true, run: poolPaused},
+		rollingUpgrade(),
 		{name: "four processes migrate at once", number: 23, places: []place{{"postgres", "for-update", "", 1}, {"mysql", "for-update", "", 1}}, own: true, run: migratedAtOnce},
 	}
 }

@@ -69,14 +69,21 @@ func TestNamesTellCellsApart(t *testing.T) {
 	}
 }
 
-// TestQuickHasTenFaults: and each of them is one of the whole.
-func TestQuickHasTenFaults(t *testing.T) {
-	faults := map[string]bool{}
-	for _, c := range quickCells() {
+// TestQuickHasTheSharpest: each of them is one of the whole, and some of those
+// before them must be condemned.
+func TestQuickHasTheSharpest(t *testing.T) {
+	faults, condemned := map[string]bool{}, map[string]bool{}
+	for _, c := range quick() {
 		require.NotNil(t, c.run)
-		faults[c.experiment.name] = true
+		if c.condemned != nil {
+			condemned[c.program] = true
+		} else {
+			faults[c.experiment.name] = true
+		}
 	}
-	require.Len(t, faults, 10)
+	require.Len(t, faults, 11)
+	require.True(t, faults[hedged().name])
+	require.Equal(t, map[string]bool{textbook: true, faulty: true, refusesKnown: true, keepsLooks: true}, condemned)
 }
 
 func TestAPartTakesThePlaceOfItsCells(t *testing.T) {

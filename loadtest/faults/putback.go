@@ -20,7 +20,9 @@ func restoreFaults() []experiment {
 	return []experiment{
 		rowsPutBack(),
 		{name: "data folder put back under living instances", places: at(2, "postgres", "mysql"), base: ownServer, loses: true, run: folderPutBack},
+		fileReplaced(),
 		promotedTwice(),
+		backupRestored(),
 	}
 }
 

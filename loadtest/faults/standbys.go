@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -16,7 +17,19 @@ func standbyFaults() []experiment {
 	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
 	return []experiment{
 		{name: "synchronous standby silent, then primary lost", number: 9, places: places, base: sync.base, run: sync.lost},
+		cancelledWaits(),
 		{name: "asynchronous standby behind, then primary lost", number: 9, places: places, base: async.base, run: async.lost, loses: true},
+	}
+}
+
+// cancelledWaits breaks off every wait for a standby: what the primary alone
+// has must be told as unknown, draws and moves of stock alike.
+func cancelledWaits() experiment {
+	p := &pair{synchronous: true}
+	return experiment{
+		name: "waits for a silent synchronous standby broken off, then primary lost", number: 9,
+		places: []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}},
+		base:   p.base, run: p.cancelled,
 	}
 }
 
@@ -44,6 +57,8 @@ const (
 	// behind is how long the standby hears nothing: longer than the service
 	// lets a statement take.
 	behind = 7 * time.Second
+	// cancelling is how long waits for the standby are broken off.
+	cancelling = 4 * time.Second
 	// lostNode and heirNode are the primary's and the standby's names.
 	lostNode, heirNode = "node 1", "node 2"
 	// promote does not wait: as long as it did, what it may see would keep the
@@ -59,6 +74,41 @@ func (p *pair) lost(t *trial) error {
 		doubts := t.history.Doubtful(t.history.Now())
 		t.askAgain(doubts[:min(len(doubts), 16)], 0)
 	}
+	return p.handOver(t)
+}
+
+// cancelled is lost, while an operator cancels every wait for the standby: each
+// commit is then seen by all, and no standby has it.
+func (p *pair) cancelled(t *trial) error {
+	p.link.Hold()
+	until := time.Now().Add(cancelling)
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		for ; time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+			doubts := t.history.Doubtful(t.history.Now())
+			t.askAgain(doubts[:min(len(doubts), 16)], 0)
+		}
+	}()
+	cancelled := int64(0)
+	var err error
+	for ; time.Now().Before(until) && err == nil; t.sleep(10, 30) {
+		var n int64
+		n, err = countOn(t.ctx, t.nodes[lostNode], `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+		cancelled += n
+	}
+	<-asked
+	if err != nil {
+		return err
+	}
+	if t.note("%d waits for the standby were broken off", cancelled); cancelled == 0 {
+		return errors.New("nobody waited for the standby")
+	}
+	return p.handOver(t)
+}
+
+// handOver takes the primary away for good, and promotes the standby.
+func (p *pair) handOver(t *trial) error {
 	p.primary.Kill()
 	p.link.Cut() // what was held is lost with it
 	heir := t.nodes[heirNode]

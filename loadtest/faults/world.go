@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -108,7 +109,7 @@ func (w *world) newInstance(n int) (*instance, error) {
 		url = w.links[n].URL()
 	}
 	i := &instance{
-		number: n, program: w.program, address: address, output: site.NewTail(tailMax), env: w.env,
+		number: n, program: cmp.Or(w.begins, w.program), address: address, output: site.NewTail(tailMax), env: w.env,
 		control: filepath.Join(newFolder(w.Site), "control"), ended: make(chan error, 1),
 	}
 	i.args = []string{"--listen", address, "--database", url}

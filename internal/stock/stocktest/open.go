@@ -97,3 +97,12 @@ func NoViolations(tb testing.TB, s *stock.Store, poolID string) draw.Audit {
 	require.Empty(tb, a.Violations)
 	return a
 }
+
+// ExecAll runs statements on the database.
+func ExecAll(t *testing.T, s *stock.Store, statements []string) {
+	t.Helper()
+	for _, statement := range statements {
+		_, err := s.LockDB().ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+}

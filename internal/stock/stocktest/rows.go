@@ -65,15 +65,10 @@ func (k Kept) PutBack(t *testing.T, s *stock.Store) {
 	}
 	for _, table := range []string{"pools", "prizes", "awards", "moves"} {
 		for _, row := range k.tables[table] {
-			places := make([]string, len(row))
-			for i := range row {
-				places[i] = "?"
-				if s.Dialect() == "postgres" {
-					places[i] = fmt.Sprint("$", i+1)
-				}
-			}
-			query := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, table, strings.Join(k.names[table], ", "), strings.Join(places, ", "))
-			_, err := tx.ExecContext(t.Context(), query, row...)
+			query, err := s.Engine().Placeholder.ReplacePlaceholders(fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`,
+				table, strings.Join(k.names[table], ", "), strings.Repeat("?, ", len(row)-1)+"?"))
+			require.NoError(t, err)
+			_, err = tx.ExecContext(t.Context(), query, row...)
 			require.NoError(t, err)
 		}
 	}

@@ -12,12 +12,13 @@ import (
 
 // Run holds a dialect to the contract of the store.
 func Run(t *testing.T, dialect string) {
-	RunOn(t, func(tb testing.TB) string { return URL(tb, dialect) })
+	RunOn(t, func(t *testing.T) *stock.Store { return New(t, dialect) })
 }
 
-// RunOn does so with the databases that empty makes.
-func RunOn(t *testing.T, empty func(testing.TB) string) {
+// RunOn does so with the stores that empty makes.
+func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 	for name, test := range map[string]func(*testing.T, *stock.Store){
+		"columns":             testColumns,
 		"pools":               testPools,
 		"values are exact":    testValues,
 		"text is kept":        testText,
@@ -46,7 +47,7 @@ func RunOn(t *testing.T, empty func(testing.TB) string) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, Open(t, empty(t), stock.Options{}))
+			test(t, empty(t))
 		})
 	}
 }

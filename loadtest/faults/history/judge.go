@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -33,14 +34,17 @@ const (
 // perRule bounds how many violations of one rule are told.
 const perRule = 5
 
-// Verdict collects violations.
+// Verdict collects violations, also from several goroutines at once.
 type Verdict struct {
 	Violations []Violation
+	mu         sync.Mutex
 	counts     map[string]int
 }
 
 // Say adds a violation. Of one rule only the first few are kept.
 func (v *Verdict) Say(rule, format string, args ...any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.counts == nil {
 		v.counts = map[string]int{}
 	}

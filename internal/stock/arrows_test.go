@@ -1,0 +1,57 @@
+package stock
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// arrows are the packages of the store, each with those of the store that it
+// may import: none runs back up.
+func arrows() map[string][]string {
+	dialects := []string{"engine", "sqltx"}
+	return map[string][]string{
+		"engine":     nil,
+		"sqltx":      {"engine"},
+		"postgres":   dialects,
+		"mysql":      dialects,
+		"sqlite":     append([]string{"sqlitefile"}, dialects...),
+		"sqlitefile": nil,
+		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
+		"":           {"engine", "mysql", "postgres", "sqlite", "sqlitefile"},
+	}
+}
+
+// TestArrows: the imports among the packages of the store are those above. From
+// outside, none is imported but the store itself, and by cmd its check-up.
+func TestArrows(t *testing.T) {
+	const top = "drawsvc/internal/stock"
+	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "drawsvc/...").Output()
+	require.NoError(t, err)
+	known := map[string]bool{}
+	for line := range strings.Lines(string(list)) {
+		from, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		room, within := strings.CutPrefix(from, top)
+		room = strings.TrimPrefix(room, "/")
+		if room == "stocktest" {
+			continue
+		}
+		known[room] = within
+		for _, to := range strings.Fields(imports) {
+			below, is := strings.CutPrefix(to, top)
+			below = strings.TrimPrefix(below, "/")
+			switch {
+			case !is || below == "stocktest": // which a linter rule leaves to tests
+			case within:
+				require.Contains(t, arrows()[room], below, from)
+			default:
+				require.True(t, below == "" || below == "checkup" && from == "drawsvc/cmd/drawsvc", "%s imports %s", from, to)
+			}
+		}
+	}
+	for room := range arrows() {
+		require.True(t, known[room], "there is no package %q", room)
+	}
+}

@@ -1,0 +1,157 @@
+package stock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqlite"
+	"drawsvc/internal/stock/sqlitefile"
+)
+
+// Backup writes one state of the embedded database that rawURL names into a new
+// file, which only its owner may read: all that was committed when it began. It
+// works beside a service, which draws on meanwhile. The file has its name only
+// when it is whole and on the disk; a file that is there is not touched. It
+// returns the size in bytes. Errors: CodeInvalidRequest on a server database,
+// CodeStoreUnavailable, fs.ErrExist, and those of files.
+func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, err error) {
+	if _, err := embedded(rawURL); err != nil {
+		return 0, err
+	}
+	if taken := sqlitefile.Taken(file); taken != "" {
+		return 0, fmt.Errorf("there is a file %s already, and a backup replaces none: %w", taken, fs.ErrExist)
+	}
+	o.ReadOnly = true
+	s, err := Open(ctx, rawURL, o)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.Remove(part.Name()) }() // is gone when all went well
+	if err := part.Close(); err != nil {
+		return 0, err
+	}
+	if err := sqlite.Copy(ctx, s.engine.Read, part.Name()); err != nil {
+		return 0, engine.Public(engine.Classify(err, s.engine.ByCode))
+	}
+	if err := sqlite.Seal(ctx, part.Name()); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(part.Name())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), sqlitefile.Publish(part.Name(), file)
+}
+
+// embedded returns the path of the file that rawURL names, and refuses a
+// server: it has tools of its own.
+func embedded(rawURL string) (path string, err error) {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	d, ok := dialects()[scheme]
+	switch {
+	case !ok:
+		return "", errNoDatabase()
+	case d.BackupTools == "":
+		return sqlite.Path(rawURL)
+	}
+	return "", draw.Errorf(draw.CodeInvalidRequest,
+		"this is for an embedded database (sqlite:PATH); a server has tools of its own, %s: docs/backup.md has the steps", d.BackupTools)
+}
+
+// Restore replaces the embedded database that rawURL names by the backup in
+// file, whole or not at all, also when it is killed. It refuses a database that
+// a service has, and a backup that is damaged, breaks a rule, or has a schema
+// that this binary does not know; then the database is as it was. Errors:
+// CodeInvalidRequest on a server database, CodeStoreUnavailable, ErrViolations,
+// and those of files.
+func Restore(ctx context.Context, rawURL, file string, o Options) (found Examined, err error) {
+	path, err := embedded(rawURL)
+	if err != nil {
+		return found, err
+	}
+	if err := sqlite.CheckBackup(path, file); err != nil {
+		return found, err
+	}
+	database, err := sqlite.Lock(path)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, database.Close(false)) }()
+	part, err := database.Part()
+	if err != nil {
+		return found, err
+	}
+	if err := sqlite.CopyBackup(ctx, file, part); err != nil {
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read; the database is as it was", file)
+	}
+	if found, err = examine(ctx, part, o); err == nil && found.Schema.Current == 0 {
+		err = errors.New("it holds no tables of drawsvc")
+	}
+	if err == nil {
+		err = found.Schema.Check()
+	}
+	if err != nil {
+		return found, draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s is refused; the database is as it was", file)
+	}
+	return found, database.Replace()
+}
+
+// ErrViolations says that the rows of a database that was examined break a rule.
+var ErrViolations = errors.New("stock: the rows break a rule")
+
+// Examined says what was found in a database that is in order.
+type Examined struct {
+	// Pools and Awards are how many there are.
+	Pools, Awards int64
+	// Schema is where its schema stands.
+	Schema Schema
+}
+
+// examine reads all of the database at path, without changing it: its
+// structure and, if its schema is one that this binary can work on, every pool's
+// rows.
+func examine(ctx context.Context, path string, o Options) (found Examined, err error) {
+	o.ReadOnly = true
+	s, err := Open(ctx, "sqlite:"+path, o)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := sqlite.CheckStructure(ctx, s.engine.Read); err != nil {
+		return found, err
+	}
+	if found.Schema, err = s.Schema(ctx); err != nil || found.Schema.Check() != nil {
+		return found, err
+	}
+	pools, err := s.Pools(ctx)
+	if err != nil {
+		return found, err
+	}
+	for _, pool := range pools {
+		audit, err := s.Audit(ctx, pool.ID)
+		if err != nil {
+			return found, err
+		}
+		if len(audit.Violations) > 0 {
+			v := audit.Violations[0]
+			return found, fmt.Errorf("%w: pool %q, %s: %s", ErrViolations, pool.ID, v.Rule, v.Detail)
+		}
+		found.Pools++
+		for _, p := range audit.Prizes {
+			found.Awards += p.Awards
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,387 @@
+package checkup_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/checkup"
+	"drawsvc/internal/stock/stocktest"
+)
+
+const (
+	waitMax = 10 * time.Second
+	tick    = 50 * time.Millisecond
+)
+
+// usual is a service with the flags that it has by itself.
+func usual(lock string) checkup.Options {
+	return checkup.Options{Lock: lock, LockTTL: 10 * time.Second, LockWait: 2 * time.Second}
+}
+
+// checkUp opens the database anew, so that its sessions have the settings of
+// now, and returns what is found as "level rule: detail".
+func checkUp(t *testing.T, url string, o checkup.Options) []string {
+	t.Helper()
+	lines, err := tryCheckUp(t, url, o)
+	require.NoError(t, err)
+	return lines
+}
+
+func tryCheckUp(t *testing.T, url string, o checkup.Options) ([]string, error) {
+	s, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	found, err := checkup.Run(t.Context(), s, o)
+	lines := []string{}
+	for _, f := range found {
+		if f.Why == "" || f.Remedy == "" {
+			err = fmt.Errorf("%s has no reason or no remedy", f.Rule)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", f.Level, f.Rule, f.Detail))
+	}
+	return lines, err
+}
+
+// awaitFindings checks up until just these are found: servers that see each
+// other come or go take their time, and may not answer meanwhile.
+func awaitFindings(t *testing.T, url string, want []string) {
+	t.Helper()
+	var found []string
+	var err error
+	require.Eventually(t, func() bool {
+		found, err = tryCheckUp(t, url, usual("table"))
+		return err == nil && slices.Equal(found, want)
+	}, 6*waitMax, tick, "%v", want)
+}
+
+// ailment is something wrong with a database: the statements that make it so,
+// those that mend it, and the finding.
+type ailment struct {
+	make, mend []string
+	lock, want string
+}
+
+// testAilments makes one after another, and asks for a clean bill in between.
+func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
+	s := stocktest.Open(t, url, stock.Options{})
+	exec := func(statements []string) {
+		stocktest.ExecAll(t, s, statements)
+		if settle != nil {
+			settle()
+		}
+	}
+	for _, lock := range []string{"table", "row", "session"} {
+		require.Empty(t, checkUp(t, url, usual(lock)), lock)
+	}
+	for _, a := range ailments {
+		exec(a.make)
+		o := usual("table")
+		if a.lock != "" {
+			require.Empty(t, checkUp(t, url, o), "%s: it is nothing to the lock table:", a.want)
+			o = usual(a.lock)
+		}
+		require.Equal(t, []string{a.want}, checkUp(t, url, o))
+		exec(a.mend)
+		require.Empty(t, checkUp(t, url, usual("row")), "mended: %s", a.want)
+	}
+}
+
+func TestDoctorOfPostgres(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy())
+	system := func(setting, value, want string) ailment {
+		return ailment{
+			make: []string{`ALTER SYSTEM SET ` + setting + ` = ` + value, `SELECT pg_reload_conf()`},
+			mend: []string{`ALTER SYSTEM RESET ` + setting, `SELECT pg_reload_conf()`}, want: want,
+		}
+	}
+	database := func(setting, value, lock, want string) ailment {
+		return ailment{
+			make: []string{`ALTER DATABASE postgres SET ` + setting + ` = ` + value},
+			mend: []string{`ALTER DATABASE postgres RESET ` + setting}, lock: lock, want: want,
+		}
+	}
+	standby := func(commit, want string) ailment { // whoever is not asked to, waits for a standby that never comes
+		a := system("synchronous_standby_names", "'s1'", want)
+		a.make = append([]string{`ALTER ROLE drawsvc SET synchronous_commit = ` + commit}, a.make...)
+		a.mend = append(a.mend, `ALTER ROLE drawsvc RESET synchronous_commit`)
+		return a
+	}
+	clock := func(ahead, want string) ailment {
+		a := database("search_path", "wrong, pg_catalog, public", "", want)
+		a.make = append([]string{
+			`CREATE SCHEMA IF NOT EXISTS wrong`,
+			`CREATE OR REPLACE FUNCTION wrong.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+				AS $$ SELECT pg_catalog.clock_timestamp() + interval '` + ahead + `' $$`,
+		}, a.make...)
+		return a
+	}
+	// Other processes of the server follow a reload when they please.
+	testAilments(t, server.URL(), func() { time.Sleep(300 * time.Millisecond) }, []ailment{
+		system("fsync", "off", "danger fsync: fsync = off"),
+		system("full_page_writes", "off", "danger full-page-writes: full_page_writes = off"),
+		system("synchronous_commit", "off", "danger synchronous-commit: synchronous_commit = off"),
+		database("synchronous_commit", "off", "", "danger synchronous-commit: synchronous_commit = off"),
+		standby("local", "danger synchronous-commit: synchronous_commit = local, although synchronous_standby_names = 's1'"),
+		standby("remote_write", "warning remote-write: synchronous_commit = remote_write"),
+		database("zero_damaged_pages", "on", "", "danger zero-damaged-pages: zero_damaged_pages = on"),
+		database("ignore_checksum_failure", "on", "", "danger ignore-checksum-failure: ignore_checksum_failure = on"),
+		database("default_transaction_isolation", "serializable", "", "warning isolation: default_transaction_isolation = serializable"),
+		database("statement_timeout", "'1500ms'", "row",
+			"warning statement-timeout: statement_timeout = 1.5s is shorter than the wait of 2s for the lock row:"),
+		database("statement_timeout", "'1s'", "session",
+			"warning statement-timeout: statement_timeout = 1s is shorter than the wait of 2s for the lock session:"),
+		clock("20 seconds", "warning clock: the database's clock is 20s ahead of this machine's"),
+		clock("-1 hour", "danger clock: the database's clock is 1h0m0s behind this machine's"),
+	})
+
+	// These settle what may be written, so that they are mended by the server's end.
+	replica, err := pgconn.Connect(t.Context(), server.URL()+"&replication=true")
+	require.NoError(t, err)
+	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
+		checkUp(t, server.URL(), usual("table")))
+	require.NoError(t, replica.Close(t.Context()))
+	server.Stop()
+	require.NoError(t, os.WriteFile(filepath.Join(server.Dir(), "data/standby.signal"), nil, 0o644))
+	require.NoError(t, server.Start())
+	require.Equal(t, []string{"danger replica: in recovery = on"}, checkUp(t, server.URL(), usual("table")))
+}
+
+// TestDoctorOfDefaults: servers that have the memory and the logs that they have
+// by themselves work, and could be faster.
+func TestDoctorOfDefaults(t *testing.T) {
+	t.Parallel()
+	for kind, test := range map[string]struct{ args, want []string }{
+		"postgres": {
+			[]string{"-c", "shared_buffers=128MB", "-c", "max_wal_size=1GB", "-c", "checkpoint_timeout=5min"},
+			[]string{"note shared-buffers: shared_buffers = 128 MB", "note max-wal-size: max_wal_size = 1024 MB", "note checkpoint-timeout: checkpoint_timeout = 300s"},
+		},
+		"mysql": {
+			[]string{"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"},
+			[]string{"note buffer-pool: innodb_buffer_pool_size = 128 MB", "note redo-log: innodb_log_file_size = 96 MB"},
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			server := servertest.Start(t, kind, servertest.Durable(), servertest.Args(test.args...))
+			stocktest.Open(t, server.URL(), stock.Options{})
+			require.Equal(t, test.want, checkUp(t, server.URL(), usual("table")))
+		})
+	}
+}
+
+func TestDoctorOfPostgresReadOnly(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "postgres", servertest.Roomy()) // not durable
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.ExecAll(t, s, []string{`ALTER DATABASE postgres SET default_transaction_read_only = on`})
+	require.Equal(t, []string{
+		"danger fsync: fsync = off", "danger full-page-writes: full_page_writes = off",
+		"danger read-only: default_transaction_read_only = on",
+	}, checkUp(t, server.URL(), usual("table")))
+}
+
+func TestDoctorOfMySQL(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
+	global := func(setting, value, was, lock, want string) ailment {
+		return ailment{
+			make: []string{`SET GLOBAL ` + setting + ` = ` + value}, mend: []string{`SET GLOBAL ` + setting + ` = ` + was}, lock: lock, want: want,
+		}
+	}
+	testAilments(t, server.URL(), nil, []ailment{
+		global("innodb_flush_log_at_trx_commit", "2", "1", "", "danger flush-log: innodb_flush_log_at_trx_commit = 2"),
+		global("innodb_flush_log_at_trx_commit", "0", "1", "", "danger flush-log: innodb_flush_log_at_trx_commit = 0"),
+		global("sync_binlog", "0", "1", "", "danger sync-binlog: sync_binlog = 0 while log_bin is on"),
+		global("read_only", "ON", "OFF", "", "danger read-only: read_only = ON"),
+		global("unique_checks", "OFF", "ON", "", "danger checks: unique_checks = OFF"),
+		global("check_constraint_checks", "OFF", "ON", "", "danger checks: check_constraint_checks = OFF"),
+		global("max_statement_time", "1.5", "0", "row",
+			"warning statement-time: max_statement_time = 1.5s is shorter than the wait of 2s for the lock row:"),
+		global("idle_transaction_timeout", "4", "0", "row",
+			"warning idle-transaction: idle_transaction_timeout = 4s is too short for the lease of 10s of the lock row:"),
+		global("idle_write_transaction_timeout", "3", "0", "row",
+			"warning idle-transaction: idle_write_transaction_timeout = 3s is too short for the lease of 10s of the lock row:"),
+		{
+			[]string{`ALTER TABLE awards ENGINE = Aria`, `ALTER TABLE moves ENGINE = MyISAM`},
+			[]string{`ALTER TABLE awards ENGINE = InnoDB`, `ALTER TABLE moves ENGINE = InnoDB`}, "",
+			"danger engine: not InnoDB: awards (Aria), moves (MyISAM)",
+		},
+	})
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL autocommit = 0`, `SET GLOBAL sql_mode = 'ORACLE'`, `SET GLOBAL tx_isolation = 'SERIALIZABLE'`})
+	require.Empty(t, checkUp(t, server.URL(), usual("row")), "the service sets these for its own sessions")
+}
+
+// TestDoctorOfMySQLByOthers: an account with few rights, on a server whose
+// sessions begin at another time.
+func TestDoctorOfMySQLByOthers(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy())
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.ExecAll(t, s, []string{
+		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
+		`SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3600'`, // is not run for administrators
+	})
+	app := "mysql://app:app-password@" + server.Addr() + "/drawsvc"
+	const unknown = "note replica-unknown: this account may not ask whether the server is a replica"
+	found := checkUp(t, app, usual("table"))
+	require.Len(t, found, 2)
+	require.Regexp(t, `^danger clock: the database's clock is (1h0m0|59m59|59m58)s ahead of this machine's$`, found[0])
+	require.Equal(t, unknown, found[1])
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL init_connect = ''`})
+	require.Equal(t, []string{unknown}, checkUp(t, app, usual("table")))
+}
+
+func TestDoctorOfMySQLReplicas(t *testing.T) {
+	t.Parallel()
+	primary := servertest.Start(t, "mysql", servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1"))
+	replica := servertest.Start(t, "mysql", servertest.Roomy(), servertest.Args("--server-id=2"))
+	stocktest.Open(t, primary.URL(), stock.Options{})
+	s, err := stock.Open(t.Context(), replica.URL(), stock.Options{})
+	require.NoError(t, err)
+	defer s.Close()
+	password, err := os.ReadFile(filepath.Join(primary.Dir(), "password"))
+	require.NoError(t, err)
+	host, port, _ := strings.Cut(primary.Addr(), ":")
+	stocktest.ExecAll(t, s, []string{
+		fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = 'drawsvc', MASTER_PASSWORD = '%s', MASTER_USE_GTID = current_pos`,
+			host, port, password),
+		`START SLAVE`,
+	})
+	fast := []string{ // servers that are not durable have these, and are a test of them
+		"danger flush-log: innodb_flush_log_at_trx_commit = 2", "danger flush-method: innodb_flush_method = nosync",
+		"danger doublewrite: innodb_doublewrite = OFF",
+	}
+	want := append(fast, "danger replica: this server replicates from another")
+	awaitFindings(t, replica.URL(), want) // with the primary's schema
+	want = append(fast, "danger sync-binlog: sync_binlog = 0 while log_bin is on",
+		"warning asynchronous-replica: 1 replicas are connected, none of them semi-synchronously")
+	awaitFindings(t, primary.URL(), want)
+}
+
+func TestDoctorOfGalera(t *testing.T) {
+	t.Parallel()
+	nodes := servertest.StartGalera(t, 2, servertest.Durable(), servertest.Roomy())
+	url := nodes[0].URL()
+	s := stocktest.Open(t, url, stock.Options{})
+	const writers = "warning galera-writers: wsrep_on = ON in a cluster of 2 nodes, each of which can be written"
+	require.Equal(t, []string{writers}, checkUp(t, url, usual("table")))
+	require.Equal(t, []string{writers, "warning galera-lock: the lock session: is held on one node only"}, checkUp(t, url, usual("session")))
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=true'`})
+	require.Equal(t, []string{"danger galera-quorum: pc.ignore_quorum = true", writers}, checkUp(t, url, usual("table")))
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.ignore_quorum=false'`})
+
+	nodes[1].Kill() // and the other has no majority
+	awaitFindings(t, url, []string{
+		"danger galera-not-primary: wsrep_cluster_status = non-Primary", "warning galera-not-synced: wsrep_local_state_comment = Initialized",
+	})
+	stocktest.ExecAll(t, s, []string{`SET GLOBAL wsrep_provider_options = 'pc.bootstrap=true'`})
+	awaitFindings(t, url, []string{}) // alone, and in order
+}
+
+func TestDoctorOfSQLite(t *testing.T) {
+	t.Parallel()
+	url := stocktest.URL(t, "sqlite")
+	path := strings.TrimPrefix(url, "sqlite:")
+	s, err := stock.Open(t.Context(), url, stock.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"note schema: the schema has version 0, this drawsvc knows 2"}, onDisk(checkUp(t, url, usual("table"))))
+	require.NoError(t, s.Migrate(t.Context()))
+	stocktest.Pool(t, s, "p", 100)
+	require.Empty(t, onDisk(checkUp(t, url, usual("table"))), "beside the service")
+	require.NoError(t, s.Close())
+	require.Empty(t, onDisk(checkUp(t, url, usual("table"))))
+
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), `PRAGMA journal_mode = DELETE`)
+	require.NoError(t, err)
+	require.Equal(t, []string{"warning journal-mode: journal_mode = delete"}, onDisk(checkUp(t, url, usual("table"))))
+	require.NoError(t, db.Close())
+
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	const page = 4096
+	for i := page; i < len(content); i++ { // all but the first page
+		content[i] = 0xa5
+	}
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	found := onDisk(checkUp(t, url, usual("table")))
+	require.NotEmpty(t, found)
+	require.Contains(t, found[0], "danger integrity: quick_check: ")
+}
+
+// onDisk leaves out what a folder for tests in memory is told.
+func onDisk(found []string) []string {
+	kept := []string{}
+	for _, f := range found {
+		if !strings.HasPrefix(f, "danger memory-file-system: ") {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func TestDoctorKnowsMemory(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		return // is asked nowhere else
+	}
+	folder, err := os.MkdirTemp("/dev/shm", "drawsvc-doctor-")
+	require.NoError(t, err)
+	defer os.RemoveAll(folder)
+	url := "sqlite:" + folder + "/draws.db"
+	stocktest.Open(t, url, stock.Options{})
+	require.Equal(t, []string{"danger memory-file-system: the file is in memory: tmpfs"}, checkUp(t, url, usual("table")))
+}
+
+// TestDoctorOfSchemas: of another time, and with a table gone.
+func TestDoctorOfSchemas(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			s := stocktest.Open(t, url, stock.Options{})
+			find := func() (lines []string) {
+				for _, f := range checkUp(t, url, usual("table")) {
+					if strings.Contains(f, " schema: ") || strings.Contains(f, " tables: ") {
+						lines = append(lines, f)
+					}
+				}
+				return lines
+			}
+			require.Empty(t, find())
+			stocktest.ExecAll(t, s, []string{`DROP TABLE lock_tokens`, `DROP TABLE moves`})
+			require.Equal(t, []string{"danger tables: there is no table moves, lock_tokens, although the schema's version says so"}, find())
+			stocktest.ExecAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)`})
+			require.Equal(t, []string{
+				"danger tables: there is no table moves, lock_tokens, although the schema's version says so",
+				"note schema: the schema has version 99, this drawsvc knows 2",
+			}, find())
+			stocktest.ExecAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99`})
+			require.Contains(t, find(), "danger schema: the schema has version 99, this drawsvc knows 2")
+			stocktest.ExecAll(t, s, []string{`DELETE FROM goose_db_version`, `UPDATE schema_admits SET binaries_from = 1`})
+			level := "danger"
+			if dialect == "sqlite" {
+				level = "note" // it is migrated by itself
+			}
+			require.Equal(t, []string{level + " schema: the schema has version 0, this drawsvc knows 2"}, find())
+		})
+	}
+}

@@ -1,0 +1,28 @@
+package checkup
+
+// The kinds of file system that a check-up tells apart.
+const (
+	fileSystemFUSE   = "FUSE"
+	fileSystemMemory = "tmpfs"
+)
+
+func networkFileSystems() []string { return []string{"NFS", "SMB", "9P", "AFS", "Ceph", "Coda", "NCP"} }
+
+// fileSystemName knows the numbers of statfs(2) of those, "" for any other.
+func fileSystemName(magic uint32) string {
+	return map[uint32]string{
+		0x6969:     "NFS",
+		0x517b:     "SMB",
+		0xfe534d42: "SMB",
+		0xff534d42: "SMB",
+		0x01021997: "9P",
+		0x5346414f: "AFS",
+		0x6b414653: "AFS",
+		0x00c36400: "Ceph",
+		0x73757245: "Coda",
+		0x564c:     "NCP",
+		0x65735546: fileSystemFUSE,
+		0x01021994: fileSystemMemory,
+		0x858458f6: fileSystemMemory, // ramfs
+	}[magic]
+}

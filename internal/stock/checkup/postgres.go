@@ -1,0 +1,148 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"drawsvc/internal/stock/engine"
+)
+
+func postgresDoctor() doctor {
+	return doctor{
+		vitals: func(ctx context.Context, e *engine.Engine) (vitals, error) {
+			v := vitals{"pooler": string(e.Pooling)}
+			return v, readVitals(ctx, e, v, postgresVitals)
+		},
+		rules: func() []rule { return slices.Concat(postgresDurability(), postgresService(), postgresMemory()) },
+	}
+}
+
+// The settings are the session's, so that what a role or a database overrides
+// is seen. A base backup looks like a standby while it runs.
+const postgresVitals = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
+	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
+	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout')
+UNION ALL SELECT name, CAST(pg_size_bytes(current_setting(name)) AS text) FROM pg_settings WHERE name IN ('shared_buffers', 'max_wal_size')
+UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
+UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
+
+// postgresDurability: a draw that was answered stays.
+func postgresDurability() []rule {
+	return []rule{
+		{
+			"fsync", LevelDanger, setTo("fsync", "off"),
+			"when the machine crashes or loses power, acknowledged draws are lost and the database may be corrupt",
+			"set fsync = on and restart the server",
+		},
+		{
+			"full-page-writes", LevelDanger, setTo("full_page_writes", "off"),
+			"a page that was half written when the machine crashed cannot be mended: rows of acknowledged draws may be damaged unseen",
+			"set full_page_writes = on, unless the file system itself never writes half a page",
+		},
+		{
+			"synchronous-commit", LevelDanger,
+			func(v vitals, _ Options) string {
+				standbys := v["synchronous_standby_names"]
+				switch {
+				case v.has("synchronous_commit", "off"):
+					return "synchronous_commit = off"
+				case v.has("synchronous_commit", "local") && standbys != "":
+					return fmt.Sprintf("synchronous_commit = local, although synchronous_standby_names = '%s'", standbys)
+				}
+				return ""
+			},
+			"a draw is acknowledged before its commit is where it must be: a crash, or a failover, takes the latest ones with it",
+			"set synchronous_commit = on, also for the role and the database that drawsvc uses (ALTER ROLE or ALTER DATABASE … RESET synchronous_commit)",
+		},
+		{
+			"remote-write", LevelWarning,
+			func(v vitals, _ Options) string {
+				if v.has("synchronous_commit", "remote_write") && v["synchronous_standby_names"] != "" {
+					return "synchronous_commit = remote_write"
+				}
+				return ""
+			},
+			"the standby acknowledges what it has not flushed: when both machines lose power, the latest draws are lost after a failover",
+			"set synchronous_commit = on",
+		},
+		{
+			"asynchronous-standby", LevelWarning,
+			func(v vitals, _ Options) string {
+				if v["synchronous_standby_names"] == "" && !v.has("standbys", "", "0") {
+					return v["standbys"] + " standbys are connected and synchronous_standby_names is empty"
+				}
+				return ""
+			},
+			"a commit does not wait for the standbys: whoever fails over to one loses the draws that had not arrived there, and they may be won again",
+			"name a standby in synchronous_standby_names, or do not fail over by yourself",
+		},
+		{
+			"zero-damaged-pages", LevelDanger, setTo("zero_damaged_pages", "on"),
+			"a damaged page is read as empty: awards vanish without an error",
+			"set zero_damaged_pages = off, restore from a backup and run `drawsvc audit`",
+		},
+		{
+			"ignore-checksum-failure", LevelDanger, setTo("ignore_checksum_failure", "on"),
+			"damaged pages are read as if they were whole: counts and awards may be wrong without an error",
+			"set ignore_checksum_failure = off, restore from a backup and run `drawsvc audit`",
+		},
+	}
+}
+
+// postgresService: the service can do its work.
+func postgresService() []rule {
+	return []rule{
+		{
+			"replica", LevelDanger, setTo("in recovery", "on"),
+			"this server is a standby: nothing can be drawn here, and what is read here may be old",
+			"name the primary in --database, or all hosts: postgres://USER:PASS@A,B/DB finds the one that can be written",
+		},
+		{
+			"read-only", LevelDanger, setTo("default_transaction_read_only", "on"),
+			"nothing can be drawn: every draw is answered 503",
+			"set default_transaction_read_only = off for the role and the database that drawsvc uses",
+		},
+		{
+			"isolation", LevelWarning, setTo("default_transaction_isolation", "repeatable read", "serializable"),
+			"draws say READ COMMITTED themselves and are not touched, but admin calls at the same time as draws are answered 503 contended more often",
+			"set default_transaction_isolation = 'read committed' for the role that drawsvc uses",
+		},
+		{
+			"pooler", LevelNote,
+			func(v vitals, _ Options) string {
+				if v.has("pooler", string(engine.PooledNot)) {
+					return ""
+				}
+				return fmt.Sprintf("a proxy such as pgbouncer is in between, pooling by %s", v["pooler"])
+			},
+			"statements are not kept prepared, and by transaction the lock session: is refused; the settings above are those of a session that it lent",
+			"none is needed; the lock row: keeps one of its server connections for each instance that holds or waits, so give it enough",
+		},
+		{
+			"statement-timeout", LevelWarning,
+			func(v vitals, o Options) string {
+				limit := v.shorter("statement_timeout", time.Millisecond, o.LockWait)
+				if limit == "" || o.Lock != "row" && o.Lock != "session" {
+					return ""
+				}
+				return fmt.Sprintf("%s is shorter than the wait of %s for the lock %s:", limit, o.LockWait, o.Lock)
+			},
+			"a wait for the lock is cut and reported as a lock that is not available, not as a pool that is busy; nothing is issued wrongly",
+			"set statement_timeout = 0 for the role that drawsvc uses, which bounds its statements itself, or lower --lock-wait",
+		},
+		{
+			"transaction-timeout", LevelWarning,
+			func(v vitals, o Options) string {
+				limit := v.shorter("transaction_timeout", time.Millisecond, o.LockTTL)
+				if limit == "" || o.Lock != "row" {
+					return ""
+				}
+				return fmt.Sprintf("%s is shorter than the lease of %s of the lock row:", limit, o.LockTTL)
+			},
+			"the transaction that holds the lock is ended while draws are decided under it; their write is refused and repeated, nothing is issued wrongly",
+			"set transaction_timeout = 0 for the role that drawsvc uses, or choose the lock table:",
+		},
+	}
+}

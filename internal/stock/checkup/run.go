@@ -1,0 +1,134 @@
+package checkup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
+)
+
+// Run reads the database's settings and returns what endangers the
+// service's promises there, or may surprise, the worst first. It writes
+// nothing to the database; on SQLite it makes and removes a file beside it.
+// Errors: CodeStoreUnavailable when the database does not answer.
+func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
+	e := s.Engine()
+	doctor, ok := doctors()[e.Name]
+	if !ok {
+		return nil, draw.Errorf(draw.CodeInternal, "there are no rules for a database of the kind %s", e.Name)
+	}
+	v, err := doctor.vitals(ctx, e)
+	if err != nil {
+		return nil, engine.Public(engine.Classify(err, e.ByCode))
+	}
+	var found []Finding
+	for _, r := range doctor.rules() {
+		if detail := r.broken(v, o); detail != "" {
+			found = append(found, Finding{Level: r.level, Rule: r.name, Detail: detail, Why: r.why, Remedy: r.remedy})
+		}
+	}
+	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema} {
+		more, err := check(ctx, s)
+		if err != nil && !slices.ContainsFunc(found, func(f Finding) bool { return f.Level == LevelDanger }) {
+			return nil, err
+		}
+		found = append(found, more...) // a damaged file may not let its schema be read
+	}
+	worst := []Level{LevelDanger, LevelWarning, LevelNote}
+	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(worst, a.Level) - slices.Index(worst, b.Level) })
+	return found, nil
+}
+
+// The differences of clocks that are worth a word.
+const (
+	clockWarning = time.Second
+	clockDanger  = time.Minute
+)
+
+// checkClock compares the database's clock with this machine's.
+func checkClock(ctx context.Context, s *stock.Store) ([]Finding, error) {
+	e := s.Engine()
+	if e.Clock == "" {
+		return nil, nil
+	}
+	var there time.Time
+	before := time.Now()
+	if err := e.Read.QueryRowContext(ctx, `SELECT `+e.Clock).Scan(&there); err != nil {
+		return nil, engine.Public(engine.Classify(err, e.ByCode))
+	}
+	trip := time.Since(before)
+	off := there.Sub(before.Add(trip / 2))
+	if off.Abs() <= clockWarning+trip/2 { // it was read at any moment of the trip
+		return nil, nil
+	}
+	f := Finding{
+		Level: LevelWarning, Rule: "clock",
+		Detail: fmt.Sprintf("the database's clock is %s %s this machine's", off.Abs().Round(time.Second), aheadOrBehind(off)),
+		Why:    "instances stamp awards with their machines' clocks: those of several are out of order in time, though never in version",
+		Remedy: "synchronize the clocks of all machines (NTP)",
+	}
+	if off.Abs() > clockDanger {
+		f.Level = LevelDanger
+		f.Why = "one of the clocks is wrong: awards bear times at which they were not won"
+	}
+	return []Finding{f}, nil
+}
+
+func aheadOrBehind(off time.Duration) string {
+	if off > 0 {
+		return "ahead of"
+	}
+	return "behind"
+}
+
+// checkSchema compares the schema with what this binary needs.
+func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
+	schema, err := s.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := judgeSchema(schema, s.Engine().BackupTools == "")
+	if schema.Current < schema.Target {
+		return found, nil // and not all tables are made
+	}
+	missing, err := s.MissingTables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		found = append(found, Finding{
+			LevelDanger, "tables", "there is no table " + strings.Join(missing, ", ") + ", although the schema's version says so",
+			"draws fail, or what the missing tables said is lost", "restore the database from a backup, then run `drawsvc audit`",
+		})
+	}
+	return found, nil
+}
+
+// judgeSchema says whether this binary can work on the schema, and how long.
+func judgeSchema(schema stock.Schema, embedded bool) []Finding {
+	f := Finding{Rule: "schema", Detail: fmt.Sprintf("the schema has version %d, this drawsvc knows %d", schema.Current, schema.Target)}
+	const migrate = "run `drawsvc migrate up`, or serve with --migrate"
+	switch refused := schema.Check() != nil; {
+	case refused && schema.Current >= schema.Oldest:
+		f.Level = LevelDanger
+		f.Why = "the schema does not admit this drawsvc: it refuses to start, and refuses draws where it runs already"
+		f.Remedy = "run a newer drawsvc"
+	case refused && embedded:
+		f.Level, f.Why, f.Remedy = LevelNote, "the next command that writes brings an embedded database up to date by itself", "none is needed"
+	case refused:
+		f.Level, f.Why, f.Remedy = LevelDanger, "drawsvc refuses to serve", migrate
+	case schema.Current < schema.Target:
+		f.Level, f.Why, f.Remedy = LevelWarning, "drawsvc can work on this schema, but the next release need not", migrate
+	case schema.Current > schema.Target:
+		f.Level, f.Why = LevelNote, "the schema admits this drawsvc, but need not after the next migration"
+		f.Remedy = "replace this drawsvc by the release that brought the schema"
+	default:
+		return nil
+	}
+	return []Finding{f}
+}

@@ -1,0 +1,131 @@
+package checkup
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqlite"
+	"drawsvc/internal/stock/sqlitefile"
+)
+
+// sqliteDoctor has no clock of its own to ask. synchronous is not asked for: the
+// service sets it for its own connection.
+func sqliteDoctor() doctor {
+	return doctor{vitals: sqliteVitals, rules: sqliteRules}
+}
+
+func sqliteVitals(ctx context.Context, e *engine.Engine) (v vitals, err error) {
+	v = vitals{}
+	var number int
+	var name, path string
+	if err := e.Read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
+		return v, err
+	}
+	v["folder"] = unwritable(filepath.Dir(path))
+	v["file system"] = fileSystem(path)
+	if v["files"], err = foreignWAL(path); err != nil {
+		return v, err
+	}
+	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
+		var answer string
+		err := e.Read.QueryRowContext(ctx, question).Scan(&answer)
+		if sqlite.IsDamaged(err) {
+			answer, err = err.Error(), nil
+		}
+		if err != nil {
+			return v, err
+		}
+		v[name] = answer
+	}
+	return v, nil
+}
+
+// inspections is how often files must be found not to belong together. Beside
+// a service that copies the WAL at that moment, it may be said once.
+const inspections = 3
+
+// foreignWAL says why the WAL does not belong to the file, "" when it does.
+func foreignWAL(path string) (reason string, err error) {
+	for range inspections {
+		var verdict sqlitefile.Verdict
+		if verdict, reason, err = sqlitefile.Inspect(path); err != nil || verdict != sqlitefile.Foreign {
+			return "", err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return reason, nil
+}
+
+// unwritable says why no file can be made in a folder, "" when one can.
+func unwritable(folder string) string {
+	file, err := os.CreateTemp(folder, ".drawsvc-doctor-*")
+	if err != nil {
+		return err.Error()
+	}
+	if err := errors.Join(file.Close(), os.Remove(file.Name())); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func sqliteRules() []rule {
+	said := func(name string) func(vitals, Options) string {
+		return func(v vitals, _ Options) string { return v[name] }
+	}
+	onOne := func(detail string, names ...string) func(vitals, Options) string {
+		return func(v vitals, _ Options) string {
+			if v.has("file system", names...) {
+				return detail + ": " + v["file system"]
+			}
+			return ""
+		}
+	}
+	return []rule{
+		{
+			"integrity", LevelDanger,
+			func(v vitals, _ Options) string {
+				if v.has("integrity", "ok") {
+					return ""
+				}
+				return "quick_check: " + v["integrity"]
+			},
+			"the file is damaged: awards and counts may be lost or wrong",
+			"stop the service, keep a copy of the file, restore a backup with `drawsvc restore FILE`, then run `drawsvc audit`",
+		},
+		{
+			"foreign-wal", LevelDanger, said("files"),
+			"SQLite would apply the log and make a mixture of two states; the service refuses to start",
+			sqlite.AdviceRestore + ", then run `drawsvc audit`",
+		},
+		{
+			"network-file-system", LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),
+			"its locks and its memory maps do not reach from one machine to another, and its flushes may not reach a disk: the file can be damaged",
+			"put the file on a local disk, or use a server database",
+		},
+		{
+			"fuse", LevelWarning, onOne("the file is on a file system of a program's own", fileSystemFUSE),
+			"whether a commit reaches a disk, and whether locks hold, is that program's matter",
+			"put the file on a local disk, unless you know that program",
+		},
+		{
+			"memory-file-system", LevelDanger, onOne("the file is in memory", fileSystemMemory),
+			"everything is lost when the machine stops",
+			"put the file on a disk",
+		},
+		{
+			"folder", LevelDanger, said("folder"),
+			"the service keeps a journal and a lock beside the file and cannot start without them",
+			"make the folder writable for the account that runs the service",
+		},
+		{
+			"journal-mode", LevelWarning,
+			notSetTo("journal_mode", "wal"),
+			"readers and the writer block each other; the service asks for WAL when it starts, so it has not run since, or the file system refuses it",
+			"start the service and ask again; if it stays, move the file to a local disk",
+		},
+	}
+}

@@ -1,0 +1,72 @@
+package stock_test
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path"
+	"regexp"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/postgres"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// cockroach is CockroachDB, a database that this service does not support: the
+// engine of PostgreSQL in other words. Every node can be written, a commit is
+// replicated when it is acknowledged, and the planner needs no advice.
+func cockroach() *engine.Dialect {
+	d := postgres.Dialect()
+	d.Name, d.Folder, d.BackupTools = "cockroach", "cockroach", "BACKUP"
+	d.Writable, d.ForUpdate = "TRUE", " FOR UPDATE"
+	d.ByKey, d.AwardPrize = "SELECT 1", engine.AwardPrize
+	d.Settle, d.Commit = "SELECT 1", nil
+	d.ByCode = func(err error) *engine.Error {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40003" { // the outcome is not known
+			return engine.Unavailable("ambiguous", err, false)
+		}
+		return postgres.Dialect().ByCode(err)
+	}
+	return d
+}
+
+// cockroachSchema is its folder of SQL: there is no fillfactor.
+func cockroachSchema(t *testing.T) migrations.Set {
+	t.Helper()
+	set := migrations.Embedded()
+	texts, err := fs.Glob(set.Files, "postgres/*.sql")
+	require.NoError(t, err)
+	folder := fstest.MapFS{}
+	for _, file := range texts {
+		text, err := fs.ReadFile(set.Files, file)
+		require.NoError(t, err)
+		text = regexp.MustCompile(` WITH \(fillfactor = \d+\)`).ReplaceAll(text, nil)
+		folder["cockroach/"+path.Base(file)] = &fstest.MapFile{Data: text}
+	}
+	set.Files = folder
+	return set
+}
+
+// TestFurtherDatabase: a database that has words of its own keeps the contract of
+// the store, and nothing but its own file knows of it. It runs on a server of
+// PostgreSQL.
+func TestFurtherDatabase(t *testing.T) {
+	t.Parallel()
+	stocktest.RunOn(t, func(t *testing.T) *stock.Store {
+		o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
+		s, err := stock.OpenDialect(t.Context(), cockroach(), servertest.Postgres(t), o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		require.NoError(t, s.Migrate(t.Context()))
+		require.Equal(t, "cockroach", s.Dialect())
+		return s
+	})
+}

@@ -1,0 +1,47 @@
+package stock
+
+import "drawsvc/internal/stock/engine"
+
+// What callers say to a database and hear from it: see package engine.
+type (
+	// TxOptions say how an attempt at a batch is kept apart from others.
+	TxOptions = engine.TxOptions
+	// Fence is the fencing token of an external lock.
+	Fence = engine.Fence
+	// Tx is one attempt at deciding a batch.
+	Tx = engine.Tx
+	// SharedPool is a small batch that wants to share a transaction.
+	SharedPool = engine.SharedPool
+	// SharedTx is one transaction for small batches of several pools.
+	SharedTx = engine.SharedTx
+	// Error is an error of the database with its meaning.
+	Error = engine.Error
+	// Class says what an error of a database means for the draws at hand.
+	Class = engine.Class
+)
+
+// The classes, from the most harmless.
+const (
+	ClassOther       = engine.ClassOther
+	ClassConflict    = engine.ClassConflict
+	ClassKnownKey    = engine.ClassKnownKey
+	ClassStaleToken  = engine.ClassStaleToken
+	ClassUnavailable = engine.ClassUnavailable
+	ClassUnknown     = engine.ClassUnknown
+)
+
+// ReasonLockWait is the reason of a conflict with a session that holds a row
+// that was waited for.
+const ReasonLockWait = engine.ReasonLockWait
+
+// The refusals of the guarded write itself.
+var (
+	// ErrConflict says that the pool is no longer at the head that was planned from.
+	ErrConflict = engine.ErrConflict
+	// ErrStaleToken says that the pool was written with a later token of the same
+	// lock.
+	ErrStaleToken = engine.ErrStaleToken
+)
+
+// ClassOf returns the class of err, ClassOther when it has none.
+func ClassOf(err error) Class { return engine.ClassOf(err) }

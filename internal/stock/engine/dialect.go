@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Dialect is what one kind of database does differently.
+type Dialect struct {
+	Name string
+	// Open connects to the database that rawURL names.
+	Open func(ctx context.Context, d *Dialect, rawURL string, o Options) (*Engine, error)
+	// ByCode tells an error by its code; nil when the error has no code.
+	ByCode func(error) *Error
+	// IsNoTable says that an error means that a table is not there.
+	IsNoTable func(error) bool
+	// Placeholder is how a statement's parameters are written, Time how a time
+	// is stored.
+	Placeholder squirrel.PlaceholderFormat
+	Time        func(time.Time) any
+	// ForUpdate, behind a SELECT, locks the rows that it reads.
+	ForUpdate string
+	// Clock is an expression for the server's time; "" where it is this machine's.
+	Clock string
+	// Writable is an expression that says whether the server that evaluates it
+	// can be written: a standby or a server that is read-only cannot.
+	Writable string
+	// Change is a transaction that changes rows, Snapshot one that reads one
+	// state of the database.
+	Change, Snapshot sql.TxOptions
+	// Commit commits tx, which is on conn; nil for tx.Commit. An error means
+	// that the commit is not acknowledged.
+	Commit func(conn *sql.Conn, tx *sql.Tx) error
+	// ByKey, where set, is a statement for the beginning of a transaction: the
+	// planner then finds rows through keys and in the order of a key, whatever
+	// it believes of the size of a table. A table that was filled a moment ago
+	// has no statistics, or those from before.
+	ByKey string
+	// AwardPrize joins the prize of each of awards AS a, as p.
+	AwardPrize string
+	// Restock, behind an INSERT of prizes that are there, changes their stock
+	// instead. So the rows are found through their key: an UPDATE of many leaves
+	// the way to the planner, and PostgreSQL, on a table without statistics, went
+	// through the whole pool for each part.
+	Restock string
+	// Settle, where set, is a statement whose commit waits until all that was
+	// committed before is as safe as what is acknowledged.
+	Settle string
+	// BackupTools are those that the database comes with; "" for a file.
+	BackupTools string
+	// Migrations is the dialect's name in package goose, Folder that of its SQL.
+	Migrations goose.Dialect
+	Folder     string
+	// Migrating keeps migrations by several processes apart; nil where one
+	// process has the database for itself.
+	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
+}
+
+// What several dialects have in common.
+const (
+	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
+	// order, and look a row up through its primary key when all of it is given.
+	AwardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
+	// Restock is for databases with the clause ON CONFLICT.
+	Restock = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`
+)
+
+// SameTime is for drivers that know times.
+func SameTime(t time.Time) any { return t }

@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Options say how a database is opened.
+type Options struct {
+	// LockWait is the longest that a statement waits for a row lock.
+	LockWait time.Duration
+	// ReadOnly opens the database for reading alone.
+	ReadOnly bool
+	// WALPages is how many pages of 4 KiB the write-ahead log of a file gathers
+	// before they are copied into the file.
+	WALPages int
+	// Log takes what has no caller to be told.
+	Log *slog.Logger
+	// Examine reads all of the database in the file at path, which may be a
+	// mixture of two states, and returns what is wrong with it.
+	Examine func(ctx context.Context, path string) error
+}
+
+// Engine is an open database of one kind. It is safe for concurrent use.
+type Engine struct {
+	*Dialect
+	// Write takes statements that may write, Read those that do not; on
+	// server databases they are one pool of connections, on SQLite they are
+	// the single writer and the readers.
+	Write, Read *sql.DB
+	// Lock is a pool of connections of its own for external locks, so that
+	// draws that hold a lock never wait for connections held by others that
+	// wait for locks.
+	Lock *sql.DB
+	// Migrate takes the statements of migrations, which may last for hours.
+	Migrate  *sql.DB
+	Attempts Attempts
+	// Limits, where set, is a statement that bounds the transaction it is in.
+	Limits string
+	// Connections counts those that draws use.
+	Connections func() (open, inUse, most int)
+	// FailOver closes the connections to a server that can no longer be written,
+	// so that the next ones are made to another; nil for a file. Several says
+	// that there is another.
+	FailOver func()
+	Several  bool
+	// Confirm returns when everything that could be read before is as safe as
+	// what is acknowledged, or an *Error with its class; nil where that is so at
+	// once.
+	Confirm func(ctx context.Context) error
+	// Usable returns nil, or an *Error when the database must not be used any
+	// more; nil where it always may.
+	Usable func() error
+	// Pooling is how a proxy before the server shares its sessions.
+	Pooling Pooling
+
+	closers []func() error
+}
+
+// Attempts are made at batches in the way of the database.
+type Attempts interface {
+	// Read implements stock.Store.Read, and Write implements stock.Store.Write.
+	Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+	Write(ctx context.Context, p *draw.Plan, o TxOptions) error
+}
+
+// Pooling is how a proxy in between hands out the sessions of the server.
+type Pooling string
+
+const (
+	// PooledNot says that each connection is a session of the server.
+	PooledNot Pooling = ""
+	// PooledBySession says that a connection has one session for as long as it lasts.
+	PooledBySession Pooling = "session"
+	// PooledByTransaction says that a connection has whatever session is free,
+	// for one transaction. Nothing that belongs to a session can be relied on.
+	PooledByTransaction Pooling = "transaction"
+)
+
+// OnClose has fn called by Close, before those that were given earlier.
+func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
+
+// Close closes all connections. It returns the first error of closing.
+func (e *Engine) Close() error {
+	var first error
+	for i := len(e.closers) - 1; i >= 0; i-- {
+		if err := e.closers[i](); err != nil && first == nil {
+			first = err
+		}
+	}
+	e.closers = nil
+	return first
+}
+
+// Refusal returns nil, or an *Error when the database must not be used any more.
+func (e *Engine) Refusal() error {
+	if e.Usable == nil {
+		return nil
+	}
+	return e.Usable()
+}
+
+// Observe leaves a server that says that another is to be written, and one of
+// several that has fallen silent: its other connections would be found dead one
+// after the other, each at the end of a batch's time.
+func (e *Engine) Observe(err error) {
+	said, ok := errors.AsType[*Error](err)
+	if !ok || e.FailOver == nil {
+		return
+	}
+	if said.IsElsewhere() || e.Several && errors.Is(said, context.DeadlineExceeded) {
+		e.FailOver()
+	}
+}
+
+// CountConnections counts those of a pool of database/sql.
+func CountConnections(db *sql.DB) func() (open, inUse, most int) {
+	return func() (open, inUse, most int) {
+		stats := db.Stats()
+		return stats.OpenConnections, stats.InUse, stats.MaxOpenConnections
+	}
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"drawsvc/internal/draw"
+)
+
+// Class says what an error of a database means for the draws at hand.
+type Class int
+
+// The classes, from the most harmless.
+const (
+	// ClassOther is an error that nobody expects; the rows are as they were.
+	ClassOther Class = iota
+	// ClassConflict: somebody else was there first. Nothing was written; read
+	// again in a new transaction.
+	ClassConflict
+	// ClassKnownKey: the log holds one of the draws already. Nothing was
+	// written.
+	ClassKnownKey
+	// ClassStaleToken: a later holder of the external lock has written.
+	// Nothing was written.
+	ClassStaleToken
+	// ClassUnavailable: the statement was not executed, because the database
+	// is down, full, read-only, out of connections or silent.
+	ClassUnavailable
+	// ClassUnknown: the transaction may have been committed.
+	ClassUnknown
+)
+
+// Error is an error of the database with its meaning. Reason is a short word
+// for metrics, such as "version", "deadlock" or "lock-wait".
+type Error struct {
+	Class  Class
+	Reason string
+	Err    error
+	// undone: what the error says holds at COMMIT too, because the database
+	// answered that it rolled back, or the driver knows that nothing was sent.
+	undone bool
+}
+
+// IsElsewhere says that another server is to be asked.
+func (e *Error) IsElsewhere() bool { return e.Reason == ReasonReadOnly || e.Reason == ReasonNotReady }
+
+// Error returns reason and cause.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Reason
+	}
+	return fmt.Sprintf("%s: %v", e.Reason, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// ReasonLockWait is the reason of a conflict with a session that holds a row
+// that was waited for.
+const ReasonLockWait = "lock-wait"
+
+// The reasons to look for another server.
+const (
+	ReasonReadOnly = "read-only"
+	ReasonNotReady = "not-ready"
+)
+
+// The refusals of the guarded write itself.
+var (
+	// ErrConflict: the pool is no longer at the head that was planned from.
+	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
+	// ErrStaleToken: the pool was written with a later token of the same lock.
+	ErrStaleToken = &Error{Class: ClassStaleToken, Reason: "stale-token"}
+)
+
+// Classify gives an error its meaning: by the codes of the dialect, else by
+// what the connection says. Errors that have one already are returned as they
+// are.
+func Classify(err error, byCode func(error) *Error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*draw.Error](err); ok {
+		return err
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	if e := byCode(err); e != nil {
+		return e
+	}
+	if IsConnection(err) {
+		return Unavailable("connection", err, errors.Is(err, driver.ErrBadConn)) // nothing was sent, says that driver error
+	}
+	return &Error{Class: ClassOther, Reason: "unexpected", Err: err}
+}
+
+// IsConnection says that an error is of the connection, or of its time.
+func IsConnection(err error) bool {
+	for _, known := range []error{
+		context.DeadlineExceeded, context.Canceled, driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	_, ok := errors.AsType[net.Error](err)
+	return ok
+}
+
+// AtCommit is classify for an error met when the commit may have been sent:
+// unless it says for certain that nothing was committed, nobody knows.
+func AtCommit(err error, byCode func(error) *Error) error {
+	if e, ok := errors.AsType[*Error](Classify(err, byCode)); ok && e.undone {
+		return e
+	}
+	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
+}
+
+// Conflict is the error of what somebody else was first at.
+func Conflict(reason string, err error) *Error {
+	return &Error{Class: ClassConflict, Reason: reason, Err: err, undone: true}
+}
+
+// KnownKey is the error of a key that a table holds already.
+func KnownKey(err error) *Error {
+	return &Error{Class: ClassKnownKey, Reason: "known-key", Err: err, undone: true}
+}
+
+// Unavailable is the error of a statement that was not executed. undone says
+// that this holds at COMMIT too.
+func Unavailable(reason string, err error, undone bool) *Error {
+	return &Error{Class: ClassUnavailable, Reason: reason, Err: err, undone: undone}
+}
+
+// Other is an error that nobody expects. undone is as for Unavailable.
+func Other(reason string, err error, undone bool) *Error {
+	return &Error{Class: ClassOther, Reason: reason, Err: err, undone: undone}
+}
+
+// ClassOf returns the class of err, ClassOther when it has none.
+func ClassOf(err error) Class {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Class
+	}
+	return ClassOther
+}
+
+// Public turns an error of the database into one for callers.
+func Public(err error) error {
+	if err == nil {
+		return nil
+	}
+	switch ClassOf(err) {
+	case ClassConflict:
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy; nothing happened")
+	case ClassUnavailable:
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+	case ClassUnknown:
+		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
+	default:
+		return draw.Wrap(draw.CodeInternal, err, "the database refused")
+	}
+}
+
+// PoolNotFound is the error of a pool that is not there.
+func PoolNotFound(poolID string) error {
+	return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", poolID)
+}

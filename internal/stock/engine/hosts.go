@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// hostFailed is how long a host that failed is asked last.
+const hostFailed = 10 * time.Second
+
+// Hosts remembers which of several hosts took the last connection and which
+// failed, for all pools of connections of a store, so that a host that hangs
+// costs its time now and then and not for every connection. The zero value
+// knows nothing yet.
+type Hosts struct {
+	mu     sync.Mutex
+	last   string
+	failed map[string]time.Time
+}
+
+// Took notes that a host took a connection: it is asked first from now on.
+func (h *Hosts) Took(host string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = host
+	delete(h.failed, host)
+}
+
+// Failed notes that a host failed: it is asked last for a while.
+func (h *Hosts) Failed(host string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.failed == nil {
+		h.failed = map[string]time.Time{}
+	}
+	h.failed[host] = time.Now()
+}
+
+// Leave notes that the host of the last connection failed.
+func (h *Hosts) Leave() {
+	h.mu.Lock()
+	last := h.last
+	h.last = ""
+	h.mu.Unlock()
+	if last != "" {
+		h.Failed(last)
+	}
+}
+
+// InOrder returns all hosts in the order in which to ask them: else than for
+// what is remembered, their own.
+func InOrder[T any](h *Hosts, all []T, name func(T) string) []T {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rank := func(host T) int {
+		switch failed, ok := h.failed[name(host)]; {
+		case ok && time.Since(failed) < hostFailed:
+			return 2
+		case name(host) == h.last:
+			return 0
+		}
+		return 1
+	}
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(x, y T) int { return cmp.Compare(rank(x), rank(y)) })
+	return all
+}

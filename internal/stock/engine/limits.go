@@ -1,0 +1,25 @@
+package engine
+
+import "time"
+
+// The limits that all servers share.
+const (
+	// ConnectionsMax is the size of a pool of connections unless the URL says
+	// otherwise. A pool that is drawn from needs one; three instances fit into
+	// the hundred that PostgreSQL allows by default.
+	ConnectionsMax = 10
+	// AdminConnections are for all that is not a draw.
+	AdminConnections = 4
+	// MigrateConnections are one for the statements of a migration, one to keep
+	// its lock alive.
+	MigrateConnections = 2
+	// ConnectMax bounds the making of a connection.
+	ConnectMax = 3 * time.Second
+	// StatementMax bounds a statement of a draw.
+	StatementMax = 5 * time.Second
+	// MigrateMax is the longest that one statement of a migration may take.
+	MigrateMax = 6 * time.Hour
+	// RollbackMax bounds the end of a try that failed: the caller waits for
+	// it, and a connection that does not answer within it is closed.
+	RollbackMax = time.Second
+)

@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Log is a table of one kind of entries of the pools' ordered history. Each
+// entry has a pool_id, a time at, and the columns. Every statement that appends
+// to the history or reads it is made of these.
+type Log[T any] struct {
+	Table   string
+	Columns []Column[T]
+	at      func(*T) *time.Time
+}
+
+// Column is one column of a log.
+type Column[T any] struct {
+	// Name is the column's, Type how PostgreSQL calls its type.
+	Name, Type string
+	// read is the expression that reads it.
+	read func(name string) string
+	// value is what is written of an entry, list that of many, and field where
+	// it is read into.
+	value func(*T) any
+	list  func(parts [][]T) any
+	field func(*T) any
+}
+
+// column is read as it is written.
+func column[T, V any](name, sqlType string, value func(*T) V, field func(*T) any) Column[T] {
+	return Column[T]{
+		Name: name, Type: sqlType, field: field,
+		read:  func(name string) string { return name },
+		value: func(entry *T) any { return value(entry) },
+		list: func(parts [][]T) any {
+			all := make([]V, 0, sizeOf(parts))
+			for _, part := range parts {
+				for i := range part {
+					all = append(all, value(&part[i]))
+				}
+			}
+			return all
+		},
+	}
+}
+
+// Optional is a text that is NULL when it is empty.
+func (c Column[T]) orNull() Column[T] {
+	c.read = func(name string) string { return `COALESCE(` + name + `, '')` }
+	return c
+}
+
+func sizeOf[T any](parts [][]T) (n int) {
+	for _, part := range parts {
+		n += len(part)
+	}
+	return n
+}
+
+// Awards is the log of awards. A further column of an award is one line here,
+// beside its migrations and its place on the wire.
+func Awards() Log[draw.Award] {
+	type award = draw.Award
+	return Log[award]{"awards", []Column[award]{
+		column("version", "bigint", func(a *award) int64 { return a.Version }, func(a *award) any { return &a.Version }),
+		column("draw_id", "text", func(a *award) string { return a.DrawID }, func(a *award) any { return &a.DrawID }),
+		column("ordinal", "smallint", func(a *award) int16 { return int16(a.Ordinal) }, func(a *award) any { return &a.Ordinal }),
+		column("user_id", "text", func(a *award) string { return a.UserID }, func(a *award) any { return &a.UserID }),
+		column("prize_id", "text", func(a *award) string { return a.PrizeID }, func(a *award) any { return &a.PrizeID }),
+		column("unit", "bigint", func(a *award) int64 { return a.Unit }, func(a *award) any { return &a.Unit }),
+	}, func(a *award) *time.Time { return &a.At }}
+}
+
+// Moves is the log of moves.
+func Moves() Log[draw.Move] {
+	type move = draw.Move
+	return Log[move]{"moves", []Column[move]{
+		column("version", "bigint", func(m *move) int64 { return m.Version }, func(m *move) any { return &m.Version }),
+		column("prize_id", "text", func(m *move) string { return m.PrizeID }, func(m *move) any { return &m.PrizeID }),
+		column("delta", "bigint", func(m *move) int64 { return m.Delta }, func(m *move) any { return &m.Delta }),
+		column("reason", "text", func(m *move) string { return m.Reason }, func(m *move) any { return &m.Reason }),
+		column("key_id", "text", func(m *move) any { return Optional(m.Key) }, func(m *move) any { return &m.Key }).orNull(),
+		column("stocked", "bigint", func(m *move) int64 { return m.Stocked }, func(m *move) any { return &m.Stocked }),
+		column("issued", "bigint", func(m *move) int64 { return m.Issued }, func(m *move) any { return &m.Issued }),
+	}, func(m *move) *time.Time { return &m.At }}
+}
+
+// Append is a statement that appends entries of a pool at one time, which is
+// as the database stores it.
+func (l Log[T]) Append(poolID string, at any, entries []T) Statement {
+	return Statement{SQL: l.Insert(len(entries)), Args: l.Args(poolID, at, entries), Rows: int64(len(entries))}
+}
+
+// Insert is the text of a statement that appends n entries.
+func (l Log[T]) Insert(n int) string {
+	row := "(" + List("?", len(l.Columns)+2) + ")"
+	return l.into() + " VALUES " + List(row, n)
+}
+
+// Args are the arguments of Insert.
+func (l Log[T]) Args(poolID string, at any, entries []T) []any {
+	args := make([]any, 0, (len(l.Columns)+2)*len(entries))
+	for i := range entries {
+		args = l.appendValues(append(args, poolID, at), &entries[i])
+	}
+	return args
+}
+
+func (l Log[T]) appendValues(args []any, entry *T) []any {
+	for i := range l.Columns {
+		args = append(args, l.Columns[i].value(entry))
+	}
+	return args
+}
+
+// InsertFrom is the text of a statement that appends what a query selects,
+// whose columns are pool_id, at and those of the log.
+func (l Log[T]) InsertFrom(query string) string { return l.into() + " " + query }
+
+func (l Log[T]) into() string {
+	return `INSERT INTO ` + l.Table + ` (pool_id, at, ` + l.Names("") + `)`
+}
+
+// Names are those of the columns, each behind a prefix such as "a.".
+func (l Log[T]) Names(prefix string) string {
+	return l.join(func(_ int, c Column[T]) string { return prefix + c.Name })
+}
+
+// Rows are the values of entries, each as a list.
+func (l Log[T]) Rows(entries []T) [][]any {
+	cells := make([]any, 0, len(l.Columns)*len(entries))
+	rows := make([][]any, len(entries))
+	for i := range entries {
+		from := len(cells)
+		cells = l.appendValues(cells, &entries[i])
+		rows[i] = cells[from:]
+	}
+	return rows
+}
+
+// Lists are the values of all entries, each column as a list of its own.
+func (l Log[T]) Lists(parts ...[]T) []any {
+	lists := make([]any, len(l.Columns))
+	for i := range l.Columns {
+		lists[i] = l.Columns[i].list(parts)
+	}
+	return lists
+}
+
+// Arrays are the parameters for Lists, from $first on, as PostgreSQL writes
+// them.
+func (l Log[T]) Arrays(first int) string {
+	return l.join(func(i int, c Column[T]) string { return fmt.Sprintf("$%d::%s[]", first+i, c.Type) })
+}
+
+// Read is what Fields are scanned from, each column behind a prefix.
+func (l Log[T]) Read(prefix string) string {
+	return l.join(func(_ int, c Column[T]) string { return c.read(prefix + c.Name) }) + ", " + prefix + "at"
+}
+
+// Fields are where an entry is scanned into.
+func (l Log[T]) Fields(entry *T) []any {
+	fields := make([]any, 0, len(l.Columns)+3) // a prize's name and value may follow
+	for i := range l.Columns {
+		fields = append(fields, l.Columns[i].field(entry))
+	}
+	return append(fields, &timestamp{to: l.at(entry)})
+}
+
+func (l Log[T]) join(text func(i int, c Column[T]) string) string {
+	texts := make([]string, len(l.Columns))
+	for i, c := range l.Columns {
+		texts[i] = text(i, c)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// ReadAwards are the columns of awards AS a and prizes AS p for ScanAward. Only
+// a damaged pool has awards without a prize; they are shown all the same.
+func ReadAwards(l Log[draw.Award]) string {
+	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0)`
+}
+
+// ScanAward reads an award with its prize.
+func ScanAward(l Log[draw.Award], row Scanner) (a draw.Award, err error) {
+	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value)...)
+	return a, err
+}
+
+// Statement is SQL with its arguments. Rows is the number of rows that it must
+// change.
+type Statement struct {
+	SQL  string
+	Args []any
+	Rows int64
+}
+
+// List is n times s, with commas between.
+func List(s string, n int) string {
+	return strings.Join(slices.Repeat([]string{s}, n), ", ")
+}

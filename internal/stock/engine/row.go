@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+
+	"drawsvc/internal/draw"
+)
+
+// Row is what an attempt reads of a pool.
+type Row struct {
+	state, mode   string
+	version, mark int64
+	trail         []byte
+	fence         int64
+	fencedBy      string
+	// writable says that the server which was read could have been written.
+	writable bool
+}
+
+// Fields are where to scan what RowColumns reads.
+func (r *Row) Fields() []any {
+	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, &r.writable}
+}
+
+// RowColumns are what a Row holds, on a server that says by the
+// expression writable whether it can be written.
+func RowColumns(writable string) string {
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, ` + writable
+}
+
+// ReadOnlyServer is the error of a server that cannot be written. What it says
+// may be old: a refusal must not rest on it.
+func ReadOnlyServer() *Error {
+	return Unavailable(ReasonNotReady, errors.New("the server is a standby, or read-only"), true)
+}
+
+// Version is the pool's.
+func (r *Row) Version() int64 { return r.version }
+
+// Clone is a copy that shares nothing with the row.
+func (r *Row) Clone() *Row {
+	one := *r
+	one.trail = slices.Clone(r.trail)
+	return &one
+}
+
+// Merge brings the urn up to what was read. It rejects a stale token and a
+// server that cannot be written. Where the pool does not follow from the
+// cached copy, it is to be read again.
+func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, o TxOptions) error {
+	if !r.writable {
+		return ReadOnlyServer()
+	}
+	if f := o.Fence; f.Lock != "" && r.fencedBy == f.Lock && r.fence > f.TokenMax() {
+		return ErrStaleToken
+	}
+	head := draw.Head{Version: r.version, Mark: r.mark, Trail: draw.Trail(r.trail)}
+	if !urn.Seen(draw.Snapshot{State: draw.State(r.state), Mode: r.mode, Head: head, Prizes: prizes}) {
+		return &Error{Class: ClassConflict, Reason: "history"}
+	}
+	return nil
+}
+
+// Collect adds an award to the draw that it belongs to.
+func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
+	d := draws[a.DrawID]
+	d.ID, d.PoolID, d.UserID = a.DrawID, poolID, a.UserID
+	d.Awards = append(d.Awards, a)
+	draws[a.DrawID] = d
+}
+
+// PrizeColumns are what ScanPrize reads.
+const PrizeColumns = `id, name, value, stocked, issued`
+
+// ScanPrize reads a prize.
+func ScanPrize(row Scanner) (draw.Prize, error) {
+	var p draw.Prize
+	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
+	return p, err
+}
+
+// Scanner is a row of a result, of pgx or of database/sql.
+type Scanner interface{ Scan(dest ...any) error }

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// TimeText is how SQLite holds a time: text that sorts and that its date
+// functions understand, to the microsecond, UTC.
+const TimeText = "2006-01-02T15:04:05.000000Z"
+
+// timestamp scans a time from what any of the databases returns. It may be used
+// for one row after another: awards of a batch have one time, and a text that
+// was read for the last row is not read again.
+type timestamp struct {
+	to   *time.Time
+	text string
+}
+
+// ScanTime returns a scanner that reads a time from what any of the databases
+// returns.
+func ScanTime(to *time.Time) sql.Scanner { return &timestamp{to: to} }
+
+// Scan implements sql.Scanner.
+func (t *timestamp) Scan(value any) error {
+	switch v := value.(type) {
+	case time.Time:
+		*t.to = v.UTC()
+		return nil
+	case string:
+		if v == t.text && v != "" {
+			return nil
+		}
+		at, err := time.Parse(TimeText, v)
+		*t.to, t.text = at, v
+		return err
+	}
+	return fmt.Errorf("stock: %T is not a time", value)
+}

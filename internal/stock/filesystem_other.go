@@ -1,6 +1,0 @@
-//go:build !linux
-
-package stock
-
-// fileSystem is not asked elsewhere: its numbers are Linux's.
-func fileSystem(string) string { return "" }

@@ -1,0 +1,105 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/go-sql-driver/mysql"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqltx"
+)
+
+// Dialect is MySQL and MariaDB.
+func Dialect() *engine.Dialect {
+	return &engine.Dialect{
+		Name:        "mysql",
+		Open:        open,
+		ByCode:      classify,
+		IsNoTable:   func(err error) bool { return classify(err).Reason == "mysql-1146" },
+		Placeholder: squirrel.Question,
+		Time:        engine.SameTime,
+		ForUpdate:   " FOR UPDATE",
+		Writable:    "@@global.read_only IN ('0', 'OFF')",
+		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		AwardPrize:  engine.AwardPrize,
+		Clock:       "UTC_TIMESTAMP(6)",
+		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
+		BackupTools: "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)",
+		Migrations:  goose.DialectMySQL,
+		Folder:      "mysql",
+		Migrating:   lock.NewMySQLTableLocker,
+	}
+}
+
+func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options) (*engine.Engine, error) {
+	config, hosts, err := configOf(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	e := &engine.Engine{Dialect: d, Several: len(hosts) > 1}
+	var pools []*sql.DB
+	e.FailOver = func() {
+		for _, db := range pools {
+			db.SetMaxIdleConns(0) // closes them
+			db.SetMaxIdleConns(engine.ConnectionsMax)
+		}
+	}
+	known := &engine.Hosts{}
+	open := func(connections int, silence time.Duration) *sql.DB {
+		// The longest silence bounds what is asked without a context.
+		db := sql.OpenDB(newConnector(config, hosts, known, silence, o, e.FailOver))
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+		db.SetConnMaxIdleTime(5 * time.Minute)
+		// A connection that is dead already cannot say farewell, and need not.
+		e.OnClose(func() error { _ = db.Close(); return nil })
+		pools = append(pools, db)
+		return db
+	}
+	draws := open(engine.ConnectionsMax, engine.StatementMax)
+	e.Write = open(engine.AdminConnections, adminSilence)
+	e.Read = e.Write
+	e.Lock = open(engine.ConnectionsMax, adminSilence)
+	e.Migrate = open(engine.MigrateConnections, engine.MigrateMax)
+	awards := engine.Awards()
+	e.Attempts = sqltx.New(draws, draws, d, awards, statements(awards))
+	e.Connections = engine.CountConnections(draws)
+	return e, nil
+}
+
+// configOf is what the driver is to know of any host.
+func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
+	u, hosts, err := engine.ParseURL(rawURL, "3306")
+	if err != nil {
+		return nil, nil, err
+	}
+	config = mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", hosts[0], strings.TrimPrefix(u.Path, "/")
+	config.ParseTime, config.Loc = true, time.UTC
+	// One round trip for each statement; the server's character set is one
+	// in which the driver's quoting is safe.
+	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
+	config.Timeout, config.WriteTimeout = engine.ConnectMax, engine.StatementMax
+	config.TLSConfig = u.Query().Get("tls")
+	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
+	if _, err := mysql.NewConnector(config); err != nil {
+		return nil, nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")
+	}
+	return config, hosts, nil
+}
+
+// adminSilence is the longest silence of the server that an audit of a long log,
+// or a wait for a lock, may take for work.
+const adminSilence = time.Minute
+
+// statementSeconds bounds the wait for a change of the schema to end.
+const statementSeconds = 5

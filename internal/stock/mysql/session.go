@@ -1,0 +1,90 @@
+package mysql
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// session is a connection that ends when its server says that another is
+// to be written, whatever was asked of it, and whose transactions end within
+// their time: the driver's COMMIT and ROLLBACK wait for as long as any
+// statement of the connection may be silent.
+type session struct {
+	driverConn
+	// failOver closes the connections that are idle.
+	failOver func()
+	left     bool
+}
+
+// driverConn is what database/sql asks of the driver's connection.
+type driverConn interface { //nolint:interfacebloat // a wrapper that lacks one changes what database/sql does
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.NamedValueChecker
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// IsValid implements driver.Validator.
+func (s *session) IsValid() bool { return !s.left && s.driverConn.IsValid() }
+
+// ExecContext implements driver.ExecerContext.
+func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := s.driverConn.ExecContext(ctx, query, args)
+	return result, s.observe(err)
+}
+
+// QueryContext implements driver.QueryerContext.
+func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := s.driverConn.QueryContext(ctx, query, args)
+	return rows, s.observe(err)
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
+		return nil, s.observe(err)
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(adminSilence)
+	}
+	return &transaction{s, deadline}, nil
+}
+
+// observe leaves a server that is not to be written.
+func (s *session) observe(err error) error {
+	if e := classify(err); e != nil && e.IsElsewhere() {
+		s.left = true
+		s.failOver()
+	}
+	return err
+}
+
+// transaction is a transaction that has until its deadline.
+type transaction struct {
+	session  *session
+	deadline time.Time
+}
+
+// Commit implements driver.Tx.
+func (tx *transaction) Commit() error { return tx.end("COMMIT", tx.deadline) }
+
+// Rollback implements driver.Tx. Where it fails the connection is closed.
+func (tx *transaction) Rollback() error {
+	return tx.end("ROLLBACK", time.Now().Add(engine.RollbackMax))
+}
+
+func (tx *transaction) end(statement string, deadline time.Time) error {
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	_, err := tx.session.ExecContext(ctx, statement, nil)
+	return err
+}

@@ -1,0 +1,257 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock/engine"
+)
+
+// attempts draw with pgx itself, whose pipeline makes a batch two round
+// trips, lock and read, write and commit, or one when it was planned from the
+// cached copy.
+type attempts struct {
+	pool    *pgxpool.Pool
+	dialect *engine.Dialect
+	awards  engine.Log[draw.Award]
+	// limits is the statement that bounds a transaction.
+	limits string
+	words  statements
+}
+
+func newAttempts(d *engine.Dialect, pool *pgxpool.Pool, limits string) *attempts {
+	awards := engine.Awards()
+	return &attempts{pool: pool, dialect: d, awards: awards, limits: limits, words: newStatements(d, awards)}
+}
+
+// attempt implements engine.Tx.
+type attempt struct {
+	*attempts
+	conn    *pgxpool.Conn
+	options engine.TxOptions
+	// open says that a transaction is open on the connection, found that Draws
+	// has found any.
+	open, found bool
+}
+
+func (t *attempts) acquire(ctx context.Context, o engine.TxOptions) (*attempt, error) {
+	conn, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &attempt{attempts: t, conn: conn, options: o}, nil
+}
+
+// Read is the first round trip.
+func (t *attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) (engine.Tx, error) {
+	tx, err := t.acquire(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	row, prizes, err := tx.readSince(ctx, urn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = cmp.Or(tx.checkWritable(ctx), engine.PoolNotFound(urn.PoolID))
+	}
+	if err == nil {
+		err = row.Merge(urn, prizes, o)
+	}
+	if err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+// Write is the only round trip.
+func (t *attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
+	tx, err := t.acquire(ctx, o)
+	if err != nil {
+		return engine.Classify(err, classify)
+	}
+	defer tx.Rollback()
+	return tx.Write(ctx, p)
+}
+
+// checkWritable is nil on a server that can be written.
+func (tx *attempt) checkWritable(ctx context.Context) error {
+	var writable bool
+	if err := tx.conn.QueryRow(ctx, tx.words.writable).Scan(&writable); err != nil {
+		return err
+	}
+	if !writable {
+		return engine.ReadOnlyServer()
+	}
+	return nil
+}
+
+func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, err error) {
+	batch := &pgx.Batch{}
+	pool := tx.words.row
+	if tx.options.Lock {
+		tx.begin(batch)
+		pool += tx.dialect.ForUpdate
+	}
+	batch.Queue(pool, urn.PoolID)
+	batch.Queue(sqlPrizes, urn.PoolID, urn.Version)
+	results := tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if tx.options.Lock {
+		if err := tx.begun(results); err != nil {
+			return row, nil, err
+		}
+	}
+	if err := results.QueryRow().Scan(row.Fields()...); err != nil {
+		return row, nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return row, nil, err
+	}
+	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return engine.ScanPrize(r) })
+	return row, prizes, err
+}
+
+// begin puts the beginning of a transaction into a pipeline.
+func (tx *attempt) begin(batch *pgx.Batch) {
+	batch.Queue(sqlBegin)
+	batch.Queue(tx.limits)
+	tx.open = true
+}
+
+// begun reads the answers to begin.
+func (tx *attempt) begun(results pgx.BatchResults) error {
+	for range 2 {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginLocked is begin, with the lock that the options ask for.
+func (tx *attempt) beginLocked(batch *pgx.Batch, poolID string) {
+	tx.begin(batch)
+	if tx.options.Lock {
+		batch.Queue(tx.words.lock, poolID)
+	}
+}
+
+// begunLocked reads the answers to beginLocked.
+func (tx *attempt) begunLocked(results pgx.BatchResults) error {
+	err := tx.begun(results)
+	if err == nil && tx.options.Lock {
+		_, err = results.Exec()
+	}
+	return err
+}
+
+// Draws implements engine.Tx. Without a lock it asks the server in the same round
+// trip whether it can be written.
+func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	draws, err := tx.draws(ctx, poolID, ids)
+	tx.found = tx.found || len(draws) > 0
+	return draws, engine.Classify(err, classify)
+}
+
+// draws is one round trip. Where no transaction is open, the pipeline is one.
+func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (draws map[string]draw.Draw, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue(tx.dialect.ByKey)
+	batch.Queue(tx.words.writable)
+	batch.Queue(tx.words.draws, poolID, ids)
+	results := tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	var writable bool
+	if err := results.QueryRow().Scan(&writable); err != nil {
+		return nil, err
+	}
+	if !writable {
+		return nil, engine.ReadOnlyServer()
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	draws = map[string]draw.Draw{}
+	_, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (struct{}, error) {
+		a, err := engine.ScanAward(tx.awards, r)
+		engine.Collect(draws, poolID, a)
+		return struct{}{}, err
+	})
+	return draws, err
+}
+
+// Write implements engine.Tx: the second round trip, or the only one.
+func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
+	if len(p.Awards) == 0 {
+		return tx.confirm(ctx)
+	}
+	if fault.Armed(fault.BeforeCommit) {
+		return tx.writeSplit(ctx, p)
+	}
+	batch := &pgx.Batch{}
+	opening := !tx.open
+	if opening {
+		tx.beginLocked(batch, p.PoolID)
+	}
+	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
+	batch.Queue(`COMMIT`)
+	results := tx.conn.SendBatch(ctx, batch)
+	var pools, one int64
+	var err error
+	if opening {
+		err = tx.begunLocked(results)
+	}
+	if err == nil {
+		err = results.QueryRow().Scan(&pools, &one)
+	}
+	if err == nil {
+		err = tx.committed(results)
+	}
+	if err = errors.Join(err, results.Close()); err != nil {
+		return engine.AtCommit(err, classify)
+	}
+	tx.open = false
+	if pools == 0 {
+		return engine.ErrConflict
+	}
+	return nil
+}
+
+func (tx *attempt) arguments(p *draw.Plan) []any {
+	changedIDs, changedBy := make([]string, len(p.Changes)), make([]int64, len(p.Changes))
+	for i, c := range p.Changes {
+		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
+	}
+	f := tx.options.Fence
+	return append([]any{
+		p.PoolID, p.From.Version, int64(len(p.Awards)), f.Token, f.Lock, changedIDs, changedBy, p.Awards[0].At,
+		f.TokenMax(), p.From.Mark, p.To.Mark, []byte(p.To.Trail),
+	}, tx.awards.Lists(p.Awards)...)
+}
+
+// Rollback implements engine.Tx.
+func (tx *attempt) Rollback() {
+	if tx.conn == nil {
+		return
+	}
+	if tx.open && !tx.conn.Conn().IsClosed() {
+		ctx, cancel := context.WithTimeout(context.Background(), engine.RollbackMax)
+		// An error closes the connection, and that frees the lock as well.
+		if _, err := tx.conn.Exec(ctx, `ROLLBACK`); err != nil {
+			_ = tx.conn.Conn().Close(ctx)
+		}
+		cancel()
+	}
+	tx.conn.Release()
+	tx.conn, tx.open = nil, false
+}

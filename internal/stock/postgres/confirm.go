@@ -1,0 +1,105 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// A commit that waits for a synchronous standby is on the primary's disk
+// already, and a wait that is broken off, by a time-out, a cancelled statement
+// or a restart, shows it to everyone although no standby has it. It may be
+// read, and lost all the same. So it must neither be taken for an
+// acknowledgement, nor be repeated as one.
+
+// sqlSettle writes to the log in a transaction, where there are synchronous
+// standbys: its commit waits until they have it, and with it all that was
+// committed before.
+const sqlSettle = `SELECT pg_logical_emit_message(true, 'drawsvc', '') WHERE current_setting('synchronous_standby_names') <> ''`
+
+// confirm returns when the draws that were found are with the standbys too.
+func (tx *attempt) confirm(ctx context.Context) error {
+	if !tx.found {
+		return nil
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(tx.dialect.Settle)
+	if tx.open {
+		batch.Queue(`COMMIT`)
+	}
+	err := confirmed(ctx, tx.conn.Conn(), batch)
+	if err == nil {
+		tx.open = false
+	}
+	return err
+}
+
+// confirm returns when all that was committed is with the standbys too.
+func confirm(ctx context.Context, pool *pgxpool.Pool, settle string) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return engine.Classify(err, classify)
+	}
+	defer conn.Release()
+	batch := &pgx.Batch{}
+	batch.Queue(settle)
+	return confirmed(ctx, conn.Conn(), batch)
+}
+
+// confirmed runs statements of which the last one, or the end of them all,
+// commits.
+func confirmed(ctx context.Context, conn *pgx.Conn, batch *pgx.Batch) error {
+	forgetWarning(conn.PgConn())
+	if err := errors.Join(conn.SendBatch(ctx, batch).Close(), warningOf(conn.PgConn())); err != nil {
+		return engine.AtCommit(err, classify)
+	}
+	return nil
+}
+
+// commit is the commit of a change through database/sql. The wait for
+// the standbys that was broken off is told as it is for draws.
+func commit(conn *sql.Conn, tx *sql.Tx) error {
+	var pg *pgconn.PgConn
+	err := conn.Raw(func(driver any) error {
+		pg = driver.(*stdlib.Conn).Conn().PgConn()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	forgetWarning(pg)
+	return errors.Join(tx.Commit(), warningOf(pg))
+}
+
+// committed reads the answer to COMMIT. One that comes with a warning says
+// that the wait for the standbys was broken off.
+func (tx *attempt) committed(results pgx.BatchResults) error {
+	conn := tx.conn.Conn().PgConn()
+	forgetWarning(conn)
+	_, err := results.Exec()
+	return errors.Join(err, warningOf(conn))
+}
+
+// warned is where a connection keeps the last warning that came.
+const warned = "drawsvc-warning"
+
+func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.SeverityUnlocalized == "WARNING" {
+		conn.CustomData()[warned] = errors.New("warning " + notice.Code + ": " + notice.Message)
+	}
+}
+
+func forgetWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), warned) }
+
+// warningOf is nil when no warning came.
+func warningOf(conn *pgconn.PgConn) error {
+	err, _ := conn.CustomData()[warned].(error)
+	return err
+}

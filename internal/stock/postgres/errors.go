@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// classify knows the SQLSTATEs of
+// https://www.postgresql.org/docs/current/errcodes-appendix.html.
+func classify(err error) *engine.Error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return engine.Unavailable("connection", err, true) // whatever the server said: nothing was sent
+	}
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		if pgconn.SafeToRetry(err) {
+			// "conn closed" is also what pgx says of a statement that was sent
+			// and whose answer was cut, and then it is not safe.
+			return engine.Unavailable("connection", err, !errors.Is(err, pgconn.ErrConnClosed))
+		}
+		return nil
+	}
+	// An ERROR ends its transaction; FATAL and PANIC end the session, and they
+	// may do so when the commit is on the disk already.
+	undone := e.SeverityUnlocalized == "ERROR"
+	switch e.Code {
+	case "40001":
+		return engine.Conflict("serialization", err)
+	case "40P01":
+		return engine.Conflict("deadlock", err)
+	case "55P03":
+		return engine.Conflict(engine.ReasonLockWait, err)
+	case "23505":
+		return engine.KnownKey(err)
+	case "25006":
+		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
+	case "25P03", "25P04": // ended by the server's own time-outs, which a jump of its clock sets off
+		return engine.Unavailable("unavailable", err, undone)
+	}
+	switch e.Code[:2] {
+	case "08", "53", "57", "58": // connection, resources, operator intervention, system
+		return engine.Unavailable("unavailable", err, undone)
+	}
+	return engine.Other("sqlstate-"+e.Code, err, undone)
+}

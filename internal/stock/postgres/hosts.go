@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// hostTimeout bounds the making of a connection to one of several hosts: one
+// that hangs must not keep from the next until nobody waits any more.
+const hostTimeout = time.Second
+
+// hosts are the hosts of a URL, which the driver tries in order.
+type hosts struct {
+	engine.Hosts
+	mu    sync.Mutex
+	names map[string]string // hosts by address
+}
+
+// configure bounds the making of connections. Of several hosts, it has the one
+// asked first that took the last connection; several says that there are.
+func (h *hosts) configure(c *pgxpool.Config) (several bool) {
+	c.ConnConfig.ConnectTimeout = engine.ConnectMax
+	if !severalHosts(c.ConnConfig) {
+		return false
+	}
+	if c.ConnConfig.ValidateConnect == nil {
+		c.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite // the primary
+	}
+	c.ConnConfig.ConnectTimeout, c.PingTimeout = hostTimeout, hostTimeout/2
+	c.BeforeConnect = h.order
+	h.follow(c.ConnConfig)
+	return true
+}
+
+func severalHosts(c *pgx.ConnConfig) bool {
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+}
+
+// follow notes which host takes a connection of the config.
+func (h *hosts) follow(c *pgx.ConnConfig) {
+	h.names = map[string]string{}
+	lookUp := c.LookupFunc
+	c.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+		addresses, err := lookUp(ctx, host)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		for _, address := range addresses {
+			h.names[address] = host
+		}
+		return addresses, err
+	}
+	c.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
+		if address, port, err := net.SplitHostPort(conn.Conn().RemoteAddr().String()); err == nil {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.Took(net.JoinHostPort(h.names[address], port))
+		}
+		return nil // a socket in the file system has no others beside it
+	}
+}
+
+// order gives the driver the hosts in the order in which to ask them.
+func (h *hosts) order(_ context.Context, c *pgx.ConnConfig) error {
+	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
+	all := engine.InOrder(&h.Hosts, append([]*pgconn.FallbackConfig{first}, c.Fallbacks...), func(f *pgconn.FallbackConfig) string {
+		return net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port)))
+	})
+	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
+	return nil
+}

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// Dialect is PostgreSQL. Databases that speak its protocol can change the words
+// of theirs.
+func Dialect() *engine.Dialect {
+	return &engine.Dialect{
+		Name:        "postgres",
+		Open:        open,
+		ByCode:      classify,
+		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlstate-42P01" },
+		Placeholder: squirrel.Dollar,
+		Time:        engine.SameTime,
+		ForUpdate:   " FOR NO KEY UPDATE", // enough to exclude writers, and lets foreign keys be checked
+		Writable:    sqlWritable,
+		Change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
+		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Commit:      commit,
+		ByKey:       sqlByKey,
+		AwardPrize:  sqlAwardPrize,
+		Clock:       "clock_timestamp()",
+		Restock:     engine.Restock,
+		Settle:      sqlSettle,
+		BackupTools: "pg_basebackup or pg_dump",
+		Migrations:  goose.DialectPostgres,
+		Folder:      "postgres",
+		Migrating:   lock.NewPostgresTableLocker,
+	}
+}
+
+func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Options) (*engine.Engine, error) {
+	config, err := pgxpool.ParseConfig(rawURL)
+	if err != nil {
+		return nil, engine.ErrURL() // the text of err would show the password
+	}
+	if !strings.Contains(rawURL, "pool_max_conns=") {
+		config.MaxConns = engine.ConnectionsMax
+	}
+	known := &hosts{}
+	several := known.configure(config)
+	config.ConnConfig.OnNotice = noteWarning
+	params := config.ConnConfig.RuntimeParams
+	params["application_name"] = "drawsvc"
+	params["timezone"] = "UTC"
+	pooling, err := poolingOf(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, err
+	}
+	if pooling != engine.PooledNot && !strings.Contains(rawURL, "default_query_exec_mode=") {
+		// A statement that was prepared is one session's, and the next
+		// transaction may have another.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+	e := &engine.Engine{Dialect: d, Limits: limitsSQL(d, o.LockWait, 0), Several: several, Pooling: pooling}
+	pools, err := newPools(ctx, e, config)
+	if err != nil {
+		_ = e.Close() // it is the first error that matters
+		return nil, err
+	}
+	draws, admin, locks := pools[0], pools[1], pools[2]
+	e.Attempts = newAttempts(d, draws, limitsSQL(d, o.LockWait, engine.StatementMax))
+	e.Write = stdlib.OpenDBFromPool(admin)
+	e.Read, e.Migrate = e.Write, e.Write
+	e.Lock = stdlib.OpenDBFromPool(locks)
+	e.Lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
+	e.OnClose(e.Write.Close)
+	e.OnClose(e.Lock.Close)
+	e.Connections = func() (open, inUse, most int) {
+		stat := draws.Stat()
+		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
+	}
+	e.Confirm = func(ctx context.Context) error { return confirm(ctx, admin, d.Settle) }
+	e.FailOver = func() {
+		known.Leave()
+		for _, pool := range pools {
+			pool.Reset()
+		}
+	}
+	return e, nil
+}
+
+// newPools makes the pools of connections for draws, for all that is not a
+// draw, and for locks.
+func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (pools []*pgxpool.Pool, err error) {
+	admin := config.Copy()
+	admin.MaxConns = engine.AdminConnections
+	for _, c := range []*pgxpool.Config{config, admin, config.Copy()} {
+		pool, err := pgxpool.NewWithConfig(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		pools = append(pools, pool)
+		e.OnClose(func() error { pool.Close(); return nil })
+	}
+	return pools, nil
+}
+
+// limitsSQL is a statement that bounds what follows in its transaction,
+// and has it planned by key. The settings are the transaction's and not the
+// session's, so that they also hold, and go no further, behind a proxy that
+// hands sessions around.
+func limitsSQL(d *engine.Dialect, lockWait, statement time.Duration) string {
+	return fmt.Sprintf(d.ByKey+`, set_config('lock_timeout', '%d', true), set_config('statement_timeout', '%d', true), `+
+		`set_config('idle_in_transaction_session_timeout', '%d', true)`,
+		lockWait.Milliseconds(), statement.Milliseconds(), sessionMax.Milliseconds())
+}
+
+// sessionMax ends a transaction that its service has forgotten, so that its row
+// lock is freed.
+const sessionMax = 10 * time.Second

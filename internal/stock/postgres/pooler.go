@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// poolingMax bounds the questions to a proxy; one that is busy may take a while.
+const poolingMax = 3 * time.Second
+
+// poolingOf tells pgbouncer and its like by the number of the session,
+// which they cannot know when a client connects, and invent.
+func poolingOf(ctx context.Context, config *pgx.ConnConfig) (engine.Pooling, error) {
+	first, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	defer first.Close(ctx) //nolint:errcheck // nothing was done on it
+	pid, err := backendPID(ctx, first)
+	if err != nil || pid == first.PgConn().PID() {
+		return engine.PooledNot, err
+	}
+	if ownSession(ctx, config, first, pid) {
+		return engine.PooledBySession, nil
+	}
+	return engine.PooledByTransaction, nil
+}
+
+// ownSession says that a connection to a proxy, and another, each keep a
+// session of their own. In doubt they do not. A proxy that shares sessions gives
+// the two the one that was used last, or each question the next: asking
+// the second twice in a row finds both.
+func ownSession(ctx context.Context, config *pgx.ConnConfig, first *pgx.Conn, pid uint32) bool {
+	ctx, cancel := context.WithTimeout(ctx, poolingMax)
+	defer cancel()
+	second, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false
+	}
+	defer second.Close(ctx) //nolint:errcheck // nothing was done on it
+	others, err := backendPID(ctx, second)
+	if err != nil || others == pid {
+		return false
+	}
+	for _, c := range []struct {
+		conn *pgx.Conn
+		pid  uint32
+	}{{second, others}, {first, pid}, {first, pid}, {second, others}} {
+		if now, err := backendPID(ctx, c.conn); err != nil || now != c.pid {
+			return false
+		}
+	}
+	return true
+}
+
+// backendPID asks in a way that prepares nothing.
+func backendPID(ctx context.Context, conn *pgx.Conn) (pid uint32, err error) {
+	err = conn.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeSimpleProtocol).Scan(&pid)
+	return pid, err
+}

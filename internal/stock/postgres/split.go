@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock/engine"
+)
+
+// writeSplit is Write with the commit in a round trip of its own, so that a
+// fault can come between. The released program does not have it.
+func (tx *attempt) writeSplit(ctx context.Context, p *draw.Plan) error {
+	if !tx.open {
+		begin := &pgx.Batch{}
+		tx.beginLocked(begin, p.PoolID)
+		if err := tx.conn.SendBatch(ctx, begin).Close(); err != nil {
+			return engine.Classify(err, classify)
+		}
+	}
+	var pools, one int64
+	if err := tx.conn.QueryRow(ctx, tx.words.write, tx.arguments(p)...).Scan(&pools, &one); err != nil {
+		return engine.Classify(err, classify)
+	}
+	fault.At(fault.BeforeCommit)
+	forgetWarning(tx.conn.Conn().PgConn())
+	_, err := tx.conn.Exec(ctx, `COMMIT`)
+	if err = errors.Join(err, warningOf(tx.conn.Conn().PgConn())); err != nil {
+		return engine.AtCommit(err, classify)
+	}
+	tx.open = false
+	if pools == 0 {
+		return engine.ErrConflict
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package postgres
+
+import (
+	"fmt"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// statements are the statements in the words of a dialect.
+type statements struct {
+	// row and rows read a pool's row and those of several, lock locks one.
+	row, rows, lock string
+	// writable says whether the server can be written.
+	writable string
+	// draws finds draws by their ids.
+	draws string
+	// write and writeShared are the guarded writes of one plan and of several.
+	write, writeShared string
+}
+
+func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements {
+	row := engine.RowColumns(d.Writable) + ` FROM pools WHERE `
+	return statements{
+		row: `SELECT ` + row + `id = $1`, rows: `SELECT id, ` + row + `id = ANY ($1)`,
+		lock:     `SELECT FROM pools WHERE id = $1` + d.ForUpdate,
+		writable: `SELECT ` + d.Writable,
+		draws:    fmt.Sprintf(sqlDraws, engine.ReadAwards(awards), draw.CountMax, d.AwardPrize),
+		write: fmt.Sprintf(sqlWrite, awards.InsertFrom(fmt.Sprintf(sqlAwards,
+			awards.Names("a."), awards.Arrays(sqlWriteArgs+1), awards.Names("")))),
+		writeShared: fmt.Sprintf(sqlWriteShared, d.ForUpdate, awards.InsertFrom(fmt.Sprintf(sqlAwardsShared,
+			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
+	}
+}
+
+const (
+	// The isolation is said aloud because the write after the lock must see
+	// what was committed while it waited.
+	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
+	// In a read-only role or database the default is on.
+	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
+
+	// The subquery is evaluated once: a pool that has not changed costs no
+	// look at its prizes.
+	sqlPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes
+WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
+ORDER BY added`
+
+	// One statement, so that it writes all or nothing: the pool's row first,
+	// and the others only when that one was at the planned version. The last
+	// column divides by zero when the counts of rows are not those planned,
+	// which a database in order never does. OFFSET keeps the changes one list,
+	// so that each looks its prize up: the planner would else find the prizes
+	// of the pool first, and go through the list for each.
+	sqlWrite = `WITH pool AS (
+	UPDATE pools SET version = version + $3, mark = $11, trail = $12,
+		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
+	WHERE id = $1 AND version = $2 AND mark = $10 AND state = 'open'
+		AND ($5 = '' OR fenced_by <> $5 OR fence <= $9)
+	RETURNING id
+), changed AS (
+	UPDATE prizes SET issued = prizes.issued + change.issued, changed = $2 + $3
+	FROM (SELECT pool.id AS pool_id, c.id, c.issued FROM unnest($6::text[], $7::bigint[]) AS c (id, issued), pool OFFSET 0) AS change
+	WHERE prizes.pool_id = change.pool_id AND prizes.id = change.id
+	RETURNING 1
+), awarded AS (
+	%s
+	RETURNING 1
+)
+SELECT (SELECT count(*) FROM pool),
+	1 / (CASE WHEN NOT EXISTS (SELECT FROM pool)
+		OR (SELECT count(*) FROM changed) = cardinality($6::text[]) AND (SELECT count(*) FROM awarded) = $3
+		THEN 1 ELSE 0 END)`
+
+	// sqlAwards selects the awards of a plan, whose columns are lists behind the
+	// other arguments of sqlWrite.
+	sqlAwards = `SELECT pool.id, $8::timestamptz, %s
+	FROM unnest(%s) AS a (%s), pool`
+	sqlWriteArgs = 12
+
+	// For a transaction by key. Each name is looked up by itself, and in an
+	// order that only the key of names has: with draw_id = ANY ($2), a table
+	// that has no statistics yet is searched through the index on version, and
+	// the pool's whole log is filtered.
+	sqlDraws = `SELECT %s
+FROM unnest($2::text[]) AS k (id)
+CROSS JOIN LATERAL (
+	SELECT * FROM awards WHERE pool_id = $1 AND draw_id = k.id ORDER BY ordinal LIMIT %d
+) AS a
+%s
+ORDER BY a.draw_id, a.ordinal`
+
+	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
+FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
+JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
+JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version
+ORDER BY prizes.pool_id, prizes.added`
+
+	// As sqlWrite, for many pools: each is written only from the version
+	// that was planned from, and only if its log knows none of the keys; one
+	// that comes into the log meanwhile fails the insert. A row that somebody else
+	// is writing will not be at that version, and is not waited for, so that two of
+	// these never wait for each other. IS TRUE keeps the planner from making joins of what is better
+	// looked up in a hash: joins of two lists, without statistics, would be
+	// nested loops.
+	sqlWriteShared = `WITH known AS (
+	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)
+	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one
+), held AS (
+	SELECT pools.id, planned.version, planned.draws, planned.prizes, planned.made, planned.trail
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $11::bigint[], $12::bigint[], $15::bytea[])
+		AS planned (id, version, draws, prizes, mark, made, trail)
+	JOIN pools ON pools.id = planned.id AND pools.version = planned.version AND pools.mark = planned.mark
+	WHERE pools.state = 'open'
+		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
+	%s OF pools SKIP LOCKED
+), pool AS (
+	UPDATE pools SET version = pools.version + held.draws, mark = held.made, trail = held.trail
+	FROM held WHERE pools.id = held.id AND pools.version = held.version
+	RETURNING pools.id, held.draws, held.prizes
+), changed AS (
+	UPDATE prizes SET issued = prizes.issued + change.issued, changed = change.version
+	FROM unnest($5::text[], $6::text[], $7::bigint[], $10::bigint[]) AS change (pool_id, id, issued, version)
+	WHERE (change.pool_id IN (SELECT id FROM pool)) IS TRUE
+		AND prizes.pool_id = change.pool_id AND prizes.id = change.id
+	RETURNING 1
+), awarded AS (
+	%s
+	RETURNING 1
+)
+SELECT coalesce((SELECT array_agg(id) FROM pool), '{}'),
+	1 / (CASE WHEN (SELECT count(*) FROM changed) = (SELECT coalesce(sum(prizes), 0) FROM pool)
+		AND (SELECT count(*) FROM awarded) = (SELECT coalesce(sum(draws), 0) FROM pool)
+		THEN 1 ELSE 0 END)`
+
+	sqlAwardsShared = `SELECT a.pool_id, $8::timestamptz, %s
+	FROM unnest($9::text[], %s) AS a (pool_id, %s)
+	WHERE (a.pool_id IN (SELECT id FROM pool)) IS TRUE`
+	sqlWriteSharedArgs = 15
+)

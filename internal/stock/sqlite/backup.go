@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+
+	"modernc.org/sqlite"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/sqlitefile"
+)
+
+// backupStep is how many pages are copied at a time: 8 MiB of them.
+const backupStep = 2000
+
+// Copy copies one state of a database into a file that is empty, or not
+// there.
+func Copy(ctx context.Context, from *sql.DB, path string) (err error) {
+	conn, err := from.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the pool
+	// The state is that of this transaction. Otherwise the copy would begin
+	// anew whenever somebody writes.
+	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
+		return err
+	}
+	defer func() {
+		_, end := conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) // nothing was written
+		err = errors.Join(err, end)
+	}()
+	if err := conn.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema`).Scan(new(int)); err != nil {
+		return err
+	}
+	return conn.Raw(func(c any) error {
+		source, ok := c.(interface {
+			NewBackup(to string) (*sqlite.Backup, error)
+		})
+		if !ok {
+			return errors.New("sqlite: the driver makes no backups")
+		}
+		// The copy is flushed as a whole, and means nothing before.
+		b, err := source.NewBackup(uri(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
+		if err != nil {
+			return err
+		}
+		for more := true; more && err == nil; {
+			if err = ctx.Err(); err == nil {
+				more, err = b.Step(backupStep)
+			}
+		}
+		return errors.Join(err, b.Finish())
+	})
+}
+
+// Seal makes a copy a file of its own and checks that its pages are in
+// order: nobody wants to learn that when he needs it.
+func Seal(ctx context.Context, path string) (err error) {
+	if err := sqlitefile.Seal(path); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", uri(path, "immutable=1"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var answer string
+	if err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&answer); err != nil {
+		return err
+	}
+	if answer != "ok" {
+		return draw.Errorf(draw.CodeStoreUnavailable, "the database is damaged, there is no backup of it: %s", answer)
+	}
+	return nil
+}
+
+// CheckBackup refuses what is no backup of the database at path.
+func CheckBackup(path, file string) error {
+	backup, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("the backup cannot be read: %w", err)
+	}
+	if !backup.Mode().IsRegular() {
+		return fmt.Errorf("the backup %s is no file", file)
+	}
+	if database, err := os.Stat(path); err == nil && os.SameFile(backup, database) {
+		return draw.Errorf(draw.CodeInvalidRequest, "the backup %s is the database itself: move it to another name first", file)
+	}
+	verdict, reason, err := sqlitefile.Inspect(file)
+	if err != nil {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the backup %s cannot be read", file)
+	}
+	if verdict == sqlitefile.Foreign {
+		return draw.Errorf(draw.CodeStoreUnavailable, "the backup is refused: %s", reason)
+	}
+	return nil
+}
+
+// CopyBackup copies a backup, with the WAL that may be beside it. Without one,
+// nothing is made beside the backup, which may be where nobody can write.
+func CopyBackup(ctx context.Context, file, part string) (err error) {
+	setting := "immutable=1"
+	if sqlitefile.HasWAL(file) {
+		setting = "mode=ro"
+	}
+	db, err := sql.Open("sqlite", uri(file, setting))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return Copy(ctx, db, part)
+}
+
+// Lock takes the file of a database for this process. Error:
+// CodeStoreUnavailable.
+func Lock(path string) (*sqlitefile.File, error) {
+	file, err := sqlitefile.Lock(path)
+	if errors.Is(err, sqlitefile.ErrInUse) {
+		return nil, draw.Errorf(draw.CodeStoreUnavailable, "the database file %s is in use by another process", path)
+	}
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeStoreUnavailable, err, "the database file %s cannot be opened", path)
+	}
+	return file, nil
+}

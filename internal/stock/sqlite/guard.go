@@ -1,0 +1,185 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
+
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqlitefile"
+)
+
+// guard stands before every write to an embedded database. It stops the
+// store for good when the file is found to be damaged, or is no longer the one
+// at its path: what would be acknowledged then might be in no file any more.
+type guard struct {
+	file *sqlitefile.File
+	log  *slog.Logger
+	// stopped is why nothing is read or written any more, nil as long as it is.
+	stopped atomic.Pointer[engine.Error]
+	// full asks for a turn, when the WAL holds framesMax pages.
+	full      chan struct{}
+	framesMax int64
+	// end ends the goroutine that turns, and waits for it.
+	end func()
+	// anchor is one more connection that reads. As long as it is open, SQLite
+	// does not copy the WAL into the file when the others are closed. It stays
+	// open when the store has stopped: the file may be another database by then.
+	anchor driver.Conn
+}
+
+// The reasons to stop.
+const (
+	reasonDamaged = "damaged"
+	reasonMoved   = "moved"
+	// reasonStopped is that of everything that comes after.
+	reasonStopped = "stopped"
+)
+
+// usable returns nil, or an *Error when the store has stopped.
+func (g *guard) usable() error { return g.unless(g.file.Moved) }
+
+// writable is usable for the one who may write; nobody else may ask.
+func (g *guard) writable() error { return g.unless(g.file.Writable) }
+
+// unless stops the store when check fails.
+func (g *guard) unless(check func() error) error {
+	if g.stopped.Load() == nil {
+		if err := check(); err != nil {
+			g.stop(reasonMoved, err)
+		}
+	}
+	if e := g.stopped.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+func (g *guard) stop(reason string, err error) {
+	if !g.stopped.CompareAndSwap(nil, engine.Unavailable(reasonStopped, err, true)) {
+		return
+	}
+	advice := "restart the service, which then examines the file"
+	if reason == reasonDamaged {
+		if err := g.file.Damaged(); err != nil {
+			g.log.Error("the damage could not be noted for the next start", "error", err)
+		}
+		advice += "; if it is refused, restore a backup with `drawsvc restore FILE`"
+	}
+	g.log.Error("the database file cannot be used any more: all draws and changes are refused until a restart",
+		"reason", reason, "error", err, "advice", advice)
+}
+
+// classify tells an error by its code, and stops the store when the file is damaged.
+func (g *guard) classify(err error) *engine.Error {
+	e := classify(err)
+	if e != nil && e.Reason == reasonDamaged {
+		g.stop(reasonDamaged, err)
+	}
+	return e
+}
+
+// fullEvery is how many commits there are from one look at the size of the WAL
+// to the next.
+const fullEvery = 4
+
+// watch has every commit of a connection ask whether the store is usable.
+func (g *guard) watch(conn driver.Conn) error {
+	hooks, ok := conn.(sqlite.HookRegisterer)
+	if !ok {
+		return errors.New("sqlite: the driver of SQLite has no commit hook")
+	}
+	commits := 0
+	hooks.RegisterCommitHook(func() int32 {
+		if g.writable() != nil {
+			return 1 // SQLite rolls back
+		}
+		commits++
+		if commits%fullEvery == 0 && g.file.Holds(g.framesMax) {
+			select {
+			case g.full <- struct{}{}:
+			default: // asked already
+			}
+		}
+		return 0
+	})
+	return nil
+}
+
+// begin opens the database and begins a generation of its WAL; from then on,
+// the file is watched.
+func (g *guard) begin(ctx context.Context, db *sql.DB, path string) (err error) {
+	if err := db.PingContext(ctx); err != nil {
+		return err
+	}
+	if _, err := g.turn(ctx, db); err != nil {
+		_ = g.classify(err) // notes damage for the next start
+		return err
+	}
+	if err := g.file.Opened(); err != nil {
+		return err
+	}
+	if g.anchor, err = openAnchor(ctx, path); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		g.turnWhenFull(ctx, db)
+	}()
+	g.end = func() { cancel(); <-ended }
+	return nil
+}
+
+// openAnchor opens a connection that has read.
+func openAnchor(ctx context.Context, path string) (driver.Conn, error) {
+	connector, err := sqlite.NewConnector(uri(path, "_pragma=query_only(1)"))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, `SELECT COUNT(*) FROM sqlite_schema`, nil)
+	if err == nil {
+		err = errors.Join(rows.Next(make([]driver.Value, 1)), rows.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// closeWriter closes the connection that writes, the last of all, so that
+// SQLite copies the WAL into the file and removes it.
+func (g *guard) closeWriter(db *sql.DB) error {
+	if g.end != nil {
+		g.end()
+	}
+	if g.anchor != nil && g.usable() == nil {
+		return errors.Join(g.anchor.Close(), db.Close())
+	}
+	return db.Close()
+}
+
+// close gives the file back.
+func (g *guard) close() error { return g.file.Close(g.stopped.Load() == nil) }
+
+// lockAdmitted takes the file for this process, if it can be served.
+func lockAdmitted(ctx context.Context, path string, o engine.Options) (*sqlitefile.File, error) {
+	file, err := Lock(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := admit(ctx, path, o); err != nil {
+		return nil, errors.Join(err, file.Close(false))
+	}
+	return file, nil
+}

@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqlitefile"
+	"drawsvc/internal/stock/sqltx"
+)
+
+// Dialect is SQLite.
+func Dialect() *engine.Dialect {
+	return &engine.Dialect{
+		Name:        "sqlite",
+		Open:        open,
+		ByCode:      classify,
+		IsNoTable:   func(err error) bool { return classify(err).Reason == "sqlite-1" }, // has no finer code
+		Placeholder: squirrel.Question,
+		Time:        func(t time.Time) any { return t.Format(engine.TimeText) },
+		ForUpdate:   "",     // BEGIN IMMEDIATE locks the whole file
+		Writable:    "TRUE", // a file has no standby
+		Snapshot:    sql.TxOptions{ReadOnly: true},
+		AwardPrize:  engine.AwardPrize,
+		Restock:     engine.Restock,
+		Migrations:  goose.DialectSQLite3,
+		Folder:      "sqlite",
+	}
+}
+
+// open opens one connection that writes and some that read. The file is
+// this process's alone: a second writer would only wait, and its draws would
+// contend without need.
+func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Options) (*engine.Engine, error) {
+	path, err := Path(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	of := *d
+	e := &engine.Engine{Dialect: &of}
+	if o.ReadOnly {
+		err = read(e, path, o)
+	} else {
+		err = serve(ctx, e, path, o)
+	}
+	if err != nil {
+		_ = e.Close() // it is the first error that matters
+		return nil, err
+	}
+	awards := engine.Awards()
+	e.Attempts = sqltx.New(e.Write, e.Read, e.Dialect, awards, statements(e.Dialect, awards))
+	e.Connections = engine.CountConnections(e.Write)
+	return e, nil
+}
+
+// serve opens the file for this process alone.
+func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options) error {
+	file, err := lockAdmitted(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	g := &guard{file: file, log: o.Log, full: make(chan struct{}, 1), framesMax: int64(o.WALPages)}
+	e.OnClose(g.close)
+	// IMMEDIATE: a transaction that reads before it writes would get BUSY at
+	// once, however long it may wait. FULL: a commit is on the disk before it is
+	// answered; NORMAL loses the last ones at power loss. The WAL is copied into
+	// the file by turns, and not by SQLite itself.
+	e.Write, err = connect(path, 1, o, g.watch, "_txlock=immediate",
+		"_pragma=journal_mode(WAL)", "_pragma=synchronous(FULL)", "_pragma=wal_autocheckpoint(0)")
+	if err != nil {
+		return err
+	}
+	e.OnClose(func() error { return g.closeWriter(e.Write) })
+	if err := g.begin(ctx, e.Write, path); err != nil { // makes the file, before the first reader asks for it
+		return err
+	}
+	if e.Read, err = connect(path, readers, o, nil, "_pragma=query_only(1)"); err != nil {
+		return err
+	}
+	e.OnClose(e.Read.Close)
+	e.Lock, e.Migrate, e.Usable, e.ByCode = e.Write, e.Write, g.usable, g.classify
+	return nil
+}
+
+// Path returns the path of the file that a URL sqlite:PATH names. Error:
+// CodeInvalidRequest.
+func Path(rawURL string) (string, error) {
+	path := strings.TrimPrefix(rawURL, "sqlite:")
+	if path == "" || strings.HasPrefix(path, ":") || strings.ContainsAny(path, "?\x00") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "database sqlite:PATH needs the path of a file")
+	}
+	return path, nil
+}
+
+// read opens connections that change nothing, beside a service or
+// without one. Where there is a WAL, a connection that may write would copy it
+// into the file when it is closed, whether it belongs to the file or not.
+func read(e *engine.Engine, path string, o engine.Options) (err error) {
+	if _, err := os.Stat(path); err != nil {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
+	}
+	if sqlitefile.Interrupted(path) {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"a restore of the database file %s was interrupted: start the service, which finishes it, or run `drawsvc restore` again", path)
+	}
+	settings := []string{"_pragma=query_only(1)"}
+	if sqlitefile.HasWAL(path) {
+		settings = append(settings, "mode=ro")
+	}
+	if e.Read, err = connect(path, readers, o, nil, settings...); err != nil {
+		return err
+	}
+	e.OnClose(e.Read.Close)
+	e.Write, e.Lock, e.Migrate = e.Read, e.Read, e.Read
+	return nil
+}
+
+// readers are the connections that read beside the writer.
+const readers = 4
+
+// connect makes a pool of connections, each of which is prepared when it
+// is made, where prepare is set.
+func connect(path string, connections int, o engine.Options, prepare func(driver.Conn) error, settings ...string) (*sql.DB, error) {
+	// What waits is waiting for somebody outside this process.
+	settings = append(settings, fmt.Sprintf("_pragma=busy_timeout(%d)", o.LockWait.Milliseconds()), "_pragma=foreign_keys(1)")
+	c, err := sqlite.NewConnector(uri(path, settings...))
+	if err != nil {
+		return nil, err
+	}
+	if prepare != nil {
+		c = preparedConnector{c, prepare}
+	}
+	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
+}
+
+// uri is how SQLite is told a path and settings.
+func uri(path string, settings ...string) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: strings.Join(settings, "&")}
+	return u.String()
+}
+
+type preparedConnector struct {
+	driver.Connector
+	prepare func(driver.Conn) error
+}
+
+// Connect implements driver.Connector.
+func (c preparedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.prepare(conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}

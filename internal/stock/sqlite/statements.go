@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqltx"
+)
+
+const (
+	// insertRows is how many awards one INSERT of values takes; the rest of a
+	// batch goes as JSON, for which one statement serves every number.
+	insertRows = 16
+
+	// One prize at a time: a join of many with the table leaves it to the
+	// planner which one is searched for each row of the other, and is no faster.
+	sqlRaise = `UPDATE prizes SET issued = issued + ?, changed = ? WHERE pool_id = ? AND id = ?`
+)
+
+// statements are few, whatever the size of a batch, so that each can be
+// prepared once.
+func statements(d *engine.Dialect, awards engine.Log[draw.Award]) sqltx.Words {
+	values := make([]string, len(awards.Columns))
+	for i := range values {
+		values[i] = fmt.Sprint("value ->> ", i)
+	}
+	w := awardInserts{
+		log: awards, rows: awards.Insert(insertRows),
+		json: awards.InsertFrom(`SELECT ?, ?, ` + strings.Join(values, ", ") + ` FROM json_each(?)`),
+	}
+	return sqltx.Words{
+		Awards: w.insert, Prizes: raisePrizes,
+		Draws:    func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
+		Prepared: []string{sqltx.SelectPool(d), sqltx.SelectPrizes, sqltx.MoveHead, sqlRaise, w.rows, w.json},
+	}
+}
+
+// awardInserts inserts awards by values or by JSON.
+type awardInserts struct {
+	log        engine.Log[draw.Award]
+	rows, json string
+}
+
+func (w awardInserts) insert(p *draw.Plan) (all []engine.Statement) {
+	at := p.Awards[0].At.Format(engine.TimeText)
+	rest := p.Awards
+	for ; len(rest) >= insertRows; rest = rest[insertRows:] {
+		all = append(all, engine.Statement{SQL: w.rows, Args: w.log.Args(p.PoolID, at, rest[:insertRows]), Rows: insertRows})
+	}
+	if len(rest) > 0 {
+		all = append(all, engine.Statement{SQL: w.json, Args: []any{p.PoolID, at, jsonText(w.log.Rows(rest))}, Rows: int64(len(rest))})
+	}
+	return all
+}
+
+func raisePrizes(p *draw.Plan) []engine.Statement {
+	statements := make([]engine.Statement, len(p.Changes))
+	for i, c := range p.Changes {
+		statements[i] = engine.Statement{SQL: sqlRaise, Args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, Rows: 1}
+	}
+	return statements
+}
+
+// findDraws names the draws in a list: in a join with them the planner, who
+// has no statistics, goes through the pool's whole log for each.
+func findDraws(awards engine.Log[draw.Award], poolID string, ids []string) engine.Statement {
+	return engine.Statement{
+		SQL: `SELECT ` + engine.ReadAwards(awards) + ` FROM awards AS a ` + engine.AwardPrize + `
+WHERE a.pool_id = ? AND a.draw_id IN (SELECT value FROM json_each(?))
+ORDER BY a.draw_id, a.ordinal`,
+		Args: []any{poolID, jsonText(ids)},
+	}
+}
+
+// jsonText encodes numbers and strings that were checked when they came in;
+// such values always encode.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic("sqlite: " + err.Error())
+	}
+	return string(text)
+}

@@ -1,0 +1,77 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// turnWait keeps turns apart that cannot end, because somebody reads a state of
+// the database for long.
+const turnWait = 200 * time.Millisecond
+
+// turnWhenFull turns whenever the WAL has grown enough, until ctx ends.
+func (g *guard) turnWhenFull(ctx context.Context, db *sql.DB) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.full:
+		}
+		done, err := g.turn(ctx, db)
+		if err != nil && ctx.Err() == nil && g.stopped.Load() == nil {
+			_ = g.classify(err) // stops at damage
+			g.log.Warn("the WAL could not be copied into the database file; it grows", "error", err)
+		}
+		if done {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(turnWait):
+		}
+	}
+}
+
+// turn copies the WAL into the file and begins a new generation of it, between
+// two changes of the file's id: see package sqlitefile. It uses the one
+// connection that writes, so that nobody writes meanwhile. done is false when
+// somebody still reads an older state: the generation then goes on.
+func (g *guard) turn(ctx context.Context, db *sql.DB) (done bool, err error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = conn.Close() }() // it goes back to the pool
+	if done, err = g.checkpoint(ctx, conn); !done || err != nil {
+		return false, err
+	}
+	id := rand.Int32() &^ 1
+	if err := setID(ctx, conn, id); err != nil {
+		return false, err
+	}
+	if done, err = g.checkpoint(ctx, conn); !done || err != nil {
+		return false, err
+	}
+	return true, setID(ctx, conn, id+1)
+}
+
+// checkpoint copies the WAL into the file, as far as nobody reads an older
+// state; done says that all of it is copied.
+func (g *guard) checkpoint(ctx context.Context, conn *sql.Conn) (done bool, err error) {
+	if err := g.writable(); err != nil {
+		return false, err // it may be another file by now
+	}
+	var busy, frames, copied int64
+	err = conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &copied)
+	return busy == 0 && frames == copied, errors.Join(err, g.file.Turned())
+}
+
+func setID(ctx context.Context, conn *sql.Conn, id int32) error {
+	_, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA user_version = %d`, id))
+	return err
+}

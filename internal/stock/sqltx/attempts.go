@@ -1,0 +1,242 @@
+package sqltx
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock/engine"
+)
+
+// Attempts draws through database/sql, for MySQL and SQLite.
+type Attempts struct {
+	writer, reader *sql.DB
+	dialect        *engine.Dialect
+	awards         engine.Log[draw.Award]
+	words          Words
+	prepared       prepared
+}
+
+// New draws through a writer and a reader, which may be one.
+func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award], w Words) *Attempts {
+	return &Attempts{writer: writer, reader: reader, dialect: d, awards: awards, words: w}
+}
+
+// Words are the statements that MySQL and SQLite word differently.
+type Words struct {
+	// Awards inserts the plan's awards, Prizes raises its prizes' issued.
+	Awards, Prizes func(*draw.Plan) []engine.Statement
+	// Draws finds draws by their ids.
+	Draws func(poolID string, ids []string) engine.Statement
+	// Prepared are statements to be prepared once.
+	Prepared []string
+}
+
+type attempt struct {
+	attempts *Attempts
+	options  engine.TxOptions
+	// tx is open from the start when the pool row is locked first, else from
+	// the first look at the log or the write.
+	tx *preparedTx
+}
+
+const (
+	sqlLock = `SELECT version FROM pools WHERE id = ?`
+	// SelectPrizes reads the prizes of a pool that changed after a version.
+	SelectPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
+	// MoveHead moves a pool's head on, from the one that was planned from.
+	MoveHead = moveHead + guard
+
+	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?`
+	guard    = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
+)
+
+// SelectPool reads a pool's row.
+func SelectPool(d *engine.Dialect) string {
+	return `SELECT ` + engine.RowColumns(d.Writable) + ` FROM pools WHERE id = ?`
+}
+
+// Read implements engine.Attempts.
+func (t *Attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) (engine.Tx, error) {
+	tx := &attempt{attempts: t, options: o}
+	if err := tx.read(ctx, urn); err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
+}
+
+// Write implements engine.Attempts.
+func (t *Attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
+	tx := &attempt{attempts: t, options: o}
+	defer tx.Rollback()
+	return tx.Write(ctx, p)
+}
+
+func (tx *attempt) open(ctx context.Context) error {
+	if err := tx.attempts.prepared.prepare(ctx, tx.attempts.writer, tx.attempts.words.Prepared); err != nil {
+		return err
+	}
+	opened, err := tx.attempts.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	tx.tx = &preparedTx{opened, tx.attempts.prepared.statements}
+	return nil
+}
+
+// openLocked is open, and locks the pool's row where the options say so and
+// the transaction itself does not lock it.
+func (tx *attempt) openLocked(ctx context.Context, poolID string) error {
+	if err := tx.open(ctx); err != nil || !tx.options.Lock || tx.attempts.dialect.ForUpdate == "" {
+		return err
+	}
+	var version int64
+	err := tx.tx.QueryRowContext(ctx, sqlLock+tx.attempts.dialect.ForUpdate, poolID).Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return engine.ErrConflict // the next read says what has become of the pool
+	}
+	return err
+}
+
+// read reads the pool: in the transaction that locks its row, or on one
+// connection, so that all of it is read from one server.
+func (tx *attempt) read(ctx context.Context, urn *draw.Urn) error {
+	if tx.options.Lock {
+		if err := tx.open(ctx); err != nil {
+			return err
+		}
+		return tx.readOn(ctx, tx.tx, tx.attempts.dialect.ForUpdate, urn)
+	}
+	conn, err := tx.attempts.reader.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to its pool
+	return tx.readOn(ctx, conn, "", urn)
+}
+
+func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, urn *draw.Urn) error {
+	d := tx.attempts.dialect
+	var row engine.Row
+	err := q.QueryRowContext(ctx, SelectPool(d)+lock, urn.PoolID).Scan(row.Fields()...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return cmp.Or(engine.CheckWritable(ctx, q, d), engine.PoolNotFound(urn.PoolID))
+	}
+	if err != nil {
+		return err
+	}
+	var prizes []draw.Prize
+	if row.Version() > urn.Version {
+		if prizes, err = engine.QueryAll(ctx, q, engine.ScanPrize, SelectPrizes, urn.PoolID, urn.Version); err != nil {
+			return err
+		}
+	}
+	return row.Merge(urn, prizes, tx.options)
+}
+
+// Draws implements engine.Tx. It asks in a transaction, which a proxy that sends
+// readers elsewhere leaves with the server that is written.
+func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	draws, err := tx.draws(ctx, poolID, ids)
+	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
+}
+
+func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
+	if tx.tx == nil {
+		if err := tx.open(ctx); err != nil {
+			return nil, err
+		}
+		if err := engine.CheckWritable(ctx, tx.tx, tx.attempts.dialect); err != nil {
+			return nil, err
+		}
+	}
+	s := tx.attempts.words.Draws(poolID, ids)
+	scan := func(row engine.Scanner) (draw.Award, error) { return engine.ScanAward(tx.attempts.awards, row) }
+	awards, err := engine.QueryAll(ctx, tx.tx, scan, s.SQL, s.Args...)
+	if err != nil {
+		return nil, err
+	}
+	draws := map[string]draw.Draw{}
+	for _, a := range awards {
+		engine.Collect(draws, poolID, a)
+	}
+	return draws, nil
+}
+
+// Write implements engine.Tx.
+func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
+	if len(p.Awards) == 0 {
+		return nil // what can be read here is safe
+	}
+	if err := tx.write(ctx, p); err != nil {
+		return engine.Classify(err, tx.attempts.dialect.ByCode)
+	}
+	fault.At(fault.BeforeCommit)
+	if err := tx.tx.Commit(); err != nil {
+		return engine.AtCommit(err, tx.attempts.dialect.ByCode)
+	}
+	tx.tx = nil
+	return nil
+}
+
+// write makes the changes of a plan: the pool's row first, and the others only
+// when that one was at the planned head.
+func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
+	if tx.tx == nil {
+		if err := tx.openLocked(ctx, p.PoolID); err != nil {
+			return err
+		}
+	}
+	if err := exec(ctx, tx.tx, tx.guarded(p)); errors.Is(err, errRows) {
+		return engine.ErrConflict
+	} else if err != nil {
+		return err
+	}
+	for _, s := range append(tx.attempts.words.Prizes(p), tx.attempts.words.Awards(p)...) {
+		if err := exec(ctx, tx.tx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded moves the pool's head on, from the one that the plan was made from.
+func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
+	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail)}, []any{p.PoolID, p.From.Version, p.From.Mark}
+	s := engine.Statement{SQL: MoveHead, Args: append(to, from...), Rows: 1}
+	if f := tx.options.Fence; f.Lock != "" {
+		s.SQL = moveHead + `, fence = ?, fenced_by = ?` + guard + ` AND (fenced_by <> ? OR fence <= ?)`
+		s.Args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.TokenMax()})
+	}
+	s.SQL = fault.Unguarded(s.SQL)
+	return s
+}
+
+// Rollback implements engine.Tx.
+func (tx *attempt) Rollback() {
+	if tx.tx != nil {
+		// An error means that the connection is gone, and the lock with it.
+		_ = tx.tx.Rollback()
+		tx.tx = nil
+	}
+}
+
+var errRows = errors.New("sqltx: a statement changed another number of rows than planned")
+
+// exec runs a statement that must change s.Rows rows; errRows when it changes
+// another number.
+func exec(ctx context.Context, tx *preparedTx, s engine.Statement) error {
+	result, err := tx.ExecContext(ctx, s.SQL, s.Args...)
+	if err != nil {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != s.Rows {
+		return errors.Join(errRows, err)
+	}
+	return nil
+}
