@@ -43,7 +43,7 @@ func TestStatements(t *testing.T) {
 				if dialect == "postgres" {
 					when += "+00"
 				}
-				execAll(t, s, []string{fmt.Sprintf(`UPDATE %s SET at = '%s' WHERE version IN (%s)`, table, when, versions)})
+				stocktest.ExecAll(t, s, []string{fmt.Sprintf(`UPDATE %s SET at = '%s' WHERE version IN (%s)`, table, when, versions)})
 			}
 			awards, err := s.Awards(t.Context(), "p", 0, 100)
 			require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestStatements(t *testing.T) {
 			require.Zero(t, days, "the days have their lines")
 
 			// In a zone where the first two were won on the day after.
-			execAll(t, s, []string{`DELETE FROM statements`})
+			stocktest.ExecAll(t, s, []string{`DELETE FROM statements`})
 			run.Zone = time.FixedZone("east", 3600)
 			_, err = s.StateDays(t.Context(), run, "p")
 			require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestStatements(t *testing.T) {
 			require.True(t, gold.Value.Equal(decimal.RequireFromString("19.90").Mul(decimal.NewFromInt(gold.Issued))), gold.Value)
 
 			// A run that is over writes nothing.
-			execAll(t, s, []string{`DELETE FROM statements`})
+			stocktest.ExecAll(t, s, []string{`DELETE FROM statements`})
 			require.NoError(t, s.FinishJob(t.Context(), run, job.Outcome{Result: job.ResultOK}))
 			_, err = s.StateDays(t.Context(), run, "p")
 			require.ErrorIs(t, err, job.ErrLost)
