@@ -22,6 +22,7 @@ type config struct {
 	attempts    int
 	budget      time.Duration
 	lock        lockFlags
+	jobs        jobFlags
 	batchMax    int
 	queueMax    int
 	timeout     time.Duration
@@ -47,6 +48,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.IntVar(&c.attempts, "optimistic-tries", 10, "most attempts at a batch in optimistic mode")
 	f.DurationVar(&c.budget, "optimistic-budget", 500*time.Millisecond, "longest time for the attempts in optimistic mode")
 	c.lock.flags(f)
+	c.jobs.flags(cmd)
 	f.IntVar(&c.batchMax, "batch-max", 512, "most draws in one transaction; 1 turns group commit off")
 	f.IntVar(&c.queueMax, "queue-max", 4096, "most draws waiting per pool")
 	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for a response")
@@ -101,6 +103,7 @@ func (c *config) Validate() error {
 	return firstOf(
 		within("optimistic-budget", c.budget, time.Millisecond, time.Minute),
 		c.lock.Validate(),
+		c.jobs.Validate(),
 		within("request-timeout", c.timeout, 100*time.Millisecond, 10*time.Minute),
 		c.validateTokens(),
 	)

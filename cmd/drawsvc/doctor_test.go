@@ -15,7 +15,7 @@ func TestDoctor(t *testing.T) {
 	p := on(t, server.URL())
 	o := p.run("doctor")
 	require.Equal(t, exitViolation, o.code)
-	require.Equal(t, `danger: schema: the schema has version 0, this drawsvc knows 1
+	require.Equal(t, `danger: schema: the schema has version 0, this drawsvc knows 2
   why: drawsvc refuses to serve
   remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
 dangers: 1

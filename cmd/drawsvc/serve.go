@@ -96,7 +96,12 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
-	server, err := http.New(httpConfig(c, store, lock, batcher, registry, log))
+	jobs, err := startJobs(ctx, c, store, registry, log)
+	if err != nil {
+		return err
+	}
+	opened.add(jobs.stop)
+	server, err := http.New(httpConfig(c, store, lock, batcher, jobs, registry, log))
 	if err != nil {
 		return err
 	}
@@ -106,10 +111,11 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	return server.Serve(ctx, listener)
 }
 
-func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	return http.Config{
 		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
+		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:      lockmode.Names(),
 		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),
 		RequestTimeout: c.timeout,

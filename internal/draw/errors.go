@@ -27,6 +27,8 @@ const (
 	CodeLockUnavailable  Code = "lock-unavailable"
 	CodeDraining         Code = "draining"
 	CodeOutcomeUnknown   Code = "outcome-unknown"
+	CodeJobNotFound      Code = "job-not-found"
+	CodeJobRunning       Code = "job-running"
 	CodeInternal         Code = "internal"
 )
 

@@ -6,6 +6,10 @@ import (
 	"github.com/shopspring/decimal"
 )
 
+// TimeFormat is how times are written for callers: RFC 3339 in UTC, always with
+// six decimals.
+const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
 // State says whether a pool may be drawn from.
 type State string
 

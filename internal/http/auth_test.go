@@ -32,6 +32,12 @@ func calls() []example {
 		{roleAdmin, "GET", "/admin/pools/p/awards", ""},
 		{roleAdmin, "GET", "/admin/pools/p/moves", ""},
 		{roleAdmin, "GET", "/admin/pools/p/audit", ""},
+		{roleAdmin, "GET", "/admin/pools/p/statements", ""},
+		{roleAdmin, "GET", "/admin/jobs", ""},
+		{roleAdmin, "GET", "/admin/jobs/j", ""},
+		{roleAdmin, "PATCH", "/admin/jobs/j", `{"enabled":true}`},
+		{roleAdmin, "POST", "/admin/jobs/j/run", ""},
+		{roleAdmin, "GET", "/admin/jobs/j/runs", ""},
 		{roleNone, "GET", "/livez", ""},
 		{roleNone, "GET", "/readyz", ""},
 		{roleMetrics, "GET", "/metrics", ""},
@@ -40,7 +46,7 @@ func calls() []example {
 
 // target fills the parts of a route's path in.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d").Replace(path)
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j").Replace(path)
 }
 
 // TestListOfCallsIsWhole holds the table of routes to the list of calls, and
@@ -123,7 +129,11 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 		body := bodies[r.method+target(r.path)]
 		for _, name := range append(r.query, "limt", "") {
 			f := &fake{}
-			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"=1", body))
+			value := "1"
+			if name == "after" && strings.HasSuffix(r.path, "/statements") {
+				value = "2026-03-01"
+			}
+			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body))
 			if slices.Contains(r.query, name) {
 				require.Equal(t, 200, w.Code, r.path)
 				continue

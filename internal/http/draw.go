@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	nethttp "net/http"
 
@@ -94,10 +95,17 @@ type prizeAnswer struct {
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Value string `json:"value"`
+	// The catalogue's, where it has any.
+	Description string `json:"description,omitempty"`
+	Image       string `json:"image,omitempty"`
+	Link        string `json:"link,omitempty"`
 }
 
-func newPrize(p *draw.Prize) prizeAnswer {
-	return prizeAnswer{p.ID, p.Name, p.Value.StringFixed(2)}
+// prize shows a prize with what the catalogue says of it. The catalogue's name
+// goes before the prize's own, in this answer alone.
+func (s *Server) prize(p *draw.Prize) prizeAnswer {
+	item := s.Catalogue(p.ID)
+	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), item.Description, item.Image, item.Link}
 }
 
 // pool answers GET /pools/{pool}: no counts, which would let a script time
@@ -107,5 +115,5 @@ func (s *Server) pool(ctx context.Context, c call) (poolAnswer, error) {
 	if err != nil {
 		return poolAnswer{}, err
 	}
-	return poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, newPrize)}, nil
+	return poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize)}, nil
 }

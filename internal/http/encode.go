@@ -11,10 +11,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// timeFormat is RFC 3339 in UTC, always with six decimals.
-const timeFormat = "2006-01-02T15:04:05.000000Z"
-
-func formatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
+func formatTime(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
 
 // headers holds the values of headers that most answers have, made once.
 type headers struct{ noStore, noSniff, json []string }
@@ -71,7 +68,7 @@ func appendAward(b []byte, a *draw.Award) []byte {
 	b = append(b, `,"version":`...)
 	b = strconv.AppendInt(b, a.Version, 10)
 	b = append(b, `,"at":"`...)
-	b = a.At.UTC().AppendFormat(b, timeFormat)
+	b = a.At.UTC().AppendFormat(b, draw.TimeFormat)
 	return append(b, `"}`...)
 }
 

@@ -24,7 +24,8 @@ type History interface {
 // readPage reads the page of a log that the call asks for. next is the after
 // of the page behind it, nil when there is none.
 func readPage[E any](
-	ctx context.Context, c call, read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
+	ctx context.Context, c call, of string,
+	read func(ctx context.Context, id string, after int64, limit int) ([]E, error), number func(*E) int64,
 ) (entries []E, next *int64, err error) {
 	after, err := c.number("after", 0, math.MaxInt64, 0)
 	if err != nil {
@@ -35,12 +36,12 @@ func readPage[E any](
 		return nil, nil, err
 	}
 	// One more than asked for says whether there is a next page.
-	entries, err = read(ctx, c.param("pool"), after, int(limit)+1)
+	entries, err = read(ctx, c.param(of), after, int(limit)+1)
 	if err != nil || int64(len(entries)) <= limit {
 		return entries, nil, err
 	}
 	entries = entries[:limit]
-	last := version(&entries[limit-1])
+	last := number(&entries[limit-1])
 	return entries, &last, nil
 }
 
@@ -70,7 +71,7 @@ func newAward(a *draw.Award) awardAnswer {
 
 // awards answers GET /admin/pools/{pool}/awards.
 func (s *Server) awards(ctx context.Context, c call) (awardsAnswer, error) {
-	found, next, err := readPage(ctx, c, s.History.Awards, func(a *draw.Award) int64 { return a.Version })
+	found, next, err := readPage(ctx, c, "pool", s.History.Awards, func(a *draw.Award) int64 { return a.Version })
 	return awardsAnswer{each(found, newAward), next}, err
 }
 
@@ -96,6 +97,6 @@ func newMove(m *draw.Move) moveAnswer {
 
 // moves answers GET /admin/pools/{pool}/moves.
 func (s *Server) moves(ctx context.Context, c call) (movesAnswer, error) {
-	found, next, err := readPage(ctx, c, s.History.Moves, func(m *draw.Move) int64 { return m.Version })
+	found, next, err := readPage(ctx, c, "pool", s.History.Moves, func(m *draw.Move) int64 { return m.Version })
 	return movesAnswer{each(found, newMove), next}, err
 }

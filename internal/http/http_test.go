@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
 
@@ -188,6 +189,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	registry := prometheus.NewRegistry()
 	config := Config{
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
+		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, AdminToken: adminToken,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

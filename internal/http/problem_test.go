@@ -45,8 +45,8 @@ func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 func TestTableOfProblems(t *testing.T) {
 	want := map[int]string{
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden",
-		404: "draw-not-found not-found pool-not-found prize-not-found", 405: "method-not-allowed", 408: "request-timeout",
-		409: "pool-exists pool-not-open prize-exists sold-out stock-below-issued",
+		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 405: "method-not-allowed", 408: "request-timeout",
+		409: "job-running pool-exists pool-not-open prize-exists sold-out stock-below-issued",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 500: "internal",
 		503: "contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}

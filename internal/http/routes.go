@@ -38,6 +38,13 @@ func (s *Server) routes() []route {
 		{"GET", "/admin/pools/:pool/awards", roleAdmin, page, orCSV(reads(s.awards), s.exportAwards)},
 		{"GET", "/admin/pools/:pool/moves", roleAdmin, page, reads(s.moves)},
 		{"GET", "/admin/pools/:pool/audit", roleAdmin, nil, s.audit},
+		{"GET", "/admin/pools/:pool/statements", roleAdmin, page, orCSV(reads(s.statements), s.exportStatements)},
+
+		{"GET", "/admin/jobs", roleAdmin, nil, reads(s.jobs)},
+		{"GET", "/admin/jobs/:job", roleAdmin, nil, reads(s.job)},
+		{"PATCH", "/admin/jobs/:job", roleAdmin, nil, takes(s.changeJob)},
+		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, reads(s.runJob)},
+		{"GET", "/admin/jobs/:job/runs", roleAdmin, page, reads(s.runs)},
 
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},

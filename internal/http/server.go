@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
 
@@ -25,6 +26,14 @@ type Config struct {
 	Stocker Stocker
 	History History
 	Auditor Auditor
+	// JobReader, JobChanger and Statements are the database's.
+	JobReader  JobReader
+	JobChanger JobChanger
+	Statements Statements
+	// WakeJobs has this instance look for a job that was asked for.
+	WakeJobs func()
+	// Catalogue returns what the catalogue says of a prize.
+	Catalogue func(prizeID string) catalogue.Item
 	// Modes are the lock modes that a pool may name.
 	Modes []string
 	// AdminToken opens every call.
@@ -50,6 +59,8 @@ func (c *Config) check() error {
 	switch {
 	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Stocker == nil || c.History == nil || c.Auditor == nil:
 		return errors.New("http: drawer, reader, pools, stocker, history and auditor must be given")
+	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
+		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.AdminToken == "":

@@ -45,7 +45,7 @@ func TestDatabaseRenamedAway(t *testing.T) {
 	}
 
 	rename(name, name+"_away")
-	for range 3 { // the first may be told by a session that was ended
+	for range 3 { // the first may come from a session that was ended
 		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"})
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})

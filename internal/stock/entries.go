@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 
@@ -17,6 +18,14 @@ type entry struct {
 	version int64
 	award   *draw.Award
 	move    *draw.Move
+}
+
+// at is the time of the entry.
+func (e *entry) at() time.Time {
+	if e.award != nil {
+		return e.award.At
+	}
+	return e.move.At
 }
 
 // entries reads a pool's history after a version: its logs, merged in the

@@ -16,7 +16,6 @@ import (
 
 func mysqlDoctor() doctor {
 	return doctor{
-		clock:  `SELECT UTC_TIMESTAMP(6)`,
 		vitals: mysqlVitals,
 		rules: func() []rule {
 			return slices.Concat(mysqlDurability(), mysqlService(), mysqlLimits(), mysqlCluster(), mysqlMemory())

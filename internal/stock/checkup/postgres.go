@@ -11,7 +11,6 @@ import (
 
 func postgresDoctor() doctor {
 	return doctor{
-		clock: `SELECT clock_timestamp()`,
 		vitals: func(ctx context.Context, e *engine.Engine) (vitals, error) {
 			v := vitals{"pooler": string(e.Pooling)}
 			return v, readVitals(ctx, e, v, postgresVitals)

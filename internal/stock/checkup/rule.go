@@ -42,8 +42,6 @@ type Options struct {
 
 // doctor is what a check-up asks of one kind of database.
 type doctor struct {
-	// clock reads the database's clock; "" where it is this machine's.
-	clock string
 	// vitals reads the settings and the state that the rules read, as a
 	// session of the service sees them.
 	vitals func(ctx context.Context, e *engine.Engine) (vitals, error)

@@ -25,6 +25,8 @@ type Dialect struct {
 	Time        func(time.Time) any
 	// ForUpdate, behind a SELECT, locks the rows that it reads.
 	ForUpdate string
+	// Clock is an expression for the server's time; "" where it is this machine's.
+	Clock string
 	// Writable is an expression that says whether the server that evaluates it
 	// can be written: a standby or a server that is read-only cannot.
 	Writable string

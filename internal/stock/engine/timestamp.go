@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"database/sql"
 	"fmt"
 	"time"
 )
@@ -16,6 +17,10 @@ type timestamp struct {
 	to   *time.Time
 	text string
 }
+
+// ScanTime returns a scanner that reads a time from what any of the databases
+// returns.
+func ScanTime(to *time.Time) sql.Scanner { return &timestamp{to: to} }
 
 // Scan implements sql.Scanner.
 func (t *timestamp) Scan(value any) error {

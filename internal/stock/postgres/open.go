@@ -34,6 +34,7 @@ func Dialect() *engine.Dialect {
 		Commit:      commit,
 		ByKey:       sqlByKey,
 		AwardPrize:  sqlAwardPrize,
+		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
 		BackupTools: "pg_basebackup or pg_dump",

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/job"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/stock"
+)
+
+// jobFlags are the flags of `serve` for jobs.
+type jobFlags struct {
+	host           string
+	lock           string
+	catalogueURL   string
+	catalogueEvery time.Duration
+}
+
+func (j *jobFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	f.StringVar(&j.host, "host-name", host, "`name` of this instance, for jobs that are pinned to one")
+	f.StringVar(&j.lock, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
+	f.StringVar(&j.catalogueURL, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
+	f.DurationVar(&j.catalogueEvery, "catalogue-every", 6*time.Hour, "time between two fetches of the catalogue")
+}
+
+// Validate checks the flags.
+func (j *jobFlags) Validate() error {
+	if err := job.CheckHost(j.host); err != nil {
+		return fmt.Errorf("--host-name: %w", err)
+	}
+	if j.catalogueURL != "" {
+		if err := catalogue.CheckURL(j.catalogueURL); err != nil {
+			return fmt.Errorf("--catalogue-url: %w", err)
+		}
+	}
+	return within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
+}
+
+// jobs are the jobs of this instance, and its copy of the catalogue.
+type jobs struct {
+	runner *job.Runner
+	memory *catalogue.Memory
+	lock   locker.Lock
+	end    context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+const (
+	// jobsLockTTL and jobsLockWait are those of the lock of jobs: an instance that
+	// finds it taken tries again at the next poll.
+	jobsLockTTL  = 10 * time.Second
+	jobsLockWait = 100 * time.Millisecond
+	// loadMax bounds the load of the catalogue before the service serves.
+	loadMax = 5 * time.Second
+	// memoryEvery is how often an instance asks whether there is a new catalogue.
+	memoryEvery = 4 * time.Second
+)
+
+// startJobs loads the catalogue that is stored and starts the runner.
+func startJobs(ctx context.Context, c *config, store *stock.Store, r prometheus.Registerer, log *slog.Logger) (*jobs, error) {
+	lock, err := locker.Open(ctx, c.jobs.lock, locker.Options{TTL: jobsLockTTL, Wait: jobsLockWait, Log: log, Database: store})
+	if err != nil {
+		return nil, fmt.Errorf("--jobs-lock: %w", err)
+	}
+	definitions := []job.Definition{job.Audit(store), job.Statement(store)}
+	if c.jobs.catalogueURL != "" {
+		definitions = append(definitions, catalogue.Job(store, c.jobs.catalogueURL, c.jobs.catalogueEvery))
+	}
+	j := &jobs{memory: catalogue.NewMemory(store, log), lock: lock}
+	j.runner, err = job.New(job.Options{
+		Rows: store, Runs: store, Locker: lock, Observer: newJobMetrics(r, store, j.memory), Log: log,
+		Host: c.jobs.host, Jobs: definitions, Poll: job.PollDefault,
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	loading, cancel := context.WithTimeout(ctx, loadMax)
+	defer cancel()
+	// Both are tried again: a schema without jobs serves draws.
+	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading)); err != nil {
+		log.Warn("jobs and the catalogue could not be read yet", "error", err)
+	}
+	running, end := context.WithCancel(ctx)
+	j.end = end
+	j.ended.Go(func() { j.runner.Run(running) })
+	j.ended.Go(func() { j.memory.Watch(running, memoryEvery) })
+	return j, nil
+}
+
+// stop ends the runs of this instance: they are due again at once, elsewhere.
+func (j *jobs) stop() error {
+	j.end()
+	j.ended.Wait()
+	return j.lock.Close()
+}
+
+// jobMetrics shows jobs as metrics. It implements job.Observer.
+type jobMetrics struct {
+	store       *stock.Store
+	lastSuccess *prometheus.GaugeVec
+	overdue     *prometheus.GaugeVec
+	runs        *prometheus.CounterVec
+	violations  prometheus.Gauge
+	// audited is the number of the audit whose report is shown.
+	audited int64
+}
+
+func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogue.Memory) *jobMetrics {
+	f := promauto.With(r)
+	labels := []string{"job"}
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_catalogue_age_seconds", Help: "Time since the catalogue's source last said what is served; 0 without a catalogue.",
+	}, func() float64 {
+		if at := memory.CheckedAt(); !at.IsZero() {
+			return time.Since(at).Seconds()
+		}
+		return 0
+	})
+	return &jobMetrics{
+		store: store,
+		lastSuccess: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drawsvc_job_last_success_timestamp_seconds", Help: "Time of the last run that succeeded, on any instance.",
+		}, labels),
+		overdue: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drawsvc_job_overdue_seconds", Help: "How long nobody has run a job that is due.",
+		}, labels),
+		runs: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "drawsvc_job_runs_total", Help: "Runs on this instance by job and result: ok, failed or lost.",
+		}, []string{"job", "result"}),
+		violations: f.NewGauge(prometheus.GaugeOpts{
+			Name: "drawsvc_audit_violations", Help: "Violations that the last audit of all pools found, on any instance.",
+		}),
+	}
+}
+
+// Seen implements job.Observer.
+func (m *jobMetrics) Seen(ctx context.Context, rows []job.Row, now time.Time) {
+	for i := range rows {
+		r := &rows[i]
+		m.overdue.WithLabelValues(r.Name).Set(r.Overdue(now).Seconds())
+		if !r.LastSuccess.IsZero() {
+			m.lastSuccess.WithLabelValues(r.Name).Set(float64(r.LastSuccess.UnixMicro()) / 1e6)
+		}
+		if r.Name == job.AuditName && r.Token != m.audited && r.Status == job.StatusIdle {
+			m.showAudit(ctx, r.Token)
+		}
+	}
+}
+
+// showAudit reads the report of the last audit, which is larger than a row.
+func (m *jobMetrics) showAudit(ctx context.Context, number int64) {
+	r, _, err := m.store.Job(ctx, job.AuditName)
+	var report job.AuditReport
+	if err != nil || len(r.Report) == 0 || json.Unmarshal(r.Report, &report) != nil {
+		return // the next poll tries again
+	}
+	m.violations.Set(float64(report.Violations))
+	m.audited = number
+}
+
+// Ended implements job.Observer.
+func (m *jobMetrics) Ended(name string, result job.Result) {
+	m.runs.WithLabelValues(name, string(result)).Inc()
+}

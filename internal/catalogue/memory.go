@@ -1,0 +1,78 @@
+package catalogue
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// Loader is the database, as the memory reads it.
+type Loader interface {
+	// Catalogue is as in [Saver].
+	Catalogue(ctx context.Context, digest string) (*Stored, error)
+}
+
+// Memory is one instance's copy of the catalogue. It is safe for concurrent use.
+type Memory struct {
+	store Loader
+	log   *slog.Logger
+	held  atomic.Pointer[held]
+}
+
+type held struct {
+	digest    string
+	items     map[string]Item
+	checkedAt time.Time
+}
+
+// NewMemory returns an empty copy. [Memory.Load] fills it.
+func NewMemory(store Loader, log *slog.Logger) *Memory {
+	m := &Memory{store: store, log: log}
+	m.held.Store(&held{})
+	return m
+}
+
+// Item returns what the catalogue says of a prize; the zero Item when it says
+// nothing. It asks nobody.
+func (m *Memory) Item(prizeID string) Item { return m.held.Load().items[prizeID] }
+
+// CheckedAt is when the source last said what is held; zero when nothing is.
+func (m *Memory) CheckedAt() time.Time { return m.held.Load().checkedAt }
+
+// Load copies the catalogue from the database, if it has changed. What is held
+// stays after an error.
+func (m *Memory) Load(ctx context.Context) error {
+	before := m.held.Load()
+	stored, err := m.store.Catalogue(ctx, before.digest)
+	if err != nil || stored == nil {
+		return err
+	}
+	next := &held{stored.Digest, before.items, stored.CheckedAt}
+	if stored.Digest != before.digest {
+		if next.items, err = Parse(stored.Body); err != nil {
+			return err
+		}
+	}
+	m.held.Store(next)
+	return nil
+}
+
+// Watch loads at intervals until ctx ends. An error is logged once, until it has
+// passed.
+func (m *Memory) Watch(ctx context.Context, interval time.Duration) {
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval - rand.N(interval/4)):
+		}
+		err := m.Load(ctx)
+		if err != nil && !failed && ctx.Err() == nil {
+			m.log.Warn("the catalogue could not be loaded; the one in memory stays", "error", err)
+		}
+		failed = err != nil
+	}
+}

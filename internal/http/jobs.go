@@ -1,0 +1,145 @@
+package http
+
+import (
+	"context"
+	nethttp "net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/job"
+)
+
+// JobReader reads jobs and their runs.
+type JobReader interface {
+	Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error)
+	Job(ctx context.Context, name string) (r job.Row, now time.Time, err error)
+	JobRuns(ctx context.Context, name string, after int64, limit int) ([]job.Past, error)
+}
+
+// JobChanger changes jobs and asks for runs.
+type JobChanger interface {
+	ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error)
+	WantJob(ctx context.Context, name, actor string) (job.Row, error)
+}
+
+// adminActor is who acts with the admin token.
+const adminActor = "admin"
+
+type jobsAnswer struct {
+	Jobs []job.View `json:"jobs"`
+}
+
+// jobs answers GET /admin/jobs.
+func (s *Server) jobs(ctx context.Context, _ call) (jobsAnswer, error) {
+	rows, now, err := s.JobReader.Jobs(ctx)
+	return jobsAnswer{each(rows, func(r *job.Row) job.View { return r.View(now) })}, err
+}
+
+// job answers GET /admin/jobs/{job}.
+func (s *Server) job(ctx context.Context, c call) (job.View, error) {
+	r, now, err := s.JobReader.Job(ctx, c.param("job"))
+	return r.View(now), err
+}
+
+// jobBody is the body of PATCH /admin/jobs/{job}.
+type jobBody struct {
+	Enabled    *bool          `json:"enabled"`
+	Schedule   jsontext.Value `json:"schedule"`
+	Host       jsontext.Value `json:"host"`
+	StaleAfter jsontext.Value `json:"stale_after"`
+}
+
+func (b *jobBody) change() (job.Change, error) {
+	c := job.Change{Enabled: b.Enabled}
+	var err error
+	if c.Schedule, err = text("schedule", b.Schedule); err != nil {
+		return c, err
+	}
+	if b.Host.Kind() == 'n' {
+		c.Host = new(string)
+	} else if c.Host, err = text("host", b.Host); err != nil {
+		return c, err
+	} else if c.Host != nil && *c.Host == "" {
+		return c, draw.Errorf(draw.CodeInvalidRequest, "host is empty; null unpins the job")
+	}
+	stale, err := text("stale_after", b.StaleAfter)
+	if err != nil {
+		return c, err
+	}
+	if stale != nil {
+		d, err := time.ParseDuration(*stale)
+		if err != nil {
+			return c, draw.Errorf(draw.CodeInvalidRequest, "stale_after must be a duration, such as \"30m\"")
+		}
+		c.StaleAfter = &d
+	}
+	return c, c.Check()
+}
+
+// changeJob answers PATCH /admin/jobs/{job}.
+func (s *Server) changeJob(ctx context.Context, c call, body *jobBody) (job.View, error) {
+	change, err := body.change()
+	if err != nil {
+		return job.View{}, err
+	}
+	r, err := s.JobChanger.ChangeJob(ctx, c.param("job"), change, adminActor)
+	if err != nil {
+		return job.View{}, err
+	}
+	s.Log.Info("job changed", "job", r.Name, "actor", adminActor)
+	return s.job(ctx, c)
+}
+
+// runJob answers POST /admin/jobs/{job}/run. The run begins within seconds, on
+// whichever instance takes it.
+func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
+	if err := noBody(c); err != nil {
+		return job.View{}, err
+	}
+	r, err := s.JobChanger.WantJob(ctx, c.param("job"), adminActor)
+	if err != nil {
+		return job.View{}, err
+	}
+	s.WakeJobs()
+	s.Log.Info("job requested", "job", r.Name, "actor", adminActor)
+	answer, err := s.job(ctx, c)
+	if err == nil {
+		c.gin.Writer.WriteHeader(nethttp.StatusAccepted)
+	}
+	return answer, err
+}
+
+// noBody rejects a body: an empty object at most.
+func noBody(c call) error {
+	if c.gin.Request.ContentLength == 0 {
+		return nil
+	}
+	return c.server.decode(c.gin.Request, &struct{}{})
+}
+
+type runsAnswer struct {
+	Runs []job.RunView `json:"runs"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// runs answers GET /admin/jobs/{job}/runs.
+func (s *Server) runs(ctx context.Context, c call) (runsAnswer, error) {
+	found, next, err := readPage(ctx, c, "job", s.JobReader.JobRuns, func(p *job.Past) int64 { return p.Token })
+	return runsAnswer{each(found, (*job.Past).View), next}, err
+}
+
+// checkDay returns a query parameter that is a day, or "" where it is not given.
+func (c call) day(name string) (string, error) {
+	values := c.query[name]
+	if len(values) == 0 {
+		return "", nil
+	}
+	if _, err := time.Parse(time.DateOnly, values[0]); err != nil || strings.ContainsAny(values[0], " ") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", name)
+	}
+	return values[0], nil
+}

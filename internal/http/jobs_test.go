@@ -1,0 +1,151 @@
+package http
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/job"
+)
+
+// fakeJobs is the store's side of a fake, for jobs.
+type fakeJobs struct{ *fake }
+
+func someJob(name string) job.Row {
+	return job.Row{
+		Name: name, Enabled: true, Schedule: "every 15m", Per: job.PerRun, StaleAfter: 30 * time.Minute,
+		Status: job.StatusIdle, DueAt: at, ChangedAt: at, Token: 3, Holder: "web-1",
+	}
+}
+
+func (f fakeJobs) Jobs(context.Context) ([]job.Row, time.Time, error) {
+	return []job.Row{someJob("audit")}, at.Add(90 * time.Second), f.note("jobs")
+}
+
+func (f fakeJobs) Job(_ context.Context, name string) (job.Row, time.Time, error) {
+	r := someJob(name)
+	r.Report = []byte(`{"ok":true}`)
+	return r, at, f.note("job " + name)
+}
+
+func (f fakeJobs) JobRuns(_ context.Context, name string, after int64, limit int) ([]job.Past, error) {
+	var all []job.Past
+	for n := after + 1; n <= min(after+int64(limit), 3); n++ {
+		p := job.Past{Run: job.Run{Job: name, Token: n, Host: "web-1", Began: at}}
+		if n < 3 {
+			p.Finished, p.Result = at.Add(time.Second), job.ResultOK
+		}
+		all = append(all, p)
+	}
+	return all, f.note([]any{name, after, limit})
+}
+
+func (f fakeJobs) ChangeJob(_ context.Context, name string, c job.Change, actor string) (job.Row, error) {
+	return someJob(name), f.note([]any{name, c, actor})
+}
+
+func (f fakeJobs) WantJob(_ context.Context, name, actor string) (job.Row, error) {
+	return someJob(name), f.note([]any{name, actor})
+}
+
+func (f fakeJobs) Statements(_ context.Context, poolID, after string, limit int) ([]job.Line, error) {
+	var lines []job.Line
+	for _, day := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
+		if day > after {
+			lines = append(lines, job.Line{Pool: poolID, Day: day, Prize: "gold", Issued: 2, Remaining: 8, Value: decimal.RequireFromString("39.8"), ToVersion: 9})
+			lines = append(lines, job.Line{Pool: poolID, Day: day, Prize: "pin", Remaining: 5, ToVersion: 9})
+		}
+	}
+	return lines[:min(len(lines), 2*limit)], f.note([]any{poolID, after, limit})
+}
+
+func TestJobs(t *testing.T) {
+	f := &fake{}
+	woken := 0
+	s := newServer(t, f, func(c *Config) { c.WakeJobs = func() { woken++ } })
+	w := do(s, asAdmin("GET", "/admin/jobs", ""))
+	require.Equal(t, 200, w.Code)
+	require.Contains(t, w.Body.String(), `{"jobs":[{"name":"audit","enabled":true,"schedule":"every 15m","per":"run","host":null,"status":"idle","holder":"web-1"`)
+	require.Contains(t, w.Body.String(), `"overdue_seconds":90,"requested":false,"last_success":null`)
+	require.NotContains(t, w.Body.String(), "report")
+
+	w = do(s, asAdmin("GET", "/admin/jobs/audit", ""))
+	require.Contains(t, w.Body.String(), `"stale_after":"30m"`)
+	require.Contains(t, w.Body.String(), `"report":{"ok":true}}`)
+
+	w = do(s, asAdmin("POST", "/admin/jobs/audit/run", ""))
+	require.Equal(t, 202, w.Code, w.Body)
+	require.Equal(t, 1, woken)
+	require.Equal(t, 202, do(s, asAdmin("POST", "/admin/jobs/audit/run", "{}")).Code)
+	require.Equal(t, 400, do(s, asAdmin("POST", "/admin/jobs/audit/run", `{"now":true}`)).Code)
+
+	w = do(s, asAdmin("GET", "/admin/jobs/audit/runs?after=0&limit=2", ""))
+	require.Contains(t, w.Body.String(), `"result":"ok","error":null,"asked_by":null}],"next":2}`)
+	w = do(s, asAdmin("GET", "/admin/jobs/audit/runs?after=2", ""))
+	require.Contains(t, w.Body.String(), `"finished_at":null,"result":null`)
+	require.Contains(t, w.Body.String(), `"next":null}`)
+
+	f.err = job.ErrRunning("audit")
+	w = do(s, asAdmin("POST", "/admin/jobs/audit/run", ""))
+	require.Equal(t, 409, w.Code)
+	require.Contains(t, w.Body.String(), `"code":"job-running"`)
+	f.err = job.ErrNotFound("nope")
+	w = do(s, asAdmin("GET", "/admin/jobs/nope", ""))
+	require.Equal(t, 404, w.Code)
+	require.Contains(t, w.Body.String(), `"code":"job-not-found"`)
+}
+
+func TestChangeJob(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	for body, want := range map[string]job.Change{
+		`{"enabled":false}`:                          {Enabled: new(false)},
+		`{"schedule":"every 6h","stale_after":"1m"}`: {Schedule: new("every 6h"), StaleAfter: new(time.Minute)},
+		`{"host":"web-2"}`:                           {Host: new("web-2")},
+		`{"host":null}`:                              {Host: new("")},
+	} {
+		require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/jobs/audit", body)).Code, body)
+		require.Contains(t, f.asked, []any{"audit", want, "admin"}, body)
+	}
+	for _, bad := range []string{
+		`{"schedule":"sometimes"}`, `{"schedule":null}`, `{"host":""}`, `{"host":"a b"}`, `{"stale_after":"soon"}`, `{"stale_after":5}`, `{"per":"day"}`,
+	} {
+		w := do(s, asAdmin("PATCH", "/admin/jobs/audit", bad))
+		require.Equal(t, 400, w.Code, "%s: %s", bad, w.Body)
+	}
+}
+
+func TestStatements(t *testing.T) {
+	s := newServer(t, &fake{})
+	w := do(s, asAdmin("GET", "/admin/pools/p/statements?limit=1", ""))
+	require.Equal(t, `{"statements":[{"day":"2026-03-01","prize":"gold","issued":2,"remaining":8,"value":"39.80","to_version":9},`+
+		`{"day":"2026-03-01","prize":"pin","issued":0,"remaining":5,"value":"0.00","to_version":9}],"next":"2026-03-01"}`+"\n", w.Body.String())
+	w = do(s, asAdmin("GET", "/admin/pools/p/statements?after=2026-03-01&limit=2", ""))
+	require.Contains(t, w.Body.String(), `"next":null}`)
+	w = do(s, asAdmin("GET", "/admin/pools/p/statements?after=2026-03-02", "", "Accept", "text/csv"))
+	require.Equal(t, "day,prize,issued,remaining,value,to_version\n2026-03-03,gold,2,8,39.80,9\n2026-03-03,pin,0,5,0.00,9\n", w.Body.String())
+	require.Equal(t, 400, do(s, asAdmin("GET", "/admin/pools/p/statements?after=yesterday", "")).Code)
+}
+
+// TestCatalogueInPools: what the catalogue says is shown where callers read, and
+// nowhere else.
+func TestCatalogueInPools(t *testing.T) {
+	s := newServer(t, &fake{}, func(c *Config) {
+		c.Catalogue = func(id string) catalogue.Item {
+			if id != "gold" {
+				return catalogue.Item{}
+			}
+			return catalogue.Item{ID: id, Name: "Krugerrand", Description: "An ounce", Image: "/gold.png", Link: "https://example.com/gold"}
+		}
+	})
+	w := do(s, request("GET", "/pools/p", ""))
+	require.Contains(t, w.Body.String(), `{"id":"gold","name":"Krugerrand","value":"19.90","description":"An ounce","image":"/gold.png","link":"https://example.com/gold"}`)
+	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00"}`)
+	require.NotContains(t, do(s, asAdmin("GET", "/admin/pools/p", "")).Body.String(), "Krugerrand")
+	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
+}

@@ -1,0 +1,86 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// AuditName is the name of the job that audits every pool.
+const AuditName = "audit"
+
+// Audited is the database, as the audit reads it.
+type Audited interface {
+	Pools(ctx context.Context) ([]draw.Pool, error)
+	Audit(ctx context.Context, poolID string) (draw.Audit, error)
+}
+
+// AuditReport is the last report of the job, as JSON.
+type AuditReport struct {
+	OK bool `json:"ok"`
+	// Pools is how many were audited, Violations how many violations they have.
+	Pools      int   `json:"pools"`
+	Violations int64 `json:"violations"`
+	// Broken are the pools that have any, at most BrokenMax.
+	Broken []BrokenPool `json:"broken"`
+}
+
+// BrokenPool is a pool with violations, and the first of them.
+type BrokenPool struct {
+	Pool       string `json:"pool"`
+	Version    int64  `json:"version"`
+	Violations int64  `json:"violations"`
+	First      string `json:"first"`
+}
+
+// BrokenMax is the most pools that a report names.
+const BrokenMax = 100
+
+// auditMax is the longest that an audit of all pools may take.
+const auditMax = 6 * time.Hour
+
+// Audit is the job that audits every pool each quarter of an hour. Violations are
+// in its report; a run fails only when the rows could not be read.
+func Audit(store Audited) Definition {
+	return Definition{
+		Name: AuditName, Schedule: "every 15m", Per: PerRun, Max: auditMax,
+		Do: func(ctx context.Context, _ Run) ([]byte, error) {
+			report, err := auditAll(ctx, store)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(report)
+		},
+	}
+}
+
+func auditAll(ctx context.Context, store Audited) (AuditReport, error) {
+	report := AuditReport{OK: true, Broken: []BrokenPool{}}
+	pools, err := store.Pools(ctx)
+	if err != nil {
+		return report, err
+	}
+	for _, p := range pools {
+		a, err := store.Audit(ctx, p.ID)
+		if draw.CodeOf(err) == draw.CodePoolNotFound {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return report, fmt.Errorf("audit of pool %s: %w", p.ID, err)
+		}
+		report.Pools++
+		if a.OK() {
+			continue
+		}
+		report.OK = false
+		report.Violations += a.Found
+		if len(report.Broken) < BrokenMax {
+			v := a.Violations[0]
+			report.Broken = append(report.Broken, BrokenPool{a.PoolID, a.Version, a.Found, v.Rule + ": " + v.Detail})
+		}
+	}
+	return report, nil
+}

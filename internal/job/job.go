@@ -1,0 +1,211 @@
+package job
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Limits of a job.
+const (
+	// StaleAfterDefault is how long a runner may be silent before another takes
+	// its run over, unless the row says otherwise.
+	StaleAfterDefault = 30 * time.Minute
+	// StaleAfterMin and StaleAfterMax bound it.
+	StaleAfterMin = time.Second
+	StaleAfterMax = 7 * 24 * time.Hour
+	// HostMax is the longest name of a host, in bytes.
+	HostMax = 128
+	// ErrorMax is the longest text of an error that a row keeps, in bytes.
+	ErrorMax = 1000
+	// ReportMax is the longest report that a row keeps, in bytes.
+	ReportMax = 256 << 10
+	// RunsKept is how many runs of a job the history holds.
+	RunsKept = 200
+)
+
+// Per says how often a job may succeed.
+type Per string
+
+// The two rules.
+const (
+	// PerRun: every firing is a run.
+	PerRun Per = "run"
+	// PerDay: one success for each local day, however often the schedule fires.
+	PerDay Per = "day"
+)
+
+// Status of a job.
+type Status string
+
+// The two states of a job.
+const (
+	StatusIdle    Status = "idle"
+	StatusRunning Status = "running"
+)
+
+// Result of a run.
+type Result string
+
+// The results of a run. Lost means that the runner died, stalled, was stopped or
+// could lose its lock: the work is due again at once.
+const (
+	ResultOK     Result = "ok"
+	ResultFailed Result = "failed"
+	ResultLost   Result = "lost"
+)
+
+// Definition is a job as the program knows it.
+type Definition struct {
+	// Name is an id as pools have it.
+	Name string
+	// Schedule and Per are those of a new row; see [Parse].
+	Schedule string
+	Per      Per
+	// Max is the longest that a run may take.
+	Max time.Duration
+	// Retry is when a failed run is made up for, where that is before the next
+	// firing; 0 waits for the firing.
+	Retry time.Duration
+	// Do does the work. Its context ends when the run may be lost. What it
+	// returns, JSON of at most ReportMax bytes, is the job's last report; nil
+	// leaves the one before.
+	Do func(ctx context.Context, run Run) (report []byte, err error)
+}
+
+// Row is a job as the database knows it.
+type Row struct {
+	Name    string
+	Enabled bool
+	// Schedule is a text that Parse reads, Per a rule that it is read with.
+	Schedule string
+	Per      Per
+	// Host is the only one that may run the job; "" allows all.
+	Host string
+	// StaleAfter is how long a runner may be silent.
+	StaleAfter time.Duration
+	Status     Status
+	// Holder is the host that runs the job, or ran it last.
+	Holder string
+	// Token is the number of the last run.
+	Token int64
+	// StartedAt is when the last run began, HeardAt when it was last heard of.
+	StartedAt, HeardAt time.Time
+	// DueAt is when the job is to run next; while it runs, after that run.
+	DueAt time.Time
+	// WantedBy is the actor who asked for a run, whatever the schedule says; ""
+	// for nobody.
+	WantedBy    string
+	LastSuccess time.Time
+	// LastDay is the local day of the last success, as 2006-01-02.
+	LastDay   string
+	LastError string
+	// Report is what the last run that reported left, JSON; Rows leaves it out.
+	Report []byte
+	// ChangedBy is the actor of the last change, ChangedAt its time.
+	ChangedBy string
+	ChangedAt time.Time
+}
+
+// Run names one run: Token is its number in the job's history, and the fence of
+// what it writes.
+type Run struct {
+	Job   string
+	Token int64
+	Host  string
+	// Began is when it began, by the database's clock. StaleAfter is the row's.
+	Began      time.Time
+	StaleAfter time.Duration
+	// Zone is that of the row's schedule.
+	Zone *time.Location
+}
+
+// Past is a run in the history of a job.
+type Past struct {
+	Run
+	// Finished is zero while it is under way, and Result empty.
+	Finished time.Time
+	Result   Result
+	Error    string
+	// AskedBy is the actor who asked for it; "" when the schedule did.
+	AskedBy string
+}
+
+// Outcome is how a run ended.
+type Outcome struct {
+	Result Result
+	// Error says why it failed or was lost, at most ErrorMax bytes.
+	Error string
+	// Report replaces the job's report, unless nil.
+	Report []byte
+	// Retry is the definition's.
+	Retry time.Duration
+}
+
+// Change is what an operator changes of a row; nil leaves a part as it is.
+type Change struct {
+	Enabled  *bool
+	Schedule *string
+	// Host pins the job; "" unpins it.
+	Host       *string
+	StaleAfter *time.Duration
+}
+
+// Check returns CodeInvalidRequest for a part that is out of its range.
+func (c Change) Check() error {
+	if c.Schedule != nil {
+		if _, err := Parse(*c.Schedule); err != nil {
+			return err
+		}
+	}
+	if c.Host != nil && *c.Host != "" {
+		if err := CheckHost(*c.Host); err != nil {
+			return err
+		}
+	}
+	if c.StaleAfter != nil && (*c.StaleAfter < StaleAfterMin || *c.StaleAfter > StaleAfterMax) {
+		return draw.Errorf(draw.CodeInvalidRequest, "stale_after must be from %s to %s", StaleAfterMin, StaleAfterMax)
+	}
+	return nil
+}
+
+// CheckHost returns CodeInvalidRequest for what cannot be the name of a host: 1
+// to HostMax printable ASCII characters without a blank.
+func CheckHost(name string) error {
+	if name == "" || len(name) > HostMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "host must have 1 to %d characters", HostMax)
+	}
+	for _, c := range []byte(name) {
+		if c <= ' ' || c > '~' {
+			return draw.Errorf(draw.CodeInvalidRequest, "host must hold printable ASCII characters alone, and no blank")
+		}
+	}
+	return nil
+}
+
+// ErrLost says that a later run has begun, or that the row says that none is
+// under way: nothing was written.
+var ErrLost = draw.Errorf(draw.CodeContended, "the run is lost: another one has begun")
+
+// ErrRunning answers the request for a run while one is under way.
+func ErrRunning(name string) error {
+	return draw.Errorf(draw.CodeJobRunning, "job %q is running", name)
+}
+
+// ErrNotFound answers a question about a job without a row.
+func ErrNotFound(name string) error {
+	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)
+}
+
+// FormatDuration writes a duration as people do: 30m, not 30m0s.
+func FormatDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}

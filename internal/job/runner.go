@@ -1,0 +1,282 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Rows is the database, as the runner reads it.
+type Rows interface {
+	// AddJobs makes the rows that are missing. Those that no operator has changed
+	// get the schedule of the definition.
+	AddJobs(ctx context.Context, all []Definition) error
+	// Jobs returns all rows without their reports, in order of their names, and
+	// the database's time.
+	Jobs(ctx context.Context) (rows []Row, now time.Time, err error)
+}
+
+// Runs is the database, as a run writes it.
+type Runs interface {
+	// BeginJob begins a run for host, if the row's Verdict is Due at that
+	// moment. The run before, if it has not ended, is lost. Without a run,
+	// begun is false.
+	BeginJob(ctx context.Context, name, host string) (run Run, begun bool, err error)
+	// HearJob says that the runner is alive. Error: ErrLost.
+	HearJob(ctx context.Context, run Run) error
+	// FinishJob ends the run. Error: ErrLost.
+	FinishJob(ctx context.Context, run Run, o Outcome) error
+}
+
+// Locker is an external lock, as package locker has them.
+type Locker interface {
+	// WithLock runs fn while the lock on key is held. fn's context ends when the
+	// lock may be lost.
+	WithLock(ctx context.Context, key string, fn func(ctx context.Context, token int64) error) error
+}
+
+// Observer gets what the runner sees. Its methods are called by one goroutine
+// at a time for each job.
+type Observer interface {
+	// Seen is called with all rows about every Poll, and with the database's time.
+	Seen(ctx context.Context, rows []Row, now time.Time)
+	// Ended is called when a run of this instance has ended.
+	Ended(job string, r Result)
+}
+
+// Options of a Runner. All are needed.
+type Options struct {
+	Rows     Rows
+	Runs     Runs
+	Locker   Locker
+	Observer Observer
+	Log      *slog.Logger
+	// Host is the name of this instance; see CheckHost.
+	Host string
+	// Jobs are those that this instance can run.
+	Jobs []Definition
+	// Poll is the longest time between two reads of the rows.
+	Poll time.Duration
+}
+
+// PollDefault is how often an instance reads the rows. A run that somebody
+// asks for begins within this time.
+const PollDefault = 5 * time.Second
+
+// pollMin keeps a job that is due and cannot begin from being tried all the time.
+func (r *Runner) pollMin() time.Duration { return min(time.Second, r.Poll/4) }
+
+// finishMax bounds the last write of a run.
+const finishMax = 5 * time.Second
+
+// Runner runs the jobs of one instance.
+type Runner struct {
+	Options
+	jobs map[string]Definition
+	wake chan struct{}
+	// failing says that the last read met an error.
+	failing bool
+
+	mu sync.Mutex
+	// here are the jobs that this instance works on or tries to begin.
+	here map[string]bool
+	work sync.WaitGroup
+}
+
+// New returns a Runner, or CodeInvalidRequest when the name of the host or a
+// schedule cannot be read.
+func New(o Options) (*Runner, error) {
+	if err := CheckHost(o.Host); err != nil {
+		return nil, err
+	}
+	r := &Runner{Options: o, jobs: map[string]Definition{}, wake: make(chan struct{}, 1), here: map[string]bool{}}
+	for _, d := range o.Jobs {
+		if _, err := Parse(d.Schedule); err != nil {
+			return nil, err
+		}
+		r.jobs[d.Name] = d
+	}
+	return r, nil
+}
+
+// Wake has the runner read the rows at once.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is about to
+	}
+}
+
+// Run runs jobs until ctx ends, and returns when the runs of this instance have
+// ended. The first poll is at a random moment within Poll, so that the instances
+// of a fleet that starts do not meet.
+func (r *Runner) Run(ctx context.Context) {
+	defer r.work.Wait()
+	added, wait := false, rand.N(r.Poll)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-time.After(wait):
+		}
+		if !added {
+			added = r.heed(ctx, r.Rows.AddJobs(ctx, r.Jobs))
+		}
+		if wait = r.Poll; added {
+			wait = r.poll(ctx)
+		}
+	}
+}
+
+// heed logs an error of the database, once until it has passed, and says whether
+// there was none.
+func (r *Runner) heed(ctx context.Context, err error) bool {
+	if err != nil && !r.failing && ctx.Err() == nil {
+		r.Log.Warn("jobs stand still: the database does not give their rows", "error", err)
+	}
+	r.failing = err != nil
+	return err == nil
+}
+
+// poll begins what is due and returns the time until the next poll.
+func (r *Runner) poll(ctx context.Context) time.Duration {
+	next := r.Poll - rand.N(r.Poll/4) // instances drift apart
+	rows, now, err := r.Rows.Jobs(ctx)
+	if !r.heed(ctx, err) {
+		return next
+	}
+	r.Observer.Seen(ctx, rows, now)
+	for _, row := range rows {
+		d, known := r.jobs[row.Name]
+		if !known {
+			continue
+		}
+		if v := row.Verdict(now, r.Host); v == Due {
+			r.begin(ctx, d)
+		} else if v == Early {
+			next = min(next, row.DueAt.Sub(now)+rand.N(r.pollMin()))
+		}
+	}
+	return max(next, r.pollMin())
+}
+
+// begin tries to run a job, unless this instance is at it.
+func (r *Runner) begin(ctx context.Context, d Definition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.here[d.Name] {
+		return
+	}
+	r.here[d.Name] = true
+	r.work.Go(func() {
+		r.try(ctx, d)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.here, d.Name)
+	})
+}
+
+// LockKey is the key of a job in the lock. No pool's id holds a colon.
+func LockKey(name string) string { return "job:" + name }
+
+// try runs a job once, if the lock and the row let this instance.
+func (r *Runner) try(ctx context.Context, d Definition) {
+	err := r.Locker.WithLock(ctx, LockKey(d.Name), func(ctx context.Context, _ int64) error {
+		run, begun, err := r.Runs.BeginJob(ctx, d.Name, r.Host)
+		if err != nil || !begun {
+			return err
+		}
+		r.run(ctx, d, run)
+		return nil
+	})
+	if err != nil && ctx.Err() == nil && draw.CodeOf(err) != draw.CodeContended {
+		r.Log.Warn("job did not begin", "job", d.Name, "error", err)
+	}
+}
+
+// run does the work of a run that has begun, and ends it.
+func (r *Runner) run(ctx context.Context, d Definition, run Run) {
+	log := r.Log.With("job", d.Name, "run", run.Token)
+	log.Debug("job began")
+	begun := time.Now()
+	report, err := r.do(ctx, d, run)
+	o := Outcome{Result: ResultOK, Report: report, Retry: d.Retry}
+	if err != nil {
+		o.Result, o.Error = ResultFailed, err.Error()
+	}
+	if errors.Is(err, ErrLost) || ctx.Err() != nil && err != nil {
+		o.Result = ResultLost
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishMax)
+	defer cancel()
+	if err := r.Runs.FinishJob(last, run, o); errors.Is(err, ErrLost) {
+		o.Result, o.Error = ResultLost, err.Error()
+	} else if err != nil {
+		log.Warn("the end of a job was not written; it will be taken over", "error", err)
+	}
+	r.Observer.Ended(d.Name, o.Result)
+	level := slog.LevelInfo
+	if o.Result != ResultOK {
+		level = slog.LevelWarn
+	}
+	log.Log(last, level, "job ended", "result", o.Result, "error", o.Error, "duration_ms", time.Since(begun).Milliseconds())
+}
+
+// do runs the work while the runner is heard of.
+func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, fmt.Errorf("the run took longer than %s", d.Max))
+	defer cancel()
+	work, lose := context.WithCancelCause(bounded)
+	var heard sync.WaitGroup
+	heard.Go(func() { r.hear(work, lose, run) })
+	defer heard.Wait()
+	defer lose(nil)
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+		if cause := context.Cause(work); cause != nil && err != nil {
+			err = fmt.Errorf("%w (%w)", cause, err)
+		}
+		if len(report) > ReportMax {
+			report, err = nil, errors.Join(err, fmt.Errorf("the report has more than %d bytes", ReportMax))
+		}
+	}()
+	return d.Do(work, run)
+}
+
+// hearMax is the longest time between two signs of life.
+const hearMax = 30 * time.Second
+
+// hear tells the row that the runner is alive, until the work has ended. When it
+// could not for most of StaleAfter, another instance may be about to take over:
+// the run is lost.
+func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run) {
+	interval := min(run.StaleAfter/5, hearMax)
+	heard := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(interval):
+		}
+		asked := time.Now()
+		bounded, cancel := context.WithTimeout(ctx, interval)
+		err := r.Runs.HearJob(bounded, run)
+		cancel()
+		switch {
+		case err == nil:
+			heard = asked
+		case errors.Is(err, ErrLost), time.Since(heard) > run.StaleAfter*3/5:
+			lose(fmt.Errorf("%w: %w", ErrLost, err))
+			return
+		}
+	}
+}

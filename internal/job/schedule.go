@@ -1,0 +1,130 @@
+package job
+
+import (
+	"strings"
+	"time"
+	_ "time/tzdata" // time zones, on machines that have none
+
+	"github.com/netresearch/go-cron"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// ScheduleMax is the longest text of a schedule, in bytes.
+	ScheduleMax = 200
+	// EveryMin is the shortest interval of a schedule.
+	EveryMin = time.Second
+	every    = "every "
+	zone     = "CRON_TZ="
+)
+
+// Schedule says when a job is due.
+type Schedule struct {
+	cron cron.Schedule
+	zone *time.Location
+	// hourly says that the hours are a pattern, or that there are none: what a
+	// change of clocks repeats fires again.
+	hourly bool
+}
+
+// Parse reads a schedule: "every 6h", or the five fields of cron in UTC, such as
+// "0 1,2,3 * * *", or in a time zone, with "CRON_TZ=Europe/Berlin" before them.
+// A time that a change of clocks skips fires within the hour after it. One that it
+// repeats fires once, unless the hours are a pattern such as "*". Error:
+// CodeInvalidRequest.
+func Parse(text string) (Schedule, error) {
+	if len(text) > ScheduleMax {
+		return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule must have at most %d characters", ScheduleMax)
+	}
+	if rest, ok := strings.CutPrefix(text, every); ok {
+		interval, err := time.ParseDuration(rest)
+		if err != nil || interval < EveryMin {
+			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q must name an interval of at least %s, as in \"every 6h\"", text, EveryMin)
+		}
+		return Schedule{cron: cron.Every(interval), zone: time.UTC, hourly: true}, nil
+	}
+	s := Schedule{zone: time.UTC}
+	fields := text
+	if rest, ok := strings.CutPrefix(text, zone); ok {
+		name, after, _ := strings.Cut(rest, " ")
+		var err error
+		if s.zone, err = time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q names no time zone that is known, such as Europe/Berlin", text)
+		}
+		fields = after
+	}
+	var err error
+	five := strings.Fields(fields)
+	if len(five) != 5 || strings.ContainsAny(fields, "@=") {
+		err = draw.Errorf(draw.CodeInvalidRequest, "it has not five fields")
+	} else {
+		s.hourly = strings.Contains(five[1], "*")
+		s.cron, err = cron.ParseStandard(fields)
+	}
+	if err != nil {
+		return Schedule{}, draw.Wrap(draw.CodeInvalidRequest, err,
+			"schedule must be \"every 6h\" or cron with a time zone, such as \"CRON_TZ=Europe/Berlin 0 1,2,3 * * *\"")
+	}
+	if s.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q never fires", text)
+	}
+	return s, nil
+}
+
+// Next returns the first firing after t, in UTC; zero when there is none within
+// five years.
+func (s Schedule) Next(t time.Time) time.Time {
+	if s.hourly {
+		next := s.cron.Next(t.In(s.zone))
+		if next.IsZero() {
+			return next
+		}
+		return next.UTC()
+	}
+	// The fields speak of what a clock on the wall shows. UTC skips and repeats
+	// nothing, so each firing on the wall is one instant.
+	for wall := asUTC(t.In(s.zone)); ; {
+		if wall = s.cron.Next(wall); wall.IsZero() {
+			return wall
+		}
+		if next := firstOn(wall, s.zone); next.After(t) {
+			return next
+		}
+	}
+}
+
+// asUTC is the instant at which a clock in UTC shows what t shows.
+func asUTC(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+}
+
+// firstOn is the first instant at which a clock in the zone shows what one in UTC
+// shows at wall, or would show it if its last change did not skip that.
+func firstOn(wall time.Time, zone *time.Location) time.Time {
+	offset := func(t time.Time) time.Duration {
+		_, seconds := t.In(zone).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	// No zone is more than a day from UTC, or changes twice within two days.
+	before, after := wall.Add(-offset(wall.AddDate(0, 0, -1))), wall.Add(-offset(wall.AddDate(0, 0, 1)))
+	if asUTC(before.In(zone)).Equal(wall) || !asUTC(after.In(zone)).Equal(wall) {
+		return before
+	}
+	return after
+}
+
+// Day is the local day of t, as 2006-01-02.
+func (s Schedule) Day(t time.Time) string { return t.In(s.zone).Format(time.DateOnly) }
+
+// Zone is the schedule's time zone.
+func (s Schedule) Zone() *time.Location { return s.zone }
+
+// nextDay returns the first firing after t that is on a later local day than t.
+func (s Schedule) nextDay(t time.Time) time.Time {
+	next := s.Next(t)
+	for s.Day(next) == s.Day(t) && !next.IsZero() { // cron fires once a minute at most; an interval of a second takes 86,400 steps
+		next = s.Next(next)
+	}
+	return next
+}

@@ -1,0 +1,77 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"drawsvc/internal/draw"
+)
+
+// StatementName is the name of the job that writes statements.
+const StatementName = "statement"
+
+// Line is what a statement says of one prize on one local day.
+type Line struct {
+	Pool string
+	// Day is a local day in the zone of the job's schedule, as 2006-01-02.
+	Day   string
+	Prize string
+	// Issued is how many units were issued on that day, Remaining how many were
+	// left at its end, Value what those issued are worth.
+	Issued    int64
+	Remaining int64
+	Value     decimal.Decimal
+	// ToVersion is the last version of the pool that the day counts.
+	ToVersion int64
+}
+
+// DaysMax is the most days of a pool that one run states. Those left over are
+// stated by the next.
+const DaysMax = 400
+
+// Stated is the database, as the statement writes it.
+type Stated interface {
+	Pools(ctx context.Context) ([]draw.Pool, error)
+	// StateDays writes the lines of a pool's days, local to the run's zone, that
+	// are over and have none, at most DaysMax days, fenced by the run. It returns the number of
+	// days.
+	StateDays(ctx context.Context, run Run, poolID string) (int, error)
+}
+
+// statementMax is the longest that a run may take.
+const statementMax = time.Hour
+
+// Statement is the job that writes a line for each pool, local day and prize. It
+// fires at 01:00, 02:00 and 03:00 and succeeds once a day. Each award is counted
+// by one day: days are cut between two versions.
+func Statement(store Stated) Definition {
+	return Definition{
+		Name: StatementName, Schedule: "0 1,2,3 * * *", Per: PerDay, Max: statementMax,
+		Do: func(ctx context.Context, run Run) ([]byte, error) {
+			pools, err := store.Pools(ctx)
+			if err != nil {
+				return nil, err
+			}
+			report := struct {
+				Pools int `json:"pools"`
+				Days  int `json:"days"`
+			}{}
+			for _, p := range pools {
+				n, err := store.StateDays(ctx, run, p.ID)
+				if draw.CodeOf(err) == draw.CodePoolNotFound {
+					continue // deleted meanwhile
+				}
+				if err != nil {
+					return nil, fmt.Errorf("statement of pool %s: %w", p.ID, err)
+				}
+				report.Pools++
+				report.Days += n
+			}
+			return json.Marshal(report)
+		},
+	}
+}

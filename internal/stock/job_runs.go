@@ -1,0 +1,100 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/job"
+	"drawsvc/internal/stock/engine"
+)
+
+// BeginJob implements job.Runs: in one transaction under the row's lock it checks
+// whether the job is due, ends a run that was left behind, and begins the next.
+func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
+	_, err = s.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
+		if begun = r.Verdict(now, host) == job.Due; !begun {
+			return r, nil
+		}
+		if err := s.endRun(ctx, tx, r.Run(), now, job.Outcome{Result: job.ResultLost, Error: "taken over by " + host}); err != nil {
+			return r, err
+		}
+		next, err := r.Begun(now, host)
+		if err != nil {
+			return r, err
+		}
+		run = next.Run()
+		_, err = s.insertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
+			Values(run.Job, run.Token, run.Host, s.engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
+		return next, err
+	})
+	return run, begun && err == nil, err
+}
+
+// HearJob implements job.Runs.
+func (s *Store) HearJob(ctx context.Context, run job.Run) error {
+	return s.fenced(ctx, run, func(*sql.Tx, *job.Row, time.Time) error { return nil })
+}
+
+// FinishJob implements job.Runs.
+func (s *Store) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
+	return s.fenced(ctx, run, func(tx *sql.Tx, r *job.Row, now time.Time) error {
+		var err error
+		if *r, err = r.Finished(now, o); err != nil {
+			return err
+		}
+		o.Error = r.LastError
+		if err := s.endRun(ctx, tx, run, now, o); err != nil {
+			return err
+		}
+		_, err = s.builder().Delete("job_runs").
+			Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
+			RunWith(tx).ExecContext(ctx)
+		return err
+	})
+}
+
+// fenced runs what a run writes in a transaction that holds the job's row. It is
+// rejected with job.ErrLost when the row does not hold the run's token any more:
+// a later run may have begun. The run is heard of.
+func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
+	_, err := s.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
+		if r.Token != run.Token || r.Status != job.StatusRunning {
+			return r, job.ErrLost
+		}
+		r.HeardAt = now
+		err := write(tx, &r, now)
+		return r, err
+	})
+	return err
+}
+
+// endRun writes the end of a run into the history, unless it has one.
+func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
+	_, err := s.builder().Update("job_runs").
+		Set("finished_at", s.engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
+		Where(squirrel.Eq{"job": run.Job, "token": run.Token, "finished_at": nil}).
+		RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+// JobRuns returns the runs of a job after a number, at most limit, in order.
+// Errors: CodeJobNotFound, and those of the store.
+func (s *Store) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		if _, err := s.jobRow(ctx, tx, name, ""); err != nil {
+			return err
+		}
+		query := s.selectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
+			Where(squirrel.Eq{"job": name}).Where(squirrel.Gt{"token": after}).OrderBy("token").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		runs, err = selectAll(ctx, tx, query, func(row engine.Scanner) (job.Past, error) {
+			p := job.Past{Run: job.Run{Job: name}}
+			err := row.Scan(&p.Token, &p.Host, engine.ScanTime(&p.Began), maybe{&p.Finished}, &p.Result, &p.Error, &p.AskedBy)
+			return p, err
+		})
+		return err
+	})
+	return runs, err
+}
