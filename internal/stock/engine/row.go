@@ -35,7 +35,7 @@ func ReadOnlyServer() *Error {
 	return Unavailable(ReasonNotReady, errors.New("the server is a standby, or read-only"), true)
 }
 
-// ErrDropped: the pool does not follow from the cached copy, which was dropped.
+// ErrDropped says that the pool does not follow from the cached copy, which was dropped.
 // The next read is whole, and finds nothing to compare.
 var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 
