@@ -27,7 +27,9 @@ type Batch struct {
 	waited time.Duration
 	// stockings is the queue's count when the batch was gathered.
 	stockings int64
-	mode      atomic.Pointer[string]
+	// behindDoubt: the batch before it was given up in doubt.
+	behindDoubt bool
+	mode        atomic.Pointer[string]
 }
 
 // phase is how far a batch has come; see the package's documentation.
@@ -77,7 +79,7 @@ func (b *Batch) SetMode(name string) {
 func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
-	b.phase = open
+	b.phase, b.behindDoubt = open, false
 }
 
 // IsSettled says that every draw of the batch has its answer.
@@ -85,6 +87,10 @@ func (b *Batch) IsSettled() bool { return b.phase == settled }
 
 // IsInDoubt says that a write of this batch may have been committed.
 func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
+
+// IsBehindDoubt says that the batch before this one was given up in doubt, which
+// takes nearly all the time that the draws of this one had.
+func (b *Batch) IsBehindDoubt() bool { return b.behindDoubt }
 
 // IsPlain says that the batch's pool was read before, and that no draw of it
 // has to be looked up in the log before it is planned.

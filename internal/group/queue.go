@@ -20,7 +20,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working says that a goroutine decides the queue's batches. It alone
-	// touches batch, held and lastUsed.
+	// touches batch, held, lastInDoubt and lastUsed.
 	working  bool
 	lastUsed time.Time
 	// flight are the draws that were taken last. deadline, armed while the
@@ -32,6 +32,8 @@ type queue struct {
 	batch *Batch
 	// held are draws of a batch that failed as a whole, to be tried one by one.
 	held []*waiter
+	// lastInDoubt: the last batch was given up in doubt.
+	lastInDoubt bool
 
 	soldOut atomic.Pointer[soldOut]
 	// stockings counts the stock moves that this process made; mu guards it.
@@ -169,6 +171,7 @@ func (q *queue) giveUp(err error) {
 		b.phase = settled
 		return
 	}
+	q.lastInDoubt = b.phase == inDoubt
 	b.fail(err)
 }
 
@@ -192,6 +195,7 @@ func (q *queue) take(b *Batch) bool {
 	}
 	q.arm()
 	b.stockings = q.stockings
+	b.behindDoubt, q.lastInDoubt = q.lastInDoubt, false
 	b.waited = time.Since(b.waiters[0].since)
 	return true
 }

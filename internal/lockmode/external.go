@@ -22,7 +22,9 @@ type external struct {
 }
 
 func newExternal(o Options) mode {
-	return &external{decider: newDecider(o, External), locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
+	d := newDecider(o, External)
+	d.policy.lockLast = true // changes of stock do not ask the lock, and may be first each time
+	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
 }
 
 const (

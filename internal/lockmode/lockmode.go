@@ -141,6 +141,7 @@ const switchesMax = 5
 // last read of the pool; when the row says otherwise, nothing has been written
 // yet and the batch goes over to the other mode.
 func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
+	s.firstReplay(ctx, b)
 	for range switchesMax {
 		name := s.name(b.Urn.Mode)
 		b.SetMode(name)

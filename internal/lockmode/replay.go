@@ -2,6 +2,7 @@ package lockmode
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -47,6 +48,21 @@ func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) erro
 	}
 	return err
 }
+
+// firstReplay is the beginning of a batch whose draws have waited long behind one
+// in doubt: those that the log holds may have no time left to wait for a lock.
+func (s *Switch) firstReplay(ctx context.Context, b *group.Batch) {
+	if !b.IsBehindDoubt() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.replayMax)
+	defer cancel()
+	b.SetMode(s.name(b.Urn.Mode))
+	replay(ctx, s.store, b, errNotPlanned, b.SettleReplays)
+}
+
+// errNotPlanned keeps a plan of replays from giving units to the other draws.
+var errNotPlanned = errors.New("lockmode: the draw is planned later")
 
 // inDoubt keeps errors that say that nothing happened from callers whose draws
 // may have been committed by an earlier attempt.

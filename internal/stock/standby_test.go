@@ -191,6 +191,41 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 	}
 }
 
+// TestChangesGoToAServerThatCanWrite: a change is neither refused nor made on a
+// standby, or on a server that is read-only, also where the account might write.
+func TestChangesGoToAServerThatCanWrite(t *testing.T) {
+	paused := draw.StatePaused
+	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
+		"standby": laggingStandby, "read-only postgres": readOnlyPostgres, "read-only mysql": readOnlyMySQL,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, old := start(t)
+			for what, change := range map[string]func() error{
+				"no pool to change": func() error {
+					_, err := old.ChangePool(t.Context(), "absent", draw.PoolChange{State: &paused})
+					return err
+				},
+				"no pool to stock":   func() error { _, err := old.Stock(t.Context(), units("absent", "a", 1)); return err },
+				"no prize":           func() error { _, err := old.Stock(t.Context(), units("p", "absent", 1)); return err },
+				"stock below issued": func() error { _, err := old.Stock(t.Context(), units("p", "a", -100)); return err },
+				"prize exists": func() error {
+					_, err := old.AddPrize(t.Context(), "p", draw.Prize{ID: "a", Name: "a", Stocked: 1})
+					return err
+				},
+				"pool exists": func() error { _, err := old.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p"}); return err },
+				"stock":       func() error { _, err := old.Stock(t.Context(), units("p", "a", 1)); return err },
+			} {
+				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(change()), what)
+			}
+		})
+	}
+}
+
+func units(pool, prize string, delta int64) draw.Stocking {
+	return draw.Stocking{PoolID: pool, PrizeID: prize, Delta: delta, Reason: "more"}
+}
+
 // laggingStandby is a primary, and a standby that hears nothing of it any more.
 func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	primary := servertest.Start(t, "postgres")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -152,7 +153,8 @@ func (s *Store) Connections() (open, inUse, most int) { return s.engine.Connecti
 
 // Read begins an attempt at deciding a batch on the urn's pool. It reads the
 // pool row, and the prizes that have changed since the urn's version, into the
-// urn; with o.Lock the row stays locked until the attempt ends. Errors:
+// urn; with o.Lock the row stays locked until the attempt ends. Where the pool
+// does not follow from the cached copy, it is read again, whole. Errors:
 // CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
 // binary, or an *Error with its class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
@@ -160,6 +162,9 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
+	if errors.Is(err, engine.ErrDropped) { // nobody was met, so it costs no attempt
+		tx, err = s.engine.Attempts.Read(ctx, urn, o)
+	}
 	if err == nil {
 		return &watchedTx{Tx: tx, store: s}, nil
 	}

@@ -24,7 +24,11 @@ const (
 // change runs fn in a transaction and commits it; what others were first at is
 // run again in a new one. Its errors are *draw.Error.
 func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
-	return repeated(ctx, func() error { return s.once(ctx, fn) })
+	return repeated(ctx, func() error {
+		err := s.once(ctx, fn)
+		s.engine.Observe(err) // now that the connection is given back
+		return err
+	})
 }
 
 // repeated calls try again as long as it says that nothing was written and
@@ -65,6 +69,9 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	if s.engine.Limits != "" {
 		_, err = tx.ExecContext(ctx, s.engine.Limits)
+	}
+	if err == nil { // else what is absent may be elsewhere, and what is written be lost
+		err = engine.CheckWritable(ctx, tx, s.engine.Dialect)
 	}
 	if err == nil {
 		err = fn(tx)

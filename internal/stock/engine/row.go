@@ -35,6 +35,10 @@ func ReadOnlyServer() *Error {
 	return Unavailable(ReasonNotReady, errors.New("the server is a standby, or read-only"), true)
 }
 
+// ErrDropped says that the pool does not follow from the cached copy, which was dropped.
+// The next read is whole, and finds nothing to compare.
+var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
+
 // Version is the pool's.
 func (r *Row) Version() int64 { return r.version }
 
@@ -57,7 +61,7 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, o TxOptions) error {
 	}
 	head := draw.Head{Version: r.version, Mark: r.mark, Trail: draw.Trail(r.trail)}
 	if !urn.Seen(draw.Snapshot{State: draw.State(r.state), Mode: r.mode, Head: head, Prizes: prizes}) {
-		return &Error{Class: ClassConflict, Reason: "history"}
+		return ErrDropped
 	}
 	return nil
 }

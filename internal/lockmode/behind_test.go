@@ -1,0 +1,72 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+)
+
+// TestReplaysBehindDoubt: known keys that waited behind a batch in doubt for
+// nearly all their time are answered while another session holds the pool's
+// row.
+func TestReplaysBehindDoubt(t *testing.T) {
+	for _, c := range []cell{
+		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"},
+		{mode: lockmode.ForUpdate, dialect: "mysql"}, {lockmode.External, "mysql", nobody},
+	} {
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, c)
+			pool := a.pool(t, 100)
+			held := make(chan func(), 1)
+			var once sync.Once
+			cut := func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+				if len(p.Awards) == 0 || p.Awards[0].DrawID != "in doubt" {
+					return tx.Write(ctx, p)
+				}
+				err := commitLost(ctx, tx, p)
+				once.Do(func() { held <- heldPool(t, a, pool) })
+				return err
+			}
+			s := a.serve(t, 0, applying(cut), func(s *settings) {
+				s.Budget, s.Settle, s.Timeout = 2*time.Second, 3100*time.Millisecond, 4*time.Second
+			})
+			draws(t, s, pool, "known", 5)
+			unknown := make(chan error, 1)
+			go func() {
+				_, err := s.Draw(context.Background(), named(pool, "in doubt"))
+				unknown <- err
+			}()
+			clear := receive(t, held)
+			defer clear()
+			known := make(chan error, 5)
+			for n := range cap(known) {
+				go func() {
+					_, err := s.Draw(context.Background(), named(pool, fmt.Sprint("known-", n)))
+					known <- err
+				}()
+			}
+			for range cap(known) {
+				require.NoError(t, receive(t, known))
+			}
+			require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, unknown)))
+		})
+	}
+}
+
+// heldPool is a session that holds the pool's row.
+func heldPool(t *testing.T, a *arena, pool string) (clear func()) {
+	tx, err := a.store(1).LockDB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), fmt.Sprintf(`SELECT version FROM pools WHERE id = '%s' FOR UPDATE`, pool))
+	require.NoError(t, err)
+	return func() { require.NoError(t, tx.Rollback()) }
+}
