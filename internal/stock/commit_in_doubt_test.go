@@ -27,9 +27,9 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	require.NoError(t, err)
 	defer beside.Close()
 	// A deferred trigger makes COMMIT itself take time.
-	const pause = 400 * time.Millisecond
+	const pause = 2 * time.Second
 	for _, statement := range []string{
-		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.4); RETURN NULL; END $$`,
+		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$`,
 		`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON moves DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`,
 	} {
 		_, err := beside.ExecContext(t.Context(), statement)
@@ -41,17 +41,22 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "once"})
 		done <- err
 	}()
-	time.Sleep(pause / 2)
+	require.Eventually(t, func() bool {
+		var committing int
+		require.NoError(t, beside.QueryRowContext(t.Context(),
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`).Scan(&committing))
+		return committing == 1
+	}, waitMax, time.Millisecond, "COMMIT is under way")
 	link.HoldAnswers()
 	require.Eventually(t, func() bool {
 		var moves int
 		require.NoError(t, beside.QueryRowContext(t.Context(), `SELECT count(*) FROM moves WHERE reason = 'once'`).Scan(&moves))
 		return moves == 1
-	}, 10*time.Second, 10*time.Millisecond)
+	}, waitMax, 10*time.Millisecond)
 	link.Cut()
 	link.Pass()
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
-	time.Sleep(2 * pause)
+	time.Sleep(pause + pause/2) // a repeat would be committed by now
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, int64(15), p.Prizes[0].Stocked)
