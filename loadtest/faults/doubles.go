@@ -66,7 +66,8 @@ func doubles() []double {
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
 			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
 		}},
-		{unfenced, "the service, whose jobs write whatever later run has begun", []edit{
+		{unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
+			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
 			{`if r.Token != run.Token || r.Status != job.StatusRunning {`, `if false {`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{

@@ -16,8 +16,8 @@ import (
 const (
 	// jobStale is how soon a run is taken over in these experiments.
 	jobStale = 2 * time.Second
-	// jobAway is longer than that, and than the term of the lock.
-	jobAway = 2*jobStale + lockTTL
+	// jobAway is longer than that, the term of the lock and two polls.
+	jobAway = jobStale + lockTTL + 10*time.Second
 	// jobMax is how long a job may take to succeed again after a fault: a
 	// lease, then a silence, then a poll, on a machine that is busy.
 	jobMax = 90 * time.Second
@@ -54,8 +54,6 @@ func jobsOn(database string, locks ...string) []place {
 
 // jobRow is what the experiments read of GET /admin/jobs/catalogue.
 type jobRow struct {
-	Status  string `json:"status"`
-	Holder  string `json:"holder"`
 	Token   int64  `json:"token"`
 	Success string `json:"last_success"`
 }
@@ -123,19 +121,18 @@ func (j *jobTrial) row() (r jobRow, err error) {
 	return r, err
 }
 
-// running waits until the job runs, and returns its runner.
+// running waits until a run begins to fetch, and returns its runner.
 func (j *jobTrial) running() (*instance, error) {
-	for until := time.Now().Add(jobMax); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
-		r, err := j.row()
-		if err == nil && r.Status == "running" {
-			var n int
-			if _, err := fmt.Sscanf(r.Holder, "host-%d", &n); err != nil {
-				return nil, fmt.Errorf("the holder is %q: %w", r.Holder, err)
-			}
-			return j.instances[n], nil
-		}
+	select {
+	case <-j.source.began: // an old one
+	default:
 	}
-	return nil, fmt.Errorf("the job did not run within %v", jobMax)
+	select {
+	case n := <-j.source.began:
+		return j.instances[n], nil
+	case <-time.After(jobMax):
+		return nil, fmt.Errorf("the job did not run within %v", jobMax)
+	}
 }
 
 // succeeds waits for a success that is later than all before.

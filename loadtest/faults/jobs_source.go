@@ -16,6 +16,8 @@ import (
 // those before. Each instance asks at a path of its own.
 type source struct {
 	address string
+	// began gets the instance of each fetch that begins, when somebody waits.
+	began   chan int
 	fetches atomic.Int64
 	// met counts the fetches that met another one, of runners that are alive.
 	met atomic.Int64
@@ -27,14 +29,14 @@ type source struct {
 }
 
 // sourceSlow is how long a fetch takes.
-const sourceSlow = 400 * time.Millisecond
+const sourceSlow = 1500 * time.Millisecond
 
 func newSource(s *site.Site) (*source, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	c := &source{address: listener.Addr().String(), inside: map[int]int{}, still: map[int]int{}}
+	c := &source{address: listener.Addr().String(), began: make(chan int, 1), inside: map[int]int{}, still: map[int]int{}}
 	server := &http.Server{Handler: c, ReadHeaderTimeout: time.Second}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	s.Cleanup(func() { _ = server.Close() })
@@ -65,6 +67,10 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscanf(strings.TrimPrefix(r.URL.Path, "/"), "%d", &n)
 	content := c.fetches.Add(1)
 	c.enter(n)
+	select {
+	case c.began <- n:
+	default:
+	}
 	select {
 	case <-time.After(sourceSlow):
 	case <-r.Context().Done():
