@@ -36,12 +36,16 @@ type View struct {
 
 // View shows the row at an instant of the database's clock.
 func (r *Row) View(now time.Time) View {
+	report := json.RawMessage(r.Report)
+	if len(report) == 0 {
+		report = nil // there has been none yet
+	}
 	return View{
 		Name: r.Name, Enabled: r.Enabled, Schedule: r.Schedule, Per: r.Per, Host: orNull(r.Host), Status: r.Status,
 		Holder: orNull(r.Holder), StartedAt: timeOrNull(r.StartedAt), StaleAfter: FormatDuration(r.StaleAfter), Token: r.Token,
 		DueAt: formatTime(r.DueAt), OverdueSeconds: int64(r.Overdue(now).Seconds()), Requested: r.WantedBy != "",
 		LastSuccess: timeOrNull(r.LastSuccess), LastError: orNull(r.LastError),
-		ChangedBy: orNull(r.ChangedBy), ChangedAt: formatTime(r.ChangedAt), Report: r.Report,
+		ChangedBy: orNull(r.ChangedBy), ChangedAt: formatTime(r.ChangedAt), Report: report,
 	}
 }
 

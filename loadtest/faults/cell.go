@@ -44,6 +44,9 @@ type experiment struct {
 	// begins is the program that the instances begin with; "" is the one that is
 	// tried.
 	begins string
+	// jobs says that the instances fetch a catalogue, with the cell's lock as that
+	// of jobs.
+	jobs bool
 	// own says that run makes its own load; otherwise it is under load while it
 	// runs, and returns when the fault has ended.
 	own bool

@@ -81,6 +81,10 @@ func controls() []cell {
 			condemned: []string{ruleFault},
 		},
 		{
+			experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, program: unfenced,
+			condemned: []string{ruleFault},
+		},
+		{
 			experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, program: excludes,
 			condemned: []string{ruleFault},
 		},
@@ -89,7 +93,7 @@ func controls() []cell {
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults())
 }
 
 // everyCell is every experiment at all its places.

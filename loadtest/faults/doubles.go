@@ -32,6 +32,7 @@ const (
 	trustsStandbys = "drawsvc-trusts-standbys"
 	heedless       = "drawsvc-heedless"
 	noTurns        = "drawsvc-no-turns"
+	unfenced       = "drawsvc-unfenced"
 	excludes       = "drawsvc-excludes"
 	trustsFiles    = "drawsvc-trusts-files"
 )
@@ -64,6 +65,10 @@ func doubles() []double {
 		}},
 		{heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
 			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
+		}},
+		{unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
+			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
+			{`if r.Token != run.Token || r.Status != job.StatusRunning {`, `if false {`},
 		}},
 		{noTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},

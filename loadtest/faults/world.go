@@ -31,8 +31,10 @@ type world struct {
 	lockURL          string
 	// clockMoved is the clock that the cell may move, nil for none.
 	clockMoved *clock
-	instances  []*instance
-	client     *http.Client
+	// source is that of the catalogue, nil where the cell has none.
+	source    *source
+	instances []*instance
+	client    *http.Client
 	// calm is the number of goroutines of an instance before any load.
 	calm []float64
 }
@@ -69,6 +71,12 @@ func newWorld(ctx context.Context, s *site.Site, g *ground, c cell) (*world, err
 		w.base = g.database(s, c.database, g.server(s, c.database))
 	}
 	w.openLock()
+	if c.jobs {
+		var err error
+		if w.source, err = newSource(s); err != nil {
+			return nil, err
+		}
+	}
 	if c.experiment.links && w.server != nil {
 		for range c.instances {
 			w.links = append(w.links, servertest.StartProxy(s, w.url))
@@ -123,6 +131,9 @@ func (w *world) newInstance(n int) (*instance, error) {
 		i.args = append(i.args, "--migrate")
 	}
 	i.args = append(i.args, w.flags...)
+	if w.jobs {
+		i.args = append(i.args, w.source.flags(n, w.lockURL)...)
+	}
 	return i, nil
 }
 
