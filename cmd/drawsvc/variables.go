@@ -59,6 +59,17 @@ func nearest(name string, known map[string]bool) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
+// withNearestFlag adds the nearest flag to the error of an unknown one.
+func withNearestFlag(c *cobra.Command, err error) error {
+	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if !ok {
+		return err
+	}
+	known := map[string]bool{"--help": true}
+	c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))
+}
+
 // distance counts the letters to insert, remove or replace between a and b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -34,8 +34,8 @@ func NewSet(tokens ...Token) (*Set, error) {
 }
 
 // Find returns the token of a digest, an expired one too. The work is the same
-// for every token that is sent: one digest and one look-up by it. What the
-// look-up's time tells of a digest tells nothing of the token.
+// for every token that is sent: one digest, and one access to a map by it. What
+// the time of that tells of a digest tells nothing of the token.
 func (s *Set) Find(d Digest) (t Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found

@@ -110,7 +110,7 @@ func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
 	case token.Expired(now):
 		return g.refuse(tokenExpired, codeUnauthorized, "the bearer token is not valid")
 	}
-	g.guesses.right(from, digest, now)
+	g.guesses.right(from, digest)
 	return token, nil
 }
 

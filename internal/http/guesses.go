@@ -29,9 +29,11 @@ type guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.
 	full   map[netip.Addr]time.Time
-	proven map[proof]time.Time
+	proven map[proof]struct{}
 	// others is full of the addresses beyond guessersMax.
 	others time.Time
+	// swept is when addresses that have their whole burst were last dropped.
+	swept time.Time
 }
 
 // proof is a right token, and where it came from.
@@ -41,7 +43,7 @@ type proof struct {
 }
 
 func newGuesses() *guesses {
-	return &guesses{full: map[netip.Addr]time.Time{}, proven: map[proof]time.Time{}}
+	return &guesses{full: map[netip.Addr]time.Time{}, proven: map[proof]struct{}{}}
 }
 
 // guesser is the address that counts: a caller with IPv6 has a whole /64.
@@ -75,7 +77,8 @@ func (g *guesses) wrong(from netip.Addr, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	full, known := g.full[from]
-	if !known && len(g.full) >= guessersMax {
+	if !known && len(g.full) >= guessersMax && now.Sub(g.swept) >= guessEvery {
+		g.swept = now
 		for a, t := range g.full {
 			if !t.After(now) {
 				delete(g.full, a)
@@ -97,7 +100,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // right notes that a right token came from an address.
-func (g *guesses) right(from netip.Addr, d access.Digest, now time.Time) {
+func (g *guesses) right(from netip.Addr, d access.Digest) {
 	p := proof{guesser(from), d}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,14 +108,10 @@ func (g *guesses) right(from netip.Addr, d access.Digest, now time.Time) {
 		return
 	}
 	if len(g.proven) >= provenMax {
-		var oldest proof
-		first := now
-		for old, at := range g.proven {
-			if !at.After(first) {
-				oldest, first = old, at
-			}
+		for other := range g.proven { // any one
+			delete(g.proven, other)
+			break
 		}
-		delete(g.proven, oldest)
 	}
-	g.proven[p] = now
+	g.proven[p] = struct{}{}
 }
