@@ -106,7 +106,7 @@ func run(ctx context.Context, args []string, env environment) error {
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return withNearestFlag(c, err) })
+	root.SetFlagErrorFunc(withNearestFlag)
 	root.SetArgs(args)
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)

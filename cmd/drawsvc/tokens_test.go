@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -311,4 +312,23 @@ func TestSecretWarnings(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "a database is its user's alone")
 	require.NoError(t, os.Chmod(path, 0o644))
 	require.Contains(t, p.serve("--draw-token-file", loose).end().stderr, `"flag":"--database","mode":"0644"`)
+}
+
+// TestLoopbackIsJudgedOnTheAddress that was bound, whatever its name.
+func TestLoopbackIsJudgedOnTheAddress(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"127.0.0.1": true, "127.1.2.3": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false,
+	} {
+		require.Equal(t, want, isLoopbackAddr(&net.TCPAddr{IP: net.ParseIP(address), Port: 1}), address)
+	}
+	require.False(t, isLoopbackAddr(&net.UnixAddr{}))
+	env := environment{}
+	cmd := serveCommand(env)
+	c := config{listen: "localhost:0"}
+	var err error
+	c.tokens, err = c.readTokens()
+	require.NoError(t, err)
+	require.NoError(t, c.validateAddress(true, cmd.Flags()))
+	require.ErrorContains(t, c.validateAddress(false, cmd.Flags()), "is open to others", "a name that led elsewhere")
 }
