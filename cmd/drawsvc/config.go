@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/lockmode"
 )
 
@@ -29,6 +32,13 @@ type config struct {
 	adminSecret secret
 	drawSecret  secret
 	publicDraw  bool
+	tokensFile  string
+	tlsCert     string
+	tlsKey      string
+	metrics     string
+	hosts       []string
+	proxies     []string
+	delay       time.Duration
 	migrate     bool
 	demo        bool
 	logFormat   string
@@ -36,13 +46,20 @@ type config struct {
 
 	// adminToken and drawToken are read from the secrets.
 	adminToken, drawToken string
+	// tokens are those of the flags and of the file.
+	tokens tokens
+	// trusted is read from proxies.
+	trusted []netip.Prefix
 	// level is read from logLevel.
 	level slog.Level
 }
 
+// listenDefault is where the service listens when nobody says where.
+const listenDefault = "127.0.0.1:8080"
+
 func (c *config) flags(cmd *cobra.Command, env environment) {
 	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 picks one")
+	f.StringVar(&c.listen, "listen", listenDefault, "`address` to listen on; port 0 picks one")
 	c.database.flag(cmd, env)
 	f.StringVar(&c.mode, "mode", lockmode.ForUpdate, "how draws are kept apart: "+strings.Join(lockmode.Names(), ", "))
 	f.IntVar(&c.attempts, "optimistic-tries", 10, "most attempts at a batch in optimistic mode")
@@ -55,6 +72,13 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	c.adminSecret.flag(f, "admin-token", "", "bearer `token` of the admin calls")
 	c.drawSecret.flag(f, "draw-token", "", "bearer `token` of drawing and reading")
 	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
+	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
+	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
+	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
+	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
+	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers without token")
+	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
+	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
 	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
 	f.BoolVar(&c.demo, "demo", false, "make and stock the pool demo if there is none, and print how to draw from it")
 	f.StringVar(&c.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
@@ -64,14 +88,25 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 // read takes the secrets from their files and checks everything. Its errors
 // are one line each.
 func (c *config) read(cmd *cobra.Command) error {
+	flags := cmd.Flags()
 	var err error
-	if c.adminToken, err = c.adminSecret.read(cmd.Flags().Changed("admin-token")); err != nil {
+	if c.adminToken, err = c.adminSecret.read(flags); err != nil {
 		return err
 	}
-	if c.drawToken, err = c.drawSecret.read(cmd.Flags().Changed("draw-token")); err != nil {
+	if c.drawToken, err = c.drawSecret.read(flags); err != nil {
+		return err
+	}
+	if err := firstOf(c.lock.read(flags), c.jobs.read(flags)); err != nil {
 		return err
 	}
 	if err := c.Validate(); err != nil {
+		return usageError{err}
+	}
+	if c.tokens, err = c.readTokens(); err != nil {
+		return usageError{err}
+	}
+	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
+	if err := c.validateAddress(isLoopback(host), flags); err != nil {
 		return usageError{err}
 	}
 	return nil
@@ -105,18 +140,20 @@ func (c *config) Validate() error {
 		c.lock.Validate(),
 		c.jobs.Validate(),
 		within("request-timeout", c.timeout, 100*time.Millisecond, 10*time.Minute),
+		within("shutdown-delay", c.delay, 0, 10*time.Minute),
 		c.validateTokens(),
+		c.validateNetwork(),
 	)
 }
 
-// tokenMin keeps out tokens that can be guessed by trying.
-const tokenMin = 8
+// The shortest tokens keep out those that can be guessed by trying. On loopback
+// only programs of this machine can try.
+const (
+	tokenMin     = 8
+	tokenOpenMin = 16
+)
 
 func (c *config) validateTokens() error {
-	host, _, err := net.SplitHostPort(c.listen)
-	if err != nil {
-		return fmt.Errorf("--listen must be HOST:PORT: %w", err)
-	}
 	for flag, token := range map[string]string{"admin-token": c.adminToken, "draw-token": c.drawToken} {
 		if token != "" && len(token) < tokenMin {
 			return fmt.Errorf("--%s must have at least %d characters", flag, tokenMin)
@@ -131,14 +168,59 @@ func (c *config) validateTokens() error {
 	if c.drawToken != "" && c.publicDraw {
 		return errors.New("--draw-token and --public-draw contradict each other")
 	}
-	if isLoopback(host) {
+	return nil
+}
+
+// validateNetwork checks what says who reaches the service, and how.
+func (c *config) validateNetwork() (err error) {
+	if _, _, err := net.SplitHostPort(c.listen); err != nil {
+		return fmt.Errorf("--listen must be HOST:PORT: %w", err)
+	}
+	if _, _, err := net.SplitHostPort(c.metrics); c.metrics != "" && err != nil {
+		return fmt.Errorf("--metrics-listen must be HOST:PORT: %w", err)
+	}
+	if (c.tlsCert == "") != (c.tlsKey == "") {
+		return errors.New("--tls-cert and --tls-key belong together: give both or none")
+	}
+	for i, host := range c.hosts {
+		if host == "" || strings.ContainsAny(host, ":/*, ") {
+			return fmt.Errorf("--allowed-hosts: %q must be a name without port, such as draws.example.org", host)
+		}
+		c.hosts[i] = strings.ToLower(host)
+	}
+	c.trusted = nil
+	for _, text := range c.proxies {
+		network, err := netip.ParsePrefix(text)
+		if addr, isOne := netip.ParseAddr(text); isOne == nil {
+			network, err = addr.Prefix(addr.BitLen())
+		}
+		if err != nil {
+			return fmt.Errorf("--trusted-proxies: %q must be a network such as 10.0.0.0/8, or an address", text)
+		}
+		c.trusted = append(c.trusted, network.Masked())
+	}
+	return nil
+}
+
+// validateAddress checks what must be given on an address that others reach.
+func (c *config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
+	if loopback {
 		return nil
 	}
-	if c.adminToken == "" {
-		return fmt.Errorf("--listen %s is open to others: give --admin-token", c.listen)
+	if !c.tokens.keeper.Set().HasValid(access.Admin, time.Now()) {
+		return fmt.Errorf("--listen %s is open to others: give --admin-token, or --tokens with a valid token of role admin", c.listen)
 	}
-	if c.drawToken == "" && !c.publicDraw {
+	if !c.tokens.keeper.Closed() && !c.publicDraw {
 		return fmt.Errorf("--listen %s is open to others: give --draw-token, or --public-draw if anyone may draw", c.listen)
+	}
+	for flag, token := range map[string]string{"admin-token": c.adminToken, "draw-token": c.drawToken} {
+		if token != "" && len(token) < tokenOpenMin {
+			return fmt.Errorf("--listen %s is open to others: --%s must have at least %d characters, such as those of openssl rand -base64 32",
+				c.listen, flag, tokenOpenMin)
+		}
+	}
+	if !flags.Changed("database") && !flags.Changed("database"+fileSuffix) {
+		return fmt.Errorf("--listen %s is open to others: name the --database; without one each instance would have a stock of its own", c.listen)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ const openMax = 10 * time.Second
 
 // read returns the URL.
 func (d *database) read(c *cobra.Command) (string, error) {
-	return d.url.read(c.Flags().Changed("database"))
+	return d.url.readURL(c.Flags())
 }
 
 // open opens the database without a check of its schema.

@@ -25,12 +25,29 @@ func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr 
 		return err
 	}
 	token := ""
-	if c.drawToken != "" {
-		token = " -H " + quoted("Authorization: Bearer "+c.drawToken)
+	if c.tokens.keeper.Closed() {
+		token = header(c.drawToken, c.drawSecret.file, "DRAW_TOKEN")
 	}
-	admin := " -H " + quoted("Authorization: Bearer "+c.adminToken)
-	_, err = fmt.Fprint(w, strings.NewReplacer("URL", "http://"+reachable(addr), " TOKEN", token, " ADMIN", admin).Replace(demoLines))
+	admin := header(c.adminToken, c.adminSecret.file, "ADMIN_TOKEN")
+	scheme := "http://"
+	if c.tlsCert != "" {
+		scheme = "https://"
+	}
+	_, err = fmt.Fprint(w, strings.NewReplacer("URL", scheme+reachable(addr), " TOKEN", token, " ADMIN", admin).Replace(demoLines))
 	return err
+}
+
+// header is the option of curl for a token. What came from a file is read from
+// there again and not printed: standard output may be a log. Of a token in the
+// file of tokens nobody knows more than a digest.
+func header(token, file, variable string) string {
+	switch {
+	case file != "":
+		return ` -H "Authorization: Bearer $(cat ` + quoted(file) + `)"`
+	case token != "":
+		return " -H " + quoted("Authorization: Bearer "+token)
+	}
+	return ` -H "Authorization: Bearer $` + variable + `"`
 }
 
 const demoLines = `

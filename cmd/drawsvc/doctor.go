@@ -32,6 +32,9 @@ func doctorCommand(env environment) *cobra.Command {
 	lock.flags(c.Flags())
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := lock.read(c.Flags()); err != nil {
+			return err
+		}
 		if err := lock.Validate(); err != nil {
 			return usageError{err}
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beMain) != "" {
 		start(schemas()[os.Getenv(beSchema)])
 	}
+	keepFilesPrivate()
 	servertest.ManyAtOnce()
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("drawsvc/internal/servertest.(*process).keep"))
 }
@@ -71,8 +73,9 @@ const commandMax = 45 * time.Second
 
 func (p program) environment(stdout, stderr io.Writer) environment {
 	return environment{
-		lookUp: func(name string) (string, bool) { value, ok := p.vars[name]; return value, ok },
-		stdin:  strings.NewReader(p.stdin), stdout: stdout, stderr: stderr,
+		lookUp:    func(name string) (string, bool) { value, ok := p.vars[name]; return value, ok },
+		variables: func() []string { return slices.Collect(maps.Keys(p.vars)) },
+		stdin:     strings.NewReader(p.stdin), stdout: stdout, stderr: stderr,
 		schema: schemas()[p.schema],
 	}
 }

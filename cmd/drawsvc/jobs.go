@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/job"
@@ -22,10 +23,12 @@ import (
 
 // jobFlags are the flags of `serve` for jobs.
 type jobFlags struct {
-	host           string
-	lock           string
-	catalogueURL   string
-	catalogueEvery time.Duration
+	host            string
+	lockSecret      secret
+	catalogueSecret secret
+	catalogueEvery  time.Duration
+	// lock and catalogueURL are read from the secrets.
+	lock, catalogueURL string
 }
 
 func (j *jobFlags) flags(cmd *cobra.Command) {
@@ -35,9 +38,18 @@ func (j *jobFlags) flags(cmd *cobra.Command) {
 		host = "localhost"
 	}
 	f.StringVar(&j.host, "host-name", host, "`name` of this instance, for jobs that are pinned to one")
-	f.StringVar(&j.lock, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
-	f.StringVar(&j.catalogueURL, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
+	j.lockSecret.flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
+	j.catalogueSecret.flag(f, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
 	f.DurationVar(&j.catalogueEvery, "catalogue-every", 6*time.Hour, "time between two fetches of the catalogue")
+}
+
+// read takes the URLs from their files, where they are in some.
+func (j *jobFlags) read(flags *pflag.FlagSet) (err error) {
+	if j.lock, err = j.lockSecret.readURL(flags); err != nil {
+		return err
+	}
+	j.catalogueURL, err = j.catalogueSecret.read(flags)
+	return err
 }
 
 // Validate checks the flags.

@@ -9,14 +9,22 @@ import (
 
 // lockFlags are the flags of external mode's lock.
 type lockFlags struct {
-	url       string
+	secret    secret
 	ttl, wait time.Duration
+	// url is read from the secret.
+	url string
 }
 
 func (l *lockFlags) flags(f *pflag.FlagSet) {
-	f.StringVar(&l.url, "lock", "table:", "`URL` of external mode's lock")
+	l.secret.flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
 	f.DurationVar(&l.wait, "lock-wait", 2*time.Second, "longest wait for the lock")
+}
+
+// read takes the URL from its file, where it is in one.
+func (l *lockFlags) read(flags *pflag.FlagSet) (err error) {
+	l.url, err = l.secret.readURL(flags)
+	return err
 }
 
 // Validate refuses values out of bounds.

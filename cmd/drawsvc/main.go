@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"drawsvc/db/migrations"
@@ -23,20 +24,31 @@ func start(schema migrations.Set) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	keepFilesPrivate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-ctx.Done()
 		stop() // a second signal ends the program at once
 	}()
 	err := run(ctx, os.Args[1:], environment{
-		lookUp: os.LookupEnv,
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-		schema: schema,
+		lookUp:    os.LookupEnv,
+		variables: variableNames,
+		stdin:     os.Stdin,
+		stdout:    os.Stdout,
+		stderr:    os.Stderr,
+		schema:    schema,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "drawsvc:", message(err))
 	}
 	os.Exit(exitCode(err))
+}
+
+// variableNames are the names of the variables of the process.
+func variableNames() (names []string) {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return names
 }

@@ -70,7 +70,8 @@ func TestRetryLoopSettles(t *testing.T) {
 		require.Equal(t, "{'code': 'last'}\n", printed, name)
 		require.Len(t, keys, len(unsettled)+1, name)
 		for _, key := range keys {
-			require.Equal(t, "order-4712", key, name)
+			require.Equal(t, keys[0], key, name)
+			require.Len(t, key, 36, "a random UUID")
 		}
 	}
 }

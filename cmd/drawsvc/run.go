@@ -19,7 +19,9 @@ import (
 // environment is what a command meets outside: the variables and the three
 // streams.
 type environment struct {
-	lookUp         func(name string) (string, bool)
+	lookUp func(name string) (string, bool)
+	// variables returns the names of all variables.
+	variables      func() []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	// schema is what the program knows of the schema; none means what is
@@ -97,16 +99,20 @@ func run(ctx context.Context, args []string, env environment) error {
 		},
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			started = true
+			if err := checkVariables(c.Root(), env); err != nil {
+				return err
+			}
 			return fromEnvironment(c.Flags(), env)
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(withNearestFlag)
 	root.SetArgs(args)
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), stockCommand(env), jobCommand(env),
-		backupCommand(env), restoreCommand(env), versionCommand(env))
+		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return usageError{err}
@@ -122,6 +128,16 @@ func variable(flag string) string {
 // noVariable is the annotation of a flag that has no environment variable,
 // because the variable of its name means something else.
 const noVariable = "drawsvc_no_variable"
+
+// fromVariable is the annotation of a flag that a variable has set.
+const fromVariable = "drawsvc_from_variable"
+
+func setAnnotation(f *pflag.Flag, name string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[name] = []string{"true"}
+}
 
 // fromEnvironment sets the flags that the command line left out. A secret that
 // the command line gives, itself or as a file, is given.
@@ -140,6 +156,7 @@ func fromEnvironment(flags *pflag.FlagSet, env environment) error {
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = usageError{errors.New(variable(f.Name) + ": " + err.Error())}
 		}
+		setAnnotation(f, fromVariable)
 	})
 	return failed
 }

@@ -9,13 +9,19 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
 	"drawsvc/internal/locker"
@@ -43,14 +49,19 @@ func serveCommand(env environment) *cobra.Command {
 // serve runs the service until the command's context ends.
 func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	ctx := cmd.Context()
+	// From here on SIGHUP asks for the files, and ends nothing.
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGHUP)
+	defer signal.Stop(asked)
 	log := newLog(c, env.stderr)
-	// The address first: when it is taken, nothing has been touched.
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.listen)
+	// The addresses first: when one is taken, nothing has been touched.
+	doors, err := c.openDoors(cmd)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return err
 	}
-	defer listener.Close() // the server has done so already, save after an error below
-	last, endLast := lastContext(ctx)
+	defer doors.close() // the server has done so already, save after an error below
+	c.warn(cmd.Flags(), log)
+	last, endLast := lastContext(ctx, c.delay)
 	defer endLast()
 	var opened closers
 	defer func() {
@@ -81,17 +92,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics := newMetrics(registry, store)
-	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
-		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
-		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
-		Locker: lock, LockName: lockName(c.lock.url),
-	})
-	if err != nil {
+	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
 		return err
 	}
-	batcher = group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
@@ -101,23 +104,68 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, store, lock, batcher, jobs, registry, log))
+	server, err := http.New(httpConfig(c, doors, store, lock, batcher, jobs, registry, log))
 	if err != nil {
 		return err
 	}
-	if err := announce(ctx, c, env.stdout, store, listener.Addr(), log); err != nil {
+	if err := announce(ctx, c, env.stdout, store, doors.main.Addr(), log); err != nil {
 		return err
 	}
-	return server.Serve(ctx, listener)
+	defer c.watchFiles(ctx, doors, asked, log)()
+	return doors.serve(ctx, server, log)
 }
 
-func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
-	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
+// newBatcher makes what decides draws.
+func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
+	metrics := newMetrics(r, store)
+	issuer, err := lockmode.New(lockmode.Options{
+		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
+		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
+		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
+		Locker: lock, LockName: lockName(c.lock.url),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout}), nil
+}
+
+// watchFiles follows the changes of the files of tokens and of TLS, until the
+// function that it returns is called. It does so also while the service drains.
+func (c *config) watchFiles(ctx context.Context, d *doors, asked <-chan os.Signal, log *slog.Logger) func() {
+	var all []*reloaded
+	if c.tokens.file != nil {
+		all = append(all, c.tokens.file)
+	}
+	if d.pair != nil {
+		all = append(all, d.pair)
+	}
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	var ended sync.WaitGroup
+	ended.Go(func() { watch(watching, asked, all, log) })
+	return func() { end(); ended.Wait() }
+}
+
+// warn logs what makes secrets less of one.
+func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
+	for _, s := range []*secret{&c.adminSecret, &c.drawSecret, &c.database.url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret} {
+		s.warn(flags, log)
+	}
+	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
+	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
+	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
+		path, _, _ = strings.Cut(path, "?")
+		warnOfMode(log, "--database", path, othersMayUse)
+	}
+}
+
+func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
-		Modes:      lockmode.Names(),
-		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),
+		Modes:  lockmode.Names(),
+		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
+		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls,
 		RequestTimeout: c.timeout,
 		Ready:          func(ctx context.Context) error { return ready(ctx, store, lock) },
 		Log:            log, Registerer: r, Gatherer: r,
@@ -152,25 +200,30 @@ func announce(ctx context.Context, c *config, w io.Writer, store *stock.Store, a
 	return demo(ctx, c, w, store, addr)
 }
 
-// endMax bounds the end of the service, from the signal on: the server takes
+// endMax bounds the end of the service, from the end of the delay on: the server takes
 // 13.5 s of it at most, and 15 are promised, on a busy machine too.
 const endMax = 14 * time.Second
 
-// lastContext ends endMax after ctx has ended, or when it is cancelled.
-func lastContext(ctx context.Context) (context.Context, context.CancelFunc) {
+// lastContext ends a delay and endMax after ctx has ended, or when it is
+// cancelled.
+func lastContext(ctx context.Context, delay time.Duration) (context.Context, context.CancelFunc) {
 	last, end := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { time.AfterFunc(endMax, end) })
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(delay+endMax, end) })
 	return last, func() { stop(); end() }
 }
 
 // ensureAdminToken makes a token when none was given, which is allowed on a
 // loopback address alone, and prints it; it is not for the log.
 func (c *config) ensureAdminToken(w io.Writer) error {
-	if c.adminToken != "" {
+	if c.tokens.keeper.Set().Has(access.Admin) {
 		return nil
 	}
+	var err error
 	c.adminToken = rand.Text()
-	_, err := fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
+	if c.tokens, err = c.readTokens(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
 	return err
 }
 

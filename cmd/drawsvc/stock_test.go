@@ -83,7 +83,7 @@ func TestStockImportBesideDraws(t *testing.T) {
 			s.won("spring", "u1", "")
 			p.stdin = "prize,name,value,stock\ntin,Tin,,1\n"
 			p.ok("stock", "import", "--pool", "spring", "-")
-			answer, _ := s.won("spring", "u2", "named, so that it is asked of the database")
+			answer, _ := s.won("spring", "u2", "named-so-that-the-database-is-asked")
 			require.Equal(t, "tin", answer["awards"].([]any)[0].(map[string]any)["prize"])
 			p.ok("pool", "pause", "spring")
 			status, body, err := s.draw("spring", "u3", "another")

@@ -21,6 +21,8 @@ func TestUsage(t *testing.T) {
 		"frob":               `unknown command "frob"`,
 		"--frob":             "unknown flag: --frob",
 		"serve --frob":       "unknown flag: --frob",
+		"serve --databse=x":  "unknown flag: --databse; the nearest is --database",
+		"serve --batchmax 3": "unknown flag: --batchmax; the nearest is --batch-max",
 		"serve now":          `unknown command "now"`,
 		"serve -x":           "unknown shorthand flag",
 		"migrate":            "a subcommand is missing: try drawsvc migrate --help",

@@ -117,7 +117,7 @@ func FuzzCheckUser(f *testing.F) {
 			want = want && unicode.IsPrint(r)
 			n++
 		}
-		agreed(t, s, CheckUser(s), want && n >= 1 && n <= 128)
+		agreed(t, s, CheckUser(s), want && n >= 1 && n <= 128 && strings.Trim(s, " ") == s)
 	})
 }
 

@@ -50,8 +50,17 @@ func CheckID(what, s string) error {
 	return nil
 }
 
-// CheckUser reports whether s may be a user: 1 to UserMax printable characters.
-func CheckUser(s string) error { return checkText("user", s, 1, UserMax) }
+// CheckUser reports whether s may be a user: 1 to UserMax printable characters,
+// no blank at either end. Users are compared byte by byte.
+func CheckUser(s string) error {
+	if err := checkText("user", s, 1, UserMax); err != nil {
+		return err
+	}
+	if s[0] == ' ' || s[len(s)-1] == ' ' {
+		return Errorf(CodeInvalidRequest, "user begins or ends with a blank")
+	}
+	return nil
+}
 
 // CheckName reports whether s may be the name of a pool or prize: 1 to
 // NameMax printable characters.

@@ -55,3 +55,6 @@ func Unguarded(statement string) string {
 	statement = strings.Replace(statement, " AND version = $2 AND mark = $10", " AND $2::bigint IS NOT NULL AND $10::bigint IS NOT NULL", 1)
 	return strings.Replace(statement, " AND version = ? AND mark = ?", " AND ? IS NOT NULL AND ? IS NOT NULL", 1)
 }
+
+// Variables returns the environment variables that arm faults.
+func Variables() []string { return []string{"DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED"} }

@@ -1,90 +1,136 @@
 package http
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	nethttp "net/http"
+	"net/netip"
+	"slices"
 	"strings"
+	"time"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
 
 // role is what a call needs of the caller's token, and what a token allows.
-type role string
+type role = access.Role
 
 const (
 	roleNone    role = "none" // anyone may call
-	roleDraw    role = "draw"
-	roleMetrics role = "metrics"
-	roleAdmin   role = "admin" // allows every call
+	roleDraw         = access.Draw
+	roleMetrics      = access.Metrics
+	roleAuditor      = access.Auditor
+	roleStock        = access.Stock
+	roleAdmin        = access.Admin
 )
 
-// tokens holds hashes, so that comparing takes as long whatever was sent,
-// length included.
-type tokens struct {
-	admin, draw           [sha256.Size]byte
-	openDraw, openMetrics bool
+// refusedToken is the cause of a 401 or 429 for a token that was sent, as the
+// label of the metric.
+type refusedToken string
+
+const (
+	tokenWrong   refusedToken = "wrong"
+	tokenExpired refusedToken = "expired"
+	tokenUnread  refusedToken = "unread"
+)
+
+// Error implements error.
+func (r refusedToken) Error() string { return "token refused: " + string(r) }
+
+// gate decides who may make a call.
+type gate struct {
+	tokens      *access.Keeper
+	allowed     map[role][]role
+	publicDraw  bool
+	openMetrics bool
+	hosts       []string
+	proxies     []netip.Prefix
+	guesses     *guesses
+	metrics     metrics
+	now         func() time.Time
 }
 
-func newTokens(c *Config) tokens {
-	return tokens{
-		admin: sha256.Sum256([]byte(c.AdminToken)), draw: sha256.Sum256([]byte(c.DrawToken)),
-		openDraw: c.DrawToken == "", openMetrics: c.OpenMetrics,
+func newGate(c *Config, m metrics) *gate {
+	return &gate{
+		tokens: c.Tokens, allowed: allowed(), publicDraw: c.PublicDraw, openMetrics: c.OpenMetrics,
+		hosts: c.AllowedHosts, proxies: c.TrustedProxies, guesses: newGuesses(), metrics: m, now: time.Now,
 	}
 }
 
-// authorize returns nil when a request with the header h may make a call that
-// needs a role.
-func (t *tokens) authorize(need role, h nethttp.Header) error {
-	if t.isOpen(need) {
-		return nil
+// admit returns the token that lets r make a call that needs a role; the zero
+// token where none is needed. The token comes before everything else, so that
+// nobody learns more without one.
+func (g *gate) admit(need role, r *nethttp.Request) (access.Token, error) {
+	if g.isOpen(need, r) {
+		return access.Token{}, nil
 	}
-	switch has := t.roleOf(h); {
-	case has == roleAdmin || has == need:
-		return nil
-	case has != roleNone:
-		return draw.Errorf(codeForbidden, "this call needs the admin token")
-	case h["Authorization"] == nil:
-		return draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
+	token, err := g.identify(r)
+	if err != nil {
+		if need == roleDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
+			return token, draw.Errorf(codeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
+		}
+		return token, err
 	}
-	return draw.Errorf(codeUnauthorized, "the bearer token is not valid")
+	if !slices.Contains(g.allowed[token.Role], need) {
+		return token, draw.Errorf(codeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
+	}
+	return token, nil
 }
 
-// isOpen says whether calls that need a role need no token.
-func (t *tokens) isOpen(need role) bool {
+// isOpen says whether r needs no token for a call that needs a role.
+func (g *gate) isOpen(need role, r *nethttp.Request) bool {
 	switch need {
 	case roleNone:
 		return true
 	case roleDraw:
-		return t.openDraw
+		return !g.tokens.Closed() && (g.publicDraw || g.isLocal(r))
 	case roleMetrics:
-		return t.openMetrics
+		return g.openMetrics && g.isLocal(r)
 	default:
 		return false
 	}
 }
 
-// roleOf returns the role of the token that h holds, roleNone where there is
-// none or it is not ours.
-func (t *tokens) roleOf(h nethttp.Header) role {
+// identify returns the token of r. Wrong tokens count as guesses of the
+// address that they come from; after too many, only tokens that came from
+// there before are read.
+func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
+	text, given := bearer(r.Header)
+	if !given {
+		return access.Token{}, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
+	}
+	now, from, digest := g.now(), g.remote(r), access.DigestOf(text)
+	if !g.guesses.mayTry(from, digest, now) {
+		return g.refuse(tokenUnread, codeTooManyGuesses, "too many wrong tokens came from this address; wait for Retry-After")
+	}
+	token, found := g.tokens.Set().Find(digest)
+	switch {
+	case !found:
+		g.guesses.wrong(from, now)
+		return g.refuse(tokenWrong, codeUnauthorized, "the bearer token is not valid")
+	case token.Expired(now):
+		return g.refuse(tokenExpired, codeUnauthorized, "the bearer token is not valid")
+	}
+	g.guesses.right(from, digest)
+	return token, nil
+}
+
+func (g *gate) refuse(reason refusedToken, code draw.Code, detail string) (access.Token, error) {
+	g.metrics.refused.WithLabelValues(string(reason)).Inc()
+	return access.Token{}, draw.Wrap(code, reason, "%s", detail)
+}
+
+// bearer returns the token that h holds. given is false without the header;
+// what is not one bearer token reads as the empty token, which is nobody's.
+func bearer(h nethttp.Header) (token string, given bool) {
 	lines := h["Authorization"]
 	if len(lines) != 1 {
-		return roleNone
+		return "", len(lines) > 0
 	}
 	scheme, token, _ := strings.Cut(lines[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return roleNone
+		return "", true
 	}
-	sum := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
-	isAdmin := subtle.ConstantTimeCompare(sum[:], t.admin[:]) == 1
-	isDraw := subtle.ConstantTimeCompare(sum[:], t.draw[:]) == 1
-	switch {
-	case isAdmin:
-		return roleAdmin
-	case isDraw && !t.openDraw:
-		return roleDraw
-	}
-	return roleNone
+	return strings.TrimLeft(token, " "), true
 }
 
 // challenge is the WWW-Authenticate of an answer to the header h.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"fmt"
 	nethttp "net/http"
 	"net/http/httptest"
 	"slices"
@@ -24,20 +25,20 @@ func calls() []example {
 		{roleDraw, "GET", "/pools/p", ""},
 		{roleDraw, "GET", "/pools/p/draws/d", ""},
 		{roleAdmin, "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
-		{roleAdmin, "GET", "/admin/pools", ""},
-		{roleAdmin, "GET", "/admin/pools/p", ""},
+		{roleAuditor, "GET", "/admin/pools", ""},
+		{roleAuditor, "GET", "/admin/pools/p", ""},
 		{roleAdmin, "PATCH", "/admin/pools/p", `{"state":"open"}`},
 		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
-		{roleAdmin, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
-		{roleAdmin, "GET", "/admin/pools/p/awards", ""},
-		{roleAdmin, "GET", "/admin/pools/p/moves", ""},
-		{roleAdmin, "GET", "/admin/pools/p/audit", ""},
-		{roleAdmin, "GET", "/admin/pools/p/statements", ""},
-		{roleAdmin, "GET", "/admin/jobs", ""},
-		{roleAdmin, "GET", "/admin/jobs/j", ""},
+		{roleStock, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
+		{roleAuditor, "GET", "/admin/pools/p/awards", ""},
+		{roleAuditor, "GET", "/admin/pools/p/moves", ""},
+		{roleAuditor, "GET", "/admin/pools/p/audit", ""},
+		{roleAuditor, "GET", "/admin/pools/p/statements", ""},
+		{roleAuditor, "GET", "/admin/jobs", ""},
+		{roleAuditor, "GET", "/admin/jobs/j", ""},
 		{roleAdmin, "PATCH", "/admin/jobs/j", `{"enabled":true}`},
 		{roleAdmin, "POST", "/admin/jobs/j/run", ""},
-		{roleAdmin, "GET", "/admin/jobs/j/runs", ""},
+		{roleAuditor, "GET", "/admin/jobs/j/runs", ""},
 		{roleNone, "GET", "/livez", ""},
 		{roleNone, "GET", "/readyz", ""},
 		{roleMetrics, "GET", "/metrics", ""},
@@ -147,6 +148,12 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 	}
 }
 
+// addresses returns callers, each from an address of its own.
+func addresses() func() string {
+	n := 0
+	return func() string { n++; return fmt.Sprintf("198.51.%d.%d:1000", n/250, n%250) }
+}
+
 func TestTokens(t *testing.T) {
 	// what each Authorization header is answered, by the token that a call needs
 	cases := []struct {
@@ -165,11 +172,12 @@ func TestTokens(t *testing.T) {
 		{"no scheme", adminToken, "unauthorized", "unauthorized"},
 		{"basic", "Basic " + adminToken, "unauthorized", "unauthorized"},
 	}
-	s := newServer(t, &fake{}, withDrawToken)
+	s, caller := newServer(t, &fake{}, withDrawToken), addresses()
 	for _, tc := range cases {
 		for _, call := range calls() {
-			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin}[call.need]
+			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
 			r := request(call.method, call.target, call.body)
+			r.RemoteAddr = caller()
 			if tc.header != "" {
 				r.Header.Set("Authorization", tc.header)
 			}
@@ -192,22 +200,25 @@ func TestTwoTokensAreNone(t *testing.T) {
 }
 
 func TestWithoutDrawTokenDrawingIsOpen(t *testing.T) {
-	s := newServer(t, &fake{})
+	s, caller := newServer(t, &fake{}), addresses()
 	for _, call := range calls() {
 		for _, token := range []string{"", "Bearer nonsense", "Bearer "} {
 			r := request(call.method, call.target, call.body)
+			r.RemoteAddr = caller()
 			if token != "" {
 				r.Header.Set("Authorization", token)
 			}
 			status := do(s, r).Code
-			require.Equal(t, call.need == roleAdmin || call.need == roleMetrics, status == 401, "%s %s", call.method, call.target)
+			require.Equal(t, call.need != roleDraw && call.need != roleNone, status == 401, "%s %s", call.method, call.target)
 		}
 	}
 }
 
 func TestOpenMetrics(t *testing.T) {
 	s := newServer(t, &fake{}, func(c *Config) { c.OpenMetrics = true })
-	require.Equal(t, 200, do(s, request("GET", "/metrics", "")).Code)
+	require.Equal(t, 200, do(s, request("GET", "http://localhost/metrics", "")).Code)
+	require.Equal(t, 401, do(s, request("GET", "http://evil.example/metrics", "")).Code)
+	require.Equal(t, 401, do(s, request("GET", "http://localhost/metrics", "", "X-Forwarded-For", "192.0.2.7")).Code)
 }
 
 func TestTokensAreCheckedBeforeTheBody(t *testing.T) {
@@ -223,8 +234,8 @@ func TestConfigThatCannotWork(t *testing.T) {
 		"no auditor":     func(c *Config) { c.Auditor = nil },
 		"no ready":       func(c *Config) { c.Ready = nil },
 		"no log":         func(c *Config) { c.Log = nil },
-		"no admin token": func(c *Config) { c.AdminToken = "" },
-		"same tokens":    func(c *Config) { c.DrawToken = c.AdminToken },
+		"no tokens":      func(c *Config) { c.Tokens = nil },
+		"no admin token": func(c *Config) { c.Tokens = keep() },
 		"no time":        func(c *Config) { c.RequestTimeout = 0 },
 		"metrics twice":  func(*Config) {}, // good's registry has them already
 	} {

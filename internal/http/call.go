@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
 
@@ -22,6 +23,8 @@ type call struct {
 	route  *route
 	gin    *gin.Context
 	query  url.Values
+	// caller is the token that let the call in; its zero value is anyone.
+	caller access.Token
 }
 
 // handler answers a call. An error that it returns becomes a problem, or cuts
@@ -56,14 +59,14 @@ func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handle
 // checked handles a call after its route's checks: the token first, so that
 // nobody learns more without one, then the path and the query.
 func checked(c call) error {
-	if err := c.server.tokens.authorize(c.route.role, c.gin.Request.Header); err != nil {
+	var err error
+	if c.caller, err = c.server.gate.admit(c.route.role, c.gin.Request); err != nil {
 		return err
 	}
 	if err := c.readPath(); err != nil {
 		return err
 	}
 	if c.gin.Request.URL.RawQuery != "" {
-		var err error
 		if c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery); err != nil {
 			return err
 		}
@@ -91,6 +94,9 @@ func (c call) readPath() error {
 	}
 	return nil
 }
+
+// actor is who makes the call: the name of the token, "" where none was needed.
+func (c call) actor() string { return c.caller.Name }
 
 // param returns a part of the path by its name in the route.
 func (c call) param(name string) string { return c.gin.Param(name) }

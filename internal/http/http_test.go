@@ -15,6 +15,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
@@ -182,7 +183,22 @@ func (f fakeStore) Audit(_ context.Context, id string) (draw.Audit, error) {
 // setup changes a Config before a server is made of it.
 type setup func(*Config)
 
-func withDrawToken(c *Config) { c.DrawToken = drawToken }
+func withDrawToken(c *Config) {
+	c.Tokens = keep(adminEntry(), access.Token{Name: "draw", Role: access.Draw, Digest: access.DigestOf(drawToken)})
+	c.PublicDraw = false
+}
+
+func adminEntry() access.Token {
+	return access.Token{Name: "admin", Role: access.Admin, Digest: access.DigestOf(adminToken)}
+}
+
+func keep(tokens ...access.Token) *access.Keeper {
+	set, err := access.NewSet(tokens...)
+	if err != nil {
+		panic(err)
+	}
+	return access.NewKeeper(set)
+}
 
 func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	t.Helper()
@@ -190,7 +206,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	config := Config{
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
-		Modes: []string{"for-update", "optimistic", "external"}, AdminToken: adminToken,
+		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}

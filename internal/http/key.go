@@ -2,6 +2,7 @@ package http
 
 import (
 	nethttp "net/http"
+	"strings"
 
 	"drawsvc/internal/draw"
 )
@@ -12,7 +13,9 @@ const keyHeader = "Idempotency-Key"
 // idempotencyKey returns the Idempotency-Key, or "" when none was sent. A key
 // may be bare or quoted: "abc" with its quotes means abc, and within quotes \"
 // and \\ stand for " and \, as the IETF draft has it. A key given twice, empty
-// or not printable ASCII is refused.
+// or not printable ASCII is refused. So is a bare one with a comma, a blank or a
+// quote: a proxy may join two headers with a comma, and the pair would name
+// another draw.
 func idempotencyKey(h nethttp.Header) (string, error) {
 	lines := h[keyHeader]
 	switch {
@@ -22,7 +25,11 @@ func idempotencyKey(h nethttp.Header) (string, error) {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key is there more than once")
 	}
 	key := lines[0]
-	if key != "" && key[0] == '"' {
+	quoted := key != "" && key[0] == '"'
+	if !quoted && strings.ContainsAny(key, ",\" ") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key holds a comma, a blank or a quote: put it in double quotes")
+	}
+	if quoted {
 		var ok bool
 		if key, ok = unquote(key); !ok {
 			return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key begins with a quote but is not a quoted string")

@@ -15,7 +15,7 @@ import (
 func TestIdempotencyKey(t *testing.T) {
 	long := strings.Repeat("k", draw.KeyMax)
 	for sent, want := range map[string]string{
-		"abc": "abc", `"abc"`: "abc", `a"b`: `a"b`, `a\b`: `a\b`, "a b, c": "a b, c", "~!": "~!", "0": "0",
+		"abc": "abc", `"abc"`: "abc", `"a\"b"`: `a"b`, `a\b`: `a\b`, `"a b, c"`: "a b, c", "a'b": "a'b", "~!": "~!", "0": "0",
 		`"a\"b\\c"`: `a"b\c`, `" a "`: " a ", `"a, b"`: "a, b", `"\\"`: `\`, long: long, `"` + long + `"`: long,
 		`"` + strings.Repeat(`\\`, draw.KeyMax) + `"`: strings.Repeat(`\`, draw.KeyMax),
 	} {
@@ -25,7 +25,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	for _, sent := range []string{
 		"", `""`, `"`, `"abc`, `"a"b"`, `"a\`, `"a\"`, `"a\n"`, `"a";q=1`, `"a", "b"`, long + "k", `"` + long + `k"`,
-		"ü", "\"\u00fc\"", "a\tb", "\x7f", "a\x00", "\xff",
+		"a, a", "join-1,join-1", "a b", `a"b`, `abc"`, " ", ",", "ü", "\"\u00fc\"", "a\tb", "\x7f", "a\x00", "\xff",
 	} {
 		_, err := idempotencyKey(nethttp.Header{keyHeader: {sent}})
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%q", sent)

@@ -13,6 +13,7 @@ import (
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
+	refused  *prometheus.CounterVec
 }
 
 func newMetrics(to prometheus.Registerer) (metrics, error) {
@@ -26,11 +27,17 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 			Help:    "Time from a request's headers to its answer, by route and method.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "drawsvc_tokens_refused_total",
+			Help: "Bearer tokens refused, by reason: wrong, expired, or unread because the address had sent too many wrong ones.",
+		}, []string{"reason"}),
 	}
-	if err := to.Register(m.requests); err != nil {
-		return metrics{}, err
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused} {
+		if err := to.Register(c); err != nil {
+			return metrics{}, err
+		}
 	}
-	return m, to.Register(m.duration)
+	return m, nil
 }
 
 // showMetrics answers GET /metrics. A metric that cannot be collected is

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"drawsvc/internal/draw"
@@ -30,14 +29,14 @@ type observed struct {
 	duration prometheus.Observer
 	// well counts the answers 200, most of those there are.
 	well prometheus.Counter
-	// level is the level of a request that went well. A service draws far more
-	// often than anyone wants to read.
+	// level is the level of a request that went well. A service draws, and is
+	// probed, far more often than anyone wants to read.
 	level slog.Level
 }
 
 func (s *Server) observed(r route) *observed {
 	o := &observed{route: r, level: slog.LevelInfo}
-	if r.draws() {
+	if r.draws() || r.probes() {
 		o.level = slog.LevelDebug
 	}
 	if r.path == unmatched {
@@ -61,6 +60,7 @@ func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 		defer c.finish(o, begin)
 		h := g.Writer.Header()
 		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
+		c.requestID() // stands in the answer's header from here on
 		if err := handle(c); err != nil {
 			c.fail(err)
 		}
@@ -105,31 +105,42 @@ func (c call) recovered(reason any) (abort bool) {
 }
 
 // log writes the request's one line. It names the route, never the path or
-// the query, which may hold keys.
+// the query, which may hold keys. Of refusals that repeat, one line is written
+// and the rest counted: anyone can cause them.
 func (c call) log(level slog.Level, taken time.Duration) {
 	status := c.gin.Writer.Status()
+	var cause error
+	if last := c.gin.Errors.Last(); last != nil {
+		cause = last.Err
+	}
 	switch {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
 	case status > nethttp.StatusInternalServerError && !c.route.draws():
 		level = slog.LevelWarn // a draw's is in the log once for its batch, and counted
+	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
+		level = c.server.refusals.level(refusalOf(c.route, cause), c.server.gate.remote(c.gin.Request))
 	}
 	ctx := c.gin.Request.Context()
 	if !c.server.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 8)
+	attrs := make([]slog.Attr, 0, 10)
 	attrs = append(attrs,
 		slog.String("method", boundedMethod(c.gin.Request.Method)),
 		slog.String("route", c.route.path),
 		slog.Int("status", status),
-		slog.Duration("duration", taken),
+		slog.Float64("duration_ms", float64(taken.Microseconds())/1000),
 		slog.Int("bytes", max(0, c.gin.Writer.Size())),
-		slog.String("request_id", c.requestID()))
-	if last := c.gin.Errors.Last(); last != nil {
-		attrs = append(attrs, slog.String("code", string(draw.CodeOf(last.Err))))
+		slog.String("request_id", c.requestID()),
+		slog.String("remote", c.server.gate.remote(c.gin.Request).String()))
+	if cause != nil {
+		attrs = append(attrs, slog.String("code", string(draw.CodeOf(cause))))
+		if reason, ok := errors.AsType[refusedToken](cause); ok {
+			attrs = append(attrs, slog.String("token", string(reason)))
+		}
 		if status >= nethttp.StatusInternalServerError {
-			attrs = append(attrs, slog.String("error", last.Err.Error()))
+			attrs = append(attrs, slog.String("error", cause.Error()))
 		}
 	}
 	c.server.Log.LogAttrs(ctx, level, "request", attrs...)
@@ -144,7 +155,7 @@ func (c call) requestID() string {
 	}
 	id := c.gin.Request.Header.Get(requestIDHeader)
 	if !isPlainID(id) {
-		id = uuid.NewString()
+		id = c.server.ids.next()
 	}
 	h.Set(requestIDHeader, id)
 	return id

@@ -59,7 +59,7 @@ func TestRequestLog(t *testing.T) {
 	require.Equal(t, 200.0, line["status"])
 	require.Equal(t, "req-1", line["request_id"])
 	require.Positive(t, line["bytes"])
-	require.Positive(t, line["duration"])
+	require.Positive(t, line["duration_ms"])
 	require.NotContains(t, line, "error")
 }
 

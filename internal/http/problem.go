@@ -20,6 +20,7 @@ const (
 	codeRequestTimeout       draw.Code = "request-timeout"
 	codeBodyTooLarge         draw.Code = "body-too-large"
 	codeUnsupportedMediaType draw.Code = "unsupported-media-type"
+	codeTooManyGuesses       draw.Code = "too-many-guesses"
 )
 
 // problem is one code on the wire.
@@ -55,6 +56,7 @@ func problems() map[draw.Code]problem {
 		codeBodyTooLarge:          {status: 413, title: "Body too large"},
 		codeUnsupportedMediaType:  {status: 415, title: "Unsupported media type"},
 		draw.CodeKeyReused:        {status: 422, title: "Idempotency key reused"},
+		codeTooManyGuesses:        {status: 429, title: "Too many wrong tokens", retryAfter: "10"},
 		draw.CodeInternal:         {status: 500, title: "Internal error", unknown: true},
 		draw.CodeContended:        {status: 503, title: "Pool contended", retryAfter: "1"},
 		draw.CodeOverloaded:       {status: 503, title: "Queue full", retryAfter: "1"},
@@ -97,7 +99,6 @@ func (c call) fail(err error) {
 	}
 	h := g.Writer.Header()
 	h["Content-Type"] = []string{"application/problem+json"}
-	h.Set(requestIDHeader, c.requestID())
 	if p.retryAfter != "" {
 		h["Retry-After"] = []string{p.retryAfter}
 	}

@@ -36,7 +36,8 @@ func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 	require.Equal(t, "/problems/"+p.Code, p.Type)
 	require.NotEmpty(t, p.Title)
 	require.NotEmpty(t, p.Detail)
-	require.Equal(t, r.StatusCode == nethttp.StatusServiceUnavailable, r.Header.Get("Retry-After") != "", "Retry-After on 503 and nowhere else")
+	require.Equal(t, r.StatusCode == nethttp.StatusServiceUnavailable || r.StatusCode == nethttp.StatusTooManyRequests,
+		r.Header.Get("Retry-After") != "", "Retry-After on 429 and 503, and nowhere else")
 	require.NotEmpty(t, r.Header.Get("X-Request-Id"))
 	return p
 }
@@ -47,7 +48,7 @@ func TestTableOfProblems(t *testing.T) {
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden",
 		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 405: "method-not-allowed", 408: "request-timeout",
 		409: "job-running pool-exists pool-not-open prize-exists sold-out stock-below-issued",
-		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 500: "internal",
+		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
 		503: "contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}
 	known := 0
@@ -56,7 +57,7 @@ func TestTableOfProblems(t *testing.T) {
 			p, ok := problems()[draw.Code(code)]
 			require.True(t, ok, code)
 			require.Equal(t, status, p.status, code)
-			require.Equal(t, status == 503, p.retryAfter != "", code)
+			require.Equal(t, status == 503 || status == 429, p.retryAfter != "", code)
 			require.Equal(t, status == 500 || status == 504, p.unknown, code)
 			known++
 		}

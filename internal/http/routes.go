@@ -2,6 +2,7 @@ package http
 
 import (
 	nethttp "net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 )
@@ -13,7 +14,7 @@ const drawPath = "/draw"
 // metrics and the authorization are made from it.
 type route struct {
 	method, path string
-	// role is what the caller's token must allow.
+	// role is what the caller's token must allow: the least role that may call.
 	role role
 	// query names the query parameters that the call takes.
 	query []string
@@ -30,21 +31,21 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
 
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAdmin, nil, reads(s.adminPools)},
-		{"GET", "/admin/pools/:pool", roleAdmin, nil, reads(s.adminPool)},
+		{"GET", "/admin/pools", roleAuditor, nil, reads(s.adminPools)},
+		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, takes(s.changePool)},
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, takes(s.addPrize)},
-		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleAdmin, nil, takes(s.stock)},
-		{"GET", "/admin/pools/:pool/awards", roleAdmin, page, orCSV(reads(s.awards), s.exportAwards)},
-		{"GET", "/admin/pools/:pool/moves", roleAdmin, page, reads(s.moves)},
-		{"GET", "/admin/pools/:pool/audit", roleAdmin, nil, s.audit},
-		{"GET", "/admin/pools/:pool/statements", roleAdmin, page, orCSV(reads(s.statements), s.exportStatements)},
+		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, page, orCSV(reads(s.awards), s.exportAwards)},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, page, reads(s.moves)},
+		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.audit},
+		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), s.exportStatements)},
 
-		{"GET", "/admin/jobs", roleAdmin, nil, reads(s.jobs)},
-		{"GET", "/admin/jobs/:job", roleAdmin, nil, reads(s.job)},
+		{"GET", "/admin/jobs", roleAuditor, nil, reads(s.jobs)},
+		{"GET", "/admin/jobs/:job", roleAuditor, nil, reads(s.job)},
 		{"PATCH", "/admin/jobs/:job", roleAdmin, nil, takes(s.changeJob)},
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, reads(s.runJob)},
-		{"GET", "/admin/jobs/:job/runs", roleAdmin, page, reads(s.runs)},
+		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, reads(s.runs)},
 
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
@@ -52,9 +53,26 @@ func (s *Server) routes() []route {
 	}
 }
 
+// allowed is the table of roles: which calls a token of a role may make, by
+// the role that the call needs.
+func allowed() map[role][]role {
+	return map[role][]role{
+		roleAdmin:   {roleAdmin, roleStock, roleAuditor, roleDraw, roleMetrics},
+		roleStock:   {roleStock, roleAuditor},
+		roleAuditor: {roleAuditor, roleMetrics},
+		roleDraw:    {roleDraw},
+		roleMetrics: {roleMetrics},
+	}
+}
+
 // draws says whether the call is a draw, so that its problems must say what
 // happened to it.
 func (r *route) draws() bool { return r.path == drawPath }
+
+// probes says whether machines make the call every few seconds.
+func (r *route) probes() bool {
+	return slices.Contains([]string{"/livez", "/readyz", "/metrics"}, r.path)
+}
 
 // newEngine makes gin's engine of the table.
 func (s *Server) newEngine(table []route) (*gin.Engine, error) {

@@ -2,11 +2,13 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"sync"
 	"time"
 )
 
@@ -39,15 +41,43 @@ func defaultLimits(request time.Duration) limits {
 	}
 }
 
-// Serve answers on l until ctx ends, and then drains: /readyz turns 503, new
-// draws are rejected, requests under way finish. It returns nil within 15 s of
-// ctx's end, having cut off what had not finished by then and logged that. It
-// closes l and is called once.
+// Serve answers on l until ctx ends. Then /readyz turns 503; after
+// ShutdownDelay, in which draws go on, new draws are rejected and requests
+// under way finish. It returns nil within 15 s of the delay's end, having cut
+// off what had not finished by then and logged that. It closes l and is called
+// once.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
-	server := &nethttp.Server{
-		Handler:           s.engine,
+	server := s.newServer(requests, s.engine)
+	l = listener{l}
+	if s.TLS != nil {
+		l = tls.NewListener(l, s.TLS)
+	}
+	summing, end := context.WithCancel(requests)
+	var background sync.WaitGroup
+	background.Go(func() { s.refusals.run(summing) })
+	defer background.Wait()
+	defer end()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve http: %w", err)
+	case <-ctx.Done():
+	}
+	s.delay()
+	s.drain(requests, server)
+	if err := <-served; !errors.Is(err, nethttp.ErrServerClosed) {
+		return fmt.Errorf("serve http: %w", err)
+	}
+	return nil
+}
+
+// newServer returns a server with the limits of every connection.
+func (s *Server) newServer(requests context.Context, h nethttp.Handler) *nethttp.Server {
+	return &nethttp.Server{
+		Handler:           h,
 		ReadHeaderTimeout: s.limits.header,
 		ReadTimeout:       s.limits.read,
 		WriteTimeout:      s.limits.write,
@@ -57,25 +87,45 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ConnContext:       withConn,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener{l}) }()
-	select {
-	case err := <-served:
-		return fmt.Errorf("serve http: %w", err)
-	case <-ctx.Done():
+}
+
+// ServeProbes answers /metrics, /livez and /readyz on l until ctx ends, and
+// needs no token. It closes l and is called once.
+func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
+	var table []route
+	for _, r := range s.routes() {
+		if r.probes() {
+			r.role = roleNone
+			table = append(table, r)
+		}
 	}
-	s.drain(requests, server)
-	if err := <-served; !errors.Is(err, nethttp.ErrServerClosed) {
-		return fmt.Errorf("serve http: %w", err)
+	engine, err := s.newEngine(table)
+	if err != nil {
+		return err
+	}
+	server := s.newServer(context.WithoutCancel(ctx), engine)
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, nethttp.ErrServerClosed) {
+		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
+}
+
+// delay lets load balancers learn that this instance drains, while it answers
+// those that have not learnt it yet.
+func (s *Server) delay() {
+	s.draining.Store(true)
+	if s.ShutdownDelay > 0 {
+		s.Log.Info("shutting down: not ready any more, draws go on for the delay", "delay", s.ShutdownDelay.String())
+		time.Sleep(s.ShutdownDelay)
+	}
 }
 
 // drain keeps the listener open until the last draw is decided, so that new
 // callers and load balancers learn why they are rejected. Shutdown then
 // waits for the answers.
 func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
-	s.draining.Store(true)
 	s.Log.Info("draining: draws under way finish, new ones are rejected")
 	draws, cancel := context.WithTimeout(ctx, s.limits.draws)
 	defer cancel()

@@ -2,9 +2,11 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	nethttp "net/http"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +15,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
 
-// Config is what a Server needs. All interfaces, AdminToken, RequestTimeout,
-// Ready, Log, Registerer and Gatherer must be given.
+// Config is what a Server needs. All interfaces, Tokens, RequestTimeout, Ready, Log, Registerer and Gatherer must be given.
 type Config struct {
 	Drawer  Drawer
 	Reader  Reader
@@ -36,12 +38,23 @@ type Config struct {
 	Catalogue func(prizeID string) catalogue.Item
 	// Modes are the lock modes that a pool may name.
 	Modes []string
-	// AdminToken opens every call.
-	AdminToken string
-	// DrawToken opens drawing and reading; "" opens them to anyone.
-	DrawToken string
-	// OpenMetrics shows /metrics to anyone.
+	// Tokens are those that open calls. While they hold none of role draw,
+	// drawing and reading are open to local callers.
+	Tokens *access.Keeper
+	// PublicDraw opens drawing and reading to anyone, from anywhere.
+	PublicDraw bool
+	// OpenMetrics shows /metrics to local callers.
 	OpenMetrics bool
+	// AllowedHosts are names of the service beside those of loopback. A local
+	// caller uses one of them, and no proxy.
+	AllowedHosts []string
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// ShutdownDelay is how long Serve answers draws as usual after its
+	// context has ended, while /readyz says that it drains.
+	ShutdownDelay time.Duration
+	// TLS, where it is given, makes the service speak HTTPS.
+	TLS *tls.Config
 	// RequestTimeout is the longest that a call may work, save an audit and
 	// the export of awards.
 	RequestTimeout time.Duration
@@ -63,10 +76,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
-	case c.AdminToken == "":
-		return errors.New("http: the admin token must not be empty")
-	case c.AdminToken == c.DrawToken:
-		return errors.New("http: the draw token must differ from the admin token")
+	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
+		return errors.New("http: tokens must be given, and hold one of role admin")
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
@@ -78,7 +89,9 @@ func (c *Config) check() error {
 type Server struct {
 	Config
 	engine   *gin.Engine
-	tokens   tokens
+	gate     *gate
+	refusals *refusals
+	ids      ids
 	problems map[draw.Code]problem
 	metrics  metrics
 	limits   limits
@@ -102,7 +115,9 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{
 		Config:   c,
-		tokens:   newTokens(&c),
+		gate:     newGate(&c, m),
+		refusals: newRefusals(c.Log),
+		ids:      newIDs(),
 		problems: problems(),
 		metrics:  m,
 		limits:   defaultLimits(c.RequestTimeout),

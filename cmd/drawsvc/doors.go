@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/http"
+)
+
+// doors are the addresses that the service listens on.
+type doors struct {
+	main net.Listener
+	// metrics is nil without --metrics-listen.
+	metrics net.Listener
+	// loopback says that only this machine reaches main.
+	loopback bool
+	// tls and pair are nil without --tls-cert.
+	tls  *tls.Config
+	pair *reloaded
+}
+
+// openDoors listens. Who reaches the service is judged on the address that it
+// got: a name may resolve to any.
+func (c *config) openDoors(cmd *cobra.Command) (d *doors, err error) {
+	d = &doors{}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	if c.tlsCert != "" {
+		shown := &certificate{}
+		d.tls = shown.config()
+		d.pair = &reloaded{name: "--tls-cert", paths: []string{c.tlsCert, c.tlsKey}, use: shown.use}
+		if _, err := d.pair.readAll(); err != nil {
+			return d, usageError{err}
+		}
+	}
+	var listening net.ListenConfig
+	if d.main, err = listening.Listen(cmd.Context(), "tcp", c.listen); err != nil {
+		return d, fmt.Errorf("--listen: %w", err)
+	}
+	d.loopback = isLoopbackAddr(d.main.Addr())
+	if err := c.validateAddress(d.loopback, cmd.Flags()); err != nil {
+		return d, usageError{err}
+	}
+	if c.metrics != "" {
+		if d.metrics, err = listening.Listen(cmd.Context(), "tcp", c.metrics); err != nil {
+			return d, fmt.Errorf("--metrics-listen: %w", err)
+		}
+	}
+	return d, nil
+}
+
+func isLoopbackAddr(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// close closes what serve has not closed.
+func (d *doors) close() {
+	for _, l := range []net.Listener{d.main, d.metrics} {
+		if l != nil {
+			_ = l.Close() // it may be closed already
+		}
+	}
+}
+
+// serve answers at all doors until ctx ends and the service has drained. The
+// metrics can be read until then.
+func (d *doors) serve(ctx context.Context, s *http.Server, log *slog.Logger) error {
+	if d.metrics == nil {
+		return s.Serve(ctx, d.main)
+	}
+	log.Info("listening for metrics", "metrics_address", d.metrics.Addr().String())
+	probes, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- s.ServeProbes(probes, d.metrics) }()
+	err := s.Serve(ctx, d.main)
+	end()
+	return errors.Join(err, <-ended)
+}

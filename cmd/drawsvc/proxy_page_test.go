@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// pageConfig is the configuration of nginx on the page about reverse proxies,
+// with the addresses of a test.
+func pageConfig(tb testing.TB, listen, upstream string) string {
+	tb.Helper()
+	page, err := os.ReadFile("../../docs/reverse-proxy.md")
+	require.NoError(tb, err)
+	found := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindSubmatch(page)
+	require.NotNil(tb, found)
+	return strings.NewReplacer("127.0.0.1:8080", upstream, "127.0.0.1:8081", listen).Replace(string(found[1]))
+}
+
+// startNginx starts a real nginx with a configuration, and returns when it
+// answers. It ends with the test.
+func startNginx(tb testing.TB, listen, config string) {
+	tb.Helper()
+	servertest.NeedPrograms(tb, "nginx-light", "/usr/sbin/nginx")
+	folder := tb.TempDir()
+	whole := "daemon off; master_process off; pid nginx.pid; error_log error.log; events {}\nhttp { access_log off;\n" +
+		"client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n" +
+		config + "}\n"
+	file := filepath.Join(folder, "nginx.conf")
+	require.NoError(tb, os.WriteFile(file, []byte(whole), 0o600))
+	cmd := exec.CommandContext(context.Background(), "/usr/sbin/nginx", "-p", folder, "-c", file)
+	var output text
+	cmd.Stdout, cmd.Stderr = &output, &output
+	require.NoError(tb, cmd.Start())
+	tb.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait() // it says that the signal ended it
+	})
+	require.Eventually(tb, func() bool {
+		c, err := net.Dial("tcp", listen)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	}, 20*time.Second, 20*time.Millisecond, output.String())
+}
+
+// TestReverseProxyPage: the page's nginx in front of the service. What it sends
+// is recognized, and only what is to be public can be reached.
+func TestReverseProxyPage(t *testing.T) {
+	t.Parallel()
+	p := spring(t, stocktest.URL(t, "sqlite"))
+	s := p.serve("--draw-token", "a-token-of-the-test", "--trusted-proxies", "127.0.0.1")
+	listen := servertest.FreeAddr(t)
+	startNginx(t, listen, pageConfig(t, listen, strings.TrimPrefix(s.url, "http://")))
+	direct := s.url
+	s.url = "http://" + listen
+	bearer := []string{"Authorization", "Bearer a-token-of-the-test"}
+	for path, want := range map[string]int{"/pools/spring": 200, "/admin/pools": 404, "/metrics": 404, "/livez": 404, "/drawx": 404} {
+		status, _, err := s.ask("GET", path, "", bearer...)
+		require.NoError(t, err)
+		require.Equal(t, want, status, path)
+	}
+	status, body, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, append(bearer, "Idempotency-Key", "k1")...)
+	require.NoError(t, err)
+	require.Equal(t, 200, status, body)
+	status, _, err = s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer wrong", "X-Forwarded-For", "203.0.113.9")
+	require.NoError(t, err)
+	require.Equal(t, 401, status)
+	require.Contains(t, s.stderr.String(), `"remote":"127.0.0.1"`, "what the caller invented is replaced")
+	require.NotContains(t, s.stderr.String(), "203.0.113.9")
+	s.url = direct
+
+	// A service without a token for draws takes no draws through the proxy. The
+	// control, a proxy that says nothing of itself, shows what the page warns of.
+	open := spring(t, stocktest.URL(t, "sqlite")).serve()
+	upstream := strings.TrimPrefix(open.url, "http://")
+	listen, silent := servertest.FreeAddr(t), servertest.FreeAddr(t)
+	startNginx(t, listen, pageConfig(t, listen, upstream))
+	startNginx(t, silent, "server { listen "+silent+"; location / { proxy_pass http://"+upstream+"; } }")
+	for address, want := range map[string]int{listen: 403, silent: 200} {
+		open.url = "http://" + address
+		status, body, err := open.draw("spring", "u", "")
+		require.NoError(t, err)
+		require.Equal(t, want, status, body)
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// reloadEvery is how often files are read again; a change is seen within 10 s.
+const reloadEvery = 5 * time.Second
+
+// reloadMax is the largest file that is read, in bytes.
+const reloadMax = 1 << 20
+
+// reloaded is a setting that files hold and that follows their changes. A file
+// that cannot be used changes nothing.
+type reloaded struct {
+	name  string
+	paths []string
+	// use takes the files' texts, or says why it cannot.
+	use func(texts [][]byte) error
+	// seen is the digest of what was used or found unusable last.
+	seen [sha256.Size]byte
+}
+
+// readAll reads the files and uses their texts, unless that was done with the
+// same texts before.
+func (r *reloaded) readAll() (changed bool, err error) {
+	texts, err := readFiles(r.paths)
+	digest := sha256.Sum256(fmt.Appendf(nil, "%q %v", texts, err))
+	if digest == r.seen {
+		return false, nil
+	}
+	r.seen = digest
+	if err == nil {
+		err = r.use(texts)
+	}
+	return true, err
+}
+
+func readFiles(paths []string) (texts [][]byte, err error) {
+	for _, path := range paths {
+		text, err := readFile(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, reloadMax+1))
+	if err == nil && len(text) > reloadMax {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, reloadMax)
+	}
+	return text, err
+}
+
+// watch follows the changes of all until ctx ends: every few seconds, and at
+// once when somebody asks.
+func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *slog.Logger) {
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-asked:
+			log.Info("SIGHUP: files are read again")
+		case <-tick.C:
+		}
+		for _, r := range all {
+			switch changed, err := r.readAll(); {
+			case err != nil:
+				log.Warn("a changed file cannot be used, what was there before goes on", "flag", r.name, "error", err)
+			case changed:
+				log.Info("a changed file is used from now on", "flag", r.name)
+			}
+		}
+	}
+}

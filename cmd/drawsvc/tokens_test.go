@@ -1,0 +1,334 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock/stocktest"
+)
+
+// made is a token that `token new` printed.
+type made struct{ token, entry string }
+
+func (p program) newToken(args ...string) made {
+	p.tb.Helper()
+	printed := p.ok(append([]string{"token", "new"}, args...)...)
+	var m made
+	for line := range strings.Lines(printed) {
+		if rest, ok := strings.CutPrefix(line, "token: "); ok {
+			m.token = strings.TrimSpace(rest)
+		}
+		if rest, ok := strings.CutPrefix(line, "entry: "); ok {
+			m.entry = strings.TrimSpace(rest)
+		}
+	}
+	require.GreaterOrEqual(p.tb, len(m.token), 26)
+	require.NotContains(p.tb, m.entry, m.token)
+	return m
+}
+
+// writeTokens replaces a file of tokens at once, as an operator should.
+func writeTokens(tb testing.TB, path string, tokens ...made) {
+	tb.Helper()
+	var entries []string
+	for _, m := range tokens {
+		entries = append(entries, m.entry)
+	}
+	require.NoError(tb, os.WriteFile(path+".new", []byte(`{"tokens":[`+strings.Join(entries, ",")+`]}`), 0o600))
+	require.NoError(tb, os.Rename(path+".new", path))
+}
+
+// callers draw with the token of the moment, and count what is answered.
+type callers struct {
+	token   atomic.Pointer[string]
+	mu      sync.Mutex
+	answers map[int]int
+	end     chan struct{}
+	under   sync.WaitGroup
+}
+
+func startCallers(s *service, token string, n int) *callers {
+	c := &callers{answers: map[int]int{}, end: make(chan struct{})}
+	c.token.Store(&token)
+	for range n {
+		c.under.Go(func() {
+			for {
+				select {
+				case <-c.end:
+					return
+				default:
+				}
+				status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer "+*c.token.Load())
+				if err != nil {
+					status = -1
+				}
+				c.mu.Lock()
+				c.answers[status]++
+				c.mu.Unlock()
+			}
+		})
+	}
+	return c
+}
+
+func (c *callers) count(status int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.answers[status]
+}
+
+// more waits until so many more callers were answered with the status.
+func (c *callers) more(tb testing.TB, status, n int) {
+	tb.Helper()
+	until := c.count(status) + n
+	require.Eventually(tb, func() bool { return c.count(status) >= until }, 20*time.Second, 5*time.Millisecond)
+}
+
+func (c *callers) stop() {
+	close(c.end)
+	c.under.Wait()
+}
+
+// reload sends SIGHUP and waits until the log has one more line with the text.
+func (s *process) reload(text string) {
+	s.tb.Helper()
+	before := strings.Count(s.stderr.String(), text)
+	require.NoError(s.tb, s.cmd.Process.Signal(syscall.SIGHUP))
+	require.Eventually(s.tb, func() bool { return strings.Count(s.stderr.String(), text) > before }, 20*time.Second, 5*time.Millisecond)
+}
+
+// TestTokenIsReplacedUnderLoad: a token gives way to the next one of its name,
+// and no caller meets a 401. The control, callers that stay with the old one,
+// meets it.
+func TestTokenIsReplacedUnderLoad(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	boss, old, next := p.newToken("--name", "boss", "--role", "admin"),
+		p.newToken("--name", "shop", "--role", "draw"), p.newToken("--name", "shop", "--role", "draw")
+	writeTokens(t, path, boss, old)
+	s := p.start("--tokens", path)
+	require.NotContains(t, s.stdout.String(), "admin token", "the file has one")
+	s.token = boss.token
+	s.admin(200, "GET", "/admin/pools", "") // so that the control's wrong tokens do not shut it out
+	c := startCallers(s.service, old.token, 4)
+	control := startCallers(s.service, old.token, 1)
+	c.more(t, 200, 50)
+
+	const used, kept = "a changed file is used from now on", "a changed file cannot be used"
+	writeTokens(t, path, boss, old, next)
+	s.reload(used)
+	c.more(t, 200, 50)
+	c.token.Store(&next.token)
+	c.more(t, 200, 50) // those that were sent with the old one are answered by then
+	require.NoError(t, os.WriteFile(path, []byte(`{"tokens":[`), 0o600))
+	s.reload(kept)
+	c.more(t, 200, 50)
+	require.Zero(t, control.count(401))
+	writeTokens(t, path, boss, next)
+	s.reload(used)
+	c.more(t, 200, 50)
+	control.more(t, 401, 1)
+	c.stop()
+	control.stop()
+	require.Equal(t, map[int]int{200: c.count(200)}, c.answers, "no caller met anything else")
+
+	// Nor does a file without tokens for draws open them.
+	writeTokens(t, path, boss)
+	s.reload(used)
+	status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`)
+	require.NoError(t, err)
+	require.Equal(t, 401, status)
+	s.admin(200, "GET", "/admin/pools", "")
+	code, _ := s.signal(syscall.SIGTERM)
+	require.Equal(t, exitOK, code)
+	for _, m := range []made{boss, old, next} {
+		require.NotContains(t, s.stderr.String()+s.stdout.String(), m.token)
+	}
+}
+
+// TestTokenFilesAreFollowed without a signal too, within the promised 10 s.
+func TestTokenFilesAreFollowed(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	a, b := p.newToken("--name", "a", "--role", "admin"), p.newToken("--name", "b", "--role", "auditor", "--until", "2999-01-01T00:00:00Z")
+	writeTokens(t, path, a)
+	s := p.serve("--tokens", path)
+	writeTokens(t, path, a, b)
+	require.Eventually(t, func() bool {
+		status, _, err := s.ask("GET", "/admin/pools", "", "Authorization", "Bearer "+b.token)
+		return err == nil && status == 200
+	}, 3*reloadEvery, 500*time.Millisecond)
+}
+
+func TestTokenFilesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	p.refused(exitUsage, "--tokens: open ", "serve", "--listen", "127.0.0.1:0", "--tokens", path)
+	require.NoError(t, os.WriteFile(path, []byte("ci:admin"), 0o600))
+	p.refused(exitUsage, "--tokens: must be JSON such as", "serve", "--listen", "127.0.0.1:0", "--tokens", path)
+	past := p.newToken("--name", "old", "--role", "admin", "--until", "2001-01-01T00:00:00Z")
+	drawing := p.newToken("--name", "shop", "--role", "draw")
+	writeTokens(t, path, past, drawing)
+	p.refused(exitUsage, "with a valid token of role admin", "serve", "--listen", ":0", "--tokens", path)
+	p.refused(exitUsage, "contradict each other", "serve", "--listen", "127.0.0.1:0", "--tokens", path, "--public-draw")
+	p.refused(exitUsage, "--role: role must be one of", "token", "new", "--name", "x", "--role", "root")
+	p.refused(exitUsage, "--name: name must match", "token", "new", "--name", "X", "--role", "admin")
+	p.refused(exitUsage, "--until must be a time", "token", "new", "--name", "x", "--role", "admin", "--until", "tomorrow")
+}
+
+// TestOffLoopback: what must be given where others reach the service.
+func TestOffLoopback(t *testing.T) {
+	t.Parallel()
+	p := program{tb: t, vars: map[string]string{}}
+	const admin, drawing = "--admin-token=a-token-of-twenty-two", "--draw-token=another-of-twenty-two"
+	p.refused(exitUsage, "name the --database", "serve", "--listen", ":0", admin, drawing)
+	p.refused(exitUsage, "--admin-token must have at least 16 characters", "serve", "--listen", ":0", "--admin-token=123456789012345", drawing)
+	p.refused(exitUsage, "--draw-token must have at least 16 characters", "serve", "--listen", ":0", "--draw-token=123456789012345", admin)
+	require.NoFileExists(t, "drawsvc.db")
+}
+
+// TestShutdownDelay: after SIGTERM the service is not ready any more and draws
+// as usual until the delay has ended. The control has no delay.
+func TestShutdownDelay(t *testing.T) {
+	t.Parallel()
+	url := stocktest.URL(t, "postgres")
+	spring(t, url)
+	p := on(t, url)
+	s := p.start("--shutdown-delay", "4s", "--mode", "external")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
+	s.won("spring", "u1", "")
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		status, _, err := s.ask("GET", "/readyz", "")
+		return err == nil && status == http.StatusServiceUnavailable
+	}, 3*time.Second, time.Millisecond)
+	for range 20 {
+		s.won("spring", "u1", "")
+	}
+	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP), "nor does it end the drain")
+	select {
+	case <-s.ended:
+	case <-time.After(commandMax):
+		require.Fail(t, "the process did not end")
+	}
+	require.Equal(t, exitOK, s.cmd.ProcessState.ExitCode(), s.stderr.String())
+
+	control := p.start("--mode", "external")
+	control.won("spring", "u1", "")
+	require.NoError(t, control.cmd.Process.Signal(syscall.SIGTERM))
+	require.Eventually(t, func() bool {
+		status, _, err := control.draw("spring", "u1", "")
+		return err != nil || status == http.StatusServiceUnavailable
+	}, commandMax, time.Millisecond)
+
+	// A second signal ends the delay at once.
+	slow := p.start("--shutdown-delay", "1m")
+	code, took := slow.signal(syscall.SIGTERM, syscall.SIGTERM)
+	require.Equal(t, -1, code)
+	require.Less(t, took, 20*time.Second)
+}
+
+// TestVariables: an unknown name ends the program with the nearest one.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"DRAWSVC_DATABSE": "the nearest is DRAWSVC_DATABASE", "DRAWSVC_BATCHMAX": "the nearest is DRAWSVC_BATCH_MAX",
+		"DRAWSVC_ADMINTOKEN_FILE": "DRAWSVC_ADMIN_TOKEN_FILE", "DRAWSVC_SERVICE": "is no variable", "DRAWSVC_": "is no variable",
+	} {
+		p := program{tb: t, vars: map[string]string{name: "x"}}
+		for _, command := range []string{"version", "serve"} {
+			line := p.refused(exitUsage, want, command)
+			require.Contains(t, line, name+" is no variable of drawsvc")
+		}
+	}
+	p := program{tb: t, vars: map[string]string{
+		"DRAWSVC_SERVICE_HOST": "10.0.0.1", "DRAWSVC_SERVICE_PORT": "80", "DRAWSVC_SERVICE_PORT_HTTP": "80",
+		"DRAWSVC_PORT": "tcp://10.0.0.1:80", "DRAWSVC_PORT_80_TCP_ADDR": "10.0.0.1", "DRAWSVC_TEST_X": "x", "OTHER": "x",
+		"DRAWSVC_QUEUE_MAX": "7", "DRAWSVC_TOKENS": "x",
+	}}
+	require.Contains(t, p.ok("version"), "drawsvc ")
+}
+
+// TestRawPasswords: a password that would be taken for a host is refused
+// before anything is asked of a name server, and none of it is printed.
+func TestRawPasswords(t *testing.T) {
+	t.Parallel()
+	p := program{tb: t, vars: map[string]string{}}
+	for _, url := range []string{
+		"mysql://d:p@ss/w:rd@127.0.0.1:1/draws", "postgres://d:p@ss@127.0.0.1:1/draws", "postgres://d:p:ss@127.0.0.1:1/draws",
+		"postgres://d:p/ss@127.0.0.1:1/draws?sslmode=disable",
+	} {
+		line := p.refused(exitUsage, "percent-encode them: @ is %40", "audit", "--database", url)
+		require.NotContains(t, line, "ss@")
+		require.NotContains(t, line, "draws")
+	}
+	p.refused(exitUsage, "--lock: the password", "serve", "--listen", "127.0.0.1:0", "--lock", "redis://:p@ss@127.0.0.1:1/0")
+	for _, url := range []string{
+		"postgres://d:p%40ss@127.0.0.1/draws", "postgres://d@h1,h2/draws?user=a@b", "sqlite:a@b:c/d.db", "table:", "mysql://h/d",
+		"postgres://[::1]:5432/draws", "postgres://u:p@[::1]:5432/draws", "zookeeper://a:2181,b:2181/path",
+	} {
+		require.False(t, holdsRawPassword(url), url)
+	}
+}
+
+// TestSecretWarnings: what lies open is said, and never the secret.
+func TestSecretWarnings(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	loose := filepath.Join(folder, "draw")
+	require.NoError(t, os.WriteFile(loose, []byte("a-secret-from-a-file"), 0o600))
+	require.NoError(t, os.Chmod(loose, 0o644))
+	p := on(t, stocktest.URL(t, "sqlite"))
+	s := p.serve("--admin-token", "a-secret-on-the-line", "--draw-token-file", loose, "--demo")
+	require.NotContains(t, s.stdout.String(), "from-a-file")
+	require.Contains(t, s.stdout.String(), "$(cat '"+loose+"')")
+	require.Equal(t, []any{"WARN", "--admin-token"}, []any{s.log()[0]["level"], s.log()[0]["flag"]})
+	require.Equal(t, []any{"--draw-token-file", "0644"}, []any{s.log()[1]["flag"], s.log()[1]["mode"]})
+	require.Equal(t, "demo", curl(t, strings.Replace(curlLines(s.stdout.String())[1], "my-first", "other", 1))["pool"])
+	require.NotContains(t, s.end().stderr, "a-secret")
+
+	p.vars["DRAWSVC_ADMIN_TOKEN"] = "a-secret-in-a-variable"
+	require.NoError(t, os.Chmod(loose, 0o600))
+	s = p.serve("--draw-token-file", loose)
+	require.NotContains(t, s.end().stderr, "WARN", "nothing lies open")
+	path := strings.TrimPrefix(p.vars["DRAWSVC_DATABASE"], "sqlite:")
+	path, _, _ = strings.Cut(path, "?")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "a database is its user's alone")
+	require.NoError(t, os.Chmod(path, 0o644))
+	require.Contains(t, p.serve("--draw-token-file", loose).end().stderr, `"flag":"--database","mode":"0644"`)
+}
+
+// TestLoopbackIsJudgedOnTheAddress that was bound, whatever its name.
+func TestLoopbackIsJudgedOnTheAddress(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"127.0.0.1": true, "127.1.2.3": true, "::1": true, "::ffff:127.0.0.1": true, "0.0.0.0": false, "::": false, "192.0.2.1": false,
+	} {
+		require.Equal(t, want, isLoopbackAddr(&net.TCPAddr{IP: net.ParseIP(address), Port: 1}), address)
+	}
+	require.False(t, isLoopbackAddr(&net.UnixAddr{}))
+	env := environment{}
+	cmd := serveCommand(env)
+	c := config{listen: "localhost:0"}
+	var err error
+	c.tokens, err = c.readTokens()
+	require.NoError(t, err)
+	require.NoError(t, c.validateAddress(true, cmd.Flags()))
+	require.ErrorContains(t, c.validateAddress(false, cmd.Flags()), "is open to others", "a name that led elsewhere")
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"drawsvc/internal/fault"
+)
+
+// checkVariables refuses variables with the prefix of ours that no flag has: a
+// name that is misspelt would be a setting that is not there.
+func checkVariables(root *cobra.Command, env environment) error {
+	known := knownVariables(root)
+	names := env.variables()
+	slices.Sort(names)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "DRAWSVC_") || known[name] || isForeign(name) {
+			continue
+		}
+		return usageError{fmt.Errorf("%s is no variable of drawsvc; the nearest is %s", name, nearest(name, known))}
+	}
+	return nil
+}
+
+// knownVariables are the variables of all flags of all commands.
+func knownVariables(c *cobra.Command) map[string]bool {
+	known := map[string]bool{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[noVariable] == nil && f.Name != "help" {
+			known[variable(f.Name)] = true
+		}
+	})
+	for _, sub := range c.Commands() {
+		maps.Copy(known, knownVariables(sub))
+	}
+	return known
+}
+
+// isForeign says whether others set the variable: tests, or Kubernetes for a
+// service named drawsvc.
+func isForeign(name string) bool {
+	switch {
+	case strings.HasPrefix(name, "DRAWSVC_TEST_"), slices.Contains(fault.Variables(), name):
+		return true
+	case name == "DRAWSVC_SERVICE_HOST", name == "DRAWSVC_PORT", name == "DRAWSVC_SERVICE_PORT":
+		return true
+	}
+	return strings.HasPrefix(name, "DRAWSVC_PORT_") || strings.HasPrefix(name, "DRAWSVC_SERVICE_PORT_")
+}
+
+// nearest is the known name with the least difference to name.
+func nearest(name string, known map[string]bool) string {
+	names := slices.Sorted(maps.Keys(known))
+	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+}
+
+// withNearestFlag adds the nearest flag to the error of an unknown one.
+func withNearestFlag(c *cobra.Command, err error) error {
+	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if !ok {
+		return err
+	}
+	known := map[string]bool{"--help": true}
+	c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))
+}
+
+// distance counts the letters to insert, remove or replace between a and b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

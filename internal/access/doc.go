@@ -1,0 +1,5 @@
+// Package access knows the bearer tokens of the service: their names, their
+// roles and their end. It keeps digests only, so that no token can be read from
+// a file or from memory. A Set never changes; a Keeper replaces it by the next
+// one while requests are answered.
+package access

@@ -1,0 +1,81 @@
+package access
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	// FileMax is the most tokens of a file.
+	FileMax = 64
+	// FileBytesMax is the largest file that is read, in bytes.
+	FileBytesMax = 64 << 10
+)
+
+type file struct {
+	Tokens []entry `json:"tokens"`
+}
+
+type entry struct {
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+	SHA256 string `json:"sha256"`
+	Until  string `json:"until,omitempty"`
+}
+
+// ParseFile reads the text of a token file:
+// {"tokens":[{"name","role","sha256","until"?}]}, 1 to FileMax entries. An
+// error says which entry is wrong; it holds nothing of a digest.
+func ParseFile(text []byte) ([]Token, error) {
+	var f file
+	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil {
+		return nil, errors.New(`must be JSON such as {"tokens":[{"name":"ci","role":"admin","sha256":"…"}]}`)
+	}
+	if len(f.Tokens) == 0 || len(f.Tokens) > FileMax {
+		return nil, fmt.Errorf("must hold 1 to %d tokens, and holds %d", FileMax, len(f.Tokens))
+	}
+	tokens := make([]Token, len(f.Tokens))
+	for i := range f.Tokens {
+		var err error
+		if tokens[i], err = f.Tokens[i].token(); err != nil {
+			return nil, fmt.Errorf("entry %d (%q): %w", i+1, f.Tokens[i].Name, err)
+		}
+	}
+	if _, err := NewSet(tokens...); err != nil {
+		return nil, err
+	}
+	return tokens, nil
+}
+
+func (e *entry) token() (Token, error) {
+	t := Token{Name: e.Name, Role: Role(e.Role)}
+	if err := t.check(); err != nil {
+		return t, err
+	}
+	sum, err := hex.DecodeString(strings.ToLower(e.SHA256))
+	if err != nil || len(sum) != len(t.Digest) {
+		return t, errors.New("sha256 must be 64 hexadecimal digits, as drawsvc token new prints it")
+	}
+	copy(t.Digest[:], sum)
+	if e.Until != "" {
+		if t.Until, err = time.Parse(time.RFC3339, e.Until); err != nil {
+			return t, errors.New("until must be a time such as 2026-12-31T23:59:59Z")
+		}
+	}
+	return t, nil
+}
+
+// FileEntry returns the entry of a token for a token file, as JSON.
+func FileEntry(t *Token) (string, error) {
+	e := entry{Name: t.Name, Role: string(t.Role), SHA256: t.Digest.String()}
+	if !t.Until.IsZero() {
+		e.Until = t.Until.UTC().Format(time.RFC3339)
+	}
+	line, err := json.Marshal(e)
+	return string(line), err
+}

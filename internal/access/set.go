@@ -1,0 +1,90 @@
+package access
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Set holds the tokens that are valid side by side. It is never changed.
+type Set struct {
+	tokens map[Digest]Token
+}
+
+// NewSet returns a set of the tokens. Several tokens may have one name, so that
+// the next one can be handed out before the last one ends; their role is the
+// same then. An error says which two contradict each other.
+func NewSet(tokens ...Token) (*Set, error) {
+	s := &Set{tokens: make(map[Digest]Token, len(tokens))}
+	roles := map[string]Role{}
+	for i := range tokens {
+		t := tokens[i]
+		if err := t.check(); err != nil {
+			return nil, fmt.Errorf("token %q: %w", t.Name, err)
+		}
+		if other, taken := s.tokens[t.Digest]; taken {
+			return nil, fmt.Errorf("tokens %q and %q are the same: each entry needs a token of its own", other.Name, t.Name)
+		}
+		if role, taken := roles[t.Name]; taken && role != t.Role {
+			return nil, fmt.Errorf("name %q has the roles %s and %s: a name has one role", t.Name, role, t.Role)
+		}
+		s.tokens[t.Digest], roles[t.Name] = t, t.Role
+	}
+	return s, nil
+}
+
+// Find returns the token of a digest, an expired one too. The work is the same
+// for every token that is sent: one digest, and one access to a map by it. What
+// the time of that tells of a digest tells nothing of the token.
+func (s *Set) Find(d Digest) (t Token, found bool) {
+	t, found = s.tokens[d]
+	return t, found
+}
+
+// Has says whether any token has the role, an expired one too.
+func (s *Set) Has(r Role) bool {
+	for _, t := range s.tokens {
+		if t.Role == r {
+			return true
+		}
+	}
+	return false
+}
+
+// HasValid says whether a token has the role at the moment now.
+func (s *Set) HasValid(r Role, now time.Time) bool {
+	for _, t := range s.tokens {
+		if t.Role == r && !t.Expired(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// Keeper holds the set of the moment.
+type Keeper struct {
+	set   atomic.Pointer[Set]
+	draws atomic.Bool
+}
+
+// NewKeeper returns a keeper of the set.
+func NewKeeper(s *Set) *Keeper {
+	k := &Keeper{}
+	k.Replace(s)
+	return k
+}
+
+// Set returns the set of the moment.
+func (k *Keeper) Set() *Set { return k.set.Load() }
+
+// Closed says whether draws need a token: they do from the first set on that
+// has one of role draw.
+func (k *Keeper) Closed() bool { return k.draws.Load() }
+
+// Replace makes s the set of the moment, for the next request.
+func (k *Keeper) Replace(s *Set) {
+	k.set.Store(s)
+	if s.Has(Draw) {
+		k.draws.Store(true)
+	}
+}

@@ -1,0 +1,84 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Role is what a token may be used for.
+type Role string
+
+// The roles of tokens.
+const (
+	// Admin allows every call.
+	Admin Role = "admin"
+	// Stock allows every admin GET, and to move and import stock.
+	Stock Role = "stock"
+	// Auditor allows every admin GET and /metrics.
+	Auditor Role = "auditor"
+	// Draw allows to draw and to read what those who draw may read.
+	Draw Role = "draw"
+	// Metrics allows /metrics.
+	Metrics Role = "metrics"
+)
+
+// Roles returns all roles of tokens.
+func Roles() []Role { return []Role{Admin, Stock, Auditor, Draw, Metrics} }
+
+// ParseRole returns the role that s names, or an error that lists the roles.
+func ParseRole(s string) (Role, error) {
+	if slices.Contains(Roles(), Role(s)) {
+		return Role(s), nil
+	}
+	var names []string
+	for _, r := range Roles() {
+		names = append(names, string(r))
+	}
+	return "", fmt.Errorf("role must be one of %s", strings.Join(names, ", "))
+}
+
+// Digest is the SHA-256 of a token.
+type Digest [sha256.Size]byte
+
+// DigestOf returns the digest of a token.
+func DigestOf(token string) Digest { return sha256.Sum256([]byte(token)) }
+
+// String returns the digest in 64 hexadecimal digits.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// Token is what is known of a token.
+type Token struct {
+	// Name says who acts with it.
+	Name   string
+	Role   Role
+	Digest Digest
+	// Until is the moment from which on it is rejected; zero is never.
+	Until time.Time
+}
+
+// Expired says whether the token is rejected at the moment now.
+func (t *Token) Expired(now time.Time) bool { return !t.Until.IsZero() && !now.Before(t.Until) }
+
+func (t *Token) check() error {
+	if err, bad := errors.AsType[*draw.Error](draw.CheckID("name", t.Name)); bad {
+		return errors.New(err.Detail)
+	}
+	_, err := ParseRole(string(t.Role))
+	return err
+}
+
+// Generate returns a new token and what is to be known of it. The token has 130
+// bits of randomness. An error says that name, role or until cannot be.
+func Generate(name string, role Role, until time.Time) (string, Token, error) {
+	token := rand.Text()
+	t := Token{Name: name, Role: role, Digest: DigestOf(token), Until: until}
+	return token, t, t.check()
+}

@@ -1,0 +1,305 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+)
+
+// tokenOf is a token for tests: its text is its name and role.
+func tokenOf(name string, r access.Role) access.Token {
+	return access.Token{Name: name, Role: r, Digest: access.DigestOf(name + "-" + string(r))}
+}
+
+func withTokens(tokens ...access.Token) setup {
+	return func(c *Config) { c.Tokens, c.PublicDraw = keep(append(tokens, adminEntry())...), false }
+}
+
+// mayCall is the promise of the roles, by the role that a call needs.
+func mayCall(has access.Role, e example) bool {
+	switch has {
+	case access.Admin:
+		return true
+	case access.Draw:
+		return e.need == roleDraw
+	case access.Metrics:
+		return e.target == "/metrics"
+	case access.Auditor:
+		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || e.target == "/metrics"
+	case access.Stock:
+		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock")
+	}
+	return false
+}
+
+// TestRoles: each role on each call.
+func TestRoles(t *testing.T) {
+	for _, has := range access.Roles() {
+		f := &fake{}
+		s := newServer(t, f, withTokens(tokenOf("x", has), tokenOf("shop", access.Draw)))
+		for _, e := range calls() {
+			if e.need == roleNone {
+				continue
+			}
+			f.asked = nil
+			answer := do(s, request(e.method, e.target, e.body, "Authorization", "Bearer x-"+string(has))).Result()
+			about := string(has) + ": " + e.method + " " + e.target
+			if mayCall(has, e) {
+				require.Less(t, answer.StatusCode, 300, about)
+				continue
+			}
+			require.Equal(t, "forbidden", problemIn(t, answer).Code, about)
+			require.Nil(t, f.last(), about)
+		}
+	}
+}
+
+// TestActor: the name of the token is who acts.
+func TestActor(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, withTokens(tokenOf("night-shift", access.Admin)))
+	require.Equal(t, 200, do(s, request("PATCH", "/admin/jobs/j", `{"enabled":true}`, "Authorization", "Bearer night-shift-admin")).Code)
+	about, err := json.Marshal(f.asked)
+	require.NoError(t, err)
+	require.Contains(t, string(about), "night-shift")
+}
+
+func TestExpiredToken(t *testing.T) {
+	token := tokenOf("old", access.Admin)
+	token.Until = at
+	s := newServer(t, &fake{}, withTokens(token))
+	ask := func() int {
+		return do(s, request("GET", "/admin/pools", "", "Authorization", "Bearer old-admin")).Code
+	}
+	s.gate.now = func() time.Time { return at.Add(-time.Nanosecond) }
+	require.Equal(t, 200, ask())
+	s.gate.now = func() time.Time { return at }
+	for range 3 * guessBurst {
+		require.Equal(t, 401, ask(), "expired is no guess")
+	}
+	require.Equal(t, float64(3*guessBurst), testutil.ToFloat64(s.metrics.refused.WithLabelValues("expired")))
+}
+
+// TestGuesses: too many wrong tokens from an address are answered 429, the
+// right one too, and nothing changes elsewhere.
+func TestGuesses(t *testing.T) {
+	s := newServer(t, &fake{}, withDrawToken)
+	now := at
+	s.gate.now = func() time.Time { return now }
+	ask := func(from, token string) int {
+		r := request("POST", "/draw", `{"pool":"p","user":"u"}`, "Authorization", "Bearer "+token)
+		r.RemoteAddr = net.JoinHostPort(from, "4711")
+		return do(s, r).Code
+	}
+	require.Equal(t, 200, ask("192.0.2.1", drawToken))
+	for range guessBurst {
+		require.Equal(t, 401, ask("192.0.2.1", "wrong"))
+	}
+	require.Equal(t, 429, ask("192.0.2.1", "wrong"))
+	require.Equal(t, 429, ask("192.0.2.1", adminToken), "or the answer would say that it is right")
+	require.Equal(t, 200, ask("192.0.2.1", drawToken), "it came from there before")
+	require.Equal(t, 200, ask("192.0.2.2", adminToken), "another address")
+	require.Equal(t, 401, do(s, request("GET", "/admin/pools", "")).Code, "no token is no guess")
+	r := request("GET", "/admin/pools", "", "Authorization", "Bearer wrong")
+	p := problemIn(t, do(s, r).Result())
+	require.Equal(t, "too-many-guesses", p.Code, "httptest's callers come from 192.0.2.1")
+
+	now = now.Add(guessEvery)
+	require.Equal(t, 200, ask("192.0.2.1", adminToken))
+	require.Equal(t, 401, ask("192.0.2.1", "wrong"))
+	require.Equal(t, 429, ask("192.0.2.1", "wrong"))
+	now = now.Add(guessBurst * guessEvery)
+	for range guessBurst {
+		require.Equal(t, 401, ask("192.0.2.1", "wrong"))
+	}
+
+	for i := range guessBurst { // one caller, many addresses of its network
+		require.Equal(t, 401, ask(netip.AddrFrom16([16]byte{0x20, 1, 15: byte(i)}).String(), "wrong"))
+	}
+	require.Equal(t, 429, ask("2001::99", "wrong"))
+	require.Equal(t, 401, ask("2001:1::99", "wrong"))
+	require.Positive(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")))
+	require.Positive(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("unread")))
+}
+
+// TestGuessesAreBounded in memory, and limited beyond that bound too.
+func TestGuessesAreBounded(t *testing.T) {
+	g := newGuesses()
+	address := func(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
+	for i := range 3 * guessersMax {
+		g.wrong(address(i), at)
+		g.right(address(i), access.Digest{})
+	}
+	require.Len(t, g.full, guessersMax)
+	require.LessOrEqual(t, len(g.proven), provenMax)
+	require.False(t, g.mayTry(netip.MustParseAddr("11.0.0.1"), access.Digest{}, at), "those beyond share one count")
+	require.True(t, g.mayTry(address(1), access.Digest{1}, at), "those within have their own")
+	later := at.Add(time.Hour * 24 * 365)
+	require.True(t, g.mayTry(netip.MustParseAddr("11.0.0.1"), access.Digest{}, later))
+	g.wrong(netip.MustParseAddr("11.0.0.1"), later)
+	require.Len(t, g.full, 1)
+}
+
+func TestRemote(t *testing.T) {
+	g := &gate{proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
+	for _, c := range []struct {
+		peer, want string
+		forwarded  []string
+	}{
+		{"192.0.2.1:1", "192.0.2.1", nil},
+		{"192.0.2.1:1", "192.0.2.1", []string{"203.0.113.9"}},
+		{"[::ffff:192.0.2.1]:1", "192.0.2.1", nil},
+		{"10.0.0.1:1", "10.0.0.1", nil},
+		{"10.0.0.1:1", "203.0.113.9", []string{"203.0.113.9"}},
+		{"[::1]:1", "203.0.113.9", []string{"203.0.113.9"}},
+		{"10.0.0.1:1", "203.0.113.9", []string{"198.51.100.1, 203.0.113.9, 10.1.1.1"}},
+		{"10.0.0.1:1", "203.0.113.9", []string{"198.51.100.1", "203.0.113.9"}},
+		{"10.0.0.1:1", "10.0.0.1", []string{"203.0.113.9, nonsense"}},
+		{"10.0.0.1:1", "10.0.0.2", []string{"10.0.0.2"}},
+	} {
+		r := request("GET", "/", "")
+		r.RemoteAddr = c.peer
+		r.Header["X-Forwarded-For"] = c.forwarded
+		require.Equal(t, c.want, g.remote(r).String(), c)
+	}
+}
+
+// TestLoopbackIsNotTrust: without a draw token, draws are for local callers.
+func TestLoopbackIsNotTrust(t *testing.T) {
+	local := func(c *Config) { c.PublicDraw, c.AllowedHosts = false, []string{"draws.local"} }
+	public := func(c *Config) { c.PublicDraw = true }
+	const body = `{"pool":"p","user":"u"}`
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "localhost.": 200, "127.0.0.1:8080": 200, "127.9.9.9": 200, "[::1]:8080": 200, "[::1]": 200,
+		"draws.local": 200, "Draws.Local:80": 200, "evil.example": 403, "127.0.0.1.evil.example": 403, "192.0.2.1": 403, "": 403,
+		"localhost.evil.example": 403, "localhost:1:2": 403,
+	} {
+		r := request("POST", "/draw", body)
+		r.Host = host
+		require.Equal(t, want, do(newServer(t, &fake{}, local), r).Code, host)
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via"} {
+		for _, e := range calls() {
+			if e.need != roleDraw {
+				continue
+			}
+			f := &fake{}
+			r := func() *nethttp.Request { return request(e.method, "http://localhost"+e.target, e.body, name, "x") }
+			require.Equal(t, "forbidden", problemIn(t, do(newServer(t, f, local), r()).Result()).Code, name)
+			require.Nil(t, f.last())
+			require.Equal(t, 200, do(newServer(t, f, public), r()).Code, name)
+			with := r()
+			with.Header.Set("Authorization", "Bearer "+adminToken)
+			require.Equal(t, 200, do(newServer(t, f, local), with).Code, "a token opens it")
+		}
+	}
+	require.Equal(t, 200, do(newServer(t, &fake{}, local), request("GET", "http://evil.example/livez", "", "Via", "x")).Code)
+}
+
+// logged are the lines of a log.
+func logged(t *testing.T, log *bytes.Buffer) (lines []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(log.String()) {
+		var parsed map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &parsed))
+		lines = append(lines, parsed)
+	}
+	return lines
+}
+
+// TestRefusalsAreSummedUp: a flood is two lines, one of which has the count,
+// and each kind is one of its own.
+func TestRefusalsAreSummedUp(t *testing.T) {
+	s, log := newLogged(t, &fake{}, slog.LevelInfo)
+	const flood = 500
+	for i := range flood {
+		r := request("POST", "/draw", "", "Authorization", "Bearer wrong")
+		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 7)}), 1).String()
+		do(s, r)
+		do(s, request("GET", "/nothing", ""))
+	}
+	lines := logged(t, log)
+	require.Len(t, lines, 3, "wrong tokens, those unread, and unknown paths")
+	first := lines[slices.IndexFunc(lines, func(l map[string]any) bool { return l["token"] == "wrong" })]
+	require.Equal(t, []any{"WARN", "198.51.100.0", 401.0, "/draw"}, []any{first["level"], first["remote"], first["status"], first["route"]})
+	log.Reset()
+	s.refusals.sumUp()
+	counts := map[any]any{}
+	for _, l := range logged(t, log) {
+		require.Equal(t, "requests refused", l["msg"])
+		counts[l["code"]] = l["count"]
+		if l["code"] == "unauthorized" {
+			require.Len(t, l["remotes"], addressesMax)
+			require.Equal(t, true, l["more_remotes"])
+		}
+	}
+	require.Equal(t, map[any]any{
+		"unauthorized": 7.0*guessBurst - 1, "too-many-guesses": flood - 7.0*guessBurst - 1, "not-found": flood - 1.0,
+	}, counts)
+	log.Reset()
+	s.refusals.sumUp()
+	s.refusals.sumUp()
+	require.Empty(t, log.String())
+	do(s, request("GET", "/nothing", ""))
+	require.Len(t, logged(t, log), 1, "after a pause the first has its line again")
+}
+
+// TestProbesAreForDebugging: machines make them every few seconds.
+func TestProbesAreForDebugging(t *testing.T) {
+	s, log := newLogged(t, &fake{}, slog.LevelInfo)
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		require.Equal(t, 200, do(s, asAdmin("GET", path, "")).Code)
+	}
+	require.Empty(t, log.String())
+	s, log = newLogged(t, &fake{}, slog.LevelInfo)
+	s.Ready = func(context.Context) error { return draw.Errorf(draw.CodeLockUnavailable, "down") }
+	do(s, request("GET", "/readyz", ""))
+	require.Contains(t, log.String(), `"level":"WARN"`, "a failing one is not")
+}
+
+// TestEveryAnswerHasAnID: the caller's own, or one that no other has.
+func TestEveryAnswerHasAnID(t *testing.T) {
+	s, seen := newServer(t, &fake{}), map[string]bool{}
+	for _, e := range calls() {
+		for _, body := range []string{e.body, "not JSON"} {
+			id := do(s, asAdmin(e.method, e.target, body)).Header().Get("X-Request-Id")
+			require.NotEmpty(t, id, e.target)
+			require.True(t, isPlainID(id))
+			require.False(t, seen[id])
+			seen[id] = true
+			require.Equal(t, "my-trace-1", do(s, asAdmin(e.method, e.target, body, "X-Request-Id", "my-trace-1")).Header().Get("X-Request-Id"))
+		}
+	}
+}
+
+// TestShutdownDelay: not ready at once, draws as usual until the delay ends.
+func TestShutdownDelay(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) { c.ShutdownDelay = 3 * time.Second })
+	server, caller := run(t, s), client(t)
+	require.Equal(t, 200, get(caller, server.url+"/readyz").status)
+	server.end()
+	require.Eventually(t, func() bool { return get(caller, server.url+"/readyz").status == 503 }, 2*time.Second, time.Millisecond)
+	for range 10 {
+		require.Equal(t, 200, postDraw(caller, server.url).status)
+	}
+	draining, _ := f.drained()
+	require.False(t, draining)
+	require.NoError(t, <-server.done)
+	draining, _ = f.drained()
+	require.True(t, draining)
+}

@@ -1,0 +1,18 @@
+package http
+
+import (
+	"crypto/rand"
+	"strconv"
+	"sync/atomic"
+)
+
+// ids makes the ids of requests: every answer has one, so they are cheap. The
+// first part is random and this process's own.
+type ids struct {
+	process string
+	last    *atomic.Uint64
+}
+
+func newIDs() ids { return ids{rand.Text()[:16] + "-", new(atomic.Uint64)} }
+
+func (i ids) next() string { return i.process + strconv.FormatUint(i.last.Add(1), 36) }

@@ -1,0 +1,134 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	nethttp "net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// refusalsEvery is how often repeated refusals are summed up in the log.
+	refusalsEvery = 10 * time.Second
+	// addressesMax is the most addresses that a sum names.
+	addressesMax = 4
+)
+
+// refusal is what refusals are counted by: code and route, both of which are
+// few. Refused tokens are one kind, whatever call they were tried on.
+type refusal struct {
+	code  draw.Code
+	route string
+	token refusedToken
+}
+
+func refusalOf(r *route, cause error) refusal {
+	if reason, ok := errors.AsType[refusedToken](cause); ok {
+		return refusal{code: draw.CodeOf(cause), token: reason}
+	}
+	return refusal{code: draw.CodeOf(cause), route: r.path}
+}
+
+// isRefusal says whether the status is one of an answer to a caller who may
+// not call, which is worth a line on every route.
+func isRefusal(status int) bool {
+	return status == nethttp.StatusUnauthorized || status == nethttp.StatusForbidden || status == nethttp.StatusTooManyRequests
+}
+
+// refusals counts the refusals that repeat, in place of a line for each.
+type refusals struct {
+	log   *slog.Logger
+	mu    sync.Mutex
+	kinds map[refusal]*refused
+}
+
+// refused counts the refusals of one kind that came after the first.
+type refused struct {
+	count     int
+	addresses []string
+	more      bool
+}
+
+func newRefusals(log *slog.Logger) *refusals {
+	return &refusals{log: log, kinds: map[refusal]*refused{}}
+}
+
+// level returns the level of a refusal's line: that of the first of its kind is
+// info, or warn for a refused token; those that follow are for debugging.
+func (r *refusals) level(kind refusal, from netip.Addr) slog.Level {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	counted, repeats := r.kinds[kind]
+	if !repeats {
+		r.kinds[kind] = &refused{}
+		return kind.level()
+	}
+	counted.count++
+	address := from.String()
+	switch {
+	case slices.Contains(counted.addresses, address):
+	case len(counted.addresses) < addressesMax:
+		counted.addresses = append(counted.addresses, address)
+	default:
+		counted.more = true
+	}
+	return slog.LevelDebug
+}
+
+func (k refusal) level() slog.Level {
+	if k.token != "" {
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// run sums up until ctx ends, and then once more.
+func (r *refusals) run(ctx context.Context) {
+	tick := time.NewTicker(refusalsEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			r.sumUp()
+			return
+		case <-tick.C:
+			r.sumUp()
+		}
+	}
+}
+
+// sumUp logs what has repeated since the last time. A kind that repeated goes
+// on being counted; one that did not gets a line of its own the next time.
+func (r *refusals) sumUp() {
+	r.mu.Lock()
+	kinds := r.kinds
+	r.kinds = map[refusal]*refused{}
+	for kind, counted := range kinds {
+		if counted.count > 0 {
+			r.kinds[kind] = &refused{}
+		}
+	}
+	r.mu.Unlock()
+	for kind, counted := range kinds {
+		if counted.count == 0 {
+			continue
+		}
+		attrs := []slog.Attr{
+			slog.String("code", string(kind.code)), slog.Int("count", counted.count),
+			slog.Any("remotes", counted.addresses), slog.Bool("more_remotes", counted.more),
+		}
+		if kind.route != "" {
+			attrs = append(attrs, slog.String("route", kind.route))
+		}
+		if kind.token != "" {
+			attrs = append(attrs, slog.String("token", string(kind.token)))
+		}
+		r.log.LogAttrs(context.Background(), kind.level(), "requests refused", attrs...)
+	}
+}

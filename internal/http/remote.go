@@ -1,0 +1,58 @@
+package http
+
+import (
+	"net"
+	nethttp "net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// remote is the address that a request comes from. That of a trusted proxy
+// gives way to what the proxy says: the last address of X-Forwarded-For that
+// is no trusted proxy's. Anything before it may be the caller's invention.
+func (g *gate) remote(r *nethttp.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address counts as one caller
+	from := peer.Addr().Unmap()
+	if !g.isProxy(from) {
+		return from
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		addr, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			return from
+		}
+		from = addr.Unmap()
+		if !g.isProxy(from) {
+			return from
+		}
+	}
+	return from
+}
+
+func (g *gate) isProxy(a netip.Addr) bool {
+	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// isLocal says whether a request was made by a program on this machine that
+// meant this service. A proxy tells of itself by its headers. A page of a
+// browser whose name was pointed at this machine tells by the name: it sends
+// that as the host.
+func (g *gate) isLocal(r *nethttp.Request) bool {
+	h := r.Header
+	if h["Forwarded"] != nil || h["X-Forwarded-For"] != nil || h["X-Forwarded-Host"] != nil ||
+		h["X-Forwarded-Proto"] != nil || h["X-Real-Ip"] != nil || h["Via"] != nil {
+		return false
+	}
+	host := r.Host
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || slices.Contains(g.hosts, host) {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.Unmap().IsLoopback()
+}
