@@ -83,7 +83,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	metrics := newMetrics(registry, store)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
+		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: lock, LockName: lockName(c.lock.url),
@@ -114,7 +114,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
+		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:      lockmode.Names(),
 		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),

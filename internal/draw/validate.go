@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -142,8 +143,12 @@ func (p *Prize) Check() error {
 	if p.Stocked < 0 || p.Stocked > StockMax {
 		return Errorf(CodeInvalidRequest, "stock of prize %q must be 0 to %d", p.ID, StockMax)
 	}
-	if p.Value.IsNegative() || p.Value.GreaterThan(ValueMax()) || !p.Value.Equal(p.Value.Truncate(2)) {
-		return Errorf(CodeInvalidRequest, "value of prize %q must be 0 to %s with at most two decimals", p.ID, ValueMax())
+	return checkValue("value of prize "+strconv.Quote(p.ID), p.Value)
+}
+
+func checkValue(what string, v decimal.Decimal) error {
+	if v.IsNegative() || v.GreaterThan(ValueMax()) || !v.Equal(v.Truncate(2)) {
+		return Errorf(CodeInvalidRequest, "%s must be 0 to %s with at most two decimals", what, ValueMax())
 	}
 	return nil
 }
@@ -172,22 +177,6 @@ func (p *Pool) Check() error {
 			return Errorf(CodeInvalidRequest, "prize id %q is there twice", p.Prizes[i].ID)
 		}
 		seen[p.Prizes[i].ID] = true
-	}
-	return nil
-}
-
-// Check reports whether the change may be asked for.
-func (c *PoolChange) Check() error {
-	if c.Name == nil && c.State == nil && c.Mode == nil {
-		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode or name")
-	}
-	if c.Name != nil {
-		if err := CheckName("name", *c.Name); err != nil {
-			return err
-		}
-	}
-	if c.State != nil {
-		return CheckState(*c.State)
 	}
 	return nil
 }

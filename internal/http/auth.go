@@ -87,6 +87,12 @@ func (t *tokens) roleOf(h nethttp.Header) role {
 	return roleNone
 }
 
+// actor is the name of the token that the call was made with, for the record.
+func (c call) actor() string { return adminActor }
+
+// adminActor is who acts with the admin token.
+const adminActor = "admin"
+
 // challenge is the WWW-Authenticate of an answer to the header h.
 func challenge(h nethttp.Header) string {
 	if h["Authorization"] == nil {

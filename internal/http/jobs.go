@@ -25,9 +25,6 @@ type JobChanger interface {
 	WantJob(ctx context.Context, name, actor string) (job.Row, error)
 }
 
-// adminActor is who acts with the admin token.
-const adminActor = "admin"
-
 type jobsAnswer struct {
 	Jobs []job.View `json:"jobs"`
 }
@@ -85,11 +82,11 @@ func (s *Server) changeJob(ctx context.Context, c call, body *jobBody) (job.View
 	if err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.ChangeJob(ctx, c.param("job"), change, adminActor)
+	r, err := s.JobChanger.ChangeJob(ctx, c.param("job"), change, c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
-	s.Log.Info("job changed", "job", r.Name, "actor", adminActor)
+	s.Log.Info("job changed", "job", r.Name, "actor", c.actor())
 	return s.job(ctx, c)
 }
 
@@ -99,12 +96,12 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	if err := noBody(c); err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.WantJob(ctx, c.param("job"), adminActor)
+	r, err := s.JobChanger.WantJob(ctx, c.param("job"), c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
 	s.WakeJobs()
-	s.Log.Info("job requested", "job", r.Name, "actor", adminActor)
+	s.Log.Info("job requested", "job", r.Name, "actor", c.actor())
 	answer, err := s.job(ctx, c)
 	if err == nil {
 		c.gin.Writer.WriteHeader(nethttp.StatusAccepted)

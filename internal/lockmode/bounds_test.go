@@ -121,7 +121,7 @@ func TestModesByName(t *testing.T) {
 	a := optimisticOnSQLite(t)
 	pool := a.pool(t, 5)
 	newer := "consensus"
-	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &newer})
+	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &newer}, "test")
 	require.NoError(t, err)
 	s := a.serve(t, 0)
 	require.NoError(t, receive(t, ask(t, s, named(pool, "k"))).err)

@@ -119,14 +119,14 @@ func testShut(t *testing.T, a *arena) {
 	}
 	check(draw.CodeSoldOut, "new")
 	for _, state := range []draw.State{draw.StatePaused, draw.StateClosed} {
-		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &state})
+		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &state}, "test")
 		require.NoError(t, err)
 		check(draw.CodePoolNotOpen, "new")
 	}
 	open := draw.StateOpen
-	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &open})
+	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &open}, "test")
 	require.NoError(t, err)
-	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 1, Reason: "more"})
+	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 	require.NoError(t, err)
 	won := receive(t, ask(t, s, named(pool, "new")))
 	require.NoError(t, won.err, "a key that was refused is free")

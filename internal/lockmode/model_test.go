@@ -208,7 +208,7 @@ func (w *world) move(rt *rapid.T) {
 		Delta: rapid.Int64Range(-8, 8).Filter(func(n int64) bool { return n != 0 }).Draw(rt, "delta"),
 		Key:   rapid.SampledFrom([]string{"", "", "m1", "m2"}).Draw(rt, "move's key"),
 	}
-	m, err := w.arena.store(0).Stock(w.t.Context(), s)
+	m, err := w.arena.store(0).Stock(w.t.Context(), s, "test")
 	w.service.Changed(w.pool) // as the store does where both are one process
 	known, isKnown := w.model.moves[s.Key]
 	stocked, isPrize := w.model.stocked[s.PrizeID]
@@ -239,7 +239,7 @@ func (w *world) move(rt *rapid.T) {
 func (w *world) change(rt *rapid.T) {
 	mode := rapid.SampledFrom(append(lockmode.Names(), "")).Draw(rt, "pool's mode")
 	state := rapid.SampledFrom([]draw.State{draw.StateOpen, draw.StateOpen, draw.StatePaused, draw.StateClosed}).Draw(rt, "state")
-	_, err := w.arena.store(0).ChangePool(w.t.Context(), w.pool, draw.PoolChange{Mode: &mode, State: &state})
+	_, err := w.arena.store(0).ChangePool(w.t.Context(), w.pool, draw.PoolChange{Mode: &mode, State: &state}, "test")
 	require.NoError(rt, err)
 	w.model.open = state == draw.StateOpen
 }

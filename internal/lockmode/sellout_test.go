@@ -125,9 +125,9 @@ func testRestock(t *testing.T, a *arena) {
 			delta = -7
 		}
 		w := draw.Stocking{PoolID: pool, PrizeID: prize, Delta: delta, Reason: "storm", Key: fmt.Sprint("move-", i)}
-		_, err := a.store(i).Stock(t.Context(), w)
+		_, err := a.store(i).Stock(t.Context(), w, "test")
 		for draw.CodeOf(err) == draw.CodeContended {
-			_, err = a.store(i).Stock(t.Context(), w)
+			_, err = a.store(i).Stock(t.Context(), w, "test")
 		}
 		if draw.CodeOf(err) == draw.CodeStockBelowIssued {
 			return
@@ -200,7 +200,7 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 		if i%12 != 0 {
 			return
 		}
-		_, err := a.store(i).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &wanted[i/12%len(wanted)]})
+		_, err := a.store(i).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &wanted[i/12%len(wanted)]}, "test")
 		if err != nil && draw.CodeOf(err) != draw.CodeContended {
 			t.Errorf("change the mode: %v", err)
 		}
@@ -210,10 +210,10 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 	stocktest.NoViolations(t, a.store(0), pool)
 
 	// Each mode takes over as soon as the pool names it, on every instance.
-	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 100, Reason: "more"})
+	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 100, Reason: "more"}, "test")
 	require.NoError(t, err)
 	for i, mode := range wanted {
-		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &mode})
+		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &mode}, "test")
 		require.NoError(t, err)
 		if mode == "" {
 			mode = own

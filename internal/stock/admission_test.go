@@ -69,7 +69,7 @@ func TestAdmission(t *testing.T) {
 			require.Equal(t, draw.CodeStoreUnavailable, begins(t, s))
 			err := s.Write(t.Context(), stocktest.Plan("p", 1, "a", 0, "k"), stock.TxOptions{})
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
-			_, err = s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"})
+			_, err = s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}, "test")
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 			require.False(t, s.CanShare())
 			_, _, err = s.ReadShared(t.Context(), nil, stock.TxOptions{})

@@ -228,7 +228,7 @@ func TestReadOnly(t *testing.T) {
 	reader, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})
 	require.NoError(t, err)
 	stocktest.NoViolations(t, reader, "p")
-	_, err = reader.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "x"})
+	_, err = reader.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "x"}, "test")
 	require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 	require.NoError(t, reader.Close())
 

@@ -55,7 +55,7 @@ func TestSeveralHosts(t *testing.T) {
 			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
 			stocktest.ExecAll(t, stores[first], c.readOnly)
 			require.Eventually(t, func() bool { // without any draw
-				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
+				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 				return err == nil && move.Stocked == 21
 			}, waitMax, tick, "operators go to the other as well")
 			require.Eventually(t, func() bool {

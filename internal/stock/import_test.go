@@ -20,7 +20,7 @@ import (
 // imported imports text into the pool.
 func imported(t *testing.T, s *stock.Store, poolID, text string) (stock.Imported, error) {
 	t.Helper()
-	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Reason: "delivery"})
+	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Actor: "test", Reason: "delivery"})
 }
 
 // refusedImport imports text, which must change nothing, and returns what was
@@ -152,9 +152,9 @@ func TestImportRefusesBadFiles(t *testing.T) {
 	require.NoError(t, err, "every field at its longest")
 
 	broken := io.MultiReader(strings.NewReader(header+"c,C,1,1\n"), iotest.ErrReader(iotest.ErrTimeout))
-	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Reason: "x"})
+	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Actor: "test", Reason: "x"})
 	require.ErrorIs(t, err, iotest.ErrTimeout)
-	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{})
+	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{Actor: "test"})
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "the reason is missing")
 }
 
@@ -214,7 +214,7 @@ func TestImportIsFast(t *testing.T) {
 			stocktest.Pool(t, s, "spring", 10)
 			for _, what := range []string{"new", "present"} {
 				begun, calls := time.Now(), 0
-				_, err := s.Import(t.Context(), "spring", strings.NewReader(file), stock.ImportOptions{
+				_, err := s.Import(t.Context(), "spring", strings.NewReader(file), stock.ImportOptions{Actor: "test",
 					Reason:   "delivery",
 					Progress: func(done, total int) { calls++; require.Equal(t, lines, total); require.Equal(t, 500*calls, done) },
 				})
@@ -238,7 +238,7 @@ func BenchmarkImport(b *testing.B) {
 		run := func(name string, pool func(b *testing.B) string) {
 			b.Run(dialect+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					_, err := s.Import(b.Context(), pool(b), strings.NewReader(file), stock.ImportOptions{Reason: "delivery"})
+					_, err := s.Import(b.Context(), pool(b), strings.NewReader(file), stock.ImportOptions{Actor: "test", Reason: "delivery"})
 					require.NoError(b, err)
 				}
 			})

@@ -97,7 +97,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	link.Cut()
 	stocktest.ExecAll(t, read, []string{`SELECT pg_promote()`})
 	other := stocktest.Open(t, standby.URL(), stock.Options{})
-	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"})
+	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"}, "test")
 	require.NoError(t, err)
 
 	require.Eventually(t, func() bool {
@@ -129,20 +129,20 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	paused := draw.StatePaused
 	for name, change := range map[string]func() error{
 		"stock": func() error {
-			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more"})
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more"}, "test")
 			return err
 		},
 		"pool": func() error {
-			_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused})
+			_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused}, "test")
 			return err
 		},
 		"prize": func() error {
-			_, err := s.AddPrize(t.Context(), "p", draw.Prize{ID: "z", Name: "z", Stocked: 1})
+			_, err := s.AddPrize(t.Context(), "p", draw.Prize{ID: "z", Name: "z", Stocked: 1}, "test")
 			return err
 		},
-		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}); return err },
+		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}, "test"); return err },
 		"import": func() error {
-			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Reason: "x"})
+			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Actor: "test", Reason: "x"})
 			return err
 		},
 	} {
@@ -238,7 +238,7 @@ func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	t.Cleanup(func() { require.NoError(t, old.Close()) })
 	require.Eventually(t, func() bool { _, err := old.Pool(t.Context(), "p"); return err == nil }, waitMax, tick)
 	stocktest.ExecAll(t, old, []string{`SELECT pg_wal_replay_pause()`})
-	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"})
+	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"}, "test")
 	require.NoError(t, err)
 	return fresh, old
 }

@@ -24,7 +24,7 @@ func TestStatements(t *testing.T) {
 			s := stocktest.New(t, dialect)
 			_, err := s.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "P", State: draw.StateOpen, Prizes: []draw.Prize{
 				{ID: "gold", Name: "Gold", Value: decimal.RequireFromString("19.90"), Stocked: 10}, {ID: "pin", Name: "Pin", Stocked: 5},
-			}})
+			}}, "test")
 			require.NoError(t, err)
 			won := map[string]int64{}
 			for n, prize := range []string{"gold", "pin", "gold", "gold"} {

@@ -37,7 +37,7 @@ func testWrite(t *testing.T, s *stock.Store) {
 		require.Equal(t, int64(2), urn.Version)
 		plan := Plan(id, 2, "a", 0, "d1", "d2")
 		plan.Awards = append(plan.Awards, draw.Award{Version: 5, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
-		plan.Changes = append(plan.Changes, draw.Change{PrizeID: "b", Issued: 1})
+		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: "b", Issued: 1})
 		require.NoError(t, tx.Write(t.Context(), On(urn, plan)))
 		tx.Rollback()
 		tx.Rollback()
@@ -124,7 +124,7 @@ func testOrder(t *testing.T, s *stock.Store) {
 		}
 	}
 	for prize, units := range map[string]int64{"a": 26, "b": 26, "c": 28} {
-		plan.Changes = append(plan.Changes, draw.Change{PrizeID: prize, Issued: units})
+		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: prize, Issued: units})
 	}
 	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
 	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
@@ -198,12 +198,12 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 	}
 	read()
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
-	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"})
+	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"}, "test")
 	require.NoError(t, err)
-	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3})
+	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3}, "test")
 	require.NoError(t, err)
 	closed := draw.StateClosed
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed})
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed}, "test")
 	require.NoError(t, err)
 	read()
 	require.Equal(t, int64(9+6+3), urn.Remaining())

@@ -17,15 +17,15 @@ func testCached(t *testing.T, s *stock.Store) {
 	changes := map[string]func(id string) error{
 		"drawn": func(id string) error { return Write(t, s, stock.TxOptions{}, Plan(id, 1, "a", 0, "d1")) },
 		"restocked": func(id string) error {
-			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: id, PrizeID: "a", Delta: 1, Reason: "x"})
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: id, PrizeID: "a", Delta: 1, Reason: "x"}, "test")
 			return err
 		},
 		"paused": func(id string) error {
-			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{State: &paused})
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{State: &paused}, "test")
 			return err
 		},
 		"moded": func(id string) error {
-			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{Mode: &mode})
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{Mode: &mode}, "test")
 			return err
 		},
 	}

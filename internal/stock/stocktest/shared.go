@@ -56,7 +56,7 @@ func testShared(t *testing.T, s *stock.Store) {
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
 		ids, all := sharedPools(t, s, name)
 		all[1].Keys = []string{"k", "d1"}
-		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"})
+		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"}, "test")
 		require.NoError(t, err)
 		all = append(all, stock.SharedPool{Urn: draw.NewUrn(name + "-absent")})
 		shared, ready := readShared(t, s, all, o)
@@ -91,9 +91,9 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 		all[1].Keys = []string{"d1"}
 		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(ids[2], 3, "a", 1, "d2")))
 		paused, mode := draw.StatePaused, "optimistic"
-		_, err := s.ChangePool(t.Context(), ids[3], draw.PoolChange{State: &paused})
+		_, err := s.ChangePool(t.Context(), ids[3], draw.PoolChange{State: &paused}, "test")
 		require.NoError(t, err)
-		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode})
+		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode}, "test")
 		require.NoError(t, err)
 
 		shared, ready := readShared(t, s, all, o)
