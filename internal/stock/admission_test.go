@@ -67,7 +67,7 @@ func TestAdmission(t *testing.T) {
 			require.Empty(t, begins(t, s), "nobody has read it")
 			require.ErrorContains(t, s.CheckSchema(t.Context()), "does not admit this drawsvc")
 			require.Equal(t, draw.CodeStoreUnavailable, begins(t, s))
-			err := s.Write(t.Context(), stocktest.Plan("p", 1, "a", 0, "k"), stock.TxOptions{})
+			err := s.Write(t.Context(), stocktest.Plan("p", 2, "a", 0, "k"), stock.TxOptions{})
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 			_, err = s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}, "test")
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))

@@ -50,7 +50,7 @@ func TestImport(t *testing.T) {
 
 func testImport(t *testing.T, s *stock.Store) {
 	stocktest.Pool(t, s, "spring", 10, 20)
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 3, "a", 0, "d1", "d2", "d3")))
 	urn := draw.NewUrn("spring")
 	before, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)

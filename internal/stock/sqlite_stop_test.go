@@ -189,7 +189,7 @@ func longPool(t *testing.T, s *stock.Store, n int) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("k%d", i+1)
 	}
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 1, "a", 0, ids...)))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 2, "a", 0, ids...)))
 }
 
 // damage overwrites the pages of a file in which a text stands.

@@ -47,10 +47,10 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
 
 	standbys("nobody")
-	require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), ways["d1"], stocktest.Plan("p", 1, "a", 0, "d1"))), "the caller goes")
+	require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1"))), "the caller goes")
 	require.Eventually(t, func() bool { return found() == 1 }, waitMax, tick)
 	done := make(chan error, 1)
-	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 2, "a", 1, "d2")) }()
+	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 3, "a", 1, "d2")) }()
 	require.Eventually(t, func() bool {
 		stocktest.ExecAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
 		return found() == 2
@@ -86,7 +86,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	defer read.Close()
 	require.Eventually(t, func() bool { _, err := read.Pool(t.Context(), "p"); return err == nil }, waitMax, tick, "the standby follows")
 	link.Hold()
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "lost")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "lost")))
 	urn := draw.NewUrn("p")
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	standby := servertest.StartStandby(t, primary, primary.Addr(), "standby")
 	fresh = stocktest.Open(t, primary.URL(), stock.Options{})
 	stocktest.Pool(t, fresh, "p", 1)
-	require.NoError(t, stocktest.Write(t, fresh, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1")))
+	require.NoError(t, stocktest.Write(t, fresh, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1")))
 	old, err := stock.Open(t.Context(), standby.URL(), stock.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, old.Close()) })

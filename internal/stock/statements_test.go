@@ -28,7 +28,7 @@ func TestStatements(t *testing.T) {
 			require.NoError(t, err)
 			won := map[string]int64{}
 			for n, prize := range []string{"gold", "pin", "gold", "gold"} {
-				plan := stocktest.Plan("p", int64(2+n), prize, won[prize], fmt.Sprint("draw-", n))
+				plan := stocktest.Plan("p", int64(3+n), prize, won[prize], fmt.Sprint("draw-", n))
 				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, plan))
 				won[prize]++
 			}

@@ -14,14 +14,14 @@ import (
 func testStock(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5, 0)
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1", "d2")))
 
 	m, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 100, Reason: "restock"}, "test")
 	require.NoError(t, err)
-	require.Equal(t, [3]int64{5, 105, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
+	require.Equal(t, [3]int64{6, 105, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
 	m, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: -103, Reason: "to the edge"}, "test")
 	require.NoError(t, err)
-	require.Equal(t, [3]int64{6, 2, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
+	require.Equal(t, [3]int64{7, 2, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
 	for _, w := range []struct {
 		code  draw.Code
 		prize string
@@ -43,7 +43,7 @@ func testStock(t *testing.T, s *stock.Store) {
 	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1}, "test")
 	code(t, draw.CodeInvalidRequest, err)
 	a := NoViolations(t, s, "p")
-	require.Equal(t, int64(6), a.Version, "nothing of the refused moves is left")
+	require.Equal(t, int64(7), a.Version, "nothing of the refused moves is left")
 }
 
 func testStockKeys(t *testing.T, s *stock.Store) {
