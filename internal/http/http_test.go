@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	nethttp "net/http"
@@ -151,7 +152,9 @@ func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (dra
 	return p, f.note(acted{p, actor})
 }
 
-func (f fakeStore) DeletePool(_ context.Context, id, actor string) error { return f.note(acted{id, actor}) }
+func (f fakeStore) DeletePool(_ context.Context, id, actor string) error {
+	return f.note(acted{id, actor})
+}
 
 func (f fakeStore) ChangePrize(_ context.Context, _, id string, c draw.PrizeChange, actor string) (draw.Prize, error) {
 	return draw.Prize{ID: id, Name: "New"}, f.note(acted{c, actor})
