@@ -176,9 +176,14 @@ func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lo
 	p := &of.pool
 	var trail []byte
 	var last time.Time
-	err := s.selectFrom("pools", "name", "state", "COALESCE(mode, '')", "revision", "archived", "version", "mark", "trail", "at").
-		Where(squirrel.Eq{"id": id}).Suffix(s.engine.ForUpdate).RunWith(tx).QueryRowContext(ctx).
-		Scan(&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last))
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "version", "mark", "trail", "at"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last)}
+	of.at = now()
+	if s.engine.Clock != "" {
+		columns, to = append(columns, s.engine.Clock), append(to, &of.at)
+	}
+	err := s.selectFrom("pools", columns...).Where(squirrel.Eq{"id": id}).Suffix(s.engine.ForUpdate).
+		RunWith(tx).QueryRowContext(ctx).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.PoolNotFound(id)
 	}
@@ -186,10 +191,10 @@ func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lo
 		return nil, err
 	}
 	of.head.Trail = draw.Trail(trail)
-	if of.at, err = s.databaseTime(ctx, tx); err == nil && of.at.Before(last) {
+	if of.at = of.at.UTC(); of.at.Before(last) {
 		of.at = last
 	}
-	return of, err
+	return of, nil
 }
 
 // record makes changes, one after another, and notes them on the pool's row.

@@ -63,6 +63,7 @@ func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 	require.NoError(t, err)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
 	for _, statement := range []string{
+		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as of an earlier schema
 		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
 SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
 		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)

@@ -47,7 +47,8 @@ func TestStatements(t *testing.T) {
 			}
 			awards, err := s.Awards(t.Context(), "p", 0, 100)
 			require.NoError(t, err)
-			set("moves", "1, 2", at(4, "10:00:00"))
+			set("changes", "1", at(4, "10:00:00"))
+			set("moves", "2, 3", at(4, "10:00:00"))
 			set("awards", fmt.Sprint(awards[0].Version, ",", awards[1].Version), at(4, "23:30:00"))
 			set("awards", fmt.Sprint(awards[2].Version), at(2, "12:00:00"))
 			set("awards", fmt.Sprint(awards[3].Version), at(0, "00:00:00"))

@@ -300,7 +300,7 @@ func TestDoctorOfSQLite(t *testing.T) {
 	path := strings.TrimPrefix(url, "sqlite:")
 	s, err := stock.Open(t.Context(), url, stock.Options{})
 	require.NoError(t, err)
-	require.Equal(t, []string{"note schema: the schema has version 0, this drawsvc knows 2"}, onDisk(checkUp(t, url, usual("table"))))
+	require.Equal(t, []string{"note schema: the schema has version 0, this drawsvc knows 3"}, onDisk(checkUp(t, url, usual("table"))))
 	require.NoError(t, s.Migrate(t.Context()))
 	stocktest.Pool(t, s, "p", 100)
 	require.Empty(t, onDisk(checkUp(t, url, usual("table"))), "beside the service")
@@ -374,16 +374,16 @@ func TestDoctorOfSchemas(t *testing.T) {
 			stocktest.ExecAll(t, s, []string{`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, true)`})
 			require.Equal(t, []string{
 				"danger tables: there is no table moves, lock_tokens, although the schema's version says so",
-				"note schema: the schema has version 99, this drawsvc knows 2",
+				"note schema: the schema has version 99, this drawsvc knows 3",
 			}, find())
 			stocktest.ExecAll(t, s, []string{`UPDATE schema_admits SET binaries_from = 99`})
-			require.Contains(t, find(), "danger schema: the schema has version 99, this drawsvc knows 2")
+			require.Contains(t, find(), "danger schema: the schema has version 99, this drawsvc knows 3")
 			stocktest.ExecAll(t, s, []string{`DELETE FROM goose_db_version`, `UPDATE schema_admits SET binaries_from = 1`})
 			level := "danger"
 			if dialect == "sqlite" {
 				level = "note" // it is migrated by itself
 			}
-			require.Equal(t, []string{level + " schema: the schema has version 0, this drawsvc knows 2"}, find())
+			require.Equal(t, []string{level + " schema: the schema has version 0, this drawsvc knows 3"}, find())
 		})
 	}
 }
