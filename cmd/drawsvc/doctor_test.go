@@ -15,7 +15,7 @@ func TestDoctor(t *testing.T) {
 	p := on(t, server.URL())
 	o := p.run("doctor")
 	require.Equal(t, exitViolation, o.code)
-	require.Equal(t, `danger: schema: the schema has version 0, this drawsvc knows 2
+	require.Equal(t, `danger: schema: the schema has version 0, this drawsvc knows 3
   why: drawsvc refuses to serve
   remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
 dangers: 1
@@ -23,7 +23,7 @@ dangers: 1
 	p.ok("migrate", "up")
 	newer := p
 	newer.schema = "additive"
-	require.Equal(t, `warning: schema: the schema has version 1, this drawsvc knows 2
+	require.Equal(t, `warning: schema: the schema has version 3, this drawsvc knows 4
   why: drawsvc can work on this schema, but the next release need not
   remedy: run `+"`drawsvc migrate up`"+`, or serve with --migrate
 no danger found, warnings: 1

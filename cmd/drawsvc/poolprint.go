@@ -42,7 +42,7 @@ func printPools(w io.Writer, o output, pools []draw.Pool) error {
 		for i := range pools {
 			all[i] = jsonPool(&pools[i])
 		}
-		return json.NewEncoder(w).Encode(map[string]any{"pools": all})
+		return json.NewEncoder(w).Encode(map[string]any{"pools": all, "next": nil})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
@@ -58,7 +58,7 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return json.NewEncoder(w).Encode(jsonPool(p))
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, version %d, revision %d\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Version, p.Revision); err != nil {
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

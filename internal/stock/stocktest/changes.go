@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// told are the entries of a pool's history as lines: what, and by whom.
-func told(t *testing.T, s *stock.Store, poolID string) (lines []string) {
+// linesOf are the entries of a pool's history as lines: what, and by whom.
+func linesOf(t *testing.T, s *stock.Store, poolID string) (lines []string) {
 	t.Helper()
 	entries, err := s.Log(t.Context(), poolID, 0, 1000)
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func testHistory(t *testing.T, s *stock.Store) {
 		`created {"name":"Spring","state":"paused","mode":null} by anna`, "move a +2 by anna", `state {"state":"open"} by ben`, "award d1 A",
 		`name {"name":"Summer \"é\""} by ben`, `mode {"mode":"external"} by ben`, `state {"state":"paused"} by ben`, `mode {"mode":null} by ben`,
 		"move a +3 by cleo", "move b +0 by dan", "move b +4 by eve",
-	}, told(t, s, "p"))
+	}, linesOf(t, s, "p"))
 	p, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, [2]int64{11, 8}, [2]int64{p.Version, p.Revision})
@@ -105,7 +105,7 @@ func testTimeHolds(t *testing.T, s *stock.Store) {
 	paused := draw.StatePaused
 	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &paused}, "test")
 	require.NoError(t, err)
-	require.Len(t, told(t, s, "p"), 6)
+	require.Len(t, linesOf(t, s, "p"), 6)
 	NoViolations(t, s, "p")
 }
 
@@ -177,7 +177,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{"p", "r"}, ids("", 10))
 	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("q", 2, "a", 0, "late")), stock.TxOptions{}))
 	Pool(t, s, "q", 5)
-	require.Equal(t, []string{`created {"name":"Pool q","state":"open","mode":null} by test`, "move a +5 by test"}, told(t, s, "q"), "nothing is left of the first")
+	require.Equal(t, []string{`created {"name":"Pool q","state":"open","mode":null} by test`, "move a +5 by test"}, linesOf(t, s, "q"), "nothing is left of the first")
 	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("q", 2, "a", 0, "late")), stock.TxOptions{}))
 	_, err = s.CreatePool(ctx, draw.Pool{ID: "s", Name: "s", State: draw.StateClosed}, "test")
 	code(t, draw.CodeInvalidRequest, err)
@@ -191,7 +191,9 @@ func testCorrections(t *testing.T, s *stock.Store) {
 	urn := readUrn(t, s, "p")
 	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "b", 0, "d1")))
 	name, value := "Gold", decimal.RequireFromString("0.50")
-	correct := func(prize string, c draw.PrizeChange) (draw.Prize, error) { return s.ChangePrize(ctx, "p", prize, c, "anna") }
+	correct := func(prize string, c draw.PrizeChange) (draw.Prize, error) {
+		return s.ChangePrize(ctx, "p", prize, c, "anna")
+	}
 	_, err := correct("b", draw.PrizeChange{Name: &name})
 	code(t, draw.CodeAlreadyIssued, err)
 	_, err = correct("zz", draw.PrizeChange{Name: &name})
@@ -205,8 +207,8 @@ func testCorrections(t *testing.T, s *stock.Store) {
 	require.Equal(t, [2]string{"Gold", "0.50"}, [2]string{p.Name, p.Value.StringFixed(2)})
 	_, err = correct("a", draw.PrizeChange{Name: &name})
 	require.NoError(t, err, "it is so already")
-	require.Equal(t, `prize {"name":"Gold","prize":"a","value":"0.50"} by anna`, told(t, s, "p")[4])
-	require.Len(t, told(t, s, "p"), 5)
+	require.Equal(t, `prize {"name":"Gold","prize":"a","value":"0.50"} by anna`, linesOf(t, s, "p")[4])
+	require.Len(t, linesOf(t, s, "p"), 5)
 
 	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("p", 3, "a", 0, "late")), stock.TxOptions{}))
 	tx, err := s.Read(ctx, urn, stock.TxOptions{})
