@@ -67,7 +67,7 @@ function tallyBy(list, key) {
   return n;
 }
 
-// lookupsMax bounds the changes that are looked for: a pool has few.
+// lookupsMax bounds the questions after changes: a pool has few.
 const lookupsMax = 100;
 
 // changesAt returns those of the versions that the log says are changes. A
