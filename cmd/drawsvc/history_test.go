@@ -30,7 +30,7 @@ func TestPoolHistory(t *testing.T) {
 		require.NotContains(t, p.ok("pool", "list"), "spring")
 		require.Contains(t, p.ok("pool", "show", "spring"), "closed and archived")
 		p.refused(exitUsage, "state of a new pool must be open or paused", "pool", "create", "summer", "--state", "closed")
-		p.refused(exitUsage, "--actor", "pool", "create", "summer", "--actor", "")
+		p.refused(exitUsage, "actor is missing or empty", "pool", "create", "summer", "--actor", "")
 		p.refused(exitUsage, "nothing to change", "prize", "rename", "--pool", "spring", "--prize", "tin")
 		p.refused(exitUsage, "name one prize", "prize", "add", "--pool", "spring")
 
