@@ -203,18 +203,18 @@ func TestChangesGoToAServerThatCanWrite(t *testing.T) {
 			_, old := start(t)
 			for what, change := range map[string]func() error{
 				"no pool to change": func() error {
-					_, err := old.ChangePool(t.Context(), "absent", draw.PoolChange{State: &paused})
+					_, err := old.ChangePool(t.Context(), "absent", draw.PoolChange{State: &paused}, "test")
 					return err
 				},
-				"no pool to stock":   func() error { _, err := old.Stock(t.Context(), units("absent", "a", 1)); return err },
-				"no prize":           func() error { _, err := old.Stock(t.Context(), units("p", "absent", 1)); return err },
-				"stock below issued": func() error { _, err := old.Stock(t.Context(), units("p", "a", -100)); return err },
+				"no pool to stock":   func() error { _, err := old.Stock(t.Context(), units("absent", "a", 1), "test"); return err },
+				"no prize":           func() error { _, err := old.Stock(t.Context(), units("p", "absent", 1), "test"); return err },
+				"stock below issued": func() error { _, err := old.Stock(t.Context(), units("p", "a", -100), "test"); return err },
 				"prize exists": func() error {
-					_, err := old.AddPrize(t.Context(), "p", draw.Prize{ID: "a", Name: "a", Stocked: 1})
+					_, err := old.AddPrize(t.Context(), "p", draw.Prize{ID: "a", Name: "a", Stocked: 1}, "test")
 					return err
 				},
-				"pool exists": func() error { _, err := old.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p"}); return err },
-				"stock":       func() error { _, err := old.Stock(t.Context(), units("p", "a", 1)); return err },
+				"pool exists": func() error { _, err := old.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p"}, "test"); return err },
+				"stock":       func() error { _, err := old.Stock(t.Context(), units("p", "a", 1), "test"); return err },
 			} {
 				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(change()), what)
 			}
