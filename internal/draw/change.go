@@ -83,7 +83,7 @@ func (e Entry) At() time.Time {
 
 // CheckActor reports whether s may be recorded as an actor: 1 to UserMax
 // printable characters.
-func CheckActor(s string) error { return checkText("actor", s, 1, UserMax) }
+func CheckActor(s string) error { return checkText("actor", s, UserMax) }
 
 // Check reports whether the change may be asked for.
 func (c *PoolChange) Check() error {

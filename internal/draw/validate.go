@@ -52,22 +52,22 @@ func CheckID(what, s string) error {
 }
 
 // CheckUser reports whether s may be a user: 1 to UserMax printable characters.
-func CheckUser(s string) error { return checkText("user", s, 1, UserMax) }
+func CheckUser(s string) error { return checkText("user", s, UserMax) }
 
 // CheckName reports whether s may be the name of a pool or prize: 1 to
 // NameMax printable characters.
-func CheckName(what, s string) error { return checkText(what, s, 1, NameMax) }
+func CheckName(what, s string) error { return checkText(what, s, NameMax) }
 
 // CheckReason reports whether s may be the reason of a stock move: 1 to
 // ReasonMax printable characters.
-func CheckReason(s string) error { return checkText("reason", s, 1, ReasonMax) }
+func CheckReason(s string) error { return checkText("reason", s, ReasonMax) }
 
-func checkText(what, s string, lengthMin, lengthMax int) error {
+func checkText(what, s string, lengthMax int) error {
 	if !utf8.ValidString(s) {
 		return Errorf(CodeInvalidRequest, "%s is not valid UTF-8", what)
 	}
 	n := utf8.RuneCountInString(s)
-	if n < lengthMin {
+	if n == 0 {
 		return Errorf(CodeInvalidRequest, "%s is missing or empty", what)
 	}
 	if n > lengthMax {
