@@ -65,9 +65,9 @@ func TestAudit(t *testing.T) {
   spring   gold       10       4       4          6            0
 1 pools, 0 violations
 `, p.ok("audit", "--pool", "spring"))
-		const spring = `{"ok":true,"pool":"spring","version":5,"violations":[],
+		const spring = `{"ok":true,"pool":"spring","version":6,"violations":[],
 			"prizes":[{"prize":"gold","stocked":10,"issued":4,"awards":4,"remaining":6,"over_issued":0}]}`
-		const summer = `{"ok":true,"pool":"summer","version":1,"violations":[],
+		const summer = `{"ok":true,"pool":"summer","version":2,"violations":[],
 			"prizes":[{"prize":"tin","stocked":1,"issued":0,"awards":0,"remaining":1,"over_issued":0}]}`
 		require.JSONEq(t, spring, p.ok("audit", "--pool", "spring", "--output=json"))
 		require.JSONEq(t, `{"ok":true,"pools":[`+spring+`,`+summer+`]}`, p.ok("audit", "--output=json"))
@@ -96,7 +96,7 @@ func testViolations(t *testing.T, p program, url string) {
 		},
 		{
 			"version-gap",
-			`UPDATE pools SET version = 6 WHERE id = 'spring'`, `UPDATE pools SET version = 5 WHERE id = 'spring'`,
+			`UPDATE pools SET version = 7 WHERE id = 'spring'`, `UPDATE pools SET version = 6 WHERE id = 'spring'`,
 		},
 		{
 			"draw-whole",

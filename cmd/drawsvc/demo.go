@@ -20,7 +20,7 @@ func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr 
 		{ID: "gold", Name: "Gold coin", Value: decimal.New(1990, -2), Stocked: 10},
 		{ID: "silver", Name: "Silver spoon", Value: decimal.New(250, -2), Stocked: 90},
 		{ID: "bronze", Name: "Bronze button", Value: decimal.New(10, -2), Stocked: 900},
-	}})
+	}}, "serve --demo")
 	if err != nil && draw.CodeOf(err) != draw.CodePoolExists {
 		return err
 	}

@@ -51,7 +51,7 @@ func (a *actor) flag(c *cobra.Command) {
 
 // check refuses what cannot be recorded.
 func (a actor) check() error {
-	if err := draw.CheckUser(string(a)); err != nil {
+	if err := draw.CheckActor(string(a)); err != nil {
 		return usageError{fmt.Errorf("--actor: %w", err)}
 	}
 	return nil

@@ -33,7 +33,8 @@ on the same server database. An SQLite database belongs to one process: while
 	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
 		poolStateCommand(env, "open", draw.StateOpen, "Let a pool be drawn from"),
 		poolStateCommand(env, "pause", draw.StatePaused, "Refuse new draws on a pool for a while; known draws are answered"),
-		poolStateCommand(env, "close", draw.StateClosed, "Refuse new draws on a pool for good; known draws are answered"),
+		poolStateCommand(env, "close", draw.StateClosed, "Refuse new draws on a pool for ever; known draws are answered"),
+		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 	)
 	return c
 }
@@ -73,7 +74,8 @@ func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*
 func poolCreateCommand(env environment) *cobra.Command {
 	var db database
 	var pool poolName
-	var name, mode string
+	var by actor
+	var name, mode, state string
 	var prizes prizeFlags
 	c := &cobra.Command{
 		Use:   "create ID",
@@ -82,31 +84,33 @@ func poolCreateCommand(env environment) *cobra.Command {
     --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`,
 	}
 	db.flag(c, env)
+	by.flag(c)
 	pool.declare(c, true)
 	f := c.Flags()
 	f.StringVar(&name, "name", "", "name of the pool (default its id)")
+	f.StringVar(&state, "state", string(draw.StateOpen), "`STATE` of the new pool: open or paused")
 	f.StringVar(&mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
 		" (default the service's; not taken from the environment, where it is the service's)")
 	f.Lookup("mode").Annotations = map[string][]string{noVariable: {"true"}}
 	f.Var(&prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT]; once for each\n"+
 		"(default name its id; a name that holds a comma: 'id=a,\"name=A, B\",stock=1')")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		wanted := draw.Pool{ID: string(pool), Name: name, State: draw.StateOpen, Mode: mode, Prizes: prizes}
+		wanted := draw.Pool{ID: string(pool), Name: name, State: draw.State(state), Mode: mode, Prizes: prizes}
 		if wanted.Name == "" {
 			wanted.Name = wanted.ID
 		}
-		if err := errors.Join(pool.check(), wanted.Check()); err != nil {
+		if err := errors.Join(pool.check(), wanted.Check(), draw.CheckStart(wanted.State)); err != nil {
 			return err
 		}
 		if mode != "" && !slices.Contains(lockmode.Names(), mode) {
 			return usageError{fmt.Errorf("--mode must be one of %s", strings.Join(lockmode.Names(), ", "))}
 		}
-		return db.with(c, stock.Options{}, func(ctx context.Context, store *stock.Store) error {
-			made, err := store.CreatePool(ctx, wanted)
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			made, err := store.CreatePool(ctx, wanted, string(by))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s is made and open: prizes %d, units %d\n", made.ID, len(made.Prizes), unitsOf(&made).stocked)
+			_, err = fmt.Fprintf(env.stdout, "pool %s is made and %s: prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
 			return err
 		})
 	}
@@ -116,7 +120,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 func poolListCommand(env environment) *cobra.Command {
 	var db database
 	var output output
-	c := &cobra.Command{Use: "list", Short: "List all pools", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: cobra.NoArgs}
 	db.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -125,6 +129,7 @@ func poolListCommand(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			pools = slices.DeleteFunc(pools, func(p draw.Pool) bool { return p.Archived })
 			return printPools(env.stdout, output, pools)
 		})
 	}
@@ -149,28 +154,6 @@ func poolShowCommand(env environment) *cobra.Command {
 				return err
 			}
 			return printPool(env.stdout, output, &found)
-		})
-	}
-	return c
-}
-
-func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
-	var db database
-	var pool poolName
-	c := &cobra.Command{Use: verb + " ID", Short: short}
-	db.flag(c, env)
-	pool.declare(c, true)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
-		return db.with(c, stock.Options{}, func(ctx context.Context, store *stock.Store) error {
-			changed, err := store.ChangePool(ctx, string(pool), draw.PoolChange{State: &state})
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s is %s\n", changed.ID, changed.State)
-			return err
 		})
 	}
 	return c

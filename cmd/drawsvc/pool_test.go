@@ -36,7 +36,7 @@ func TestPool(t *testing.T) {
 		p := on(t, url)
 		p.ok("migrate", "up")
 		require.Equal(t, "pool  state  mode  version  prizes  stocked  issued  remaining  name\n", p.ok("pool", "list"))
-		require.JSONEq(t, `{"pools":[]}`, p.ok("pool", "list", "--output", "json"))
+		require.JSONEq(t, `{"pools":[],"next":null}`, p.ok("pool", "list", "--output", "json"))
 
 		require.Equal(t, "pool spring is made and open: prizes 2, units 100\n",
 			p.ok("pool", "create", "spring", "--name", "Spring draw", "--mode", "optimistic",
@@ -46,18 +46,17 @@ func TestPool(t *testing.T) {
 
 		require.Equal(t, "pool spring is paused\n", p.ok("pool", "pause", "spring"))
 		require.Equal(t, `pool    state   mode         version  prizes  stocked  issued  remaining  name
-bare    open    (service's)  0        0       0        0       0          bare
-spring  paused  optimistic   2        2       100      0       100        Spring draw
+bare    open    (service's)  1        0       0        0       0          bare
+spring  paused  optimistic   4        2       100      0       100        Spring draw
 `, p.ok("pool", "list"))
-		require.Equal(t, "pool spring is closed\n", p.ok("pool", "close", "--pool=spring"))
-		require.Equal(t, "pool spring is open\n", p.ok("pool", "open", "spring"))
-		require.Equal(t, `pool spring, Spring draw: open, mode optimistic, version 2
+		require.Equal(t, "pool spring is open\n", p.ok("pool", "open", "--pool=spring"))
+		require.Equal(t, `pool spring, Spring draw: open, mode optimistic, revision 5, version 5
 
 prize   value  stocked  issued  remaining  name
 gold    19.90  10       0       10         Gold coin
 silver  0.00   90       0       90         Silver, spoon
 `, p.ok("pool", "show", "spring"))
-		for _, verb := range []string{"show", "open", "pause", "close"} {
+		for _, verb := range []string{"show", "open", "pause", "close", "archive", "delete"} {
 			p.refused(exitFailure, `there is no pool "summer"`, "pool", verb, "summer")
 		}
 
@@ -68,7 +67,7 @@ silver  0.00   90       0       90         Silver, spoon
 		// The environment names the service's mode, not the pool's.
 		p.vars["DRAWSVC_MODE"] = "external"
 		p.ok("pool", "create", "autumn")
-		require.JSONEq(t, `{"id":"autumn","name":"autumn","state":"open","mode":null,"version":0,"prizes":[]}`,
+		require.JSONEq(t, `{"id":"autumn","name":"autumn","state":"open","mode":null,"version":1,"revision":1,"archived":false,"prizes":[]}`,
 			p.ok("pool", "show", "autumn", "--output", "json"))
 	})
 }

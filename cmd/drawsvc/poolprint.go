@@ -28,13 +28,21 @@ func ownMode(p *draw.Pool) string {
 	return p.Mode
 }
 
+// archived is what a pool's line says behind its state.
+func archived(p *draw.Pool) string {
+	if p.Archived {
+		return " and archived"
+	}
+	return ""
+}
+
 func printPools(w io.Writer, o output, pools []draw.Pool) error {
 	if o == outputJSON {
 		all := make([]poolJSON, len(pools))
 		for i := range pools {
 			all[i] = jsonPool(&pools[i])
 		}
-		return json.NewEncoder(w).Encode(map[string]any{"pools": all})
+		return json.NewEncoder(w).Encode(map[string]any{"pools": all, "next": nil})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
@@ -50,7 +58,7 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return json.NewEncoder(w).Encode(jsonPool(p))
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s, mode %s, version %d\n\n", p.ID, p.Name, p.State, ownMode(p), p.Version); err != nil {
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -65,12 +73,15 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 // poolJSON is a pool as GET /admin/pools/{pool} answers it.
 type (
 	poolJSON struct {
-		ID      string      `json:"id"`
-		Name    string      `json:"name"`
-		State   draw.State  `json:"state"`
-		Mode    *string     `json:"mode"` // null: the service's own
-		Version int64       `json:"version"`
-		Prizes  []prizeJSON `json:"prizes"`
+		ID      string     `json:"id"`
+		Name    string     `json:"name"`
+		State   draw.State `json:"state"`
+		Mode    *string    `json:"mode"` // null: the service's own
+		Version int64      `json:"version"`
+		// Revision is the version of the last change.
+		Revision int64       `json:"revision"`
+		Archived bool        `json:"archived"`
+		Prizes   []prizeJSON `json:"prizes"`
 	}
 	prizeJSON struct {
 		ID        string `json:"id"`
@@ -83,7 +94,7 @@ type (
 )
 
 func jsonPool(p *draw.Pool) poolJSON {
-	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Prizes: make([]prizeJSON, len(p.Prizes))}
+	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
 	if p.Mode != "" {
 		j.Mode = &p.Mode
 	}

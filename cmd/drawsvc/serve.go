@@ -119,7 +119,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
+		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: lock, LockName: lockName(c.lock.url),
@@ -161,7 +161,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
+		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,

@@ -28,6 +28,7 @@ func stockCommand(env environment) *cobra.Command {
 func stockAddCommand(env environment) *cobra.Command {
 	var db database
 	var pool poolName
+	var by actor
 	var wanted draw.Stocking
 	c := &cobra.Command{
 		Use:     "add --pool ID --prize ID --delta N --reason TEXT",
@@ -35,6 +36,7 @@ func stockAddCommand(env environment) *cobra.Command {
 		Example: `  drawsvc stock add --pool spring --prize gold --delta 100 --reason restock --key delivery-4711`,
 	}
 	db.flag(c, env)
+	by.flag(c)
 	pool.declare(c, false)
 	f := c.Flags()
 	f.StringVar(&wanted.PrizeID, "prize", "", "`ID` of the prize")
@@ -51,8 +53,8 @@ func stockAddCommand(env environment) *cobra.Command {
 				return err
 			}
 		}
-		return db.with(c, stock.Options{}, func(ctx context.Context, store *stock.Store) error {
-			m, err := store.Stock(ctx, wanted)
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			m, err := store.Stock(ctx, wanted, string(by))
 			if err != nil {
 				return err
 			}
@@ -71,6 +73,7 @@ func stockAddCommand(env environment) *cobra.Command {
 func stockImportCommand(env environment) *cobra.Command {
 	var db database
 	var pool poolName
+	var by actor
 	var reason string
 	c := &cobra.Command{
 		Use:   "import --pool ID FILE.csv",
@@ -89,6 +92,7 @@ reason.`,
 		Example: `  drawsvc stock import --pool spring --reason delivery-4711 prizes.csv`,
 	}
 	db.flag(c, env)
+	by.flag(c)
 	pool.declare(c, false)
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -108,8 +112,9 @@ reason.`,
 			return err
 		}
 		defer closeFile()
-		return db.with(c, stock.Options{}, func(ctx context.Context, store *stock.Store) error {
-			done, err := importFile(ctx, store, string(pool), file, reason, newProgress(env.stderr, isTerminal(env.stderr)))
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			options := stock.ImportOptions{Reason: reason, Actor: string(by)}
+			done, err := importFile(ctx, store, string(pool), file, options, newProgress(env.stderr, isTerminal(env.stderr)))
 			if draw.CodeOf(err) == draw.CodeInvalidRequest {
 				// The file's fault, not the command line's: exit code 1.
 				return errors.New(args[0] + ": " + message(err))
@@ -138,7 +143,8 @@ func openImport(name string, env environment) (io.Reader, func(), error) {
 	return file, func() { _ = file.Close() }, nil // was only read
 }
 
-func importFile(ctx context.Context, store *stock.Store, poolID string, file io.Reader, reason string, p *progress) (stock.Imported, error) {
+func importFile(ctx context.Context, store *stock.Store, poolID string, file io.Reader, o stock.ImportOptions, p *progress) (stock.Imported, error) {
 	defer p.end()
-	return store.Import(ctx, poolID, file, stock.ImportOptions{Reason: reason, Progress: p.at})
+	o.Progress = p.at
+	return store.Import(ctx, poolID, file, o)
 }

@@ -20,15 +20,15 @@ func TestStockAdd(t *testing.T) {
 		add := func(more ...string) []string {
 			return append([]string{"stock", "add", "--pool", "spring", "--prize", "gold", "--reason", "restock"}, more...)
 		}
-		require.Equal(t, "pool spring, prize gold: +100 units made 110 stocked, 0 issued, 110 remaining (version 3)\n", p.ok(add("--delta", "100")...))
-		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 4)\n", p.ok(add("--delta", "-30", "--key", "k1")...))
-		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 4); this key was used already, and nothing was moved again\n",
+		require.Equal(t, "pool spring, prize gold: +100 units made 110 stocked, 0 issued, 110 remaining (version 4)\n", p.ok(add("--delta", "100")...))
+		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 5)\n", p.ok(add("--delta", "-30", "--key", "k1")...))
+		require.Equal(t, "pool spring, prize gold: -30 units made 80 stocked, 0 issued, 80 remaining (version 5); this key was used already, and nothing was moved again\n",
 			p.ok(add("--delta=-30", "--key", "k1")...))
 		p.refused(exitFailure, `the key "k1" was used for another stock move`, add("--delta", "-31", "--key", "k1")...)
 		p.refused(exitFailure, `prize "gold" has issued 0 of 80 units`, add("--delta", "-81")...)
 		p.refused(exitFailure, `pool "spring" has no prize "tin"`, add("--delta", "1", "--prize", "tin")...)
 		p.refused(exitFailure, `there is no pool "summer"`, add("--delta", "1", "--pool", "summer")...)
-		require.Contains(t, p.ok("pool", "show", "spring"), "version 4\n")
+		require.Contains(t, p.ok("pool", "show", "spring"), "version 5\n")
 	})
 }
 
@@ -39,9 +39,9 @@ func TestStockImport(t *testing.T) {
 		write := func(content string) { require.NoError(t, os.WriteFile(file, []byte(content), 0o600)) }
 
 		write("\uFEFFprize,name,value,stock\r\ngold,Gold coin,19.9,5\r\ntin,Tin can,0.01,1000\r\n")
-		require.Equal(t, "pool spring: prizes added 1, restocked 1; units put in 1005 (version 4)\n", p.ok("stock", "import", "--pool", "spring", file))
+		require.Equal(t, "pool spring: prizes added 1, restocked 1; units put in 1005 (version 5)\n", p.ok("stock", "import", "--pool", "spring", file))
 		p.stdin = "prize,name,value,stock\ngold,,,5\n"
-		require.Equal(t, "pool spring: prizes added 0, restocked 1; units put in 5 (version 5)\n",
+		require.Equal(t, "pool spring: prizes added 0, restocked 1; units put in 5 (version 6)\n",
 			p.ok("stock", "import", "-", "--pool", "spring", "--reason", "delivery 4711"))
 		shown := p.ok("pool", "show", "spring")
 		require.Contains(t, shown, "gold    19.90  20       0       20         Gold coin\n")

@@ -112,7 +112,7 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		require.Equal(t, exitOK, s.end().code)
 		require.Contains(t, p.ok("audit", "--pool", "spring"), "0 violations")
-		require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("version %d\n", 2+len(c.asked)), "each key drew once")
+		require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("version %d\n", 3+len(c.asked)), "each key drew once")
 	})
 }
 

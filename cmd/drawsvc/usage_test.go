@@ -159,7 +159,7 @@ func TestEnvironment(t *testing.T) {
 	p.ok("pool", "create", "summer")
 	require.Contains(t, p.ok("pool", "show", "summer"), "pool summer", "so does the argument")
 	p.vars["DRAWSVC_OUTPUT"] = "json"
-	require.JSONEq(t, `{"pool":"spring","ok":true,"version":1,"violations":[],
+	require.JSONEq(t, `{"pool":"spring","ok":true,"version":2,"violations":[],
 		"prizes":[{"prize":"gold","stocked":3,"issued":0,"awards":0,"remaining":3,"over_issued":0}]}`, p.ok("audit"))
 	p.vars["DRAWSVC_OUTPUT"] = "yaml"
 	p.refused(exitUsage, `DRAWSVC_OUTPUT: invalid argument "yaml"`, "audit")

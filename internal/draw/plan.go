@@ -28,8 +28,10 @@ type Plan struct {
 	From, To Head
 	// Awards are in order of version, From.Version+1 onwards.
 	Awards []Award
-	// Changes sums the awards by prize, each prize once.
-	Changes []Change
+	// Raises sums the awards by prize, each prize once.
+	Raises []Raise
+	// At is the time of its awards: never before that of the pool's last entry.
+	At time.Time
 
 	urn      *Urn
 	asks     []*Ask
@@ -37,8 +39,8 @@ type Plan struct {
 	outcomes []outcome
 }
 
-// Change is the number of units that a plan takes of one prize.
-type Change struct {
+// Raise is the number of units that a plan takes of one prize.
+type Raise struct {
 	PrizeID string
 	Issued  int64
 }
@@ -76,7 +78,9 @@ func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Pl
 		places:   make([]int, 0, len(asks)),
 		outcomes: make([]outcome, len(asks)),
 	}
-	at := now.UTC().Truncate(time.Microsecond)
+	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(u.At) {
+		p.At = u.At
+	}
 	var named map[string]int // name → index of the first request that it gives awards
 	for i, a := range asks {
 		o := &p.outcomes[i]
@@ -87,7 +91,7 @@ func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Pl
 			*o = repeat(p.outcomes[j], &asks[j].Request, &a.Request)
 			continue
 		}
-		p.decide(o, a, at, refusal)
+		p.decide(o, a, refusal)
 		if a.Named && (o.end > o.first || o.known != nil) {
 			if named == nil {
 				named = make(map[string]int, len(asks))
@@ -103,7 +107,7 @@ func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Pl
 }
 
 // decide fills in the outcome of a request whose name no earlier one has.
-func (p *Plan) decide(o *outcome, a *Ask, at time.Time, refusal func(*Request) error) {
+func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Request) error) {
 	if a.Known != nil {
 		o.replay(a)
 		return
@@ -113,7 +117,7 @@ func (p *Plan) decide(o *outcome, a *Ask, at time.Time, refusal func(*Request) e
 	}
 	o.first = len(p.Awards)
 	for ordinal := 1; ordinal <= a.Count; ordinal++ {
-		p.take(&a.Request, ordinal, at)
+		p.take(&a.Request, ordinal)
 	}
 	o.end = len(p.Awards)
 }
@@ -121,6 +125,9 @@ func (p *Plan) decide(o *outcome, a *Ask, at time.Time, refusal func(*Request) e
 func (u *Urn) refusal(r *Request) error {
 	if u.State != StateOpen {
 		return Errorf(CodePoolNotOpen, "pool %q is %s", r.PoolID, u.State)
+	}
+	if u.stocked == 0 {
+		return Errorf(CodePoolNotOpen, "pool %q holds no unit yet", r.PoolID)
 	}
 	if !u.covers(r.Count) {
 		return ErrorSoldOut(r.PoolID)
@@ -167,7 +174,7 @@ func errKeyReused(r *Request) error {
 }
 
 // take moves one unit from the urn into the plan.
-func (p *Plan) take(r *Request, ordinal int, at time.Time) {
+func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
 	place := p.urn.take(version)
 	prize := &p.urn.prizes[place]
@@ -181,21 +188,21 @@ func (p *Plan) take(r *Request, ordinal int, at time.Time) {
 		PrizeName: prize.name,
 		Value:     prize.value,
 		Unit:      prize.issued,
-		At:        at,
+		At:        p.At,
 	})
 }
 
-// sum fills in Changes.
+// sum fills in Raises.
 func (p *Plan) sum() {
 	at := make(map[int]int, min(len(p.places), len(p.urn.prizes)))
 	for i, place := range p.places {
 		j, ok := at[place]
 		if !ok {
-			j = len(p.Changes)
+			j = len(p.Raises)
 			at[place] = j
-			p.Changes = append(p.Changes, Change{PrizeID: p.Awards[i].PrizeID})
+			p.Raises = append(p.Raises, Raise{PrizeID: p.Awards[i].PrizeID})
 		}
-		p.Changes[j].Issued++
+		p.Raises[j].Issued++
 	}
 }
 
@@ -212,6 +219,7 @@ func (p *Plan) Undo() {
 func (p *Plan) Settle() {
 	if len(p.Awards) > 0 {
 		p.urn.moveTo(p.To)
+		p.urn.At = p.At
 	}
 }
 

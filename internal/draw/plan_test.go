@@ -67,8 +67,8 @@ func TestPlanInOrder(t *testing.T) {
 	require.Equal(t, []string{"a", "a", "a", "c", "c", "d"}, ids)
 	require.Equal(t, []int{1, 2, 3, 1, 2, 1}, ordinals)
 	require.Equal(t, map[string]int64{"p0": 4, "p1": 2}, units)
-	require.Len(t, p.Changes, 2, "each prize once")
-	for _, c := range p.Changes {
+	require.Len(t, p.Raises, 2, "each prize once")
+	for _, c := range p.Raises {
 		require.Equal(t, units[c.PrizeID], c.Issued)
 	}
 	d, err := p.Answer(2)

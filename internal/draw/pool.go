@@ -14,7 +14,7 @@ const TimeFormat = "2006-01-02T15:04:05.000000Z"
 type State string
 
 // The states of a pool. Paused and closed pools refuse new draws and answer
-// known ones; the two differ only in what the operator means by them.
+// known ones. Closed is final.
 const (
 	StateOpen   State = "open"
 	StatePaused State = "paused"
@@ -28,9 +28,11 @@ type Pool struct {
 	State State
 	// Mode names the pool's own lock mode; "" means the service's.
 	Mode string
-	// Version counts the changes that the pool has seen: one for each award
-	// and one for each stock move.
-	Version int64
+	// Version counts the entries of the pool's history: awards, moves and
+	// changes. Revision is the version of the last change.
+	Version, Revision int64
+	// Archived hides a closed pool from lists.
+	Archived bool
 	// Prizes are in the order in which they were added.
 	Prizes []Prize
 }
@@ -50,14 +52,6 @@ type Prize struct {
 
 // Remaining is the number of units that can still be drawn.
 func (p *Prize) Remaining() int64 { return p.Stocked - p.Issued }
-
-// PoolChange is what an operator wants changed in a pool; nil members stay.
-type PoolChange struct {
-	Name  *string
-	State *State
-	// Mode "" gives the pool the service's own mode again.
-	Mode *string
-}
 
 // Stocking is a wanted change of one prize's stock.
 type Stocking struct {
@@ -79,6 +73,8 @@ type Move struct {
 	PrizeID string
 	Delta   int64
 	Reason  string
+	// Actor is who made the move, "" where a binary of an earlier schema did.
+	Actor string
 	// Key is the Idempotency-Key of the move, "" when it had none.
 	Key string
 	At  time.Time

@@ -1,6 +1,10 @@
 package draw
 
-import "github.com/shopspring/decimal"
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+)
 
 // Urn is the cached copy of a pool: its prizes, their counts, and the head at
 // which all of it was read. It may refuse a draw, never grant one: what it
@@ -15,11 +19,14 @@ type Urn struct {
 	// Head is the state that the counts stand for; version 0 says that nothing
 	// is cached.
 	Head
+	// At is the time of the pool's last entry.
+	At time.Time
 
-	prizes    []urnPrize
-	places    map[string]int
-	remaining int64
-	units     fenwick
+	prizes []urnPrize
+	places map[string]int
+	// stocked and remaining are those of all prizes together.
+	stocked, remaining int64
+	units              fenwick
 	// deck belongs to the history that last names. Both outlive Invalidate, so
 	// that a copy that is dropped and read again gives the same picks.
 	deck *deck
@@ -39,6 +46,7 @@ type Snapshot struct {
 	State State
 	Mode  string
 	Head  Head
+	At    time.Time
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
@@ -53,8 +61,8 @@ func NewUrn(poolID string) *Urn {
 
 // Invalidate drops the cached copy, so that the next read is whole.
 func (u *Urn) Invalidate() {
-	u.State, u.Mode, u.Head, u.hits = "", "", Head{}, 0
-	u.prizes, u.places, u.remaining, u.units = nil, map[string]int{}, 0, newFenwick(nil)
+	u.State, u.Mode, u.Head, u.At, u.hits = "", "", Head{}, time.Time{}, 0
+	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
 }
 
 // Seen brings the urn up to what was read. It is false, and the urn is
@@ -77,7 +85,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 	} else {
 		u.hits = 0
 	}
-	u.State, u.Mode = s.State, s.Mode
+	u.State, u.Mode, u.At = s.State, s.Mode, s.At
 	u.moveTo(s.Head)
 	return true
 }
@@ -103,20 +111,21 @@ func (u *Urn) Remaining() int64 { return u.remaining }
 // Prizes is the number of prizes in the urn, empty ones included.
 func (u *Urn) Prizes() int { return len(u.prizes) }
 
-// put sets one prize's counts to what was read; a new prize is added behind
-// the others.
+// put sets one prize to what was read; a new prize is added behind the others.
 func (u *Urn) put(p Prize) {
 	place, known := u.places[p.ID]
 	if !known {
 		u.places[p.ID] = len(u.prizes)
 		u.prizes = append(u.prizes, urnPrize{p.ID, p.Name, p.Value, p.Stocked, p.Issued})
 		u.units.push(p.Remaining())
+		u.stocked += p.Stocked
 		u.remaining += p.Remaining()
 		return
 	}
 	prize := &u.prizes[place]
 	change := p.Remaining() - (prize.stocked - prize.issued)
-	prize.stocked, prize.issued = p.Stocked, p.Issued
+	u.stocked += p.Stocked - prize.stocked
+	*prize = urnPrize{p.ID, p.Name, p.Value, p.Stocked, p.Issued}
 	u.units.add(place, change)
 	u.remaining += change
 }

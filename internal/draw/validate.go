@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func CheckID(what, s string) error {
 // CheckUser reports whether s may be a user: 1 to UserMax printable characters,
 // no blank at either end. Users are compared byte by byte.
 func CheckUser(s string) error {
-	if err := checkText("user", s, 1, UserMax); err != nil {
+	if err := checkText("user", s, UserMax); err != nil {
 		return err
 	}
 	if s[0] == ' ' || s[len(s)-1] == ' ' {
@@ -64,18 +65,18 @@ func CheckUser(s string) error {
 
 // CheckName reports whether s may be the name of a pool or prize: 1 to
 // NameMax printable characters.
-func CheckName(what, s string) error { return checkText(what, s, 1, NameMax) }
+func CheckName(what, s string) error { return checkText(what, s, NameMax) }
 
 // CheckReason reports whether s may be the reason of a stock move: 1 to
 // ReasonMax printable characters.
-func CheckReason(s string) error { return checkText("reason", s, 1, ReasonMax) }
+func CheckReason(s string) error { return checkText("reason", s, ReasonMax) }
 
-func checkText(what, s string, lengthMin, lengthMax int) error {
+func checkText(what, s string, lengthMax int) error {
 	if !utf8.ValidString(s) {
 		return Errorf(CodeInvalidRequest, "%s is not valid UTF-8", what)
 	}
 	n := utf8.RuneCountInString(s)
-	if n < lengthMin {
+	if n == 0 {
 		return Errorf(CodeInvalidRequest, "%s is missing or empty", what)
 	}
 	if n > lengthMax {
@@ -151,8 +152,12 @@ func (p *Prize) Check() error {
 	if p.Stocked < 0 || p.Stocked > StockMax {
 		return Errorf(CodeInvalidRequest, "stock of prize %q must be 0 to %d", p.ID, StockMax)
 	}
-	if p.Value.IsNegative() || p.Value.GreaterThan(ValueMax()) || !p.Value.Equal(p.Value.Truncate(2)) {
-		return Errorf(CodeInvalidRequest, "value of prize %q must be 0 to %s with at most two decimals", p.ID, ValueMax())
+	return checkValue("value of prize "+strconv.Quote(p.ID), p.Value)
+}
+
+func checkValue(what string, v decimal.Decimal) error {
+	if v.IsNegative() || v.GreaterThan(ValueMax()) || !v.Equal(v.Truncate(2)) {
+		return Errorf(CodeInvalidRequest, "%s must be 0 to %s with at most two decimals", what, ValueMax())
 	}
 	return nil
 }
@@ -181,22 +186,6 @@ func (p *Pool) Check() error {
 			return Errorf(CodeInvalidRequest, "prize id %q is there twice", p.Prizes[i].ID)
 		}
 		seen[p.Prizes[i].ID] = true
-	}
-	return nil
-}
-
-// Check reports whether the change may be asked for.
-func (c *PoolChange) Check() error {
-	if c.Name == nil && c.State == nil && c.Mode == nil {
-		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode or name")
-	}
-	if c.Name != nil {
-		if err := CheckName("name", *c.Name); err != nil {
-			return err
-		}
-	}
-	if c.State != nil {
-		return CheckState(*c.State)
 	}
 	return nil
 }

@@ -185,7 +185,7 @@ func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 }
 
 func (b *Batch) plan(now time.Time) *draw.Plan {
-	b.planned = now
+	b.planned = time.Now() // now may be another clock's
 	return b.Urn.Plan(b.line(), now)
 }
 

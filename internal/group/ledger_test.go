@@ -153,7 +153,7 @@ func (l *ledger) write(p *draw.Plan) bool {
 	if len(p.Awards) > 0 {
 		l.heads[p.PoolID] = p.To
 	}
-	for _, c := range p.Changes {
+	for _, c := range p.Raises {
 		for i := range pool.Prizes {
 			if pool.Prizes[i].ID == c.PrizeID {
 				pool.Prizes[i].Issued += c.Issued

@@ -57,6 +57,13 @@ func restock(u *draw.Urn, stock ...int64) {
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: head, Prizes: poolOf("p", stock...).Prizes})
 }
 
+// emptied is a read of a pool whose only unit is issued.
+func emptied(u *draw.Urn) {
+	prizes := poolOf("p", 1).Prizes
+	prizes[0].Issued = 1
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
+}
+
 func wanting(r draw.Request, count int) draw.Request { r.Count = count; return r }
 
 func by(r draw.Request, user string) draw.Request { r.UserID = user; return r }
@@ -218,7 +225,7 @@ func TestFactsAreOfOnePlan(t *testing.T) {
 	p := planOf(t, b, nil)
 	require.Error(t, p.Err(1), "b was looked up, and is not there")
 	b.Undo(p)
-	restock(b.Urn, 0)
+	emptied(b.Urn)
 	b.Settle(planOf(t, b, map[string]draw.Draw{"b": {ID: "b", UserID: "u", Awards: []draw.Award{{DrawID: "b"}}}}))
 	code(t, draw.CodeSoldOut, b.waiters[0].err)
 	require.True(t, b.waiters[1].draw.Replayed)
@@ -233,7 +240,7 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 	q.working = true // nobody else takes
 	b.Undo(planOf(t, b, nil))
 	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
-	restock(b.Urn, 0)
+	emptied(b.Urn)
 	b.TopUp()
 	b.Settle(planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}))
 	require.Equal(t, []string{"a", "b", "old"}, b.Keys())

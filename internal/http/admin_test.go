@@ -11,11 +11,21 @@ import (
 )
 
 const (
-	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"prizes":[` +
+	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"archived":false,"prizes":[` +
 		`{"id":"gold","name":"Gold coin","value":"19.90","stocked":10,"issued":3,"remaining":7},` +
 		`{"id":"pin","name":"Pin","value":"0.00","stocked":5,"issued":0,"remaining":5}]}`
-	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"prizes":[]}`
+	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"archived":false,"prizes":[]}`
 )
+
+// logJSON are the entries of someLog.
+func logJSON() []string {
+	const at = `"at":"2026-03-04T04:06:07.000890Z"`
+	return []string{
+		`{"kind":"change","version":1,` + at + `,"what":"created","body":{"name":"Spring","state":"open","mode":null},"actor":"admin"}`,
+		`{"kind":"move","version":2,` + at + `,"prize":"gold","delta":10,"reason":"created","actor":"admin","stocked":10,"issued":0}`,
+		`{"kind":"award","version":3,` + at + `,"draw":"d1","ordinal":1,"user":"u1","prize":"gold","name":"Gold coin","value":"19.90","unit":17}`,
+	}
+}
 
 // TestAdminAnswers pins the JSON of every admin call.
 func TestAdminAnswers(t *testing.T) {
@@ -24,13 +34,14 @@ func TestAdminAnswers(t *testing.T) {
 		status               int
 		location, answer     string
 	}{
-		{"GET", "/admin/pools", "", 200, "", `{"pools":[` + springJSON + `,` + otherJSON + `]}`},
+		{"GET", "/admin/pools", "", 200, "", `{"pools":[` + springJSON + `,` + otherJSON + `],"next":null}`},
+		{"GET", "/admin/pools?after=a&limit=1", "", 200, "", `{"pools":[` + springJSON + `],"next":"spring"}`},
 		{"GET", "/admin/pools/spring", "", 200, "", springJSON},
 		{"PATCH", "/admin/pools/spring", `{"state":"open"}`, 200, "", springJSON},
 		{
 			"POST", "/admin/pools", `{"id":"new","name":"New","mode":"external","prizes":[{"id":"a","name":"A","value":"0.5","stock":3},{"id":"b","name":"B","stock":0}]}`,
 			201, "/admin/pools/new",
-			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"prizes":[` +
+			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"archived":false,"prizes":[` +
 				`{"id":"a","name":"A","value":"0.50","stocked":3,"issued":0,"remaining":3},` +
 				`{"id":"b","name":"B","value":"0.00","stocked":0,"issued":0,"remaining":0}]}`,
 		},
@@ -40,7 +51,7 @@ func TestAdminAnswers(t *testing.T) {
 		},
 		{
 			"POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":100,"reason":"restock"}`, 200, "",
-			`{"pool":"spring","prize":"gold","delta":100,"reason":"restock","version":8,"at":"2026-03-04T04:06:07.000890Z",` +
+			`{"pool":"spring","prize":"gold","delta":100,"reason":"restock","actor":"admin","version":8,"at":"2026-03-04T04:06:07.000890Z",` +
 				`"stocked":110,"issued":3,"remaining":107,"replayed":false}`,
 		},
 		{
@@ -50,8 +61,14 @@ func TestAdminAnswers(t *testing.T) {
 		},
 		{
 			"GET", "/admin/pools/spring/moves", "", 200, "",
-			`{"moves":[{"version":1,"at":"2026-03-04T04:06:07.000890Z","prize":"gold","delta":10,"reason":"start","stocked":10,"issued":0}],"next":null}`,
+			`{"moves":[{"version":1,"at":"2026-03-04T04:06:07.000890Z","prize":"gold","delta":10,"reason":"start","actor":"admin","stocked":10,"issued":0}],"next":null}`,
 		},
+		{
+			"PATCH", "/admin/pools/spring/prizes/gold", `{"name":"New"}`, 200, "",
+			`{"id":"gold","name":"New","value":"0.00","stocked":0,"issued":0,"remaining":0}`,
+		},
+		{"GET", "/admin/pools/spring/log", "", 200, "", `{"entries":[` + strings.Join(logJSON(), ",") + `],"next":null}`},
+		{"GET", "/admin/pools/spring/log?after=1&limit=1", "", 200, "", `{"entries":[` + logJSON()[1] + `],"next":2}`},
 		{
 			"GET", "/admin/pools/spring/audit", "", 200, "",
 			`{"ok":true,"pool":"spring","version":7,"prizes":[{"prize":"gold","stocked":10,"issued":3,"awards":3,"remaining":7,"over_issued":0}],"violations":[]}`,
@@ -80,7 +97,7 @@ func TestStockingReachesTheStore(t *testing.T) {
 	f := &fake{}
 	w := do(newServer(t, f), asAdmin("POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":-5,"reason":"lost"}`, "Idempotency-Key", `"again"`))
 	require.Equal(t, 200, w.Code)
-	require.Equal(t, draw.Stocking{PoolID: "spring", PrizeID: "gold", Delta: -5, Reason: "lost", Key: "again"}, f.last())
+	require.Equal(t, acted{draw.Stocking{PoolID: "spring", PrizeID: "gold", Delta: -5, Reason: "lost", Key: "again"}, "admin"}, f.last())
 	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
 	require.Contains(t, w.Body.String(), `"replayed":true`)
 }
@@ -89,7 +106,8 @@ func TestNewPoolReachesTheStore(t *testing.T) {
 	f := &fake{}
 	w := do(newServer(t, f), asAdmin("POST", "/admin/pools", `{"id":"new","name":"New","mode":null,"prizes":[{"id":"a","name":"Ä","value":"999999999999.99","stock":1000000000000}]}`))
 	require.Equal(t, 201, w.Code, w.Body)
-	got := f.last().(draw.Pool)
+	require.Equal(t, "admin", f.last().(acted).actor)
+	got := f.last().(acted).what.(draw.Pool)
 	require.True(t, decimal.RequireFromString("999999999999.99").Equal(got.Prizes[0].Value))
 	require.Equal(t, int64(draw.StockMax), got.Prizes[0].Stocked)
 	require.Empty(t, got.Mode)
@@ -97,18 +115,19 @@ func TestNewPoolReachesTheStore(t *testing.T) {
 }
 
 func TestChangesReachTheStore(t *testing.T) {
-	name, none, mode, paused := "Sommer \"24\"", "", "external", draw.StatePaused
+	name, none, mode, paused, yes := "Sommer \"24\"", "", "external", draw.StatePaused, true
 	for body, want := range map[string]draw.PoolChange{
 		`{"state":"paused"}`:             {State: &paused},
 		`{"mode":null}`:                  {Mode: &none},
 		`{"mode":"external"}`:            {Mode: &mode},
 		`{"name":"S\u006fmmer \"24\""}`:  {Name: &name},
 		`{"mode":null,"state":"paused"}`: {Mode: &none, State: &paused},
+		`{"archived":true}`:              {Archived: &yes},
 	} {
 		f := &fake{}
 		w := do(newServer(t, f), asAdmin("PATCH", "/admin/pools/p", body))
 		require.Equal(t, 200, w.Code, w.Body)
-		require.Equal(t, want, f.last(), body)
+		require.Equal(t, acted{want, "admin"}, f.last(), body)
 	}
 }
 
@@ -124,7 +143,8 @@ func TestBadAdminBodiesNameTheMember(t *testing.T) {
 		{"pools", `{"id":"p","name":"P","prizes":{}}`, `"prizes" must be a list`},
 		{"pools", `{"id":"p","name":"P","prizes":[7]}`, `"prizes[0]" must be an object`},
 		{"pools", `{"id":"p","name":"P","prizes":[null]}`, `stock of prize "" is missing`},
-		{"pools", `{"id":"p","name":"P","state":"open","prizes":[]}`, `unknown member "state"`},
+		{"pools", `{"id":"p","name":"P","state":"closed","prizes":[]}`, "state of a new pool must be open or paused"},
+		{"pools", `{"id":"p","name":"P","revision":1,"prizes":[]}`, `unknown member "revision"`},
 		{"pools", `{"id":"p","name":"P","mode":"fast","prizes":[]}`, "mode must be one of for-update, optimistic, external"},
 		{"pools", `{"id":"p","name":"P","mode":"","prizes":[]}`, "mode must be one of"},
 		{"pools", `{"id":"p","name":"P","mode":7,"prizes":[]}`, `"mode" must be a string`},
@@ -177,6 +197,17 @@ func TestBadAdminBodiesNameTheMember(t *testing.T) {
 		`{"state":"open","name":"\ud8"}`: "the body is not valid JSON",
 	} {
 		requireRefused(t, "PATCH", "pools/p", body, detail)
+	}
+	for body, detail := range map[string]string{
+		`{}`:                "nothing to change: give name or value",
+		`{"name":""}`:       "prize name is missing or empty",
+		`{"value":""}`:      "value is empty",
+		`{"value":"-1"}`:    "value must be an amount",
+		`{"stock":1}`:       `unknown member "stock"`,
+		`{"value":1.5}`:     `"value" must be a string`,
+		`{"name":"\u0000"}`: "prize name holds a character",
+	} {
+		requireRefused(t, "PATCH", "pools/p/prizes/a", body, detail)
 	}
 	requireRefused(t, "PATCH", "pools/P", `{"state":"open"}`, "pool in the path must match")
 }

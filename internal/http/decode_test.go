@@ -199,7 +199,7 @@ func FuzzAdminBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, call := range [][2]string{
 			{"POST", "/admin/pools"}, {"PATCH", "/admin/pools/p"}, {"POST", "/admin/pools/p/prizes"},
-			{"POST", "/admin/pools/p/prizes/a/stock"},
+			{"POST", "/admin/pools/p/prizes/a/stock"}, {"PATCH", "/admin/pools/p/prizes/a"},
 		} {
 			service.asked = nil
 			w := do(s, asAdmin(call[0], call[1], string(body), "Content-Type", "application/json"))
@@ -218,12 +218,15 @@ func FuzzAdminBodies(f *testing.F) {
 // requireGood checks that what reached the store may be stored.
 func requireGood(t *testing.T, asked any) {
 	t.Helper()
-	switch v := asked.(type) {
+	a, _ := asked.(acted)
+	switch v := a.what.(type) {
 	case draw.Pool:
 		require.NoError(t, v.Check())
 	case draw.PoolChange:
 		require.NoError(t, v.Check())
 	case draw.Prize:
+		require.NoError(t, v.Check())
+	case draw.PrizeChange:
 		require.NoError(t, v.Check())
 	case draw.Stocking:
 		require.NoError(t, v.Check())

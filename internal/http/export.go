@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"math"
 	"mime"
@@ -12,9 +13,15 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// wantsCSV says whether the caller accepts CSV, and JSON no better.
-func wantsCSV(h nethttp.Header) bool {
-	var csvWeight, jsonWeight float64
+// The media types that logs have besides JSON.
+const (
+	typeCSV    = "text/csv"
+	typeNDJSON = "application/x-ndjson"
+)
+
+// prefers says whether the caller accepts a media type, and JSON no better.
+func prefers(mediaType string, h nethttp.Header) bool {
+	var wanted, json float64
 	for _, line := range h["Accept"] {
 		for part := range strings.SplitSeq(line, ",") {
 			kind, params, err := mime.ParseMediaType(part)
@@ -26,37 +33,50 @@ func wantsCSV(h nethttp.Header) bool {
 				weight, _ = strconv.ParseFloat(q, 64) // what is no number weighs nothing
 			}
 			switch kind {
-			case "text/csv":
-				csvWeight = weight
+			case mediaType:
+				wanted = weight
 			case "application/json":
-				jsonWeight = weight
+				json = weight
 			}
 		}
 	}
-	return csvWeight > 0 && csvWeight >= jsonWeight
+	return wanted > 0 && wanted >= json
 }
 
 // orCSV has csv answer the callers who prefer it, and json all others.
-func orCSV(json, csv handler) handler {
+func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
+
+// orNDJSON does so with ndjson.
+func orNDJSON(json, ndjson handler) handler { return or(typeNDJSON, ndjson, json) }
+
+func or(mediaType string, preferred, json handler) handler {
 	return func(c call) error {
-		if wantsCSV(c.gin.Request.Header) {
-			return csv(c)
+		if prefers(mediaType, c.gin.Request.Header) {
+			return preferred(c)
 		}
 		return json(c)
 	}
 }
 
-// exportAwards streams all awards after a version, up to the pool's version at
-// the beginning, so that it ends however fast draws go on. It holds one page
-// at a time. An error once rows were sent cuts the connection: a file that
+// export is a log that is streamed: how it is read, and how an entry is written.
+type export[E any] struct {
+	contentType string
+	read        func(ctx context.Context, poolID string, after int64, limit int) ([]E, error)
+	version     func(*E) int64
+	// write adds an entry to what is sent next; it cannot fail, as it writes to
+	// memory. flush, where set, is called when a page is written.
+	write func(*E)
+	flush func()
+}
+
+// stream sends all entries after a version, up to the pool's version at the
+// beginning, so that it ends however fast draws go on. It holds one page at a
+// time, in out. An error once entries were sent cuts the connection: a file that
 // ends early must not look like a whole one.
-//
-// Fields are written exactly as they are, quoted as CSV needs and nothing
-// more. A user named =1+1 stays so: whoever opens the file in a spreadsheet
-// must import it as text.
-func (s *Server) exportAwards(c call) error {
+func (x export[E]) stream(c call, out *bytes.Buffer) error {
+	s := c.server
 	if c.query.Has("limit") {
-		return draw.Errorf(draw.CodeInvalidRequest, "limit is for pages of JSON; text/csv streams all awards")
+		return draw.Errorf(draw.CodeInvalidRequest, "limit is for pages of JSON; a stream has all entries")
 	}
 	after, err := c.number("after", 0, math.MaxInt64, 0)
 	if err != nil {
@@ -66,30 +86,60 @@ func (s *Server) exportAwards(c call) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	rows := csv.NewWriter(&out)
-	_ = rows.Write(strings.Split("version,at,draw,ordinal,user,prize,name,value,unit", ","))
 	for more := true; more; {
 		c.unhurried(s.RequestTimeout + s.limits.page)
-		found, err := s.awardPage(c, after)
+		found, err := x.page(c, after)
 		if err != nil {
 			return err
 		}
 		more = len(found) == limitMax && c.gin.Request.Method != nethttp.MethodHead
 		for i := range found {
-			if found[i].Version > last {
+			if x.version(&found[i]) > last {
 				more = false
 				break
 			}
-			after = found[i].Version
-			_ = rows.Write(awardRow(&found[i])) // to memory: cannot fail
+			after = x.version(&found[i])
+			x.write(&found[i])
 		}
-		rows.Flush()
-		if err := c.send(&out); err != nil {
+		if x.flush != nil {
+			x.flush()
+		}
+		if err := c.send(x.contentType, out); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (x export[E]) page(c call, after int64) ([]E, error) {
+	ctx, cancel := c.within(c.server.RequestTimeout)
+	defer cancel()
+	return x.read(ctx, c.param("pool"), after, limitMax)
+}
+
+// exportCSV streams a log as CSV. Fields are written exactly as they are, quoted
+// as CSV needs and nothing more. A user named =1+1 stays so: whoever opens the
+// file in a spreadsheet must import it as text.
+func exportCSV[E any](c call, header string, x export[E], row func(*E) []string) error {
+	var out bytes.Buffer
+	rows := csv.NewWriter(&out)
+	_ = rows.Write(strings.Split(header, ",")) // to memory: cannot fail
+	x.contentType = "text/csv; charset=utf-8; header=present"
+	x.write = func(entry *E) { _ = rows.Write(row(entry)) }
+	x.flush = rows.Flush
+	return x.stream(c, &out)
+}
+
+// exportAwards streams the awards of a pool as CSV.
+func (s *Server) exportAwards(c call) error {
+	return exportCSV(c, "version,at,draw,ordinal,user,prize,name,value,unit",
+		export[draw.Award]{read: s.History.Awards, version: func(a *draw.Award) int64 { return a.Version }}, awardRow)
+}
+
+// exportMoves streams the moves of a pool as CSV.
+func (s *Server) exportMoves(c call) error {
+	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued",
+		export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}, moveRow)
 }
 
 // poolVersion returns the version of the call's pool.
@@ -100,12 +150,6 @@ func (s *Server) poolVersion(c call) (int64, error) {
 	return pool.Version, err
 }
 
-func (s *Server) awardPage(c call, after int64) ([]draw.Award, error) {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	return s.History.Awards(ctx, c.param("pool"), after, limitMax)
-}
-
 func awardRow(a *draw.Award) []string {
 	return []string{
 		strconv.FormatInt(a.Version, 10), formatTime(a.At), a.DrawID, strconv.Itoa(a.Ordinal), a.UserID,
@@ -113,10 +157,17 @@ func awardRow(a *draw.Award) []string {
 	}
 }
 
+func moveRow(m *draw.Move) []string {
+	return []string{
+		strconv.FormatInt(m.Version, 10), formatTime(m.At), m.PrizeID, strconv.FormatInt(m.Delta, 10), m.Reason, m.Actor,
+		strconv.FormatInt(m.Stocked, 10), strconv.FormatInt(m.Issued, 10),
+	}
+}
+
 // send passes on what is in out and empties it.
-func (c call) send(out *bytes.Buffer) error {
+func (c call) send(contentType string, out *bytes.Buffer) error {
 	if !c.gin.Writer.Written() {
-		c.gin.Writer.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+		c.gin.Writer.Header().Set("Content-Type", contentType)
 		c.gin.Writer.WriteHeaderNow()
 	}
 	if _, err := out.WriteTo(c.gin.Writer); err != nil {

@@ -14,11 +14,12 @@ const (
 	limitUsual = 100
 )
 
-// History reads a pool's log. Awards and Moves return at most limit entries
-// with a version above after, in order of version.
+// History reads a pool's log. Each method returns at most limit entries with a
+// version above after, in order of version: awards, moves, or all of them.
 type History interface {
 	Awards(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error)
 	Moves(ctx context.Context, poolID string, after int64, limit int) ([]draw.Move, error)
+	Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
 }
 
 // readPage reads the page of a log that the call asks for. next is the after
@@ -87,12 +88,13 @@ type moveAnswer struct {
 	Prize   string `json:"prize"`
 	Delta   int64  `json:"delta"`
 	Reason  string `json:"reason"`
+	Actor   string `json:"actor"`
 	Stocked int64  `json:"stocked"`
 	Issued  int64  `json:"issued"`
 }
 
 func newMove(m *draw.Move) moveAnswer {
-	return moveAnswer{m.Version, formatTime(m.At), m.PrizeID, m.Delta, m.Reason, m.Stocked, m.Issued}
+	return moveAnswer{m.Version, formatTime(m.At), m.PrizeID, m.Delta, m.Reason, m.Actor, m.Stocked, m.Issued}
 }
 
 // moves answers GET /admin/pools/{pool}/moves.

@@ -93,7 +93,7 @@ func TestWantsCSV(t *testing.T) {
 		"application/json, text/csv": true, "application/json, text/csv;q=0.5": false, "application/json;q=0.5, text/csv": true,
 		"text/csv;q=0": false, "text/csv;q=x": false, "text/html, text/csv;q=0.9": true,
 	} {
-		require.Equal(t, want, wantsCSV(nethttp.Header{"Accept": {accept}}), accept)
+		require.Equal(t, want, prefers(typeCSV, nethttp.Header{"Accept": {accept}}), accept)
 	}
 }
 

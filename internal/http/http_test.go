@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	nethttp "net/http"
@@ -126,7 +127,7 @@ func (f fakeStore) Draw(_ context.Context, poolID, drawID string) (draw.Draw, er
 }
 
 func somePool(id string) draw.Pool {
-	return draw.Pool{ID: id, Name: "Spring", State: draw.StateOpen, Version: 7, Prizes: []draw.Prize{
+	return draw.Pool{ID: id, Name: "Spring", State: draw.StateOpen, Version: 7, Revision: 5, Prizes: []draw.Prize{
 		{ID: "gold", Name: "Gold coin", Value: decimal.RequireFromString("19.9"), Stocked: 10, Issued: 3},
 		{ID: "pin", Name: "Pin", Stocked: 5},
 	}}
@@ -136,27 +137,43 @@ func (f fakeStore) Pool(_ context.Context, id string) (draw.Pool, error) {
 	return somePool(id), f.note(id)
 }
 
-func (f fakeStore) Pools(context.Context) ([]draw.Pool, error) {
+// acted is a change that was asked for, and who asks.
+type acted struct {
+	what  any
+	actor string
+}
+
+func (f fakeStore) PoolPage(_ context.Context, after string, limit int) ([]draw.Pool, error) {
 	other := somePool("other")
 	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
-	return []draw.Pool{somePool("spring"), other}, f.note("pools")
+	return []draw.Pool{somePool("spring"), other}[:min(limit, 2)], f.note(fmt.Sprintf("pools %s %d", after, limit))
 }
 
-func (f fakeStore) CreatePool(_ context.Context, p draw.Pool) (draw.Pool, error) { return p, f.note(p) }
-
-func (f fakeStore) ChangePool(_ context.Context, id string, change draw.PoolChange) (draw.Pool, error) {
-	return somePool(id), f.note(change)
+func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (draw.Pool, error) {
+	return p, f.note(acted{p, actor})
 }
 
-func (f fakeStore) AddPrize(_ context.Context, _ string, p draw.Prize) (draw.Prize, error) {
-	return p, f.note(p)
+func (f fakeStore) DeletePool(_ context.Context, id, actor string) error {
+	return f.note(acted{id, actor})
 }
 
-func (f fakeStore) Stock(_ context.Context, s draw.Stocking) (draw.Move, error) {
+func (f fakeStore) ChangePrize(_ context.Context, _, id string, c draw.PrizeChange, actor string) (draw.Prize, error) {
+	return draw.Prize{ID: id, Name: "New"}, f.note(acted{c, actor})
+}
+
+func (f fakeStore) ChangePool(_ context.Context, id string, change draw.PoolChange, actor string) (draw.Pool, error) {
+	return somePool(id), f.note(acted{change, actor})
+}
+
+func (f fakeStore) AddPrize(_ context.Context, _ string, p draw.Prize, actor string) (draw.Prize, error) {
+	return p, f.note(acted{p, actor})
+}
+
+func (f fakeStore) Stock(_ context.Context, s draw.Stocking, actor string) (draw.Move, error) {
 	return draw.Move{
-		Version: 8, PoolID: s.PoolID, PrizeID: s.PrizeID, Delta: s.Delta, Reason: s.Reason, Key: s.Key, At: at,
+		Version: 8, PoolID: s.PoolID, PrizeID: s.PrizeID, Delta: s.Delta, Reason: s.Reason, Actor: actor, Key: s.Key, At: at,
 		Stocked: 110, Issued: 3, Replayed: s.Key == "again",
-	}, f.note(s)
+	}, f.note(acted{s, actor})
 }
 
 func (f fakeStore) Awards(_ context.Context, _ string, after int64, limit int) ([]draw.Award, error) {
@@ -170,8 +187,25 @@ func (f fakeStore) Awards(_ context.Context, _ string, after int64, limit int) (
 }
 
 func (f fakeStore) Moves(_ context.Context, _ string, after int64, limit int) ([]draw.Move, error) {
-	moves := []draw.Move{{Version: 1, PrizeID: "gold", Delta: 10, Reason: "start", At: at, Stocked: 10}}
+	moves := []draw.Move{{Version: 1, PrizeID: "gold", Delta: 10, Reason: "start", Actor: "admin", At: at, Stocked: 10}}
 	return moves, f.note([2]int64{after, int64(limit)})
+}
+
+// someLog is a history with an entry of each kind.
+func someLog() []draw.Entry {
+	won := award("d1", "u1")
+	won.Version = 3
+	return []draw.Entry{
+		{Change: &draw.Change{Version: 1, What: draw.WhatCreated, Body: `{"name":"Spring","state":"open","mode":null}`, Actor: "admin", At: at}},
+		{Move: &draw.Move{Version: 2, PrizeID: "gold", Delta: 10, Reason: "created", Actor: "admin", At: at, Stocked: 10}},
+		{Award: &won},
+	}
+}
+
+func (f fakeStore) Log(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
+	entries := someLog()
+	entries = entries[min(int(after), len(entries)):]
+	return entries[:min(limit, len(entries))], f.note([2]int64{after, int64(limit)})
 }
 
 func (f fakeStore) Audit(_ context.Context, id string) (draw.Audit, error) {
@@ -204,7 +238,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	config := Config{
-		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
+		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, History: fakeStore{f}, Auditor: fakeStore{f},
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },

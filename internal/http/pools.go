@@ -1,8 +1,11 @@
 package http
 
 import (
+	"cmp"
 	"context"
+	nethttp "net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -13,9 +16,16 @@ import (
 
 // Pools makes, lists and changes pools.
 type Pools interface {
-	CreatePool(ctx context.Context, p draw.Pool) (draw.Pool, error)
-	Pools(ctx context.Context) ([]draw.Pool, error)
-	ChangePool(ctx context.Context, poolID string, change draw.PoolChange) (draw.Pool, error)
+	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
+	// PoolPage returns at most limit pools that are not archived, with ids above
+	// after, in order of their ids.
+	PoolPage(ctx context.Context, after string, limit int) ([]draw.Pool, error)
+	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
+}
+
+// Deleter removes pools that have never issued a unit.
+type Deleter interface {
+	DeletePool(ctx context.Context, poolID, actor string) error
 }
 
 // poolBody is the body of POST /admin/pools.
@@ -23,6 +33,7 @@ type poolBody struct {
 	ID     string       `json:"id"`
 	Name   string       `json:"name"`
 	Mode   *string      `json:"mode"`
+	State  *draw.State  `json:"state"`
 	Prizes *[]prizeBody `json:"prizes"`
 }
 
@@ -61,6 +72,9 @@ func (s *Server) newPool(b *poolBody) (draw.Pool, error) {
 		}
 		p.Mode = *b.Mode
 	}
+	if b.State != nil {
+		p.State = *b.State
+	}
 	if b.Prizes == nil {
 		return p, draw.Errorf(draw.CodeInvalidRequest, "prizes is missing")
 	}
@@ -71,7 +85,7 @@ func (s *Server) newPool(b *poolBody) (draw.Pool, error) {
 			return p, err
 		}
 	}
-	return p, p.Check()
+	return p, cmp.Or(p.Check(), draw.CheckStart(p.State))
 }
 
 func (s *Server) checkMode(mode string) error {
@@ -87,16 +101,18 @@ func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminP
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
-	made, err := s.Pools.CreatePool(ctx, wanted)
+	made, err := s.Pools.CreatePool(ctx, wanted, c.actor())
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
 	c.created("/admin/pools/" + made.ID)
-	return newAdminPool(&made), nil
+	return c.showPool(&made), nil
 }
 
 type adminPoolsAnswer struct {
 	Pools []adminPoolAnswer `json:"pools"`
+	// Next is the after of the next page, null when this is the last.
+	Next *string `json:"next"`
 }
 
 type adminPoolAnswer struct {
@@ -104,9 +120,11 @@ type adminPoolAnswer struct {
 	Name  string     `json:"name"`
 	State draw.State `json:"state"`
 	// Mode is null when the pool uses the service's own.
-	Mode    *string            `json:"mode"`
-	Version int64              `json:"version"`
-	Prizes  []adminPrizeAnswer `json:"prizes"`
+	Mode     *string            `json:"mode"`
+	Version  int64              `json:"version"`
+	Revision int64              `json:"revision"`
+	Archived bool               `json:"archived"`
+	Prizes   []adminPrizeAnswer `json:"prizes"`
 }
 
 type adminPrizeAnswer struct {
@@ -123,7 +141,7 @@ func newAdminPool(p *draw.Pool) adminPoolAnswer {
 	if p.Mode != "" {
 		mode = &p.Mode
 	}
-	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, each(p.Prizes, newAdminPrize)}
+	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.Archived, each(p.Prizes, newAdminPrize)}
 }
 
 func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
@@ -131,27 +149,53 @@ func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
 }
 
 // adminPools answers GET /admin/pools.
-func (s *Server) adminPools(ctx context.Context, _ call) (adminPoolsAnswer, error) {
-	pools, err := s.Pools.Pools(ctx)
-	return adminPoolsAnswer{each(pools, newAdminPool)}, err
+func (s *Server) adminPools(ctx context.Context, c call) (adminPoolsAnswer, error) {
+	after := c.query.Get("after")
+	if after != "" {
+		if err := draw.CheckID("after", after); err != nil {
+			return adminPoolsAnswer{}, err
+		}
+	}
+	limit, err := c.number("limit", 1, limitMax, limitUsual)
+	if err != nil {
+		return adminPoolsAnswer{}, err
+	}
+	// One more than asked for says whether there is a next page.
+	pools, err := s.Pools.PoolPage(ctx, after, int(limit)+1)
+	var next *string
+	if int64(len(pools)) > limit {
+		pools = pools[:limit]
+		next = &pools[limit-1].ID
+	}
+	return adminPoolsAnswer{each(pools, newAdminPool), next}, err
 }
 
 // adminPool answers GET /admin/pools/{pool}.
 func (s *Server) adminPool(ctx context.Context, c call) (adminPoolAnswer, error) {
 	pool, err := s.Reader.Pool(ctx, c.param("pool"))
-	return newAdminPool(&pool), err
+	if err != nil {
+		return adminPoolAnswer{}, err
+	}
+	return c.showPool(&pool), nil
+}
+
+// showPool is the answer that shows a pool, whose tag is the pool's revision.
+func (c call) showPool(p *draw.Pool) adminPoolAnswer {
+	c.gin.Writer.Header().Set("ETag", strconv.Quote(strconv.FormatInt(p.Revision, 10)))
+	return newAdminPool(p)
 }
 
 // changeBody is the body of PATCH /admin/pools/{pool}. Its members are kept
 // as they were sent: null and absent differ.
 type changeBody struct {
-	Name  jsontext.Value `json:"name"`
-	State jsontext.Value `json:"state"`
-	Mode  jsontext.Value `json:"mode"`
+	Name     jsontext.Value `json:"name"`
+	State    jsontext.Value `json:"state"`
+	Mode     jsontext.Value `json:"mode"`
+	Archived *bool          `json:"archived"`
 }
 
 func (s *Server) change(b *changeBody) (draw.PoolChange, error) {
-	var change draw.PoolChange
+	change := draw.PoolChange{Archived: b.Archived}
 	var err error
 	if change.Name, err = text("name", b.Name); err != nil {
 		return change, err
@@ -197,6 +241,44 @@ func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (admi
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
-	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change)
-	return newAdminPool(&pool), err
+	change.Revisions = ifMatch(c.gin.Request.Header)
+	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change, c.actor())
+	if err != nil {
+		return adminPoolAnswer{}, err
+	}
+	return c.showPool(&pool), nil
+}
+
+// ifMatch returns the revisions that If-Match names, nil when every one will do:
+// without the header, and for *. What is no revision's tag is none, as is a
+// weak tag.
+func ifMatch(h nethttp.Header) []int64 {
+	lines := h["If-Match"]
+	if len(lines) == 0 {
+		return nil
+	}
+	revisions := []int64{}
+	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
+		tag = strings.TrimSpace(tag)
+		if tag == "*" {
+			return nil
+		}
+		text, isQuoted := strings.CutPrefix(strings.TrimSuffix(tag, `"`), `"`)
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && isQuoted && tag == strconv.Quote(strconv.FormatInt(n, 10)) {
+			revisions = append(revisions, n)
+		}
+	}
+	return revisions
+}
+
+// deletePool answers DELETE /admin/pools/{pool}.
+func (s *Server) deletePool(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	if err := s.Deleter.DeletePool(ctx, c.param("pool"), c.actor()); err != nil {
+		return err
+	}
+	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
+	c.gin.Writer.WriteHeaderNow()
+	return nil
 }

@@ -47,7 +47,8 @@ func TestTableOfProblems(t *testing.T) {
 	want := map[int]string{
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden",
 		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 405: "method-not-allowed", 408: "request-timeout",
-		409: "job-running pool-exists pool-not-open prize-exists sold-out stock-below-issued",
+		412: "changed-meanwhile",
+		409: "already-issued job-running pool-closed pool-exists pool-not-open pool-open prize-exists sold-out stock-below-issued",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
 		503: "contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}
@@ -161,7 +162,7 @@ func TestUnknownAddressesAndMethods(t *testing.T) {
 		require.Equal(t, "not-found", problemIn(t, do(s, request("GET", target, "")).Result()).Code, target)
 	}
 	for target, allow := range map[string]string{
-		"/draw": "POST", "/pools/p": "GET, HEAD", "/admin/pools": "POST, GET, HEAD", "/admin/pools/p": "GET, HEAD, PATCH", "/livez": "GET, HEAD",
+		"/draw": "POST", "/pools/p": "GET, HEAD", "/admin/pools": "POST, GET, HEAD", "/admin/pools/p/moves": "GET, HEAD", "/livez": "GET, HEAD",
 	} {
 		r := do(s, request("DELETE", target, "")).Result()
 		require.Equal(t, "method-not-allowed", problemIn(t, r).Code, target)

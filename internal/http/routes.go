@@ -31,13 +31,16 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
 
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAuditor, nil, reads(s.adminPools)},
+		{"GET", "/admin/pools", roleAuditor, page, reads(s.adminPools)},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, takes(s.changePool)},
+		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, s.deletePool},
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, takes(s.addPrize)},
+		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
 		{"GET", "/admin/pools/:pool/awards", roleAuditor, page, orCSV(reads(s.awards), s.exportAwards)},
-		{"GET", "/admin/pools/:pool/moves", roleAuditor, page, reads(s.moves)},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, page, orCSV(reads(s.moves), s.exportMoves)},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), s.exportLog)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.audit},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), s.exportStatements)},
 

@@ -25,6 +25,7 @@ type Config struct {
 	Drawer  Drawer
 	Reader  Reader
 	Pools   Pools
+	Deleter Deleter
 	Stocker Stocker
 	History History
 	Auditor Auditor
@@ -70,8 +71,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Stocker == nil || c.History == nil || c.Auditor == nil:
-		return errors.New("http: drawer, reader, pools, stocker, history and auditor must be given")
+	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.History == nil || c.Auditor == nil:
+		return errors.New("http: drawer, reader, pools, deleter, stocker, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:

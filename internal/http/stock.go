@@ -8,8 +8,9 @@ import (
 
 // Stocker adds prizes and moves stock.
 type Stocker interface {
-	AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw.Prize, error)
-	Stock(ctx context.Context, s draw.Stocking) (draw.Move, error)
+	AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error)
+	ChangePrize(ctx context.Context, poolID, prizeID string, change draw.PrizeChange, actor string) (draw.Prize, error)
+	Stock(ctx context.Context, s draw.Stocking, actor string) (draw.Move, error)
 }
 
 // addPrize answers POST /admin/pools/{pool}/prizes. A prize has no address of
@@ -19,12 +20,38 @@ func (s *Server) addPrize(ctx context.Context, c call, body *prizeBody) (adminPr
 	if err != nil {
 		return adminPrizeAnswer{}, err
 	}
-	prize, err := s.Stocker.AddPrize(ctx, c.param("pool"), wanted)
+	prize, err := s.Stocker.AddPrize(ctx, c.param("pool"), wanted, c.actor())
 	if err != nil {
 		return adminPrizeAnswer{}, err
 	}
 	c.created("/admin/pools/" + c.param("pool"))
 	return newAdminPrize(&prize), nil
+}
+
+// correctionBody is the body of PATCH …/prizes/{prize}.
+type correctionBody struct {
+	Name  *string `json:"name"`
+	Value *string `json:"value"`
+}
+
+// changePrize answers PATCH /admin/pools/{pool}/prizes/{prize}.
+func (s *Server) changePrize(ctx context.Context, c call, body *correctionBody) (adminPrizeAnswer, error) {
+	change := draw.PrizeChange{Name: body.Name}
+	if body.Value != nil {
+		if *body.Value == "" {
+			return adminPrizeAnswer{}, draw.Errorf(draw.CodeInvalidRequest, "value is empty")
+		}
+		value, err := draw.ParseValue(*body.Value)
+		if err != nil {
+			return adminPrizeAnswer{}, err
+		}
+		change.Value = &value
+	}
+	if err := change.Check(); err != nil {
+		return adminPrizeAnswer{}, err
+	}
+	prize, err := s.Stocker.ChangePrize(ctx, c.param("pool"), c.param("prize"), change, c.actor())
+	return newAdminPrize(&prize), err
 }
 
 // stockBody is the body of POST …/stock.
@@ -38,6 +65,7 @@ type stockAnswer struct {
 	Prize     string `json:"prize"`
 	Delta     int64  `json:"delta"`
 	Reason    string `json:"reason"`
+	Actor     string `json:"actor"`
 	Version   int64  `json:"version"`
 	At        string `json:"at"`
 	Stocked   int64  `json:"stocked"`
@@ -56,13 +84,13 @@ func (s *Server) stock(ctx context.Context, c call, body *stockBody) (stockAnswe
 	if err := wanted.Check(); err != nil {
 		return stockAnswer{}, err
 	}
-	m, err := s.Stocker.Stock(ctx, wanted)
+	m, err := s.Stocker.Stock(ctx, wanted, c.actor())
 	if err != nil {
 		return stockAnswer{}, err
 	}
 	c.replayed(m.Replayed)
 	return stockAnswer{
-		Pool: m.PoolID, Prize: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Version: m.Version,
+		Pool: m.PoolID, Prize: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Actor: m.Actor, Version: m.Version,
 		At: formatTime(m.At), Stocked: m.Stocked, Issued: m.Issued, Remaining: m.Stocked - m.Issued,
 		Replayed: m.Replayed,
 	}, nil

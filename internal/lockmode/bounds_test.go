@@ -73,7 +73,7 @@ func TestTriesAreBounded(t *testing.T) {
 		require.Equal(t, c.code, draw.CodeOf(err), "%s: %v", name, err)
 		require.GreaterOrEqual(t, attempts.Load(), c.attempts[0], name)
 		require.LessOrEqual(t, attempts.Load(), c.attempts[1], name)
-		require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Version, name)
+		require.Equal(t, int64(2), stocktest.NoViolations(t, a.store(0), pool).Version, name)
 		d, err := a.serve(t, 0).Draw(t.Context(), named(pool, "k"))
 		require.NoError(t, err, "%s: the key is free", name)
 		require.False(t, d.Replayed, name)
@@ -106,7 +106,7 @@ func TestModeThatNeverRests(t *testing.T) {
 	_, err := s.Draw(t.Context(), named(pool, "k"))
 	if err != nil { // it may have met a read that named the mode at work
 		require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
-		require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Version)
+		require.Equal(t, int64(2), stocktest.NoViolations(t, a.store(0), pool).Version)
 	}
 	require.LessOrEqual(t, store.reads.Load(), int64(10))
 }
@@ -121,7 +121,7 @@ func TestModesByName(t *testing.T) {
 	a := optimisticOnSQLite(t)
 	pool := a.pool(t, 5)
 	newer := "consensus"
-	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &newer})
+	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &newer}, "test")
 	require.NoError(t, err)
 	s := a.serve(t, 0)
 	require.NoError(t, receive(t, ask(t, s, named(pool, "k"))).err)
@@ -183,7 +183,7 @@ func TestLockRefused(t *testing.T) {
 		_, err := a.serve(t, 0, locking(lock)).Draw(t.Context(), named(pool, "k"))
 		require.Equal(t, code, draw.CodeOf(err))
 		require.Equal(t, int64(1), lock.holds.Load())
-		require.Equal(t, int64(1), stocktest.NoViolations(t, a.store(0), pool).Version)
+		require.Equal(t, int64(2), stocktest.NoViolations(t, a.store(0), pool).Version)
 	}
 }
 

@@ -61,7 +61,7 @@ func testCached(t *testing.T, a *arena) {
 
 	_, err = s.Draw(t.Context(), named(pool, "none left"))
 	require.Equal(t, draw.CodeSoldOut, draw.CodeOf(err))
-	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 10, Reason: "more"})
+	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 10, Reason: "more"}, "test")
 	require.NoError(t, err)
 	s.Changed(pool)
 	for _, id := range []string{"b", "c", "d"} {
@@ -74,7 +74,7 @@ func testCached(t *testing.T, a *arena) {
 	require.Equal(t, d.Awards[0].Version, again.Awards[0].Version)
 
 	paused := draw.StatePaused
-	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused})
+	_, err = a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused}, "test")
 	require.NoError(t, err)
 	_, err = s.Draw(t.Context(), named(pool, "paused"))
 	require.Equal(t, draw.CodePoolNotOpen, draw.CodeOf(err))

@@ -174,7 +174,7 @@ func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*pla
 		return err
 	}
 	defer tx.Rollback()
-	now := time.Now() // one for all
+	now := c.decider.now() // one for all
 	for i, e := range entries {
 		if !ready[i] || c.decider.resolve(e.batch.Urn.Mode) != c.decider.name {
 			continue

@@ -20,6 +20,7 @@ type decider struct {
 	log      *slog.Logger
 	name     string
 	resolve  func(ofPool string) string
+	now      func() time.Time
 	policy   policy
 	// settle is the time to find out what became of a commit whose answer was
 	// lost.
@@ -28,7 +29,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve,
+		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -87,7 +88,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 // attemptCached is one transaction that is planned from the cached copy of the
 // pool, without reading it. It is false where that cannot decide the batch.
 func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
-	plan := b.PlanCached(time.Now())
+	plan := b.PlanCached(d.now())
 	if plan == nil {
 		return false, nil
 	}
@@ -108,7 +109,7 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if o.Lock {
 		b.TopUp() // nobody can have changed the pool since it was read
 	}
-	plan, err := b.Plan(ctx, time.Now(), tx.Draws)
+	plan, err := b.Plan(ctx, d.now(), tx.Draws)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func nextVersion(ctx context.Context, tx *sql.Tx, poolID string) (version int64,
 func insertAward(ctx context.Context, tx *sql.Tx, poolID string, version int64, a draw.Award) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, poolID, version, a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.Unit,
-		a.At.Format("2006-01-02T15:04:05.000000Z"))
+		time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
 	return err
 }
 

@@ -61,7 +61,7 @@ func TestDoubtStaysDoubt(t *testing.T) {
 			(*lock.lose.Load())()
 		}},
 		"the pool goes over to a lock that is down": {lockmode.Optimistic, func(t *testing.T, a *arena, pool string, _ *mortal, _ *spy) {
-			_, err := a.store(0).ChangePool(context.Background(), pool, draw.PoolChange{Mode: &other})
+			_, err := a.store(0).ChangePool(context.Background(), pool, draw.PoolChange{Mode: &other}, "test")
 			require.NoError(t, err)
 		}},
 	} {

@@ -39,7 +39,7 @@ func testSameKey(t *testing.T, a *arena) {
 	}
 	require.Equal(t, 1, fresh)
 	audit := stocktest.NoViolations(t, a.store(0), pool)
-	require.Equal(t, int64(2+3), audit.Version)
+	require.Equal(t, int64(3+3), audit.Version)
 }
 
 // testKeyAgain: a key with another user or count is refused and changes
@@ -70,8 +70,8 @@ func testKeyAgain(t *testing.T, a *arena) {
 	elsewhere := receive(t, ask(t, services[0], named(other, "k")))
 	require.NoError(t, elsewhere.err)
 	require.False(t, elsewhere.draw.Replayed)
-	require.Equal(t, int64(1+1), stocktest.NoViolations(t, a.store(0), pool).Version)
-	require.Equal(t, int64(1+1), stocktest.NoViolations(t, a.store(0), other).Version)
+	require.Equal(t, int64(2+1), stocktest.NoViolations(t, a.store(0), pool).Version)
+	require.Equal(t, int64(2+1), stocktest.NoViolations(t, a.store(0), other).Version)
 }
 
 // testTens: draws of ten units are whole, or nothing.
@@ -118,20 +118,21 @@ func testShut(t *testing.T, a *arena) {
 		}
 	}
 	check(draw.CodeSoldOut, "new")
-	for _, state := range []draw.State{draw.StatePaused, draw.StateClosed} {
-		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &state})
+	become := func(state draw.State) {
+		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &state}, "test")
 		require.NoError(t, err)
-		check(draw.CodePoolNotOpen, "new")
 	}
-	open := draw.StateOpen
-	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &open})
-	require.NoError(t, err)
-	_, err = a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 1, Reason: "more"})
+	become(draw.StatePaused)
+	check(draw.CodePoolNotOpen, "new")
+	become(draw.StateOpen)
+	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 	require.NoError(t, err)
 	won := receive(t, ask(t, s, named(pool, "new")))
 	require.NoError(t, won.err, "a key that was refused is free")
 	require.False(t, won.draw.Replayed)
 	require.Equal(t, int64(3), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
+	become(draw.StateClosed)
+	check(draw.CodePoolNotOpen, "newer")
 }
 
 // TestRestart: what was answered is answered again by a new process on the

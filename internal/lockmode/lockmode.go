@@ -54,6 +54,8 @@ type Options struct {
 	Sharer   Sharer
 	Observer Observer
 	Log      *slog.Logger
+	// Now is the time that awards get; nil means this machine's clock.
+	Now func() time.Time
 	// Mode is the service's own, for pools that name none.
 	Mode string
 	// Budget is the time after which a batch that met others is not attempted
@@ -120,6 +122,9 @@ type Switch struct {
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
 func New(o Options) (*Switch, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := &Switch{own: o.Mode, store: o.Store, replayMax: replayMax(o)}
 	o.resolve = s.name
 	s.modes = modes(o)

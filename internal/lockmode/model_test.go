@@ -19,7 +19,8 @@ import (
 
 // model is what a pool must hold, in maps.
 type model struct {
-	open            bool
+	state           draw.State
+	mode            string
 	version         int64
 	stocked, issued map[string]int64
 	draws           map[string]draw.Draw
@@ -31,6 +32,16 @@ func (m *model) remaining() (n int64) {
 		n += m.stocked[id] - m.issued[id]
 	}
 	return n
+}
+
+// isBare says that the pool holds no unit and has issued none.
+func (m *model) isBare() bool {
+	for _, n := range m.stocked {
+		if n > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // world is a model beside the real thing.
@@ -46,11 +57,11 @@ type world struct {
 
 func newWorld(t *testing.T, rt *rapid.T, a *arena) *world {
 	w := &world{t: t, arena: a, next: make(chan apply, 16), model: model{
-		open: true, stocked: map[string]int64{}, issued: map[string]int64{}, draws: map[string]draw.Draw{}, moves: map[string]draw.Move{},
+		state: draw.StateOpen, stocked: map[string]int64{}, issued: map[string]int64{}, draws: map[string]draw.Draw{}, moves: map[string]draw.Move{},
 	}}
 	stocked := rapid.SliceOfN(rapid.Int64Range(0, 12), 1, 4).Draw(rt, "stocked")
 	w.pool = a.pool(t, stocked...)
-	w.model.version = int64(len(stocked))
+	w.model.version = 1 + int64(len(stocked))
 	for i, n := range stocked {
 		w.model.stocked[string(rune('a'+i))] = n
 	}
@@ -86,7 +97,7 @@ func (w *world) ask(rt *rapid.T, r draw.Request) {
 		require.NoError(rt, err)
 		known.Replayed = true
 		requireDraw(rt, known, d)
-	case !w.model.open:
+	case w.model.state != draw.StateOpen, w.model.isBare():
 		require.Equal(rt, draw.CodePoolNotOpen, draw.CodeOf(err), "%v", err)
 	case w.model.remaining() < int64(r.Count):
 		require.Equal(rt, draw.CodeSoldOut, draw.CodeOf(err), "%v", err)
@@ -137,7 +148,7 @@ func (w *world) request(rt *rapid.T) draw.Request {
 // the outcome is unknown, and the next instance settles it.
 func (w *world) crash(rt *rapid.T) {
 	r := w.request(rt)
-	if _, known := w.model.draws[r.DrawID]; known || !w.model.open || w.model.remaining() < int64(r.Count) {
+	if _, known := w.model.draws[r.DrawID]; known || w.model.state != draw.StateOpen || w.model.remaining() < int64(r.Count) {
 		return // nothing would be written
 	}
 	committed := rapid.Bool().Draw(rt, "committed")
@@ -208,7 +219,7 @@ func (w *world) move(rt *rapid.T) {
 		Delta: rapid.Int64Range(-8, 8).Filter(func(n int64) bool { return n != 0 }).Draw(rt, "delta"),
 		Key:   rapid.SampledFrom([]string{"", "", "m1", "m2"}).Draw(rt, "move's key"),
 	}
-	m, err := w.arena.store(0).Stock(w.t.Context(), s)
+	m, err := w.arena.store(0).Stock(w.t.Context(), s, "test")
 	w.service.Changed(w.pool) // as the store does where both are one process
 	known, isKnown := w.model.moves[s.Key]
 	stocked, isPrize := w.model.stocked[s.PrizeID]
@@ -238,10 +249,16 @@ func (w *world) move(rt *rapid.T) {
 // change pauses, opens, or gives the pool another mode.
 func (w *world) change(rt *rapid.T) {
 	mode := rapid.SampledFrom(append(lockmode.Names(), "")).Draw(rt, "pool's mode")
-	state := rapid.SampledFrom([]draw.State{draw.StateOpen, draw.StateOpen, draw.StatePaused, draw.StateClosed}).Draw(rt, "state")
-	_, err := w.arena.store(0).ChangePool(w.t.Context(), w.pool, draw.PoolChange{Mode: &mode, State: &state})
+	state := rapid.SampledFrom([]draw.State{draw.StateOpen, draw.StateOpen, draw.StatePaused}).Draw(rt, "state")
+	_, err := w.arena.store(0).ChangePool(w.t.Context(), w.pool, draw.PoolChange{Mode: &mode, State: &state}, "test")
 	require.NoError(rt, err)
-	w.model.open = state == draw.StateOpen
+	if state != w.model.state {
+		w.model.version++
+	}
+	if mode != w.model.mode {
+		w.model.version++
+	}
+	w.model.state, w.model.mode = state, mode
 }
 
 // check compares the rows with the model.

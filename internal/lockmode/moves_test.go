@@ -62,7 +62,7 @@ func TestDrawsBesideMoves(t *testing.T) {
 func moveStock(ctx context.Context, t *testing.T, a *arena, pool string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		w := draw.Stocking{PoolID: pool, PrizeID: "a", Delta: int64(1 - 2*(n%2)), Reason: "to and fro"}
-		_, err := a.store(1).Stock(context.Background(), w)
+		_, err := a.store(1).Stock(context.Background(), w, "test")
 		if code := draw.CodeOf(err); code != "" && code != draw.CodeContended {
 			t.Error(err)
 		}

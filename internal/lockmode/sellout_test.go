@@ -24,7 +24,7 @@ func testSellOut(t *testing.T, a *arena) {
 		require.NoError(t, y.soldOutExactly(1000, 300, 150, 40, 9, 1), name)
 		require.NoError(t, y.asLogged(t, a.store(0), pool), name)
 		audit := stocktest.NoViolations(t, a.store(0), pool)
-		require.Equal(t, int64(505), audit.Version, "a version for each of five moves and 500 awards")
+		require.Equal(t, int64(506), audit.Version, "a version for each of a change, five moves and 500 awards")
 		if len(services) == 1 {
 			seen := services[0].seen
 			drain(t, services[0].Batcher)
@@ -125,9 +125,9 @@ func testRestock(t *testing.T, a *arena) {
 			delta = -7
 		}
 		w := draw.Stocking{PoolID: pool, PrizeID: prize, Delta: delta, Reason: "storm", Key: fmt.Sprint("move-", i)}
-		_, err := a.store(i).Stock(t.Context(), w)
+		_, err := a.store(i).Stock(t.Context(), w, "test")
 		for draw.CodeOf(err) == draw.CodeContended {
-			_, err = a.store(i).Stock(t.Context(), w)
+			_, err = a.store(i).Stock(t.Context(), w, "test")
 		}
 		if draw.CodeOf(err) == draw.CodeStockBelowIssued {
 			return
@@ -155,7 +155,7 @@ func testRestock(t *testing.T, a *arena) {
 		require.Equal(t, want[prize], audit.Prizes[i].Stocked)
 		require.Equal(t, want[prize], audit.Prizes[i].Issued)
 	}
-	require.Equal(t, moves+want["a"]+want["b"], audit.Version)
+	require.Equal(t, 1+moves+want["a"]+want["b"], audit.Version)
 	require.GreaterOrEqual(t, moves, int64(2+20), "restocks are never refused")
 	require.Len(t, y.won, 300-len(y.refused[draw.CodeSoldOut]), "%v", y.codes())
 }
@@ -200,7 +200,7 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 		if i%12 != 0 {
 			return
 		}
-		_, err := a.store(i).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &wanted[i/12%len(wanted)]})
+		_, err := a.store(i).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &wanted[i/12%len(wanted)]}, "test")
 		if err != nil && draw.CodeOf(err) != draw.CodeContended {
 			t.Errorf("change the mode: %v", err)
 		}
@@ -210,10 +210,10 @@ func testSwitched(t *testing.T, a *arena, modes []string) {
 	stocktest.NoViolations(t, a.store(0), pool)
 
 	// Each mode takes over as soon as the pool names it, on every instance.
-	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 100, Reason: "more"})
+	_, err := a.store(0).Stock(t.Context(), draw.Stocking{PoolID: pool, PrizeID: "a", Delta: 100, Reason: "more"}, "test")
 	require.NoError(t, err)
 	for i, mode := range wanted {
-		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &mode})
+		_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{Mode: &mode}, "test")
 		require.NoError(t, err)
 		if mode == "" {
 			mode = own

@@ -77,10 +77,13 @@ const (
 	schemaEvery = time.Second
 	// schemaMax bounds one reading.
 	schemaMax = 5 * time.Second
+	// clockEvery is after how many readings of the schema the database's clock
+	// is read.
+	clockEvery = 10
 )
 
-// WatchSchema has the schema checked about once a second until the store is
-// closed. It is called once, before the store is used by others.
+// WatchSchema has the schema checked about once a second, and the database's
+// clock read about every ten seconds, until the store is closed. It is called once, before the store is used by others.
 func (s *Store) WatchSchema() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -93,9 +96,12 @@ func (s *Store) WatchSchema() {
 		defer close(ended)
 		tick := time.NewTicker(schemaEvery)
 		defer tick.Stop()
-		for {
+		for n := 0; ; n++ {
 			reading, end := context.WithTimeout(ctx, schemaMax)
 			_ = s.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
+			if n%clockEvery == 0 {
+				_ = s.readClock(reading) // the same of the estimate
+			}
 			end()
 			select {
 			case <-ctx.Done():

@@ -35,67 +35,96 @@ func TestAuditFinds(t *testing.T) {
 		},
 		"a unit twice": {
 			`UPDATE awards SET unit = 1 WHERE draw_id = 'd2'`,
-			[]string{`units-count-up: prize "a" has unit 1 behind unit 1 at version 4; of its 2 awards 1 are not the next unit`},
+			[]string{`units-count-up: prize "a" has unit 1 behind unit 1 at version 5; of its 2 awards 1 are not the next unit`},
 		},
 		"units out of order": {
 			`UPDATE awards SET unit = 3 - unit WHERE prize_id = 'a'`,
-			[]string{`units-count-up: prize "a" has unit 2 behind unit 0 at version 3; of its 2 awards 2 are not the next unit`},
+			[]string{`units-count-up: prize "a" has unit 2 behind unit 0 at version 4; of its 2 awards 2 are not the next unit`},
 		},
 		"a move at the version of an award": {
-			`UPDATE moves SET version = 4 WHERE version = 1`,
-			[]string{`version-gap: version 1 is missing`, `version-double: version 4 is there twice, as award and as move`},
+			`UPDATE moves SET version = 5 WHERE version = 2`,
+			[]string{`version-gap: version 2 is missing`, `version-double: version 5 is there twice, as award and as move`},
 		},
 		"an award missing": {
 			`DELETE FROM awards WHERE draw_id = 'd1'`, []string{
-				`version-gap: version 3 is missing`,
+				`version-gap: version 4 is missing`,
 				`issued-is-awards: prize "a" says 2 issued, its awards are 1`,
-				`units-count-up: prize "a" has unit 2 behind unit 0 at version 4; of its 1 awards 1 are not the next unit`,
+				`units-count-up: prize "a" has unit 2 behind unit 0 at version 5; of its 1 awards 1 are not the next unit`,
 			},
 		},
 		"several gaps": {
-			`UPDATE awards SET version = 16 WHERE version = 6; UPDATE moves SET version = 8 WHERE version = 2; UPDATE pools SET version = 16`,
+			`UPDATE awards SET version = 17 WHERE version = 7; UPDATE moves SET version = 9 WHERE version = 3; UPDATE pools SET version = 17`,
 			[]string{
-				`version-gap: version 2 is missing`, `version-gap: versions 6 to 7 are missing`, `version-gap: versions 9 to 15 are missing`,
-				`draw-whole: version 16 is award 2 of its draw, the version before is not its award 1`,
+				`version-gap: version 3 is missing`, `version-gap: versions 7 to 8 are missing`, `version-gap: versions 10 to 16 are missing`,
+				`draw-whole: version 17 is award 2 of its draw, the version before is not its award 1`,
 			},
 		},
 		"the pool ahead of its log": {
-			`UPDATE pools SET version = 9`, []string{`version-gap: versions 7 to 9 are missing`},
+			`UPDATE pools SET version = 10`, []string{`version-gap: versions 8 to 10 are missing`},
 		},
 		"the log ahead of its pool": {
-			`UPDATE pools SET version = 5`, []string{`version-gap: the pool is at version 5, its last entry is version 6`},
+			`UPDATE pools SET version = 6`, []string{`version-gap: the pool is at version 6, its last entry is version 7`},
 		},
 		"a version before the first": {
-			`UPDATE moves SET version = -7 WHERE version = 1`,
-			[]string{`version-gap: the move of version -7 is before version 1`, `version-gap: version 1 is missing`},
+			`UPDATE moves SET version = -7 WHERE version = 2`,
+			[]string{`version-gap: the move of version -7 is before version 1`, `version-gap: version 2 is missing`},
 		},
 		"an award of nothing": {
 			`UPDATE awards SET prize_id = 'zz' WHERE draw_id = 'd2'`, []string{
-				`prize-unknown: the award of version 4 is of prize "zz", which the pool does not have`,
+				`prize-unknown: the award of version 5 is of prize "zz", which the pool does not have`,
 				`issued-is-awards: prize "a" says 2 issued, its awards are 1`,
 			},
 		},
 		"a move of nothing": {
-			`UPDATE moves SET prize_id = 'zz' WHERE version = 1`, []string{
-				`prize-unknown: the move of version 1 is of prize "zz", which the pool does not have`,
+			`UPDATE moves SET prize_id = 'zz' WHERE version = 2`, []string{
+				`prize-unknown: the move of version 2 is of prize "zz", which the pool does not have`,
 				`stocked-is-moves: prize "a" says 5 stocked, its moves add up to 0`,
 			},
 		},
 		"a draw without its first award": {
 			`UPDATE awards SET ordinal = 2 WHERE draw_id = 'd1'`,
-			[]string{`draw-whole: version 3 is award 2 of its draw, the version before is not its award 1`},
+			[]string{`draw-whole: version 4 is award 2 of its draw, the version before is not its award 1`},
 		},
 		"a draw that lacks an award": {
-			`UPDATE awards SET ordinal = 3 WHERE version = 6`,
-			[]string{`draw-whole: versions 5 and 6 are awards 1 and 3 of one draw`},
+			`UPDATE awards SET ordinal = 3 WHERE version = 7`,
+			[]string{`draw-whole: versions 6 and 7 are awards 1 and 3 of one draw`},
+		},
+		"a change missing": {
+			`DELETE FROM changes`, []string{`version-gap: version 1 is missing`},
+		},
+		"a change at the version of a move": {
+			`UPDATE changes SET version = 2`,
+			[]string{`version-gap: version 1 is missing`, `version-double: version 2 is there twice, as move and as change`},
+		},
+		"time that falls": {
+			`UPDATE awards SET at = '2001-02-03T04:05:06.000000Z' WHERE version = 5; UPDATE moves SET at = '2001-02-03T04:05:05.000000Z';
+			UPDATE changes SET at = '2001-02-03T04:05:05.000000Z'; UPDATE awards SET at = '2001-02-03T04:05:07.000000Z' WHERE version <> 5`,
+			[]string{`time-backwards: the award of version 5 is of 2001-02-03T04:05:06.000000Z, the entry before it of 2001-02-03T04:05:07.000000Z`},
+		},
+		"time that falls before the first change": {
+			`UPDATE awards SET at = '2001-02-03T04:05:06.000000Z'; UPDATE changes SET version = 8; UPDATE pools SET version = 8`,
+			[]string{`version-gap: version 1 is missing`},
+		},
+		"a pool that its changes never opened": {
+			`UPDATE changes SET body = '{"name":"P","state":"paused","mode":null}'`, []string{
+				`drew-while-closed: the award of version 4 was made while the pool was paused`,
+				`drew-while-closed: the award of version 5 was made while the pool was paused`,
+				`drew-while-closed: the award of version 6 was made while the pool was paused`,
+				`drew-while-closed: the award of version 7 was made while the pool was paused`,
+			},
+		},
+		"a pool that was paused and opened between": {
+			`UPDATE awards SET version = version + 100; UPDATE awards SET version = version - 98; UPDATE pools SET version = 9;
+			INSERT INTO changes SELECT 'p', 4, 'state', '{"state":"paused"}', 'test', at FROM changes;
+			INSERT INTO changes SELECT 'p', 5, 'state', '{"state":"open"}', 'test', at FROM changes WHERE version = 1`, nil,
 		},
 		"a draw of two users": {
-			`UPDATE awards SET user_id = 'v' WHERE version = 6`,
-			[]string{`draw-whole: versions 5 and 6 are awards of one draw to different users`},
+			`UPDATE awards SET user_id = 'v' WHERE version = 7`,
+			[]string{`draw-whole: versions 6 and 7 are awards of one draw to different users`},
 		},
 		"a draw in two places": {
-			`UPDATE awards SET draw_id = 'd1', ordinal = 2 WHERE version = 6`,
-			[]string{`draw-whole: version 6 is award 2 of its draw, the version before is not its award 1`},
+			`UPDATE awards SET draw_id = 'd1', ordinal = 2 WHERE version = 7`,
+			[]string{`draw-whole: version 7 is award 2 of its draw, the version before is not its award 1`},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,8 +141,8 @@ func TestAuditFinds(t *testing.T) {
 // counts the others.
 func TestAuditIsShort(t *testing.T) {
 	s, db := damageable(t)
-	_, err := db.Exec(`UPDATE pools SET version = 1006;
-WITH RECURSIVE n (n) AS (SELECT 7 UNION ALL SELECT n + 1 FROM n WHERE n < 1006)
+	_, err := db.Exec(`UPDATE pools SET version = 1007;
+WITH RECURSIVE n (n) AS (SELECT 8 UNION ALL SELECT n + 1 FROM n WHERE n < 1007)
 INSERT INTO awards SELECT 'p', n, 'x' || n, 2, 'u', 'zz', 1, '2026-01-01T00:00:00.000000Z' FROM n`)
 	require.NoError(t, err)
 	a, err := s.Audit(t.Context(), "p")
@@ -121,9 +150,9 @@ INSERT INTO awards SELECT 'p', n, 'x' || n, 2, 'u', 'zz', 1, '2026-01-01T00:00:0
 	require.Equal(t, int64(2000), a.Found)
 	found := violations(t, s)
 	require.Len(t, found, 42)
-	require.Equal(t, `draw-whole: version 7 is award 2 of its draw, the version before is not its award 1`, found[0])
+	require.Equal(t, `draw-whole: version 8 is award 2 of its draw, the version before is not its award 1`, found[0])
 	require.Equal(t, `draw-whole: and 980 more`, found[20])
-	require.Equal(t, `prize-unknown: the award of version 7 is of prize "zz", which the pool does not have`, found[21])
+	require.Equal(t, `prize-unknown: the award of version 8 is of prize "zz", which the pool does not have`, found[21])
 	require.Equal(t, `prize-unknown: and 980 more`, found[41])
 }
 
@@ -135,7 +164,7 @@ func TestAwardOfNothingIsShown(t *testing.T) {
 			t.Parallel()
 			s := stocktest.New(t, dialect)
 			stocktest.Pool(t, s, "p", 5)
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1", "d2", "d3")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1", "d2", "d3")))
 			_, err := s.LockDB().ExecContext(t.Context(), `UPDATE awards SET prize_id = 'zz' WHERE draw_id = 'd2'`)
 			require.NoError(t, err)
 			page, err := s.Awards(t.Context(), "p", 0, 10)
@@ -157,19 +186,23 @@ func TestAwardOfNothingIsShown(t *testing.T) {
 	}
 }
 
-// damageable is a store with a pool "p" of six versions, in order as yet, and
+// damageable is a store with a pool "p" of seven versions, in order as yet, and
 // a way around the schema's checks.
 func damageable(t *testing.T) (*stock.Store, *sql.DB) {
 	path := filepath.Join(t.TempDir(), "draws.db")
 	s := stocktest.Open(t, "sqlite:"+path, stock.Options{})
 	stocktest.Pool(t, s, "p", 5, 5)
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1", "d2")))
-	two := stocktest.Plan("p", 4, "b", 0, "d3", "d3")
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 3, "a", 0, "d1", "d2")))
+	two := stocktest.Plan("p", 5, "b", 0, "d3", "d3")
 	two.Awards[1].Ordinal = 2
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, two))
 	db, err := sql.Open("sqlite", path+"?_pragma=ignore_check_constraints(1)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	for _, table := range []string{"awards", "moves", "changes"} { // one moment, so that a row may stand anywhere
+		_, err := db.ExecContext(t.Context(), `UPDATE `+table+` SET at = '2026-01-01T00:00:00.000000Z'`)
+		require.NoError(t, err)
+	}
 	return s, db
 }
 
@@ -194,7 +227,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"issued beyond stock":       `UPDATE prizes SET issued = 6 WHERE id = 'a'`,
 		"issued below nothing":      `UPDATE prizes SET issued = -1 WHERE id = 'a'`,
 		"stock below issued":        `UPDATE prizes SET stocked = 1 WHERE id = 'a'`,
-		"two awards of one version": award("3", "d9", "1"),
+		"two awards of one version": award("4", "d9", "1"),
 		"a draw's name twice":       award("9", "d1", "1"),
 		"a pool in no state":        `UPDATE pools SET state = 'ajar'`,
 		"a version below nothing":   `UPDATE pools SET version = -1`,
@@ -204,7 +237,7 @@ func TestSchemaRefuses(t *testing.T) {
 				t.Parallel()
 				s := stocktest.New(t, dialect)
 				stocktest.Pool(t, s, "p", 5)
-				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1", "d2")))
+				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1", "d2")))
 				_, err := s.LockDB().ExecContext(t.Context(), statement)
 				require.Error(t, err)
 				require.False(t, strings.Contains(err.Error(), "syntax"), "%v", err)
@@ -228,7 +261,7 @@ func TestReadOnly(t *testing.T) {
 	reader, err := stock.Open(t.Context(), url, stock.Options{ReadOnly: true})
 	require.NoError(t, err)
 	stocktest.NoViolations(t, reader, "p")
-	_, err = reader.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "x"})
+	_, err = reader.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "x"}, "test")
 	require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 	require.NoError(t, reader.Close())
 

@@ -1,21 +1,25 @@
 package stock
 
 import (
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"drawsvc/internal/draw"
 )
 
 // The rules of an audit.
 const (
-	ruleOverIssued     = "over-issued"      // no prize has more awards, or more issued, than stocked
-	ruleIssuedIsAwards = "issued-is-awards" // a prize's issued is the number of its awards
-	ruleStockedIsMoves = "stocked-is-moves" // a prize's stocked is the sum of its moves
-	ruleUnitsCountUp   = "units-count-up"   // the units of a prize's awards are 1, 2, 3 … in the order of versions
-	ruleVersionDouble  = "version-double"   // a version is one entry
-	ruleVersionGap     = "version-gap"      // the versions are 1 to the pool's own
-	rulePrizeUnknown   = "prize-unknown"    // each entry is of a prize of the pool
-	ruleDrawWhole      = "draw-whole"       // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
+	ruleOverIssued      = "over-issued"       // no prize has more awards, or more issued, than stocked
+	ruleIssuedIsAwards  = "issued-is-awards"  // a prize's issued is the number of its awards
+	ruleStockedIsMoves  = "stocked-is-moves"  // a prize's stocked is the sum of its moves
+	ruleUnitsCountUp    = "units-count-up"    // the units of a prize's awards are 1, 2, 3 … in the order of versions
+	ruleVersionDouble   = "version-double"    // a version is one entry
+	ruleVersionGap      = "version-gap"       // the versions are 1 to the pool's own
+	rulePrizeUnknown    = "prize-unknown"     // each entry is of a prize of the pool
+	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not fall
+	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
+	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
 )
 
 // auditor checks a pool's history as it passes by.
@@ -26,8 +30,13 @@ type auditor struct {
 	// version is the highest that has passed, and kind what it was.
 	version int64
 	kind    string
-	// award is the last one that has passed.
+	// award is the last one that has passed, at the time of the last entry.
 	award draw.Award
+	at    time.Time
+	// ruled says that a change has passed, state what the last one of the state
+	// has set, "" where none has.
+	ruled bool
+	state draw.State
 }
 
 // auditedPrize is a prize's counters beside what its history says.
@@ -50,20 +59,62 @@ func newAuditor(prizes []*auditedPrize) *auditor {
 }
 
 // take checks the next entry.
-func (a *auditor) take(e entry) {
-	if m := e.move; m != nil {
-		a.follow("move", e.version)
-		if p := a.prize("move", e.version, m.PrizeID); p != nil {
-			p.moved += m.Delta
+func (a *auditor) take(e draw.Entry) {
+	kind := kindOf(e)
+	a.follow(kind, e.Version())
+	a.rises(kind, e)
+	switch {
+	case e.Change != nil:
+		a.changed(e.Change)
+	case e.Move != nil:
+		if p := a.prize(kind, e.Move.Version, e.Move.PrizeID); p != nil {
+			p.moved += e.Move.Delta
 		}
+	default:
+		a.awarded(e.Award)
+	}
+}
+
+func kindOf(e draw.Entry) string {
+	switch {
+	case e.Change != nil:
+		return "change"
+	case e.Move != nil:
+		return "move"
+	}
+	return "award"
+}
+
+// rises checks that times do not fall. The entries before the first change may
+// be by binaries of an earlier schema, each with a clock of its own.
+func (a *auditor) rises(kind string, e draw.Entry) {
+	if at := e.At(); a.ruled && at.Before(a.at) {
+		a.found.add(ruleTimeBackwards, "the %s of version %d is of %s, the entry before it of %s",
+			kind, e.Version(), at.Format(draw.TimeFormat), a.at.Format(draw.TimeFormat))
+	}
+	a.at = e.At()
+}
+
+// changed notes the state that a change has set.
+func (a *auditor) changed(c *draw.Change) {
+	a.ruled = true
+	if c.What != draw.WhatCreated && c.What != draw.WhatState {
 		return
 	}
-	a.follow("award", e.version)
-	a.continues(e.award)
-	if p := a.prize("award", e.version, e.award.PrizeID); p != nil {
-		p.take(e.award)
+	var body struct{ State draw.State }
+	_ = json.Unmarshal([]byte(c.Body), &body) // a body that is damaged says nothing
+	a.state = body.State
+}
+
+func (a *auditor) awarded(w *draw.Award) {
+	if a.state != "" && a.state != draw.StateOpen {
+		a.found.add(ruleDrewWhileClosed, "the award of version %d was made while the pool was %s", w.Version, a.state)
 	}
-	a.award = *e.award
+	a.continues(w)
+	if p := a.prize("award", w.Version, w.PrizeID); p != nil {
+		p.take(w)
+	}
+	a.award = *w
 }
 
 // follow checks that a version is the one after the last.

@@ -38,7 +38,7 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "once"})
+		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "once"}, "test")
 		done <- err
 	}()
 	require.Eventually(t, func() bool {

@@ -46,13 +46,13 @@ func TestDatabaseRenamedAway(t *testing.T) {
 
 	rename(name, name+"_away")
 	for range 3 { // the first may come from a session that was ended
-		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"})
+		_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"}, "test")
 		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
 		require.Equal(t, stock.ClassUnavailable, stock.ClassOf(err), "%v", err)
 	}
 	rename(name+"_away", name)
-	moved, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"})
+	moved, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "restock"}, "test")
 	require.NoError(t, err)
 	require.Equal(t, int64(15), moved.Stocked)
 }

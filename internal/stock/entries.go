@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"time"
 
 	"github.com/Masterminds/squirrel"
 
@@ -12,40 +11,26 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// entry is one row of a pool's history: of award and move, one is set. An award
-// comes without the name and the value of its prize.
-type entry struct {
-	version int64
-	award   *draw.Award
-	move    *draw.Move
-}
-
-// at is the time of the entry.
-func (e *entry) at() time.Time {
-	if e.award != nil {
-		return e.award.At
-	}
-	return e.move.At
-}
-
 // entries reads a pool's history after a version: its logs, merged in the
 // order of their versions. Entries of one version, which only a damaged pool
-// has, follow each other. What an entry points to is good until the next entry.
+// has, follow each other. Awards come without the name and the value of their
+// prize. What an entry points to is good until the next entry.
 // The sequence ends after its first error.
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
-func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[entry, error] {
+func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[draw.Entry, error] {
 	ofPool := squirrel.Eq{"pool_id": poolID}
 	awards := s.selectFrom("awards", s.awards.Read("")).Where(ofPool)
 	return merge([]*pagedLog{
-		inPages(ctx, q, awards, s.awards, after, func(a *draw.Award) entry { return entry{version: a.Version, award: a} }),
-		inPages(ctx, q, s.selectMoves(poolID), s.moves, after, func(m *draw.Move) entry { return entry{version: m.Version, move: m} }),
+		inPages(ctx, q, awards, s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
+		inPages(ctx, q, s.selectMoves(poolID), s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, s.selectChanges(poolID), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
 
 // inPages reads a log after a version.
-func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) entry) *pagedLog {
+func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) draw.Entry) *pagedLog {
 	var page []T
 	return &pagedLog{
 		after: after,
@@ -53,7 +38,7 @@ func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBu
 			page, err = readPage(ctx, q, page, pageAfter(all, after, entriesMax), log.Fields)
 			return len(page), err
 		},
-		row: func(i int) entry { return of(&page[i]) },
+		row: func(i int) draw.Entry { return of(&page[i]) },
 	}
 }
 
@@ -94,7 +79,7 @@ type pagedLog struct {
 	// page reads the rows after a version, in order, at most entriesMax, and
 	// returns their number. row is one of them.
 	page func(after int64) (int, error)
-	row  func(int) entry
+	row  func(int) draw.Entry
 
 	after      int64 // the version of the last row that was taken
 	next, held int   // the place of the next row in the page, and their number
@@ -112,25 +97,25 @@ func (l *pagedLog) peek() (version int64, ok bool, err error) {
 	if l.next == l.held {
 		return 0, false, nil
 	}
-	return l.row(l.next).version, true, nil
+	return l.row(l.next).Version(), true, nil
 }
 
-func (l *pagedLog) take() entry {
+func (l *pagedLog) take() draw.Entry {
 	e := l.row(l.next)
-	l.next, l.after = l.next+1, e.version
+	l.next, l.after = l.next+1, e.Version()
 	return e
 }
 
 // merge yields the entries of all logs in the order of their versions.
-func merge(logs []*pagedLog) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
+func merge(logs []*pagedLog) iter.Seq2[draw.Entry, error] {
+	return func(yield func(draw.Entry, error) bool) {
 		for {
 			var first *pagedLog
 			var lowest int64
 			for _, l := range logs {
 				version, ok, err := l.peek()
 				if err != nil {
-					yield(entry{}, err)
+					yield(draw.Entry{}, err)
 					return
 				}
 				if ok && (first == nil || version < lowest) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
 // listed is a log in memory, whose reads are counted.
@@ -20,7 +22,7 @@ func listed(versions []int64, after int64, reads *int) *pagedLog {
 			page = versions[from:min(len(versions), from+entriesMax)]
 			return len(page), nil
 		},
-		row: func(i int) entry { return entry{version: page[i]} },
+		row: func(i int) draw.Entry { return draw.Entry{Move: &draw.Move{Version: page[i]}} },
 	}
 }
 
@@ -62,7 +64,7 @@ func TestMerge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found = append(found, e.version)
+			found = append(found, e.Version())
 		}
 		if !slices.Equal(want, found) {
 			t.Fatalf("%d entries of %d, or not in order", len(found), len(want))
@@ -80,7 +82,7 @@ func TestMergeEnds(t *testing.T) {
 	var reads int
 	for e, err := range merge([]*pagedLog{listed(versions, 0, &reads)}) {
 		require.NoError(t, err)
-		if e.version == 10 {
+		if e.Version() == 10 {
 			break
 		}
 	}

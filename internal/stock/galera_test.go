@@ -27,7 +27,7 @@ func TestGalera(t *testing.T) {
 		one, other := n%2, (n+1)%2
 		at, err := stores[one].Pool(t.Context(), "p")
 		require.NoError(t, err)
-		move, err := stores[one].Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
+		move, err := stores[one].Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 		require.NoError(t, err)
 		require.Equal(t, at.Version+1, move.Version, "the move before was made on the other node")
 		tx, err := stores[other].Read(t.Context(), urns[other], stock.TxOptions{Lock: n%4 < 2})

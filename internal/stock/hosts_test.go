@@ -51,15 +51,15 @@ func TestSeveralHosts(t *testing.T) {
 			several := strings.Replace(u.String(), first.Addr(), down.Addr()+","+first.Addr()+","+second.Addr(), 1)
 
 			s := stocktest.Open(t, several, stock.Options{})
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "d1")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "d1")))
 			require.Equal(t, int64(1), stocktest.NoViolations(t, stores[first], "p").Prizes[0].Awards, "the first host that answers")
 			stocktest.ExecAll(t, stores[first], c.readOnly)
 			require.Eventually(t, func() bool { // without any draw
-				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"})
+				move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "more"}, "test")
 				return err == nil && move.Stocked == 21
 			}, waitMax, tick, "operators go to the other as well")
 			require.Eventually(t, func() bool {
-				return stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "d2")) == nil
+				return stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 3, "a", 0, "d2")) == nil
 			}, waitMax, tick)
 			require.Equal(t, int64(21), stocktest.NoViolations(t, s, "p").Prizes[0].Stocked, "now the other")
 		})

@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 
 	"github.com/Masterminds/squirrel"
@@ -14,8 +15,8 @@ import (
 
 // ImportOptions of an import.
 type ImportOptions struct {
-	// Reason is noted with every move of the import.
-	Reason string
+	// Reason and Actor are noted with every move of the import.
+	Reason, Actor string
 	// Progress, when set, is called with how many of the moves to make are made. It
 	// starts again when the database asks for another try.
 	Progress func(done, total int)
@@ -41,8 +42,8 @@ type Imported struct {
 // Errors: CodeInvalidRequest, which names the first bad lines of the file,
 // CodePoolNotFound, those of the reader, and those of the store.
 func (s *Store) Import(ctx context.Context, poolID string, file io.Reader, o ImportOptions) (Imported, error) {
-	if err := draw.CheckReason(o.Reason); err != nil {
-		return Imported{}, err
+	if err := errors.Join(draw.CheckReason(o.Reason), draw.CheckActor(o.Actor)); err != nil {
+		return Imported{}, first(err)
 	}
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
@@ -66,7 +67,7 @@ func (s *Store) Import(ctx context.Context, poolID string, file io.Reader, o Imp
 // importLines makes the import's moves, part by part, once every line is known
 // to be good.
 func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line, o ImportOptions) (done Imported, err error) {
-	from, err := s.lockPool(ctx, tx, poolID)
+	of, err := s.lockPool(ctx, tx, poolID, o.Actor)
 	if err != nil {
 		return done, err
 	}
@@ -78,19 +79,17 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, line
 	if err != nil {
 		return done, err
 	}
-	done.Version = from.Version
-	at := s.engine.Time(now())
+	done.Version = of.head.Version
 	for n := 0; n < len(moves); {
 		part := moves[n:min(len(moves), n+stockRowsMax)]
-		if err := s.insertStock(ctx, tx, poolID, done.Version, at, part); err != nil {
+		if err := s.insertStock(ctx, tx, of, n, part); err != nil {
 			return done, err
 		}
 		done.count(part)
 		n += len(part)
 		o.Progress(n, len(moves))
 	}
-	_, err = s.moved(ctx, tx, poolID, from, len(moves))
-	return done, err
+	return done, s.moved(ctx, tx, of, len(moves))
 }
 
 // count adds moves that are made.

@@ -20,7 +20,7 @@ import (
 // imported imports text into the pool.
 func imported(t *testing.T, s *stock.Store, poolID, text string) (stock.Imported, error) {
 	t.Helper()
-	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Reason: "delivery"})
+	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Actor: "test", Reason: "delivery"})
 }
 
 // refusedImport imports text, which must change nothing, and returns what was
@@ -50,7 +50,7 @@ func TestImport(t *testing.T) {
 
 func testImport(t *testing.T, s *stock.Store) {
 	stocktest.Pool(t, s, "spring", 10, 20)
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 3, "a", 0, "d1", "d2", "d3")))
 	urn := draw.NewUrn("spring")
 	before, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func testImport(t *testing.T, s *stock.Store) {
 		"b,Prize b,19.90,0\r\n"+ // there, and nothing to add
 		"empty,Empty,,0") // new, with nothing in it, and the last line without its end
 	require.NoError(t, err)
-	require.Equal(t, stock.Imported{Added: 2, Restocked: 1, Units: 12, Version: 8}, done)
+	require.Equal(t, stock.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9}, done)
 
 	p, err := s.Pool(t.Context(), "spring")
 	require.NoError(t, err)
@@ -73,13 +73,13 @@ func testImport(t *testing.T, s *stock.Store) {
 		table = append(table, fmt.Sprintf("%s,%s,%s,%d,%d", z.ID, z.Name, z.Value.StringFixed(2), z.Stocked, z.Issued))
 	}
 	require.Equal(t, []string{"a,Prize a,19.90,15,3", "b,Prize b,19.90,20,0", "gold,Gold coin – größte,19.90,7,0", "empty,Empty,0.00,0,0"}, table)
-	require.Equal(t, int64(8), p.Version)
+	require.Equal(t, int64(9), p.Version)
 
-	moves, err := s.Moves(t.Context(), "spring", 5, 10)
+	moves, err := s.Moves(t.Context(), "spring", 6, 10)
 	require.NoError(t, err)
 	require.Len(t, moves, 3)
 	require.Equal(t, "a", moves[1].PrizeID)
-	require.Equal(t, []int64{7, 5, 15, 3}, []int64{moves[1].Version, moves[1].Delta, moves[1].Stocked, moves[1].Issued})
+	require.Equal(t, []int64{8, 5, 15, 3}, []int64{moves[1].Version, moves[1].Delta, moves[1].Stocked, moves[1].Issued})
 	require.Equal(t, "delivery", moves[1].Reason)
 	stocktest.NoViolations(t, s, "spring")
 
@@ -94,7 +94,7 @@ func testImport(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	done, err = imported(t, s, "spring", "prize,name,value,stock\n")
 	require.NoError(t, err, "a file may be empty")
-	require.Equal(t, stock.Imported{Version: 8}, done)
+	require.Equal(t, stock.Imported{Version: 9}, done)
 }
 
 func TestImportAgainstThePool(t *testing.T) {
@@ -152,9 +152,9 @@ func TestImportRefusesBadFiles(t *testing.T) {
 	require.NoError(t, err, "every field at its longest")
 
 	broken := io.MultiReader(strings.NewReader(header+"c,C,1,1\n"), iotest.ErrReader(iotest.ErrTimeout))
-	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Reason: "x"})
+	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Actor: "test", Reason: "x"})
 	require.ErrorIs(t, err, iotest.ErrTimeout)
-	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{})
+	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{Actor: "test"})
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "the reason is missing")
 }
 
@@ -214,7 +214,7 @@ func TestImportIsFast(t *testing.T) {
 			stocktest.Pool(t, s, "spring", 10)
 			for _, what := range []string{"new", "present"} {
 				begun, calls := time.Now(), 0
-				_, err := s.Import(t.Context(), "spring", strings.NewReader(file), stock.ImportOptions{
+				_, err := s.Import(t.Context(), "spring", strings.NewReader(file), stock.ImportOptions{Actor: "test",
 					Reason:   "delivery",
 					Progress: func(done, total int) { calls++; require.Equal(t, lines, total); require.Equal(t, 500*calls, done) },
 				})
@@ -238,7 +238,7 @@ func BenchmarkImport(b *testing.B) {
 		run := func(name string, pool func(b *testing.B) string) {
 			b.Run(dialect+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					_, err := s.Import(b.Context(), pool(b), strings.NewReader(file), stock.ImportOptions{Reason: "delivery"})
+					_, err := s.Import(b.Context(), pool(b), strings.NewReader(file), stock.ImportOptions{Actor: "test", Reason: "delivery"})
 					require.NoError(b, err)
 				}
 			})
@@ -274,7 +274,7 @@ func FuzzImport(f *testing.F) {
 		require.NoError(t, poolErr)
 		if err != nil {
 			require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
-			require.Equal(t, int64(1), p.Version)
+			require.Equal(t, int64(2), p.Version)
 			return
 		}
 		units := int64(0)

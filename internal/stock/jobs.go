@@ -49,7 +49,7 @@ func (s *Store) selectJobs() squirrel.SelectBuilder {
 // AddJobs implements job.Rows. Errors: those of the store.
 func (s *Store) AddJobs(ctx context.Context, all []job.Definition) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
-		now, err := s.clock(ctx, tx)
+		now, err := s.databaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s *Store) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now ti
 // the store.
 func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.clock(ctx, tx); err != nil {
+		if now, err = s.databaseTime(ctx, tx); err != nil {
 			return err
 		}
 		rows, err = selectAll(ctx, tx, s.selectJobs().OrderBy("name"), scanJob)
@@ -118,7 +118,7 @@ func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err er
 // CodeJobNotFound, and those of the store.
 func (s *Store) Job(ctx context.Context, name string) (r job.Row, now time.Time, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.clock(ctx, tx); err != nil {
+		if now, err = s.databaseTime(ctx, tx); err != nil {
 			return err
 		}
 		if r, err = s.jobRow(ctx, tx, name, ""); err != nil {
@@ -161,7 +161,7 @@ func (s *Store) changeJob(ctx context.Context, name string, edit func(*sql.Tx, j
 		if err != nil {
 			return err
 		}
-		now, err := s.clock(ctx, tx) // after the wait for the row
+		now, err := s.databaseTime(ctx, tx) // after the wait for the row
 		if err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 
 // clock reads the database's time, which all instances share. An SQLite file has
 // the machine's.
-func (s *Store) clock(ctx context.Context, q engine.Querier) (time.Time, error) {
+func (s *Store) databaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
 	if s.engine.Clock == "" {
 		return now(), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 
 	"github.com/Masterminds/squirrel"
 
@@ -57,6 +58,37 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 		return err
 	})
 	return moves, err
+}
+
+// Log returns at most limit entries of a pool's history in order of their
+// versions, from the first above after. Errors: CodePoolNotFound, and those of
+// the store.
+func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		awards, err := selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward)
+		if err != nil {
+			return err
+		}
+		moves, err := selectAll(ctx, tx, pageAfter(s.selectMoves(poolID), after, limit), s.scanMove(poolID))
+		if err != nil {
+			return err
+		}
+		changes, err := selectAll(ctx, tx, pageAfter(s.selectChanges(poolID), after, limit), s.scanChange(poolID))
+		entries = make([]draw.Entry, 0, len(awards)+len(moves)+len(changes))
+		for i := range awards {
+			entries = append(entries, draw.Entry{Award: &awards[i]})
+		}
+		for i := range moves {
+			entries = append(entries, draw.Entry{Move: &moves[i]})
+		}
+		for i := range changes {
+			entries = append(entries, draw.Entry{Change: &changes[i]})
+		}
+		slices.SortStableFunc(entries, func(a, b draw.Entry) int { return cmp.Compare(a.Version(), b.Version()) })
+		entries = entries[:min(len(entries), limit)]
+		return err
+	})
+	return entries, err
 }
 
 // absent is err, which says that something is not there, from a server that

@@ -101,7 +101,7 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int) (made strin
 	require.NoError(t, err)
 	require.Empty(t, schema.Pending)
 	stocktest.Pool(t, s, "p", 3)
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "k")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "k")))
 	stocktest.NoViolations(t, s, "p")
 	return structure(t, s), nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/Masterminds/squirrel"
 
@@ -23,13 +22,13 @@ type stocking struct {
 
 // AddPrize adds a prize to a pool and returns it. Errors: CodeInvalidRequest,
 // CodePoolNotFound, CodePrizeExists, and those of the store.
-func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw.Prize, error) {
-	if err := p.Check(); err != nil {
-		return draw.Prize{}, err
+func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error) {
+	if err := errors.Join(p.Check(), draw.CheckActor(actor)); err != nil {
+		return draw.Prize{}, first(err)
 	}
 	p.Issued = 0
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		head, err := s.lockPool(ctx, tx, poolID)
+		of, err := s.lockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
@@ -39,8 +38,7 @@ func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize) (draw
 		if err := s.checkRoom(ctx, tx, poolID); err != nil {
 			return err
 		}
-		_, err = s.stockAll(ctx, tx, poolID, head, now(), []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
-		return err
+		return s.stockAll(ctx, tx, of, []stocking{{prize: p, delta: p.Stocked, reason: reasonCreated, isNew: true}})
 	})
 	if err != nil {
 		return draw.Prize{}, err
@@ -62,13 +60,13 @@ func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error 
 // once: the same key again is answered with the first move. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
 // CodeKeyReused, and those of the store.
-func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
-	if err := w.Check(); err != nil {
-		return draw.Move{}, err
+func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.Move, error) {
+	if err := errors.Join(w.Check(), draw.CheckActor(actor)); err != nil {
+		return draw.Move{}, first(err)
 	}
 	var move draw.Move
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		head, err := s.lockPool(ctx, tx, w.PoolID)
+		of, err := s.lockPool(ctx, tx, w.PoolID, actor)
 		if err != nil {
 			return err
 		}
@@ -88,12 +86,10 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking) (draw.Move, error) {
 		if err := checkDelta(prize, w.Delta); err != nil {
 			return err
 		}
-		at := now()
-		made := stocking{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}
-		head, err = s.stockAll(ctx, tx, w.PoolID, head, at, []stocking{made})
+		err = s.stockAll(ctx, tx, of, []stocking{{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}})
 		move = draw.Move{
-			Version: head.Version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Key: w.Key,
-			At: at, Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
+			Version: of.head.Version, PoolID: w.PoolID, PrizeID: w.PrizeID, Delta: w.Delta, Reason: w.Reason, Actor: actor, Key: w.Key,
+			At: of.at, Stocked: prize.Stocked + w.Delta, Issued: prize.Issued,
 		}
 		return err
 	})
@@ -153,32 +149,32 @@ func firstFrom(query squirrel.SelectBuilder, column, value string) squirrel.Sele
 // parameters.
 const stockRowsMax = 500
 
-// stockAll makes moves one after another on a pool whose row is locked and at
-// from, and returns the head after them.
-func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, at time.Time, all []stocking) (draw.Head, error) {
-	for rest, next := all, from.Version; len(rest) > 0; {
-		n := min(len(rest), stockRowsMax)
-		if err := s.insertStock(ctx, tx, poolID, next, s.engine.Time(at), rest[:n]); err != nil {
-			return from, err
+// stockAll makes moves one after another on a pool whose row is locked.
+func (s *Store) stockAll(ctx context.Context, tx *sql.Tx, of *lockedPool, all []stocking) error {
+	for n := 0; n < len(all); n += stockRowsMax {
+		if err := s.insertStock(ctx, tx, of, n, all[n:min(len(all), n+stockRowsMax)]); err != nil {
+			return err
 		}
-		rest, next = rest[n:], next+int64(n)
 	}
-	return s.moved(ctx, tx, poolID, from, len(all))
+	return s.moved(ctx, tx, of, len(all))
 }
 
-// moved notes on the pool's row that n moves were made, and returns its head
-// after them. It is one update however many they are: PostgreSQL checks the
-// foreign key of each new prize, and would walk along all former states of the
-// row.
-func (s *Store) moved(ctx context.Context, tx *sql.Tx, poolID string, from draw.Head, n int) (draw.Head, error) {
+// moved notes on the pool's row that n moves were made. It is one update however
+// many they are: PostgreSQL checks the foreign key of each new prize, and would
+// walk along all former states of the row.
+func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) error {
 	if n == 0 {
-		return from, nil
+		return nil
 	}
-	to := from.Next(n)
-	return to, execOne(ctx, tx, s.moveHead(poolID, from, to))
+	to := of.head.Next(n)
+	err := execOne(ctx, tx, s.moveHead(of, to))
+	of.head = to
+	return err
 }
 
-func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, version int64, at any, part []stocking) error {
+// insertStock makes a part of the moves, behind made others.
+func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
+	poolID, version := of.pool.ID, of.head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
 	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
 	moves := make([]draw.Move, 0, len(part))
@@ -194,7 +190,7 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version)
 		}
 		moves = append(moves, draw.Move{
-			Version: version, PrizeID: p.ID, Delta: m.delta, Reason: m.reason, Key: m.key, Stocked: after, Issued: p.Issued,
+			Version: version, PrizeID: p.ID, Delta: m.delta, Reason: m.reason, Actor: of.actor, Key: m.key, Stocked: after, Issued: p.Issued,
 		})
 	}
 	if adds > 0 {
@@ -207,5 +203,5 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, poolID string, vers
 			return err
 		}
 	}
-	return appendTo(ctx, tx, s.engine.Dialect, s.moves, poolID, at, moves)
+	return appendTo(ctx, tx, s.engine.Dialect, s.moves, poolID, s.engine.Time(of.at), moves)
 }

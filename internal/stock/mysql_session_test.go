@@ -32,14 +32,14 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	began := time.Now()
-	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"})
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), err)
 	require.Less(t, time.Since(began), limit+2*time.Second)
 
 	_, err = other.ExecContext(t.Context(), "BACKUP STAGE END")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { // a COMMIT that nobody waits for may still be under way
-		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"})
+		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 		return err == nil && move.Stocked == 15
 	}, waitMax, tick)
 }

@@ -59,10 +59,11 @@ func TestReadsAreLinear(t *testing.T) {
 // fillPool makes a pool of so many prizes, with a move and an award of each,
 // as an import and a draw of each would leave it.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
-	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID})
+	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID}, "test")
 	require.NoError(t, err)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
 	for _, statement := range []string{
+		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as of an earlier schema
 		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
 SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
 		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
@@ -93,7 +94,7 @@ func planOfEach(poolID string, version int64, prizes int, unit int64) *draw.Plan
 	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: version}}
 	for n := range prizes {
 		id := fmt.Sprintf("prize-%d", 100_000+n)
-		p.Changes = append(p.Changes, draw.Change{PrizeID: id, Issued: 1})
+		p.Raises = append(p.Raises, draw.Raise{PrizeID: id, Issued: 1})
 		p.Awards = append(p.Awards, draw.Award{
 			Version: version + int64(n) + 1, DrawID: fmt.Sprintf("draw-%d", version+int64(n)), Ordinal: 1, UserID: "u", PrizeID: id, Unit: unit,
 			At: time.Now().UTC().Truncate(time.Microsecond),
@@ -161,7 +162,7 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 			drawsByKey(stock.TxOptions{Lock: true}, planOfEach("fresh", int64(2*fresh), batchDraws, 2))
 		}},
 		{"a stock move", 4, func() {
-			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-101234", Delta: 1, Reason: "restock", Key: "m1"})
+			_, err := s.Stock(ctx, draw.Stocking{PoolID: "fresh", PrizeID: "prize-101234", Delta: 1, Reason: "restock", Key: "m1"}, "test")
 			require.NoError(t, err)
 		}},
 		{"a restock", 2*fresh + 2*100, func() {

@@ -22,9 +22,9 @@ func TestRoundTrips(t *testing.T) {
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}, "fenced": {Fence: stock.Fence{Lock: "l", Token: 1}}} {
 		stocktest.Pool(t, s, name, 1000)
 		urn := draw.NewUrn(name)
-		version := int64(1)
+		version := int64(2)
 		plan := func() *draw.Plan {
-			p := stocktest.On(urn, stocktest.Plan(name, version, "a", version-1, fmt.Sprint("d", version), fmt.Sprint("e", version)))
+			p := stocktest.On(urn, stocktest.Plan(name, version, "a", version-2, fmt.Sprint("d", version), fmt.Sprint("e", version)))
 			version += 2
 			return p
 		}

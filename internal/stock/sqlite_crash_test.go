@@ -63,7 +63,7 @@ func drawForever(path string) error {
 		version, err := drawSome(ctx, s, id)
 		if draw.CodeOf(err) == draw.CodePoolNotFound {
 			prizes := []draw.Prize{{ID: "a", Name: "A", Stocked: 1e9}, {ID: "b", Name: "B", Stocked: 1e9}, {ID: "c", Name: "C", Stocked: 1e9}}
-			if _, err := s.CreatePool(ctx, draw.Pool{ID: id, Name: id, Prizes: prizes}); err != nil {
+			if _, err := s.CreatePool(ctx, draw.Pool{ID: id, Name: id, Prizes: prizes}, "test"); err != nil {
 				return err
 			}
 		} else if err != nil {
@@ -72,7 +72,7 @@ func drawForever(path string) error {
 			fmt.Println(id, version)
 		}
 		if mathrand.N(10) == 0 {
-			if _, err := s.Stock(ctx, draw.Stocking{PoolID: id, PrizeID: "b", Delta: 5, Reason: "restock"}); err != nil {
+			if _, err := s.Stock(ctx, draw.Stocking{PoolID: id, PrizeID: "b", Delta: 5, Reason: "restock"}, "test"); err != nil {
 				return err
 			}
 		}

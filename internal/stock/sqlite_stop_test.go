@@ -36,7 +36,10 @@ func stopped(t *testing.T, s *stock.Store, poolID string) {
 	for what, do := range map[string]func() error{
 		"draw":  func() error { _, err := drawSome(t.Context(), s, poolID); return err },
 		"stock": func() error { return restock(t, s, poolID) },
-		"pool":  func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "new", Name: "new"}); return err },
+		"pool": func() error {
+			_, err := s.CreatePool(t.Context(), draw.Pool{ID: "new", Name: "new"}, "test")
+			return err
+		},
 		"read":  func() error { _, err := s.Awards(t.Context(), poolID, 0, 1); return err },
 		"ready": func() error { _, err := s.Schema(t.Context()); return err },
 	} {
@@ -45,7 +48,7 @@ func stopped(t *testing.T, s *stock.Store, poolID string) {
 }
 
 func restock(t *testing.T, s *stock.Store, poolID string) error {
-	_, err := s.Stock(t.Context(), draw.Stocking{PoolID: poolID, PrizeID: "a", Delta: 1, Reason: "restock"})
+	_, err := s.Stock(t.Context(), draw.Stocking{PoolID: poolID, PrizeID: "a", Delta: 1, Reason: "restock"}, "test")
 	return err
 }
 
@@ -186,7 +189,7 @@ func longPool(t *testing.T, s *stock.Store, n int) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("k%d", i+1)
 	}
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 1, "a", 0, ids...)))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("long", 2, "a", 0, ids...)))
 }
 
 // damage overwrites the pages of a file in which a text stands.

@@ -47,10 +47,10 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	found := func() int64 { return stocktest.NoViolations(t, s, "p").Prizes[0].Awards }
 
 	standbys("nobody")
-	require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), ways["d1"], stocktest.Plan("p", 1, "a", 0, "d1"))), "the caller goes")
+	require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), ways["d1"], stocktest.Plan("p", 2, "a", 0, "d1"))), "the caller goes")
 	require.Eventually(t, func() bool { return found() == 1 }, waitMax, tick)
 	done := make(chan error, 1)
-	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 2, "a", 1, "d2")) }()
+	go func() { done <- try(t.Context(), ways["d2"], stocktest.Plan("p", 3, "a", 1, "d2")) }()
 	require.Eventually(t, func() bool {
 		stocktest.ExecAll(t, s, []string{`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`})
 		return found() == 2
@@ -86,18 +86,18 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 	defer read.Close()
 	require.Eventually(t, func() bool { _, err := read.Pool(t.Context(), "p"); return err == nil }, waitMax, tick, "the standby follows")
 	link.Hold()
-	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 1, "a", 0, "lost")))
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("p", 2, "a", 0, "lost")))
 	urn := draw.NewUrn("p")
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
-	require.Equal(t, int64(2), urn.Version)
+	require.Equal(t, int64(3), urn.Version)
 
 	primary.Kill()
 	link.Cut()
 	stocktest.ExecAll(t, read, []string{`SELECT pg_promote()`})
 	other := stocktest.Open(t, standby.URL(), stock.Options{})
-	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"})
+	_, err = other.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "kept"}, "test")
 	require.NoError(t, err)
 
 	require.Eventually(t, func() bool {
@@ -109,7 +109,7 @@ func TestUrnOfAnotherHistory(t *testing.T) {
 		tx.Rollback()
 		return true
 	}, waitMax, tick)
-	require.Equal(t, int64(2), urn.Version, "as before")
+	require.Equal(t, int64(3), urn.Version, "as before")
 	require.Equal(t, int64(15), urn.Remaining(), "and yet another")
 }
 
@@ -129,20 +129,20 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 	paused := draw.StatePaused
 	for name, change := range map[string]func() error{
 		"stock": func() error {
-			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more"})
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more"}, "test")
 			return err
 		},
 		"pool": func() error {
-			_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused})
+			_, err := s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused}, "test")
 			return err
 		},
 		"prize": func() error {
-			_, err := s.AddPrize(t.Context(), "p", draw.Prize{ID: "z", Name: "z", Stocked: 1})
+			_, err := s.AddPrize(t.Context(), "p", draw.Prize{ID: "z", Name: "z", Stocked: 1}, "test")
 			return err
 		},
-		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}); return err },
+		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}, "test"); return err },
 		"import": func() error {
-			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Reason: "x"})
+			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Actor: "test", Reason: "x"})
 			return err
 		},
 	} {
@@ -203,18 +203,18 @@ func TestChangesGoToAServerThatCanWrite(t *testing.T) {
 			_, old := start(t)
 			for what, change := range map[string]func() error{
 				"no pool to change": func() error {
-					_, err := old.ChangePool(t.Context(), "absent", draw.PoolChange{State: &paused})
+					_, err := old.ChangePool(t.Context(), "absent", draw.PoolChange{State: &paused}, "test")
 					return err
 				},
-				"no pool to stock":   func() error { _, err := old.Stock(t.Context(), units("absent", "a", 1)); return err },
-				"no prize":           func() error { _, err := old.Stock(t.Context(), units("p", "absent", 1)); return err },
-				"stock below issued": func() error { _, err := old.Stock(t.Context(), units("p", "a", -100)); return err },
+				"no pool to stock":   func() error { _, err := old.Stock(t.Context(), units("absent", "a", 1), "test"); return err },
+				"no prize":           func() error { _, err := old.Stock(t.Context(), units("p", "absent", 1), "test"); return err },
+				"stock below issued": func() error { _, err := old.Stock(t.Context(), units("p", "a", -100), "test"); return err },
 				"prize exists": func() error {
-					_, err := old.AddPrize(t.Context(), "p", draw.Prize{ID: "a", Name: "a", Stocked: 1})
+					_, err := old.AddPrize(t.Context(), "p", draw.Prize{ID: "a", Name: "a", Stocked: 1}, "test")
 					return err
 				},
-				"pool exists": func() error { _, err := old.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p"}); return err },
-				"stock":       func() error { _, err := old.Stock(t.Context(), units("p", "a", 1)); return err },
+				"pool exists": func() error { _, err := old.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p"}, "test"); return err },
+				"stock":       func() error { _, err := old.Stock(t.Context(), units("p", "a", 1), "test"); return err },
 			} {
 				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(change()), what)
 			}
@@ -232,13 +232,13 @@ func laggingStandby(t *testing.T) (fresh, old *stock.Store) {
 	standby := servertest.StartStandby(t, primary, primary.Addr(), "standby")
 	fresh = stocktest.Open(t, primary.URL(), stock.Options{})
 	stocktest.Pool(t, fresh, "p", 1)
-	require.NoError(t, stocktest.Write(t, fresh, stock.TxOptions{}, stocktest.Plan("p", 1, "a", 0, "d1")))
+	require.NoError(t, stocktest.Write(t, fresh, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d1")))
 	old, err := stock.Open(t.Context(), standby.URL(), stock.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, old.Close()) })
 	require.Eventually(t, func() bool { _, err := old.Pool(t.Context(), "p"); return err == nil }, waitMax, tick)
 	stocktest.ExecAll(t, old, []string{`SELECT pg_wal_replay_pause()`})
-	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"})
+	_, err = fresh.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 10, Reason: "more"}, "test")
 	require.NoError(t, err)
 	return fresh, old
 }

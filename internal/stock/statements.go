@@ -29,7 +29,7 @@ func scanLine(row engine.Scanner) (job.Line, error) {
 func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
 	var st *stating
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		now, err := s.clock(ctx, tx)
+		now, err := s.databaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -124,25 +124,25 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 }
 
 // take counts an entry. It returns false when the rest is not to be counted now.
-func (st *stating) take(e entry) bool {
-	at := e.at()
+func (st *stating) take(e draw.Entry) bool {
+	at := e.At()
 	if st.day.IsZero() {
 		st.day = midnight(at, st.zone)
 	}
 	if st.closeUntil(midnight(at, st.zone)); !st.day.Before(st.today) || st.days == job.DaysMax {
 		return false
 	}
-	st.version = e.version
+	st.version = e.Version()
 	st.entries++
 	switch {
-	case e.award != nil:
-		if p := st.byID[e.award.PrizeID]; p != nil {
+	case e.Award != nil:
+		if p := st.byID[e.Award.PrizeID]; p != nil {
 			p.issued++
 			p.remaining--
 		}
-	case e.move != nil:
-		if p := st.byID[e.move.PrizeID]; p != nil {
-			p.remaining += e.move.Delta
+	case e.Move != nil:
+		if p := st.byID[e.Move.PrizeID]; p != nil {
+			p.remaining += e.Move.Delta
 			p.known = true
 		}
 	}

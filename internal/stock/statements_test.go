@@ -24,11 +24,11 @@ func TestStatements(t *testing.T) {
 			s := stocktest.New(t, dialect)
 			_, err := s.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "P", State: draw.StateOpen, Prizes: []draw.Prize{
 				{ID: "gold", Name: "Gold", Value: decimal.RequireFromString("19.90"), Stocked: 10}, {ID: "pin", Name: "Pin", Stocked: 5},
-			}})
+			}}, "test")
 			require.NoError(t, err)
 			won := map[string]int64{}
 			for n, prize := range []string{"gold", "pin", "gold", "gold"} {
-				plan := stocktest.Plan("p", int64(2+n), prize, won[prize], fmt.Sprint("draw-", n))
+				plan := stocktest.Plan("p", int64(3+n), prize, won[prize], fmt.Sprint("draw-", n))
 				require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, plan))
 				won[prize]++
 			}
@@ -47,7 +47,8 @@ func TestStatements(t *testing.T) {
 			}
 			awards, err := s.Awards(t.Context(), "p", 0, 100)
 			require.NoError(t, err)
-			set("moves", "1, 2", at(4, "10:00:00"))
+			set("changes", "1", at(4, "10:00:00"))
+			set("moves", "2, 3", at(4, "10:00:00"))
 			set("awards", fmt.Sprint(awards[0].Version, ",", awards[1].Version), at(4, "23:30:00"))
 			set("awards", fmt.Sprint(awards[2].Version), at(2, "12:00:00"))
 			set("awards", fmt.Sprint(awards[3].Version), at(0, "00:00:00"))

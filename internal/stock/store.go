@@ -51,6 +51,8 @@ type Store struct {
 	options Options
 	awards  engine.Log[draw.Award]
 	moves   engine.Log[draw.Move]
+	changes engine.Log[draw.Change]
+	clock   clock
 	// brought is the schema that this binary knows, admission whether the
 	// database's lets it work.
 	brought   brought
@@ -98,7 +100,12 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		_ = e.Close() // it is the first error that matters
 		return nil, openError(err)
 	}
-	return &Store{engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), brought: brought, admission: newAdmission()}, nil
+	s := &Store{
+		engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
+		brought: brought, admission: newAdmission(),
+	}
+	_ = s.readClock(ctx) // until it is read, this machine's clock does
+	return s, nil
 }
 
 // engine are the options for the engine.

@@ -45,7 +45,7 @@ func migrateBehind(t *testing.T, dialect string, set migrations.Set) (drawn int)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		err := errors.New("not tried")
 		for err != nil && ctx.Err() == nil {
-			err = drawOnce(ctx, s, stocktest.Plan("p", int64(1+drawn), "a", int64(drawn), fmt.Sprint("k", i)))
+			err = drawOnce(ctx, s, stocktest.Plan("p", int64(2+drawn), "a", int64(drawn), fmt.Sprint("k", i)))
 		}
 		cancel()
 		if err != nil {

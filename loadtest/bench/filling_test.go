@@ -33,7 +33,7 @@ func TestFill(t *testing.T) {
 			for n := range prizesUsual {
 				pool.Prizes = append(pool.Prizes, draw.Prize{ID: fmt.Sprintf("prize-%d", n), Name: "Prize", Stocked: plenty})
 			}
-			_, err := store.CreatePool(t.Context(), pool)
+			_, err := store.CreatePool(t.Context(), pool, "test")
 			require.NoError(t, err)
 
 			require.NoError(t, fill(t.Context(), c, url))

@@ -31,7 +31,7 @@ func rowsPutBack() experiment {
 }
 
 // poolTables are the tables that hold a pool, those first that others refer to.
-func poolTables() []string { return []string{"pools", "prizes", "awards", "moves"} }
+func poolTables() []string { return []string{"pools", "prizes", "awards", "moves", "changes"} }
 
 // rowsRestored puts all rows of some pools back, as a restore by SQL does.
 func rowsRestored(t *trial) error {

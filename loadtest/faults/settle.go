@@ -174,7 +174,11 @@ func (t *trial) checkLinear(ops []history.Op, pool string) {
 	if t.condemned != nil {
 		most = 200 * time.Millisecond // it does not deserve more
 	}
-	switch history.Linear(ops, pool, t.made[pool], most) {
+	version := int64(len(t.made[pool]))
+	if t.program != textbook {
+		version++ // the change that made it
+	}
+	switch history.Linear(ops, pool, t.made[pool], version, most) {
 	case porcupine.Illegal:
 		t.verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
 	case porcupine.Unknown:

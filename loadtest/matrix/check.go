@@ -12,7 +12,7 @@ import (
 // rows is what the tables say of a pool, read by this program's own SQL.
 type rows struct {
 	prizes map[string]prizeRows
-	// version is the pool's own; entries the rows of both logs, distinct
+	// version is the pool's own; entries the rows of the three logs, distinct
 	// their different versions, last the highest.
 	version, entries, distinct, last int64
 	// mixed counts the draws whose awards are not one user's, numbered from 1.
@@ -38,7 +38,8 @@ const (
 	movedSQL   = `SELECT prize_id, SUM(delta) FROM moves WHERE pool_id = ? GROUP BY prize_id`
 	versionSQL = `SELECT version FROM pools WHERE id = ?`
 	logSQL     = `SELECT COUNT(*), COUNT(DISTINCT version), COALESCE(MAX(version), 0) FROM
-	(SELECT version FROM awards WHERE pool_id = ? UNION ALL SELECT version FROM moves WHERE pool_id = ?) history`
+	(SELECT version FROM awards WHERE pool_id = ? UNION ALL SELECT version FROM moves WHERE pool_id = ?
+	UNION ALL SELECT version FROM changes WHERE pool_id = ?) history`
 	mixedSQL = `SELECT COUNT(*) FROM (SELECT draw_id FROM awards WHERE pool_id = ? GROUP BY draw_id
 	HAVING COUNT(DISTINCT user_id) > 1 OR COUNT(DISTINCT ordinal) <> COUNT(*) OR MIN(ordinal) <> 1 OR MAX(ordinal) <> COUNT(*)) bad`
 )
@@ -82,7 +83,7 @@ func read(ctx context.Context, db *sql.DB, pool string, placeholder func(string)
 	r.strays = byPrize(awardedSQL, func(p *prizeRows, n int64) { p.awards = n })
 	byPrize(movedSQL, func(p *prizeRows, n int64) { p.moved = n })
 	one(versionSQL, []any{pool}, &r.version)
-	one(logSQL, []any{pool, pool}, &r.entries, &r.distinct, &r.last)
+	one(logSQL, []any{pool, pool, pool}, &r.entries, &r.distinct, &r.last)
 	one(mixedSQL, []any{pool}, &r.mixed)
 	return r, err
 }

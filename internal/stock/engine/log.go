@@ -84,10 +84,22 @@ func Moves() Log[draw.Move] {
 		column("prize_id", "text", func(m *move) string { return m.PrizeID }, func(m *move) any { return &m.PrizeID }),
 		column("delta", "bigint", func(m *move) int64 { return m.Delta }, func(m *move) any { return &m.Delta }),
 		column("reason", "text", func(m *move) string { return m.Reason }, func(m *move) any { return &m.Reason }),
+		column("actor", "text", func(m *move) string { return m.Actor }, func(m *move) any { return &m.Actor }),
 		column("key_id", "text", func(m *move) any { return Optional(m.Key) }, func(m *move) any { return &m.Key }).orNull(),
 		column("stocked", "bigint", func(m *move) int64 { return m.Stocked }, func(m *move) any { return &m.Stocked }),
 		column("issued", "bigint", func(m *move) int64 { return m.Issued }, func(m *move) any { return &m.Issued }),
 	}, func(m *move) *time.Time { return &m.At }}
+}
+
+// Changes is the log of changes.
+func Changes() Log[draw.Change] {
+	type change = draw.Change
+	return Log[change]{"changes", []Column[change]{
+		column("version", "bigint", func(c *change) int64 { return c.Version }, func(c *change) any { return &c.Version }),
+		column("what", "text", func(c *change) string { return string(c.What) }, func(c *change) any { return (*string)(&c.What) }),
+		column("body", "text", func(c *change) string { return c.Body }, func(c *change) any { return &c.Body }),
+		column("actor", "text", func(c *change) string { return c.Actor }, func(c *change) any { return &c.Actor }),
+	}, func(c *change) *time.Time { return &c.At }}
 }
 
 // Append is a statement that appends entries of a pool at one time, which is

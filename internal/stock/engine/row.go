@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"drawsvc/internal/draw"
 )
@@ -14,19 +15,20 @@ type Row struct {
 	trail         []byte
 	fence         int64
 	fencedBy      string
+	at            time.Time
 	// writable says that the server which was read could have been written.
 	writable bool
 }
 
 // Fields are where to scan what RowColumns reads.
 func (r *Row) Fields() []any {
-	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, &r.writable}
+	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.writable}
 }
 
 // RowColumns are what a Row holds, on a server that says by the
 // expression writable whether it can be written.
 func RowColumns(writable string) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, ` + writable
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, ` + writable
 }
 
 // ReadOnlyServer is the error of a server that cannot be written. What it says
@@ -60,7 +62,7 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, o TxOptions) error {
 		return ErrStaleToken
 	}
 	head := draw.Head{Version: r.version, Mark: r.mark, Trail: draw.Trail(r.trail)}
-	if !urn.Seen(draw.Snapshot{State: draw.State(r.state), Mode: r.mode, Head: head, Prizes: prizes}) {
+	if !urn.Seen(draw.Snapshot{State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes}) {
 		return ErrDropped
 	}
 	return nil

@@ -33,7 +33,7 @@ func insertAwards(awards engine.Log[draw.Award], p *draw.Plan) (all []engine.Sta
 func raisePrizes(p *draw.Plan) []engine.Statement {
 	var statements []engine.Statement
 	to := p.To.Version
-	for rest := p.Changes; len(rest) > 0; {
+	for rest := p.Raises; len(rest) > 0; {
 		n := min(len(rest), rowsMax)
 		args := make([]any, 0, 3*n+2)
 		for _, c := range rest[:n] {

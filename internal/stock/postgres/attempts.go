@@ -228,8 +228,8 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 }
 
 func (tx *attempt) arguments(p *draw.Plan) []any {
-	changedIDs, changedBy := make([]string, len(p.Changes)), make([]int64, len(p.Changes))
-	for i, c := range p.Changes {
+	changedIDs, changedBy := make([]string, len(p.Raises)), make([]int64, len(p.Raises))
+	for i, c := range p.Raises {
 		changedIDs[i], changedBy[i] = c.PrizeID, c.Issued
 	}
 	f := tx.options.Fence

@@ -161,8 +161,8 @@ func (j *shared) arguments(plans []*draw.Plan) []any {
 			keyed, keys = append(keyed, p.PoolID), append(keys, key)
 		}
 		ids, versions = append(ids, p.PoolID), append(versions, p.From.Version)
-		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Changes)))
-		for _, c := range p.Changes {
+		counts, prizeCounts = append(counts, int64(len(p.Awards))), append(prizeCounts, int64(len(p.Raises)))
+		for _, c := range p.Raises {
 			changePools, changePrizes, issued = append(changePools, p.PoolID), append(changePrizes, c.PrizeID), append(issued, c.Issued)
 			changeVersions = append(changeVersions, p.To.Version)
 		}

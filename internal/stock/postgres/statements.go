@@ -54,7 +54,7 @@ ORDER BY added`
 	// so that each finds its prize by key: the planner would else find the prizes
 	// of the pool first, and go through the list for each.
 	sqlWrite = `WITH pool AS (
-	UPDATE pools SET version = version + $3, mark = $11, trail = $12,
+	UPDATE pools SET version = version + $3, mark = $11, trail = $12, at = $8,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
 	WHERE id = $1 AND version = $2 AND mark = $10 AND state = 'open'
 		AND ($5 = '' OR fenced_by <> $5 OR fence <= $9)
@@ -116,7 +116,7 @@ ORDER BY prizes.pool_id, prizes.added`
 		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
 	%s OF pools SKIP LOCKED
 ), pool AS (
-	UPDATE pools SET version = pools.version + held.draws, mark = held.made, trail = held.trail
+	UPDATE pools SET version = pools.version + held.draws, mark = held.made, trail = held.trail, at = $8
 	FROM held WHERE pools.id = held.id AND pools.version = held.version
 	RETURNING pools.id, held.draws, held.prizes
 ), changed AS (

@@ -57,8 +57,8 @@ func (w awardInserts) insert(p *draw.Plan) (all []engine.Statement) {
 }
 
 func raisePrizes(p *draw.Plan) []engine.Statement {
-	statements := make([]engine.Statement, len(p.Changes))
-	for i, c := range p.Changes {
+	statements := make([]engine.Statement, len(p.Raises))
+	for i, c := range p.Raises {
 		statements[i] = engine.Statement{SQL: sqlRaise, Args: []any{c.Issued, p.To.Version, p.PoolID, c.PrizeID}, Rows: 1}
 	}
 	return statements

@@ -51,7 +51,7 @@ const (
 	// MoveHead moves a pool's head on, from the one that was planned from.
 	MoveHead = moveHead + guard
 
-	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?`
+	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?, at = ?`
 	guard    = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
 )
 
@@ -207,7 +207,7 @@ func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
 
 // guarded moves the pool's head on, from the one that the plan was made from.
 func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
-	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail)}, []any{p.PoolID, p.From.Version, p.From.Mark}
+	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), tx.attempts.dialect.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}
 	s := engine.Statement{SQL: MoveHead, Args: append(to, from...), Rows: 1}
 	if f := tx.options.Fence; f.Lock != "" {
 		s.SQL = moveHead + `, fence = ?, fenced_by = ?` + guard + ` AND (fenced_by <> ? OR fence <= ?)`

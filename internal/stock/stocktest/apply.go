@@ -34,15 +34,15 @@ func testWrite(t *testing.T, s *stock.Store) {
 		tx, err := s.Read(t.Context(), urn, o)
 		require.NoError(t, err)
 		require.Equal(t, int64(20), urn.Remaining())
-		require.Equal(t, int64(2), urn.Version)
-		plan := Plan(id, 2, "a", 0, "d1", "d2")
-		plan.Awards = append(plan.Awards, draw.Award{Version: 5, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
-		plan.Changes = append(plan.Changes, draw.Change{PrizeID: "b", Issued: 1})
+		require.Equal(t, int64(3), urn.Version)
+		plan := Plan(id, 3, "a", 0, "d1", "d2")
+		plan.Awards = append(plan.Awards, draw.Award{Version: 6, DrawID: "d2", Ordinal: 2, UserID: "u", PrizeID: "b", Unit: 1, At: plan.Awards[0].At})
+		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: "b", Issued: 1})
 		require.NoError(t, tx.Write(t.Context(), On(urn, plan)))
 		tx.Rollback()
 		tx.Rollback()
 		a := NoViolations(t, s, id)
-		require.Equal(t, int64(5), a.Version)
+		require.Equal(t, int64(6), a.Version)
 		require.Equal(t, []int64{2, 1}, []int64{a.Prizes[0].Awards, a.Prizes[1].Awards})
 		d, err := s.Draw(t.Context(), id, "d2")
 		require.NoError(t, err)
@@ -59,13 +59,13 @@ func testWriteGuard(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 10)
-		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1")))
-		for _, from := range []int64{0, 1, 3, 100} {
+		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "d1")))
+		for _, from := range []int64{0, 2, 4, 100} {
 			err := Write(t, s, o, Plan(id, from, "a", 1, "late"))
 			require.ErrorIs(t, err, stock.ErrConflict, "from version %d", from)
 		}
 		require.Equal(t, int64(1), NoViolations(t, s, id).Prizes[0].Awards)
-		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 1, "late")), "the right version still works")
+		require.NoError(t, Write(t, s, o, Plan(id, 3, "a", 1, "late")), "the right version still works")
 	}
 }
 
@@ -74,12 +74,12 @@ func testWriteWhole(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 2)
-		err := Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2", "d3"))
+		err := Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2", "d3"))
 		class(t, stock.ClassOther, err) // issued beyond stock: the CHECK refuses
-		err = Write(t, s, o, Plan(id, 1, "nothing", 0, "d1"))
+		err = Write(t, s, o, Plan(id, 2, "nothing", 0, "d1"))
 		class(t, stock.ClassOther, err) // a prize that is not there
-		require.Equal(t, int64(1), NoViolations(t, s, id).Version)
-		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")), "to the last unit")
+		require.Equal(t, int64(2), NoViolations(t, s, id).Version)
+		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2")), "to the last unit")
 		NoViolations(t, s, id)
 	}
 }
@@ -90,10 +90,10 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		id := "pool-" + name
 		Pool(t, s, id, 10)
 		Pool(t, s, id+"-other", 10)
-		require.NoError(t, Write(t, s, o, Plan(id, 1, "a", 0, "d1", "d2")))
-		class(t, stock.ClassKnownKey, Write(t, s, o, Plan(id, 3, "a", 2, "d3", "d2")))
-		require.Equal(t, int64(3), NoViolations(t, s, id).Version)
-		require.NoError(t, Write(t, s, o, Plan(id+"-other", 1, "a", 0, "d2")), "a key is of its pool")
+		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2")))
+		class(t, stock.ClassKnownKey, Write(t, s, o, Plan(id, 4, "a", 2, "d3", "d2")))
+		require.Equal(t, int64(4), NoViolations(t, s, id).Version)
+		require.NoError(t, Write(t, s, o, Plan(id+"-other", 2, "a", 0, "d2")), "a key is of its pool")
 
 		urn := draw.NewUrn(id)
 		tx, err := s.Read(ctx, urn, o)
@@ -104,7 +104,7 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		require.Equal(t, "Prize a", known["d2"].Awards[0].PrizeName)
 		require.Equal(t, "u", known["d2"].UserID)
 		require.True(t, known["d2"].Awards[0].Value.IsPositive())
-		require.NoError(t, tx.Write(ctx, On(urn, Plan(id, 3, "a", 2, "d3"))), "the attempt goes on after the lookup")
+		require.NoError(t, tx.Write(ctx, On(urn, Plan(id, 4, "a", 2, "d3"))), "the attempt goes on after the lookup")
 		tx.Rollback()
 	}
 }
@@ -114,17 +114,17 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 func testOrder(t *testing.T, s *stock.Store) {
 	const n = 40
 	Pool(t, s, "p", n, n, n)
-	plan := &draw.Plan{PoolID: "p", From: draw.Head{Version: 3}}
+	plan := &draw.Plan{PoolID: "p", From: draw.Head{Version: 4}}
 	for _, id := range []string{"d1", "d2"} {
 		for i := range n {
 			plan.Awards = append(plan.Awards, draw.Award{
-				Version: int64(4 + len(plan.Awards)), DrawID: id, Ordinal: i + 1, UserID: "u",
+				Version: int64(5 + len(plan.Awards)), DrawID: id, Ordinal: i + 1, UserID: "u",
 				PrizeID: []string{"c", "a", "b"}[i%3], Unit: int64(len(plan.Awards)), At: time.Now().UTC(),
 			})
 		}
 	}
 	for prize, units := range map[string]int64{"a": 26, "b": 26, "c": 28} {
-		plan.Changes = append(plan.Changes, draw.Change{PrizeID: prize, Issued: units})
+		plan.Raises = append(plan.Raises, draw.Raise{PrizeID: prize, Issued: units})
 	}
 	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
 	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{})
@@ -147,12 +147,12 @@ func testKeysExact(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 10)
 	keys := []string{"key", "KEY", "key ", " key", "key%", "kéy"[:1] + "ey."}
 	for i, k := range keys {
-		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", int64(1+i), "a", int64(i), k)), "%q", k)
+		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", int64(2+i), "a", int64(i), k)), "%q", k)
 	}
 	for i, k := range keys {
 		d, err := s.Draw(t.Context(), "p", k)
 		require.NoError(t, err)
-		require.Equal(t, int64(2+i), d.Awards[0].Version)
+		require.Equal(t, int64(3+i), d.Awards[0].Version)
 	}
 }
 
@@ -165,24 +165,24 @@ func testFence(t *testing.T, s *stock.Store) {
 	urn := draw.NewUrn("p")
 	paused, err := s.Read(ctx, urn, five)
 	require.NoError(t, err)
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}, Plan("p", 1, "a", 0, "d1")))
-	class(t, stock.ClassConflict, paused.Write(ctx, On(urn, Plan("p", 1, "a", 0, "d2"))))
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}, Plan("p", 2, "a", 0, "d1")))
+	class(t, stock.ClassConflict, paused.Write(ctx, On(urn, Plan("p", 2, "a", 0, "d2"))))
 	paused.Rollback()
 	_, err = s.Read(ctx, draw.NewUrn("p"), five)
 	require.ErrorIs(t, err, stock.ErrStaleToken)
 
 	late, err := s.Read(ctx, urn, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}})
 	require.NoError(t, err)
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 8}}, Plan("p", 2, "a", 1, "d3")))
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 8}}, Plan("p", 3, "a", 1, "d3")))
 	late.Rollback()
-	current := On(readUrn(t, s, "p"), Plan("p", 3, "a", 2, "d4"))
+	current := On(readUrn(t, s, "p"), Plan("p", 4, "a", 2, "d4"))
 	class(t, stock.ClassConflict, s.Write(ctx, current, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 6}}))
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "other", Token: 1}}, Plan("p", 3, "a", 2, "d5")))
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 4, "a", 3, "d6")), "other modes have no token")
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 9}}, Plan("p", 5, "a", 4, "d7")))
-	require.ErrorIs(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1}}, Plan("p", 6, "a", 5, "d8")), stock.ErrStaleToken)
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1, Reset: true}}, Plan("p", 6, "a", 5, "d8")), "the count begins again")
-	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 2}}, Plan("p", 7, "a", 6, "d9")))
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "other", Token: 1}}, Plan("p", 4, "a", 2, "d5")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 5, "a", 3, "d6")), "other modes have no token")
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 9}}, Plan("p", 6, "a", 4, "d7")))
+	require.ErrorIs(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1}}, Plan("p", 7, "a", 5, "d8")), stock.ErrStaleToken)
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 1, Reset: true}}, Plan("p", 7, "a", 5, "d8")), "the count begins again")
+	require.NoError(t, Write(t, s, stock.TxOptions{Fence: stock.Fence{Lock: "lock", Token: 2}}, Plan("p", 8, "a", 6, "d9")))
 	require.Equal(t, int64(7), NoViolations(t, s, "p").Prizes[0].Awards)
 }
 
@@ -197,17 +197,17 @@ func testUrnFollows(t *testing.T, s *stock.Store) {
 		tx.Rollback()
 	}
 	read()
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
-	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"})
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1")))
+	_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "b", Delta: -4, Reason: "x"}, "test")
 	require.NoError(t, err)
-	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3})
+	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "c", Name: "c", Stocked: 3}, "test")
 	require.NoError(t, err)
 	closed := draw.StateClosed
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed})
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed}, "test")
 	require.NoError(t, err)
 	read()
 	require.Equal(t, int64(9+6+3), urn.Remaining())
-	require.Equal(t, int64(5), urn.Version)
+	require.Equal(t, int64(7), urn.Version)
 	require.Equal(t, draw.StateClosed, urn.State)
 }
 
@@ -218,17 +218,17 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
 	urn := readUrn(t, s, "p")
-	lost := On(urn, Plan("p", 2, "a", 0, "d1", "d2"))
+	lost := On(urn, Plan("p", 3, "a", 0, "d1", "d2"))
 	kept := Keep(t, s, "p")
 	require.NoError(t, s.Write(ctx, lost, stock.TxOptions{}))
 	copied := readUrn(t, s, "p")
-	require.Equal(t, int64(4), copied.Version)
+	require.Equal(t, int64(5), copied.Version)
 
 	kept.PutBack(t, s)
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "b", 0, "d3", "d4")))
-	require.Equal(t, int64(4), readUrn(t, s, "p").Version, "the same version")
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "b", 0, "d3", "d4")))
+	require.Equal(t, int64(5), readUrn(t, s, "p").Version, "the same version")
 	for name, o := range ways() {
-		class(t, stock.ClassConflict, s.Write(ctx, On(copied, Plan("p", 4, "a", 2, name)), o))
+		class(t, stock.ClassConflict, s.Write(ctx, On(copied, Plan("p", 5, "a", 2, name)), o))
 	}
 	for _, more := range []bool{false, true} { // at the same version, and beyond it
 		stale := draw.NewUrn("p")
@@ -236,7 +236,7 @@ func testAnotherHistory(t *testing.T, s *stock.Store) {
 			{ID: "a", Stocked: 10, Issued: 2}, {ID: "b", Stocked: 10},
 		}}))
 		if more {
-			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 4, "b", 2, "d5")))
+			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 5, "b", 2, "d5")))
 		}
 		tx, err := s.Read(ctx, stale, stock.TxOptions{})
 		require.NoError(t, err)
@@ -275,9 +275,9 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
 	require.Less(t, time.Since(start), 5*time.Second)
-	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
+	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
 	other.Rollback()
-	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")))
+	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")))
 }
 
 // testWriterWaits: SQLite's one writer is waited for within the context.
@@ -286,7 +286,7 @@ func testWriterWaits(t *testing.T, s *stock.Store) {
 	first, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
 	done := make(chan error)
-	go func() { done <- Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, "d1")) }()
+	go func() { done <- Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")) }()
 	select {
 	case err := <-done:
 		t.Fatalf("two writers at once: %v", err)
@@ -304,6 +304,6 @@ func testManyUnits(t *testing.T, s *stock.Store) {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("draw-%05d", i)
 	}
-	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 1, "a", 0, ids...)))
+	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, ids...)))
 	require.Equal(t, int64(n), NoViolations(t, s, "p").Prizes[0].Awards)
 }

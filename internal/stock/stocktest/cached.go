@@ -15,17 +15,17 @@ import (
 func testCached(t *testing.T, s *stock.Store) {
 	paused, mode := draw.StatePaused, "optimistic"
 	changes := map[string]func(id string) error{
-		"drawn": func(id string) error { return Write(t, s, stock.TxOptions{}, Plan(id, 1, "a", 0, "d1")) },
+		"drawn": func(id string) error { return Write(t, s, stock.TxOptions{}, Plan(id, 2, "a", 0, "d1")) },
 		"restocked": func(id string) error {
-			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: id, PrizeID: "a", Delta: 1, Reason: "x"})
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: id, PrizeID: "a", Delta: 1, Reason: "x"}, "test")
 			return err
 		},
 		"paused": func(id string) error {
-			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{State: &paused})
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{State: &paused}, "test")
 			return err
 		},
 		"moded": func(id string) error {
-			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{Mode: &mode})
+			_, err := s.ChangePool(t.Context(), id, draw.PoolChange{Mode: &mode}, "test")
 			return err
 		},
 	}
@@ -35,17 +35,17 @@ func testCached(t *testing.T, s *stock.Store) {
 			Pool(t, s, id, 10)
 			urn := readUrn(t, s, id)
 			require.NoError(t, change(id))
-			class(t, stock.ClassConflict, s.Write(t.Context(), On(urn, Plan(id, 1, "a", 0, "late")), o))
-			require.LessOrEqual(t, NoViolations(t, s, id).Version, int64(2), "nothing was written")
+			class(t, stock.ClassConflict, s.Write(t.Context(), On(urn, Plan(id, 2, "a", 0, "late")), o))
+			require.LessOrEqual(t, NoViolations(t, s, id).Version, int64(3), "nothing was written")
 		}
 		id := way + "-unchanged"
 		Pool(t, s, id, 10)
 		urn := readUrn(t, s, id)
-		first := On(urn, Plan(id, 1, "a", 0, "d1"))
+		first := On(urn, Plan(id, 2, "a", 0, "d1"))
 		require.NoError(t, s.Write(t.Context(), first, o))
 		urn.Head = first.To // as a settled plan leaves it
-		require.NoError(t, s.Write(t.Context(), On(urn, Plan(id, 2, "a", 1, "d2", "d3")), o))
-		require.Equal(t, int64(4), NoViolations(t, s, id).Version)
+		require.NoError(t, s.Write(t.Context(), On(urn, Plan(id, 3, "a", 1, "d2", "d3")), o))
+		require.Equal(t, int64(5), NoViolations(t, s, id).Version)
 	}
 }
 
@@ -66,7 +66,7 @@ func testHits(t *testing.T, s *stock.Store) {
 	urn := draw.NewUrn("p")
 	for i, want := range []bool{false, false, true, false, false, true} {
 		if i == 3 {
-			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 1, "a", 0, "d1")))
+			require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
 		}
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{Lock: true})
 		require.NoError(t, err)

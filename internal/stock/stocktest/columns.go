@@ -15,6 +15,7 @@ import (
 func testColumns(t *testing.T, s *stock.Store) {
 	checkColumns(t, s, engine.Awards())
 	checkColumns(t, s, engine.Moves())
+	checkColumns(t, s, engine.Changes())
 }
 
 func checkColumns[T any](t *testing.T, s *stock.Store, log engine.Log[T]) {

@@ -14,14 +14,14 @@ import (
 func testStock(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5, 0)
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1", "d2")))
 
-	m, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 100, Reason: "restock"})
+	m, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 100, Reason: "restock"}, "test")
 	require.NoError(t, err)
-	require.Equal(t, [3]int64{5, 105, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
-	m, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: -103, Reason: "to the edge"})
+	require.Equal(t, [3]int64{6, 105, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
+	m, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: -103, Reason: "to the edge"}, "test")
 	require.NoError(t, err)
-	require.Equal(t, [3]int64{6, 2, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
+	require.Equal(t, [3]int64{7, 2, 2}, [3]int64{m.Version, m.Stocked, m.Issued})
 	for _, w := range []struct {
 		code  draw.Code
 		prize string
@@ -35,36 +35,36 @@ func testStock(t *testing.T, s *stock.Store) {
 		{draw.CodeInvalidRequest, "a", -draw.StockMax - 1},
 		{draw.CodePrizeNotFound, "zz", 1},
 	} {
-		_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: w.prize, Delta: w.delta, Reason: "x"})
+		_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: w.prize, Delta: w.delta, Reason: "x"}, "test")
 		code(t, w.code, err)
 	}
-	_, err = s.Stock(ctx, draw.Stocking{PoolID: "q", PrizeID: "a", Delta: 1, Reason: "x"})
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "q", PrizeID: "a", Delta: 1, Reason: "x"}, "test")
 	code(t, draw.CodePoolNotFound, err)
-	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1})
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1}, "test")
 	code(t, draw.CodeInvalidRequest, err)
 	a := NoViolations(t, s, "p")
-	require.Equal(t, int64(6), a.Version, "nothing of the refused moves is left")
+	require.Equal(t, int64(7), a.Version, "nothing of the refused moves is left")
 }
 
 func testStockKeys(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 5, 5)
 	w := draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 3, Reason: "once", Key: "k"}
-	firstly, err := s.Stock(ctx, w)
+	firstly, err := s.Stock(ctx, w, "test")
 	require.NoError(t, err)
 	require.False(t, firstly.Replayed)
-	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "other"})
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "other"}, "test")
 	require.NoError(t, err)
-	again, err := s.Stock(ctx, w)
+	again, err := s.Stock(ctx, w, "test")
 	require.NoError(t, err)
 	require.True(t, again.Replayed)
 	again.Replayed = false
 	require.Equal(t, firstly, again)
 	w.Delta = 4
-	_, err = s.Stock(ctx, w)
+	_, err = s.Stock(ctx, w, "test")
 	code(t, draw.CodeKeyReused, err)
 	w.Delta, w.PrizeID = 3, "b"
-	_, err = s.Stock(ctx, w)
+	_, err = s.Stock(ctx, w, "test")
 	code(t, draw.CodeKeyReused, err)
 	require.Equal(t, int64(9), NoViolations(t, s, "p").Prizes[0].Stocked)
 }
@@ -78,9 +78,9 @@ func testStockAtOnce(t *testing.T, s *stock.Store) {
 	for i := range 8 {
 		group.Go(func() {
 			for n := range 5 {
-				_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 2, Reason: "up", Key: fmt.Sprint("k", n)})
+				_, err := s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 2, Reason: "up", Key: fmt.Sprint("k", n)}, "test")
 				errs <- err
-				_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: -1, Reason: fmt.Sprint("down ", i)})
+				_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "a", Delta: -1, Reason: fmt.Sprint("down ", i)}, "test")
 				errs <- err
 			}
 		})

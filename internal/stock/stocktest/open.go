@@ -57,14 +57,14 @@ func Pool(tb testing.TB, s *stock.Store, id string, stocked ...int64) {
 		name := string(rune('a' + i))
 		p.Prizes = append(p.Prizes, draw.Prize{ID: name, Name: "Prize " + name, Value: decimal.New(1990, -2), Stocked: n})
 	}
-	_, err := s.CreatePool(tb.Context(), p)
+	_, err := s.CreatePool(tb.Context(), p, "test")
 	require.NoError(tb, err)
 }
 
 // Plan is a plan of draws of one unit each of one prize, made from version
 // from, when issued units of the prize are out already.
 func Plan(poolID string, from int64, prizeID string, issued int64, drawIDs ...string) *draw.Plan {
-	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: from}, Changes: []draw.Change{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
+	p := &draw.Plan{PoolID: poolID, From: draw.Head{Version: from}, Raises: []draw.Raise{{PrizeID: prizeID, Issued: int64(len(drawIDs))}}}
 	for i, id := range drawIDs {
 		n := int64(i) + 1
 		p.Awards = append(p.Awards, draw.Award{

@@ -15,7 +15,7 @@ func sharedPools(t *testing.T, s *stock.Store, name string) (ids []string, all [
 	for _, what := range []string{"good", "known", "behind", "turned", "restocked", "also-good"} {
 		id := name + "-" + what
 		Pool(t, s, id, 10, 10)
-		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(id, 2, "a", 0, "d1")))
+		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(id, 3, "a", 0, "d1")))
 		urn := draw.NewUrn(id)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 		require.NoError(t, err)
@@ -56,22 +56,22 @@ func testShared(t *testing.T, s *stock.Store) {
 	for name, o := range map[string]stock.TxOptions{"locked": {Lock: true}, "unlocked": {}} {
 		ids, all := sharedPools(t, s, name)
 		all[1].Keys = []string{"k", "d1"}
-		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"})
+		_, err := s.Stock(t.Context(), draw.Stocking{PoolID: ids[4], PrizeID: "b", Delta: 5, Reason: "more"}, "test")
 		require.NoError(t, err)
 		all = append(all, stock.SharedPool{Urn: draw.NewUrn(name + "-absent")})
 		shared, ready := readShared(t, s, all, o)
 		require.Equal(t, []bool{true, true, true, true, true, true, false}, ready)
-		require.Equal(t, []int64{3, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
-		require.Equal(t, []int64{4, 24}, []int64{all[4].Urn.Version, all[4].Urn.Remaining()}, "what was changed is read again")
+		require.Equal(t, []int64{4, 19}, []int64{all[0].Urn.Version, all[0].Urn.Remaining()})
+		require.Equal(t, []int64{5, 24}, []int64{all[4].Urn.Version, all[4].Urn.Remaining()}, "what was changed is read again")
 
-		tens := Plan(ids[5], 3, "a", 1, "d2", "d3", "d4")
+		tens := Plan(ids[5], 4, "a", 1, "d2", "d3", "d4")
 		applied, err := shared.Write(t.Context(), planned(all,
-			Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2", "d1"),
-			Plan(ids[2], 2, "a", 1, "d2"), Plan(ids[4], 4, "b", 0, "d2"), tens,
+			Plan(ids[0], 4, "a", 1, "d2"), Plan(ids[1], 4, "a", 1, "d2", "d1"),
+			Plan(ids[2], 3, "a", 1, "d2"), Plan(ids[4], 5, "b", 0, "d2"), tens,
 		))
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, false, false, true, true}, applied, "not with a known key, nor from another version")
-		for i, want := range []int64{4, 3, 3, 3, 5, 6} {
+		for i, want := range []int64{5, 4, 4, 4, 6, 7} {
 			require.Equal(t, want, NoViolations(t, s, ids[i]).Version, ids[i])
 		}
 	}
@@ -89,23 +89,23 @@ func testSharedCached(t *testing.T, s *stock.Store) {
 			all[i].Cached = name == "locked" || i != 5
 		}
 		all[1].Keys = []string{"d1"}
-		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(ids[2], 3, "a", 1, "d2")))
+		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan(ids[2], 4, "a", 1, "d2")))
 		paused, mode := draw.StatePaused, "optimistic"
-		_, err := s.ChangePool(t.Context(), ids[3], draw.PoolChange{State: &paused})
+		_, err := s.ChangePool(t.Context(), ids[3], draw.PoolChange{State: &paused}, "test")
 		require.NoError(t, err)
-		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode})
+		_, err = s.ChangePool(t.Context(), ids[4], draw.PoolChange{Mode: &mode}, "test")
 		require.NoError(t, err)
 
 		shared, ready := readShared(t, s, all, o)
 		require.NotContains(t, ready, false)
 		var plans []*draw.Plan
 		for _, id := range ids {
-			plans = append(plans, Plan(id, 3, "a", 1, "late"))
+			plans = append(plans, Plan(id, 4, "a", 1, "late"))
 		}
 		applied, err := shared.Write(t.Context(), planned(all, plans...))
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, false, false, false, false, true}, applied)
-		for i, want := range []int64{4, 3, 4, 3, 3, 4} {
+		for i, want := range []int64{5, 4, 5, 5, 5, 5} {
 			require.Equal(t, want, NoViolations(t, s, ids[i]).Version, ids[i])
 		}
 	}
@@ -127,24 +127,24 @@ func testSharedWaits(t *testing.T, s *stock.Store) {
 
 	shared, ready = readShared(t, s, all, stock.TxOptions{})
 	require.NotContains(t, ready, false, "reading alone needs no lock")
-	applied, err := shared.Write(t.Context(), planned(all, Plan(ids[0], 3, "a", 1, "d2"), Plan(ids[1], 3, "a", 1, "d2")))
+	applied, err := shared.Write(t.Context(), planned(all, Plan(ids[0], 4, "a", 1, "d2"), Plan(ids[1], 4, "a", 1, "d2")))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, true}, applied, "the row that is held was left out")
 
 	for name, bad := range map[string]*draw.Plan{
-		"no such prize": Plan(ids[2], 3, "nothing", 0, "d2"), "more than stocked": Plan(ids[2], 3, "b", 0, many(11)...),
+		"no such prize": Plan(ids[2], 4, "nothing", 0, "d2"), "more than stocked": Plan(ids[2], 4, "b", 0, many(11)...),
 	} {
 		shared, _ = readShared(t, s, all, stock.TxOptions{Lock: true})
-		_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), bad))
+		_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 4, "a", 1, "d2"), bad))
 		class(t, stock.ClassOther, err)
 		shared.Rollback()
-		require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version, name)
+		require.Equal(t, int64(4), NoViolations(t, s, ids[3]).Version, name)
 	}
 	shared, _ = readShared(t, s, all, stock.TxOptions{Lock: true})
-	_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 3, "a", 1, "d2"), Plan(ids[2], 3, "a", 1, "d1")))
+	_, err = shared.Write(t.Context(), planned(all, Plan(ids[3], 4, "a", 1, "d2"), Plan(ids[2], 4, "a", 1, "d1")))
 	class(t, stock.ClassKnownKey, err)
 	shared.Rollback()
-	require.Equal(t, int64(3), NoViolations(t, s, ids[3]).Version)
+	require.Equal(t, int64(4), NoViolations(t, s, ids[3]).Version)
 }
 
 // many are n names of draws.

@@ -23,6 +23,11 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"values are exact":    testValues,
 		"text is kept":        testText,
 		"changes":             testChanges,
+		"history":             testHistory,
+		"time holds":          testTimeHolds,
+		"revisions":           testRevisions,
+		"pool life":           testPoolLife,
+		"corrections":         testCorrections,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,
@@ -64,33 +69,34 @@ func testPools(t *testing.T, s *stock.Store) {
 	p, err := s.Pool(ctx, "spring")
 	require.NoError(t, err)
 	require.Equal(t, draw.StateOpen, p.State)
-	require.Equal(t, int64(3), p.Version, "each prize came with a move")
+	require.Equal(t, int64(4), p.Version, "a change, and a move with each prize")
+	require.Equal(t, int64(1), p.Revision)
 	require.Len(t, p.Prizes, 3)
 	require.Equal(t, []int64{1, 0, 3}, []int64{p.Prizes[0].Stocked, p.Prizes[1].Stocked, p.Prizes[2].Stocked}, "in the order given")
 
-	_, err = s.CreatePool(ctx, draw.Pool{ID: "spring", Name: "again"})
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "spring", Name: "again"}, "test")
 	code(t, draw.CodePoolExists, err)
 	_, err = s.Pool(ctx, "summer")
 	code(t, draw.CodePoolNotFound, err)
-	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: 1}, {ID: "a", Name: "b"}}})
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: 1}, {ID: "a", Name: "b"}}}, "test")
 	code(t, draw.CodeInvalidRequest, err)
-	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: -1}}})
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "summer", Name: "x", Prizes: []draw.Prize{{ID: "a", Name: "a", Stocked: -1}}}, "test")
 	code(t, draw.CodeInvalidRequest, err)
 	all, err := s.Pools(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 1, "nothing of the refused pools is left")
 	require.Equal(t, p, all[0])
 
-	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7})
+	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7}, "test")
 	require.NoError(t, err)
-	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7})
+	_, err = s.AddPrize(ctx, "spring", draw.Prize{ID: "late", Name: "Late", Stocked: 7}, "test")
 	code(t, draw.CodePrizeExists, err)
-	_, err = s.AddPrize(ctx, "summer", draw.Prize{ID: "late", Name: "Late"})
+	_, err = s.AddPrize(ctx, "summer", draw.Prize{ID: "late", Name: "Late"}, "test")
 	code(t, draw.CodePoolNotFound, err)
 	p, err = s.Pool(ctx, "spring")
 	require.NoError(t, err)
 	require.Equal(t, "late", p.Prizes[3].ID)
-	require.Equal(t, int64(4), p.Version)
+	require.Equal(t, int64(5), p.Version)
 	NoViolations(t, s, "spring")
 }
 
@@ -103,7 +109,7 @@ func testValues(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		p.Prizes = append(p.Prizes, draw.Prize{ID: string(rune('a' + i)), Name: v, Value: value, Stocked: 1})
 	}
-	_, err := s.CreatePool(ctx, p)
+	_, err := s.CreatePool(ctx, p, "test")
 	require.NoError(t, err)
 	back, err := s.Pool(ctx, "money")
 	require.NoError(t, err)
@@ -120,9 +126,9 @@ func testValues(t *testing.T, s *stock.Store) {
 func testText(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	name := `Zürich 東京 🎁 O'Hara "x" \ % _ ; -- end`
-	_, err := s.CreatePool(ctx, draw.Pool{ID: "t", Name: name, Prizes: []draw.Prize{{ID: "a", Name: name, Stocked: 5}}})
+	_, err := s.CreatePool(ctx, draw.Pool{ID: "t", Name: name, Prizes: []draw.Prize{{ID: "a", Name: name, Stocked: 5}}}, "test")
 	require.NoError(t, err)
-	plan := Plan("t", 1, "a", 0, `k'"\ %`)
+	plan := Plan("t", 2, "a", 0, `k'"\ %`)
 	plan.Awards[0].UserID = name
 	require.NoError(t, Write(t, s, stock.TxOptions{}, plan))
 	d, err := s.Draw(ctx, "t", `k'"\ %`)
@@ -130,9 +136,9 @@ func testText(t *testing.T, s *stock.Store) {
 	require.Equal(t, name, d.UserID)
 	require.Equal(t, name, d.Awards[0].PrizeName)
 	require.Equal(t, plan.Awards[0].At, d.Awards[0].At, "to the microsecond")
-	move, err := s.Stock(ctx, draw.Stocking{PoolID: "t", PrizeID: "a", Delta: 1, Reason: name})
+	move, err := s.Stock(ctx, draw.Stocking{PoolID: "t", PrizeID: "a", Delta: 1, Reason: name}, "test")
 	require.NoError(t, err)
-	moves, err := s.Moves(ctx, "t", 2, 10)
+	moves, err := s.Moves(ctx, "t", 3, 10)
 	require.NoError(t, err)
 	require.Equal(t, name, moves[0].Reason)
 	require.Equal(t, move.Version, moves[0].Version)
@@ -142,36 +148,37 @@ func testChanges(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1)
 	state, mode, name := draw.StatePaused, "optimistic", "New name"
-	p, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &state})
+	p, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &state}, "test")
 	require.NoError(t, err)
 	require.Equal(t, draw.StatePaused, p.State)
-	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &mode, Name: &name})
+	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &mode, Name: &name}, "test")
 	require.NoError(t, err)
 	require.Equal(t, [3]string{"paused", mode, name}, [3]string{string(p.State), p.Mode, p.Name})
 	none := ""
-	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &none})
+	p, err = s.ChangePool(ctx, "p", draw.PoolChange{Mode: &none}, "test")
 	require.NoError(t, err)
 	require.Empty(t, p.Mode)
-	require.Equal(t, int64(1), p.Version, "not a change of stock")
-	_, err = s.ChangePool(ctx, "q", draw.PoolChange{State: &state})
+	require.Equal(t, int64(6), p.Version, "each member is a change")
+	require.Equal(t, int64(6), p.Revision)
+	_, err = s.ChangePool(ctx, "q", draw.PoolChange{State: &state}, "test")
 	code(t, draw.CodePoolNotFound, err)
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{})
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{}, "test")
 	code(t, draw.CodeInvalidRequest, err)
 	bad := draw.State("shut")
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &bad})
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &bad}, "test")
 	code(t, draw.CodeInvalidRequest, err)
 }
 
 func testLogs(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 10, 10)
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1", "d2", "d3")))
-	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 5, "b", 0, "d4")))
-	awards, err := s.Awards(ctx, "p", 3, 2)
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 3, "a", 0, "d1", "d2", "d3")))
+	require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("p", 6, "b", 0, "d4")))
+	awards, err := s.Awards(ctx, "p", 4, 2)
 	require.NoError(t, err)
 	require.Equal(t, []string{"d2", "d3"}, []string{awards[0].DrawID, awards[1].DrawID})
 	require.Equal(t, "Prize a", awards[0].PrizeName)
-	awards, err = s.Awards(ctx, "p", 6, 2)
+	awards, err = s.Awards(ctx, "p", 7, 2)
 	require.NoError(t, err)
 	require.Empty(t, awards)
 	_, err = s.Awards(ctx, "q", 0, 2)

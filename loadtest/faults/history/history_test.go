@@ -101,7 +101,7 @@ func judged(ops []Op, r Rows) []string {
 
 func TestAGoodHistoryBreaksNothing(t *testing.T) {
 	require.Empty(t, judged(good(), rows()))
-	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), 2, time.Minute))
 }
 
 func TestEveryRuleCanBeBroken(t *testing.T) {
@@ -184,7 +184,7 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	} {
 		ops := good()
 		sever(ops)
-		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), time.Minute), name)
+		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), 2, time.Minute), name)
 	}
 }
 
@@ -193,8 +193,8 @@ func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })
 	}
-	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), time.Minute))
-	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), 2, time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), 2, time.Minute))
 }
 
 func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
@@ -225,7 +225,7 @@ func TestALongHistoryIsCheckedInTime(t *testing.T) {
 		ops = append(ops, o)
 	}
 	all := []Prize{{"tin", 300}}
-	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, int64(len(all)), time.Minute))
 	ops[len(ops)-1].Awards[0].Unit--
-	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, int64(len(all)), time.Minute))
 }

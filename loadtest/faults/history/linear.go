@@ -27,15 +27,15 @@ type urn struct {
 // Linear says whether some order of events, in which each happens between its
 // request and its answer, explains all answers that one pool gave: Ok, Illegal,
 // or Unknown when the time did not suffice. Orders that are hard to find are not
-// told as broken.
-func Linear(ops []Op, pool string, made []Prize, most time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(made), events(ops, pool), most)
+// told as broken. version is the pool's when it was made.
+func Linear(ops []Op, pool string, made []Prize, version int64, most time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(made, version), events(ops, pool), most)
 }
 
-func model(made []Prize) porcupine.Model {
+func model(made []Prize, version int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
-			u := &urn{version: int64(len(made)), draws: map[string][]Award{}, moves: map[string]Op{}}
+			u := &urn{version: version, draws: map[string][]Award{}, moves: map[string]Op{}}
 			for _, p := range made {
 				u.prizes = append(u.prizes, PrizeRow{ID: p.ID, Stocked: p.Stock})
 			}

@@ -143,6 +143,9 @@ func Laws(v *Verdict, r Rows) {
 		seen(m.Version)
 		moved[m.Prize] += m.Delta
 	}
+	for _, version := range r.Changes {
+		seen(version)
+	}
 	for version := int64(1); version <= r.Version; version++ {
 		if !versions[version] {
 			v.Say(Versions, "pool %s lacks the version %d of %d", r.Pool, version, r.Version)

@@ -15,6 +15,8 @@ type Rows struct {
 	// Awards and Moves are in order of version.
 	Awards []AwardRow
 	Moves  []MoveRow
+	// Changes are the versions of the changes.
+	Changes []int64
 }
 
 // PrizeRow is one prize's counters.
@@ -45,11 +47,12 @@ type MoveRow struct {
 
 // The statements, which all databases read; each takes the pool.
 const (
-	poolSQL   = `SELECT version FROM pools WHERE id = ?`
-	prizesSQL = `SELECT id, stocked, issued FROM prizes WHERE pool_id = ? ORDER BY id`
-	awardsSQL = `SELECT version, draw_id, ordinal, user_id, prize_id, unit FROM awards WHERE pool_id = ? ORDER BY version, ordinal`
-	movesSQL  = `SELECT version, prize_id, delta, COALESCE(key_id, ''), stocked, issued FROM moves WHERE pool_id = ? ORDER BY version`
-	// A textbook program has no keys and no counts in its moves.
+	poolSQL    = `SELECT version FROM pools WHERE id = ?`
+	prizesSQL  = `SELECT id, stocked, issued FROM prizes WHERE pool_id = ? ORDER BY id`
+	awardsSQL  = `SELECT version, draw_id, ordinal, user_id, prize_id, unit FROM awards WHERE pool_id = ? ORDER BY version, ordinal`
+	movesSQL   = `SELECT version, prize_id, delta, COALESCE(key_id, ''), stocked, issued FROM moves WHERE pool_id = ? ORDER BY version`
+	changesSQL = `SELECT version FROM changes WHERE pool_id = ? ORDER BY version`
+	// A textbook program has no changes, no keys and no counts in its moves.
 	plainMovesSQL = `SELECT version, prize_id, delta, '', 0, 0 FROM moves WHERE pool_id = ? ORDER BY version`
 )
 
@@ -96,6 +99,14 @@ func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (R
 		r.Moves = append(r.Moves, m)
 		return err
 	})
+	if !plain {
+		query(changesSQL, func(row *sql.Rows) error {
+			var version int64
+			err := row.Scan(&version)
+			r.Changes = append(r.Changes, version)
+			return err
+		})
+	}
 	return r, err
 }
 

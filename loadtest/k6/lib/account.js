@@ -1,5 +1,5 @@
 // The closing account: what the service says of itself (the audit) beside what
-// its log of awards and moves says when somebody else counts.
+// its log says when somebody else counts.
 import { admin } from './requests.js';
 import { awarded, count, oddsZ, stocked } from './counts.js';
 import { stop } from './options.js';
@@ -55,7 +55,7 @@ export function account(pool) {
   count('audit_violations', audit.violations.length + (audit.ok === (audit.violations.length === 0) ? 0 : 1));
   for (const v of audit.violations.slice(0, 5)) console.error(`the audit reports ${JSON.stringify(v)}`);
   count('unaccounted', -awards.length);
-  versions(audit, awards, moves);
+  versions(pool, audit, awards, moves);
   draws(awards);
   oddsZ.add(odds(audit, awards, moves));
   count('audits');
@@ -67,9 +67,29 @@ function tallyBy(list, key) {
   return n;
 }
 
-// versions: awards and moves together number the pool's history 1, 2, 3 ….
-function versions(audit, awards, moves) {
+// lookupsMax bounds the questions after changes: a pool has few.
+const lookupsMax = 100;
+
+// changesAt returns those of the versions that the log says are changes. A
+// program without such a log has none.
+function changesAt(pool, versions) {
+  return versions.slice(0, lookupsMax).filter((v) => {
+    const r = admin('GET', `/admin/pools/${pool}/log?after=${v - 1}&limit=1`);
+    const [entry] = (r.status === 200 && r.json('entries')) || [];
+    return entry !== undefined && entry.kind === 'change' && entry.version === v;
+  });
+}
+
+// versions: awards, moves and changes together number the pool's history
+// 1, 2, 3 ….
+function versions(pool, audit, awards, moves) {
   const all = awards.concat(moves).map((x) => x.version);
+  const known = new Set(all);
+  const missing = [];
+  for (let v = 1; v <= audit.version && missing.length < lookupsMax; v += 1) {
+    if (!known.has(v)) missing.push(v);
+  }
+  all.push(...changesAt(pool, missing));
   const distinct = new Set(all);
   const last = all.reduce((a, b) => Math.max(a, b), 0);
   count('version_gaps', last - distinct.size);

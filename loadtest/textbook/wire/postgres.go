@@ -13,7 +13,7 @@ import (
 
 // The tables carry the names of the service's own, so that one SQL check
 // reads both. They have no CHECK and no unique key of a draw: the usual
-// article has neither. One sequence numbers awards and moves.
+// article has neither. One sequence numbers awards and moves; changes has no rows.
 const schema = `
 CREATE SEQUENCE IF NOT EXISTS log_version;
 CREATE TABLE IF NOT EXISTS pools (id text PRIMARY KEY, version bigint NOT NULL DEFAULT 0);
@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS awards (pool_id text, version bigint PRIMARY KEY DEFA
 	ordinal int, user_id text, prize_id text, unit bigint, at timestamptz NOT NULL DEFAULT clock_timestamp());
 CREATE INDEX IF NOT EXISTS awards_draw ON awards (pool_id, draw_id);
 CREATE TABLE IF NOT EXISTS moves (pool_id text, version bigint PRIMARY KEY DEFAULT nextval('log_version'), prize_id text,
-	delta bigint, reason text, at timestamptz NOT NULL DEFAULT clock_timestamp());`
+	delta bigint, reason text, at timestamptz NOT NULL DEFAULT clock_timestamp());
+CREATE TABLE IF NOT EXISTS changes (pool_id text, version bigint);`
 
 // connectionsMax lets draws meet; a pool of the default four hardly would.
 const connectionsMax = 32

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+func prizeCommand(env environment) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "prize",
+		Short: "Add prizes to a pool and correct them, straight on the database",
+		Args:  cobra.NoArgs,
+		RunE:  needsSubcommand,
+	}
+	c.AddCommand(prizeAddCommand(env), prizeRenameCommand(env))
+	return c
+}
+
+func prizeAddCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	var prizes prizeFlags
+	c := &cobra.Command{
+		Use:     "add --pool ID --prize id=ID,stock=N[,name=NAME][,value=AMOUNT]",
+		Short:   "Add a prize to a pool",
+		Example: `  drawsvc prize add --pool spring --prize 'id=tin,name=Tin soldier,value=0.50,stock=40'`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT]")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		if len(prizes) != 1 {
+			return usageError{errors.New("name one prize with --prize")}
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			made, err := store.AddPrize(ctx, string(pool), prizes[0], string(by))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s has the prize %s: %d stocked\n", pool, made.ID, made.Stocked)
+			return err
+		})
+	}
+	return c
+}
+
+func prizeRenameCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	var prize, name, value string
+	c := &cobra.Command{
+		Use:     "rename --pool ID --prize ID [--name NAME] [--value AMOUNT]",
+		Short:   "Correct the name or the value of a prize that has issued nothing",
+		Example: `  drawsvc prize rename --pool spring --prize gold --name 'Gold coin'`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	f := c.Flags()
+	f.StringVar(&prize, "prize", "", "`ID` of the prize")
+	f.StringVar(&name, "name", "", "new name of the prize")
+	f.StringVar(&value, "value", "", "new `AMOUNT` of money that it is worth")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var change draw.PrizeChange
+		if f.Changed("name") {
+			change.Name = &name
+		}
+		if f.Changed("value") {
+			amount, err := draw.ParseValue(value)
+			if err != nil {
+				return usageError{fmt.Errorf("--value: %s", plain(err))}
+			}
+			change.Value = &amount
+		}
+		for _, err := range []error{pool.check(), draw.CheckID("the prize's id", prize), change.Check()} {
+			if err != nil {
+				return err
+			}
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			p, err := store.ChangePrize(ctx, string(pool), prize, change, string(by))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s, prize %s: name %q, value %s\n", pool, p.ID, p.Name, p.Value.StringFixed(2))
+			return err
+		})
+	}
+	return c
+}

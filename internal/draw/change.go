@@ -1,0 +1,145 @@
+package draw
+
+import (
+	"slices"
+	"time"
+
+	"github.com/shopspring/decimal"
+)
+
+// PoolChange is what an operator wants changed in a pool; nil members stay.
+type PoolChange struct {
+	Name  *string
+	State *State
+	// Mode "" gives the pool the service's own mode again.
+	Mode     *string
+	Archived *bool
+	// Revisions, where not nil, are those that the pool may have: at any other
+	// nothing is changed.
+	Revisions []int64
+}
+
+// PrizeChange is what an operator wants corrected in a prize that has issued
+// nothing; nil members stay.
+type PrizeChange struct {
+	Name  *string
+	Value *decimal.Decimal
+}
+
+// Change is the durable record of one operator's act on a pool.
+type Change struct {
+	// Version is the pool's version that this change made.
+	Version int64
+	PoolID  string
+	What    What
+	// Body is the JSON object of what the change has set.
+	Body string
+	// Actor is who made the change.
+	Actor string
+	At    time.Time
+}
+
+// What says what a change was of.
+type What string
+
+// The kinds of changes, and the members of their bodies.
+const (
+	WhatCreated  What = "created"  // name, state, mode
+	WhatState    What = "state"    // state
+	WhatMode     What = "mode"     // mode, null for the service's
+	WhatName     What = "name"     // name
+	WhatArchived What = "archived" // archived
+	WhatPrize    What = "prize"    // prize, and name or value or both
+)
+
+// Entry is one entry of a pool's history: one of the three is set.
+type Entry struct {
+	Award  *Award
+	Move   *Move
+	Change *Change
+}
+
+// Version is the pool's version that the entry made.
+func (e Entry) Version() int64 {
+	switch {
+	case e.Award != nil:
+		return e.Award.Version
+	case e.Move != nil:
+		return e.Move.Version
+	}
+	return e.Change.Version
+}
+
+// At is the time of the entry.
+func (e Entry) At() time.Time {
+	switch {
+	case e.Award != nil:
+		return e.Award.At
+	case e.Move != nil:
+		return e.Move.At
+	}
+	return e.Change.At
+}
+
+// CheckActor reports whether s may be recorded as an actor: 1 to UserMax
+// printable characters.
+func CheckActor(s string) error { return checkText("actor", s, UserMax) }
+
+// Check reports whether the change may be asked for.
+func (c *PoolChange) Check() error {
+	if c.Name == nil && c.State == nil && c.Mode == nil && c.Archived == nil {
+		return Errorf(CodeInvalidRequest, "nothing to change: give state, mode, name or archived")
+	}
+	if c.Name != nil {
+		if err := CheckName("name", *c.Name); err != nil {
+			return err
+		}
+	}
+	if c.State != nil {
+		return CheckState(*c.State)
+	}
+	return nil
+}
+
+// Admit reports whether the change may be made to a pool. Errors:
+// CodeChangedMeanwhile, CodePoolClosed, CodePoolOpen.
+func (c *PoolChange) Admit(p *Pool) error {
+	if c.Revisions != nil && !slices.Contains(c.Revisions, p.Revision) {
+		return Errorf(CodeChangedMeanwhile, "pool %q is at revision %d, which the request does not name", p.ID, p.Revision)
+	}
+	state := p.State
+	if c.State != nil {
+		state = *c.State
+	}
+	if p.State == StateClosed && state != StateClosed {
+		return Errorf(CodePoolClosed, "pool %q is closed, which is final", p.ID)
+	}
+	if c.Archived != nil && *c.Archived && state != StateClosed {
+		return Errorf(CodePoolOpen, "pool %q is %s; only a closed pool can be archived", p.ID, state)
+	}
+	return nil
+}
+
+// Check reports whether the correction may be asked for.
+func (c *PrizeChange) Check() error {
+	if c.Name == nil && c.Value == nil {
+		return Errorf(CodeInvalidRequest, "nothing to change: give name or value")
+	}
+	if c.Name != nil {
+		if err := CheckName("prize name", *c.Name); err != nil {
+			return err
+		}
+	}
+	if c.Value == nil {
+		return nil
+	}
+	return checkValue("value", *c.Value)
+}
+
+// CheckStart reports whether a new pool may be in a state: open or paused.
+func CheckStart(s State) error {
+	if s != StateOpen && s != StatePaused {
+		return Errorf(CodeInvalidRequest, "state of a new pool must be open or paused")
+	}
+	return nil
+}

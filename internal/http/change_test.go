@@ -1,0 +1,85 @@
+package http
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// TestRevisionIsTheTag: answers that show a pool have its revision as their tag,
+// and If-Match says which revisions a change may meet.
+func TestRevisionIsTheTag(t *testing.T) {
+	s := newServer(t, &fake{})
+	for _, r := range [][3]string{
+		{"GET", "/admin/pools/spring", ""}, {"HEAD", "/admin/pools/spring", ""}, {"PATCH", "/admin/pools/spring", `{"state":"open"}`},
+	} {
+		require.Equal(t, `"5"`, do(s, asAdmin(r[0], r[1], r[2])).Header().Get("ETag"), r[0])
+	}
+	for header, want := range map[string][]int64{
+		``:              nil,
+		`*`:             nil,
+		`"5"`:           {5},
+		`"5", "7" `:     {5, 7},
+		`5`:             {},
+		`W/"5"`:         {},
+		`"05"`:          {},
+		`"5`:            {},
+		`"x"`:           {},
+		`"x", "6",`:     {6},
+		`"-1","1","+1"`: {-1, 1},
+	} {
+		f := &fake{}
+		r := asAdmin("PATCH", "/admin/pools/spring", `{"state":"open"}`)
+		if header != "" {
+			r.Header.Set("If-Match", header)
+		}
+		require.Equal(t, 200, do(newServer(t, f), r).Code)
+		require.Equal(t, want, f.last().(acted).what.(draw.PoolChange).Revisions, header)
+	}
+}
+
+// TestChangesAreRefusedByCode: each refusal of a change has its status.
+func TestChangesAreRefusedByCode(t *testing.T) {
+	for code, status := range map[draw.Code]int{
+		draw.CodeChangedMeanwhile: 412, draw.CodePoolClosed: 409, draw.CodePoolOpen: 409, draw.CodeAlreadyIssued: 409,
+	} {
+		s := newServer(t, &fake{err: draw.Errorf(code, "no")})
+		w := do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"open"}`))
+		require.Equal(t, status, w.Code, code)
+		require.Equal(t, string(code), problemIn(t, w.Result()).Code)
+		require.Empty(t, w.Header().Get("ETag"))
+	}
+}
+
+func TestDeleteReachesTheStore(t *testing.T) {
+	f := &fake{}
+	w := do(newServer(t, f), asAdmin("DELETE", "/admin/pools/spring", ""))
+	require.Equal(t, 204, w.Code)
+	require.Empty(t, w.Body.String())
+	require.Equal(t, acted{"spring", "admin"}, f.last())
+	s := newServer(t, &fake{err: draw.Errorf(draw.CodeAlreadyIssued, "no")})
+	require.Equal(t, "already-issued", problemIn(t, do(s, asAdmin("DELETE", "/admin/pools/spring", "")).Result()).Code)
+}
+
+// TestLogIsStreamed: a line of JSON for each entry, the same as in pages.
+func TestLogIsStreamed(t *testing.T) {
+	s := newServer(t, &fake{})
+	w := do(s, asAdmin("GET", "/admin/pools/spring/log", "", "Accept", "application/x-ndjson"))
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "application/x-ndjson", w.Header().Get("Content-Type"))
+	require.Equal(t, strings.Join(logJSON(), "\n")+"\n", w.Body.String())
+	w = do(s, asAdmin("GET", "/admin/pools/spring/log?after=2", "", "Accept", "application/x-ndjson"))
+	require.Equal(t, logJSON()[2]+"\n", w.Body.String())
+	w = do(s, asAdmin("GET", "/admin/pools/spring/log?limit=2", "", "Accept", "application/x-ndjson"))
+	require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code)
+}
+
+// TestMovesAsCSV: with their actors.
+func TestMovesAsCSV(t *testing.T) {
+	w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/spring/moves", "", "Accept", "text/csv"))
+	require.Equal(t, 200, w.Code)
+	require.Equal(t, "version,at,prize,delta,reason,actor,stocked,issued\n1,2026-03-04T04:06:07.000890Z,gold,10,start,admin,10,0\n", w.Body.String())
+}

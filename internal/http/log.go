@@ -1,0 +1,79 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+type logAnswer struct {
+	Entries []any `json:"entries"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// The entries of a log: the members of their kinds, and which kind it is.
+type (
+	awardEntry struct {
+		Kind string `json:"kind"`
+		awardAnswer
+	}
+	moveEntry struct {
+		Kind string `json:"kind"`
+		moveAnswer
+	}
+	changeEntry struct {
+		Kind    string         `json:"kind"`
+		Version int64          `json:"version"`
+		At      string         `json:"at"`
+		What    draw.What      `json:"what"`
+		Body    jsontext.Value `json:"body"`
+		Actor   string         `json:"actor"`
+	}
+)
+
+// newEntry is an entry as the log shows it.
+func newEntry(e *draw.Entry) any {
+	switch {
+	case e.Award != nil:
+		return awardEntry{"award", newAward(e.Award)}
+	case e.Move != nil:
+		return moveEntry{"move", newMove(e.Move)}
+	}
+	c := e.Change
+	body := jsontext.Value(c.Body)
+	if !body.IsValid() {
+		body = nil // only a damaged pool has such a change; it is shown all the same
+	}
+	return changeEntry{"change", c.Version, formatTime(c.At), c.What, body, c.Actor}
+}
+
+// log answers GET /admin/pools/{pool}/log.
+func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
+	found, next, err := readPage(ctx, c, "pool", s.History.Log, func(e *draw.Entry) int64 { return e.Version() })
+	return logAnswer{each(found, newEntry), next}, err
+}
+
+// exportLog streams it, a line of JSON for each entry.
+func (s *Server) exportLog(c call) error {
+	var out bytes.Buffer
+	x := export[draw.Entry]{contentType: typeNDJSON, read: s.History.Log, version: func(e *draw.Entry) int64 { return e.Version() }}
+	x.write = func(e *draw.Entry) { _ = WriteEntry(&out, e) } // to memory: cannot fail
+	return x.stream(c, &out)
+}
+
+// WriteEntry writes an entry of a pool's history as a line of JSON, as the log
+// is streamed. Errors are those of w.
+func WriteEntry(w io.Writer, e *draw.Entry) error {
+	line, err := json.Marshal(newEntry(e))
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,252 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// lockedPool is a pool whose row is locked, and the entries that are made on
+// it: at is their time, actor who makes them. head moves on with them.
+type lockedPool struct {
+	pool  draw.Pool // as it was before, without prizes
+	head  draw.Head
+	at    time.Time
+	actor string
+}
+
+// newChange is a change to make, and what it sets in the pool's row.
+type newChange struct {
+	what draw.What
+	body any
+	set  map[string]any
+}
+
+func created(p *draw.Pool) newChange {
+	return newChange{what: draw.WhatCreated, body: struct {
+		Name  string     `json:"name"`
+		State draw.State `json:"state"`
+		Mode  *string    `json:"mode"`
+	}{p.Name, p.State, orNull(p.Mode)}}
+}
+
+// orNull is s, nil when it is empty.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// newChanges are those that c makes of a pool, one for each member that is to
+// be another than it is.
+func newChanges(p *draw.Pool, c *draw.PoolChange) (all []newChange) {
+	add := func(what draw.What, body, column any) {
+		all = append(all, newChange{what, map[draw.What]any{what: body}, map[string]any{string(what): column}})
+	}
+	if c.Name != nil && *c.Name != p.Name {
+		add(draw.WhatName, *c.Name, *c.Name)
+	}
+	if c.Mode != nil && *c.Mode != p.Mode {
+		add(draw.WhatMode, orNull(*c.Mode), engine.Optional(*c.Mode))
+	}
+	if c.State != nil && *c.State != p.State {
+		add(draw.WhatState, *c.State, string(*c.State))
+	}
+	if c.Archived != nil && *c.Archived != p.Archived {
+		add(draw.WhatArchived, *c.Archived, *c.Archived)
+	}
+	return all
+}
+
+// ChangePool changes a pool's name, state, mode or whether it is archived, and
+// returns the pool. Each member that is to be another than it is makes a change
+// of its own. The next draw sees it, on every instance. Errors:
+// CodeInvalidRequest, CodePoolNotFound, those of [draw.PoolChange.Admit], and
+// those of the store.
+func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, actor string) (draw.Pool, error) {
+	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
+		return draw.Pool{}, first(err)
+	}
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, id, actor)
+		if err != nil {
+			return err
+		}
+		if err := c.Admit(&of.pool); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, of, newChanges(&of.pool, &c))
+	})
+	if err != nil {
+		return draw.Pool{}, err
+	}
+	s.options.Changed(id)
+	return s.Pool(ctx, id)
+}
+
+// ChangePrize corrects the name or the value of a prize that has issued nothing,
+// and returns the prize. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodePrizeNotFound, CodeAlreadyIssued, and those of the store.
+func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.PrizeChange, actor string) (prize draw.Prize, err error) {
+	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
+		return prize, first(err)
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		if prize, err = s.prize(ctx, tx, poolID, prizeID); err != nil {
+			return err
+		}
+		if prize.Issued > 0 {
+			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
+		}
+		body := map[string]string{"prize": prizeID}
+		if c.Name != nil && *c.Name != prize.Name {
+			prize.Name, body["name"] = *c.Name, *c.Name
+		}
+		if c.Value != nil && !c.Value.Equal(prize.Value) {
+			prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
+		}
+		if len(body) == 1 {
+			return nil
+		}
+		update := s.builder().Update("prizes").
+			Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.head.Version+1).
+			Where(squirrel.Eq{"pool_id": poolID, "id": prizeID})
+		if err := execOne(ctx, tx, update); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, of, []newChange{{what: draw.WhatPrize, body: body}})
+	})
+	if err != nil {
+		return draw.Prize{}, err
+	}
+	s.options.Changed(poolID)
+	return prize, nil
+}
+
+// DeletePool removes a pool that has never issued a unit, with its history.
+// Errors: CodePoolNotFound, CodeAlreadyIssued, and those of the store.
+func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
+	if err := draw.CheckActor(actor); err != nil {
+		return err
+	}
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		if _, err := s.lockPool(ctx, tx, id, actor); err != nil {
+			return err
+		}
+		ofPool := squirrel.Eq{"pool_id": id}
+		awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version").Where(ofPool).OrderBy("version").Limit(1), scanInt)
+		if err != nil {
+			return err
+		}
+		if len(awards) > 0 {
+			return draw.Errorf(draw.CodeAlreadyIssued, "pool %q has issued units; archive it instead", id)
+		}
+		for _, table := range []string{"statements", s.changes.Table, s.moves.Table, "prizes"} {
+			if _, err := s.builder().Delete(table).Where(ofPool).RunWith(tx).ExecContext(ctx); err != nil {
+				return err
+			}
+		}
+		_, err = s.builder().Delete("pools").Where(squirrel.Eq{"id": id}).RunWith(tx).ExecContext(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.options.Log.Info("pool deleted", "pool", id, "actor", actor) // its history is deleted with it
+	s.options.Changed(id)
+	return nil
+}
+
+// lockPool locks the pool's row until the transaction ends. The time of what is
+// done to it is the database's, and not before that of the last entry.
+func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lockedPool, error) {
+	of := &lockedPool{pool: draw.Pool{ID: id}, actor: actor}
+	p := &of.pool
+	var trail []byte
+	var last time.Time
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "version", "mark", "trail", "at"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last)}
+	of.at = now()
+	if s.engine.Clock != "" {
+		columns, to = append(columns, s.engine.Clock), append(to, &of.at)
+	}
+	err := s.selectFrom("pools", columns...).Where(squirrel.Eq{"id": id}).Suffix(s.engine.ForUpdate).
+		RunWith(tx).QueryRowContext(ctx).Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, engine.PoolNotFound(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	of.head.Trail = draw.Trail(trail)
+	if of.at = of.at.UTC(); of.at.Before(last) {
+		of.at = last
+	}
+	return of, nil
+}
+
+// record makes changes, one after another, and notes them on the pool's row.
+func (s *Store) record(ctx context.Context, tx *sql.Tx, of *lockedPool, all []newChange) error {
+	if len(all) == 0 {
+		return nil
+	}
+	to := of.head.Next(len(all))
+	update := s.moveHead(of, to).Set("revision", to.Version)
+	entries := make([]draw.Change, len(all))
+	for i, c := range all {
+		body, err := json.Marshal(c.body)
+		if err != nil {
+			return err
+		}
+		entries[i] = draw.Change{Version: of.head.Version + int64(i) + 1, What: c.what, Body: string(body), Actor: of.actor}
+		update = update.SetMap(c.set)
+	}
+	if err := appendTo(ctx, tx, s.engine.Dialect, s.changes, of.pool.ID, s.engine.Time(of.at), entries); err != nil {
+		return err
+	}
+	of.head, of.pool.Revision = to, to.Version
+	return execOne(ctx, tx, update)
+}
+
+// moveHead is an update of a pool's row that moves its head on.
+func (s *Store) moveHead(of *lockedPool, to draw.Head) squirrel.UpdateBuilder {
+	return s.builder().Update("pools").
+		Set("version", to.Version).Set("mark", to.Mark).Set("trail", []byte(to.Trail)).Set("at", s.engine.Time(of.at)).
+		Where(squirrel.Eq{"id": of.pool.ID, "version": of.head.Version, "mark": of.head.Mark})
+}
+
+// Changes returns at most limit changes of a pool in order of their versions,
+// from the first above after. Errors: CodePoolNotFound, and those of the store.
+func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
+	query := pageAfter(s.selectChanges(poolID), after, limit)
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		changes, err = selectAll(ctx, tx, query, s.scanChange(poolID))
+		return err
+	})
+	return changes, err
+}
+
+// selectChanges reads changes of a pool.
+func (s *Store) selectChanges(poolID string) squirrel.SelectBuilder {
+	return s.selectFrom(s.changes.Table, s.changes.Read("")).Where(squirrel.Eq{"pool_id": poolID})
+}
+
+func (s *Store) scanChange(poolID string) func(engine.Scanner) (draw.Change, error) {
+	return func(row engine.Scanner) (draw.Change, error) {
+		c := draw.Change{PoolID: poolID}
+		err := row.Scan(s.changes.Fields(&c)...)
+		return c, err
+	}
+}
