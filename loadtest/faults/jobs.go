@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,8 +28,10 @@ const (
 // job is the catalogue: its source sends another content each time, so that a run
 // which writes late is seen.
 func jobFaults() []experiment {
-	everyLock := append(jobsOn("postgres", "table", "row", "session", "redis", "redis×3", "zookeeper", "etcd"), jobsOn("mysql", "table", "row", "session")...)
-	all := append(everyLock, place{"sqlite", lockmode.ForUpdate, "table", 1})
+	all := slices.Concat(
+		jobsOn("postgres", "table", "row", "session", "redis", "redis×3", "zookeeper", "etcd"), jobsOn("mysql", "table", "row", "session"),
+		[]place{{"sqlite", lockmode.ForUpdate, "table", 1}},
+	)
 	services := jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd")
 	return []experiment{
 		{name: "job: runner killed", places: all, jobs: true, run: runnerKilled},
@@ -101,7 +104,7 @@ func (j *jobTrial) change(body string) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // its status says all
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("PATCH of the job answers %s", response.Status)
 	}
