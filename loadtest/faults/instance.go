@@ -60,7 +60,10 @@ func (i *instance) url() string { return "http://" + i.address }
 func (i *instance) start() error {
 	cmd := exec.Command(filepath.Join(bin, i.program), i.args...)
 	cmd.Stdout, cmd.Stderr = i.output, i.output
-	cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken, "DRAWSVC_FAULTS="+i.control)
+	cmd.Env = append(os.Environ(), "DRAWSVC_ADMIN_TOKEN="+adminToken, "DRAWSVC_DRAW_TOKEN="+drawToken)
+	if i.program == faulty { // to the others it is a variable that they do not know
+		cmd.Env = append(cmd.Env, "DRAWSVC_FAULTS="+i.control)
+	}
 	cmd.Env = append(cmd.Env, i.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started, ended := make(chan error, 1), make(chan error, 1)
