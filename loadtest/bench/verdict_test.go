@@ -73,7 +73,7 @@ func TestFallen(t *testing.T) {
 
 	soldOut := list[slices.IndexFunc(list, func(e entry) bool { return e.name == "sold out ÷ no-op" })]
 	err := runOf(t, map[figure]float64{soldOut.over: 0.5}).verdict(published)
-	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.545, published 1.09")
+	require.EqualError(t, err, "1 ratios have fallen by more than 20 %:\n  sold out ÷ no-op: 0.55, published 1.1")
 }
 
 // TestOneGoodRound: a median that fell is no fall of the program when one round
