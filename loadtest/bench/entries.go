@@ -44,7 +44,7 @@ func entries(s settings) []entry {
 		{"PostgreSQL, with keys ÷ no-op", rate(postgres.withKeys()), rate(noop.withKeys()), atLeast(0.6), quick, false},
 		{"CPU of the service per draw ÷ no-op", of(postgres, serviceCPU), of(noop, serviceCPU), atMost(1.5), quick, false},
 		{"CPU of the service per draw, with keys ÷ no-op", of(postgres.withKeys(), serviceCPU), of(noop.withKeys(), serviceCPU), limits{}, full, false},
-		{"PostgreSQL, with keys ÷ textbook FOR UPDATE", rate(postgres.withKeys()), rate(forUpdate), atLeast(25), quick, false},
+		{"PostgreSQL, with keys ÷ textbook FOR UPDATE", rate(postgres.withKeys()), rate(forUpdate), atLeast(25), full, false},
 		{"PostgreSQL, with keys ÷ textbook Redis + Lua", rate(postgres.withKeys()), rate(redisLua), atLeast(1.5), full, false},
 		{"optimistic ÷ for-update", rate(postgres.withMode("optimistic")), rate(postgres), atLeast(0.9), quick, false},
 		{"external table: ÷ for-update", rate(postgres.withLock("table")), rate(postgres), atLeast(0.9), quick, false},

@@ -41,13 +41,13 @@ func (d document) fallen(published document) []string {
 
 // worse compares medians: what must be at least something has fallen when it
 // is smaller, what must be at most something when it is greater. Where the best
-// round is as good as was published, the others had a bad moment of the machine
+// round is as good as the worst that was published, the others had a bad moment of the machine
 // and not of the program, which is the same in all rounds.
 func (j judged) worse(was judged) bool {
 	if j.Most > 0 {
-		return j.Median > was.Median/(1-fallMax) && j.Low > was.Median
+		return j.Median > was.Median/(1-fallMax) && j.Low > was.High
 	}
-	return j.Median < was.Median*(1-fallMax) && j.High < was.Median
+	return j.Median < was.Median*(1-fallMax) && j.High < was.Low
 }
 
 // faults names the measurements that failed.
