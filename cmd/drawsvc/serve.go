@@ -114,7 +114,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func httpConfig(c *config, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Stocker: store, History: store, Auditor: store,
+		Drawer: b, Reader: store, Pools: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:      lockmode.Names(),
 		AdminToken: c.adminToken, DrawToken: c.drawToken, OpenMetrics: isLoopback(host),

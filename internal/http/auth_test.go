@@ -29,6 +29,7 @@ func calls() []example {
 		{roleAdmin, "PATCH", "/admin/pools/p", `{"state":"open"}`},
 		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
 		{roleAdmin, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
+		{roleAdmin, "POST", "/admin/pools/p/import", "prize,name,value,stock"},
 		{roleAdmin, "GET", "/admin/pools/p/awards", ""},
 		{roleAdmin, "GET", "/admin/pools/p/moves", ""},
 		{roleAdmin, "GET", "/admin/pools/p/audit", ""},
@@ -129,11 +130,19 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 		body := bodies[r.method+target(r.path)]
 		for _, name := range append(r.query, "limt", "") {
 			f := &fake{}
-			value := "1"
-			if name == "after" && strings.HasSuffix(r.path, "/statements") {
+			value, headers := "1", []string{}
+			switch {
+			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
+			case name == "dry_run":
+				value = "true"
+			case name == "formulas":
+				value, headers = "exact", []string{"Accept", "text/csv"}
 			}
-			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body))
+			if strings.HasSuffix(r.path, "/import") {
+				headers = []string{"Content-Type", "text/csv"}
+			}
+			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body, headers...))
 			if slices.Contains(r.query, name) {
 				require.Equal(t, 200, w.Code, r.path)
 				continue
@@ -170,6 +179,9 @@ func TestTokens(t *testing.T) {
 		for _, call := range calls() {
 			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin}[call.need]
 			r := request(call.method, call.target, call.body)
+			if strings.HasSuffix(call.target, "/import") {
+				r.Header.Set("Content-Type", "text/csv")
+			}
 			if tc.header != "" {
 				r.Header.Set("Authorization", tc.header)
 			}

@@ -24,6 +24,7 @@ type route struct {
 // routes is the table of all calls. HEAD goes wherever GET does.
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
+	export := append([]string{formulas}, page...)
 	return []route{
 		{"POST", drawPath, roleDraw, nil, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, reads(s.pool)},
@@ -35,8 +36,9 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, takes(s.changePool)},
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, takes(s.addPrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleAdmin, nil, takes(s.stock)},
-		{"GET", "/admin/pools/:pool/awards", roleAdmin, page, orCSV(reads(s.awards), s.exportAwards)},
-		{"GET", "/admin/pools/:pool/moves", roleAdmin, page, reads(s.moves)},
+		{"POST", "/admin/pools/:pool/import", roleAdmin, []string{"dry_run", "reason"}, s.importFile},
+		{"GET", "/admin/pools/:pool/awards", roleAdmin, export, orCSV(reads(s.awards), s.exportAwards)},
+		{"GET", "/admin/pools/:pool/moves", roleAdmin, export, orCSV(reads(s.moves), s.exportMoves)},
 		{"GET", "/admin/pools/:pool/audit", roleAdmin, nil, s.audit},
 		{"GET", "/admin/pools/:pool/statements", roleAdmin, page, orCSV(reads(s.statements), s.exportStatements)},
 

@@ -24,8 +24,10 @@ type Config struct {
 	Reader  Reader
 	Pools   Pools
 	Stocker Stocker
-	History History
-	Auditor Auditor
+	// Importer is the database's.
+	Importer Importer
+	History  History
+	Auditor  Auditor
 	// JobReader, JobChanger and Statements are the database's.
 	JobReader  JobReader
 	JobChanger JobChanger
@@ -57,8 +59,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Stocker == nil || c.History == nil || c.Auditor == nil:
-		return errors.New("http: drawer, reader, pools, stocker, history and auditor must be given")
+	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
+		return errors.New("http: drawer, reader, pools, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
