@@ -81,18 +81,20 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	metrics := newMetrics(registry, store)
+	metrics := newMetrics(registry, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Sharer: store, Observer: metrics, Log: log, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
-		Locker: lock, LockName: lockName(c.lock.url),
+		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
 	})
 	if err != nil {
 		return err
 	}
 	batcher = group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
+	watchQueues(registry, batcher)
+	opened.add(watchPools(ctx, registry, store, func(ctx context.Context) error { return ready(ctx, store, lock) }))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
