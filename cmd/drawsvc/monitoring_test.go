@@ -235,7 +235,7 @@ func TestPrometheusScrapes(t *testing.T) {
 		found := query(`ALERTS{alertname="DrawsvcSoldOut",alertstate="firing",pool="spring"}`)
 		return len(found.Data.Result) == 1
 	}, commandMax, 200*time.Millisecond)
-	require.Len(t, query(`drawsvc_ready == 1`).Data.Result, 2)
+	require.Eventually(t, func() bool { return len(query(`drawsvc_ready == 1`).Data.Result) == 2 }, commandMax, 200*time.Millisecond)
 
 	require.Eventually(t, func() bool { return rulesAreWell(t, prometheus) }, commandMax, 200*time.Millisecond)
 	text, err := os.ReadFile(dashboardFile)
