@@ -27,6 +27,10 @@ check: ## The service's tests that need no server, on SQLite where they need a d
 lint: ## The house rules
 	$(LINT) run ./...
 
+.PHONY: vuln
+vuln: ## Checks the modules against go.sum, and the code against known vulnerabilities
+	.ci/vuln
+
 .PHONY: loadtest
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,26 +21,28 @@ import (
 var errDanger = errors.New("the doctor found danger")
 
 func doctorCommand(env environment) *cobra.Command {
-	var db database
+	var config config
 	var output output
-	var lock lockFlags
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Read the database's settings and say what endangers the guarantees, why, and what to do",
-		Args:  cobra.NoArgs,
+		Short: "Check database, lock service and settings, and say what endangers the guarantees, why, and what to do",
+		Long: `Check what a service with these flags would run on: the settings of the
+database, the schema, the lock service, the links to both, and the files of
+secrets. The flags and variables are those of serve. Nothing is changed.`,
+		Args: cobra.NoArgs,
 	}
-	db.flag(c, env)
-	lock.flags(c.Flags())
+	config.flags(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := lock.read(c.Flags()); err != nil {
+		if err := config.read(c); err != nil {
 			return err
 		}
-		if err := lock.Validate(); err != nil {
-			return usageError{err}
+		url, err := config.database.read(c)
+		if err != nil {
+			return err
 		}
-		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := checkUp(ctx, store, &lock)
+		return config.database.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			found, err := checkUp(ctx, store, &config, url)
 			if err != nil {
 				return err
 			}
@@ -58,18 +61,42 @@ func doctorCommand(env environment) *cobra.Command {
 // checkUpMax bounds a check-up; most of it is reading a large SQLite file.
 const checkUpMax = 10 * time.Minute
 
-// checkUp refuses the locks that `serve` refuses, and asks the database.
-func checkUp(ctx context.Context, store *stock.Store, lock *lockFlags) ([]checkup.Finding, error) {
+// checkUp refuses the locks that `serve` refuses, and asks the database and the
+// lock service.
+func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]checkup.Finding, error) {
+	lock := &c.lock
 	ctx, cancel := context.WithTimeout(ctx, checkUpMax)
 	defer cancel()
 	open, err := locker.Open(ctx, lock.url, locker.Options{TTL: lock.ttl, Wait: lock.wait, Database: store})
 	if err != nil {
 		return nil, err
 	}
+	found := askLock(ctx, open, lock.url)
 	if err := open.Close(); err != nil {
 		return nil, err
 	}
-	return checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
+	more, err := checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
+	files := []string{c.database.url.file, c.adminSecret.file, c.drawSecret.file}
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		files = append(files, path)
+	}
+	return slices.Concat(found, more, checkup.Links(url, lock.url), checkup.Files(files...)), err
+}
+
+// askLock asks a lock service outside the database, which check-ups ask anyway.
+func askLock(ctx context.Context, lock locker.Lock, url string) []checkup.Finding {
+	if !strings.Contains(url, "://") {
+		return nil
+	}
+	err := lock.Ping(ctx)
+	if err == nil {
+		return nil
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelDanger, Rule: "lock-service", Detail: "the lock service " + lockScheme(url) + ": does not answer: " + message(err),
+		Why:    "/readyz is 503, and draws in external mode are answered 503 lock-unavailable",
+		Remedy: "start it, or mend --lock; the address must be reached from this machine",
+	}}
 }
 
 func dangers(found []checkup.Finding) (n int) {

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,4 +87,45 @@ func TestStatementBinlog(t *testing.T) {
 	require.Equal(t, exitViolation, o.code)
 	require.Contains(t, o.stdout, "danger: binlog-format: binlog_format = STATEMENT while log_bin is on\n  why: ")
 	require.Equal(t, exitPending, p.run("migrate", "status").code)
+}
+
+// TestDoctorTakesServesConfiguration: what will run is judged, the lock service
+// and the files of secrets too.
+func TestDoctorTakesServesConfiguration(t *testing.T) {
+	t.Parallel()
+	p := on(t, stocktest.URL(t, "sqlite"))
+	p.ok("migrate", "up")
+	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.FreeAddr(t)+"/0")
+	require.Equal(t, exitViolation, o.code)
+	require.Contains(t, o.stdout, "danger: lock-service: the lock service redis: does not answer: ")
+	require.NotContains(t, p.run("doctor", "--mode", "external", "--lock", servertest.Redis(t)).stdout, "lock-service")
+	p.refused(exitUsage, "--mode must be one of", "doctor", "--mode", "x")
+	p.refused(exitUsage, "give --admin-token", "doctor", "--listen", "0.0.0.0:8080")
+
+	file := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(file, []byte("a-token-of-the-tests"), 0o600))
+	require.NotContains(t, p.run("doctor", "--admin-token-file", file).stdout, "file-mode: "+file)
+	require.NoError(t, os.Chmod(file, 0o644))
+	require.Contains(t, p.run("doctor", "--admin-token-file", file).stdout, "warning: file-mode: "+file+" has the mode 0644\n")
+}
+
+// TestDoctorFindsMissingPrivileges: an account that may not write, on
+// PostgreSQL.
+func TestDoctorFindsMissingPrivileges(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "postgres")
+	p := on(t, server.URL())
+	p.ok("migrate", "up")
+	db := rows(t, server.URL())
+	for _, statement := range []string{
+		`CREATE ROLE reader LOGIN PASSWORD 'of-the-tests'`, `GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO reader`, `REVOKE UPDATE ON pools FROM reader`,
+	} {
+		_, err := db.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	u, err := url.Parse(server.URL())
+	require.NoError(t, err)
+	u.User = url.UserPassword("reader", "of-the-tests")
+	o := on(t, u.String()).run("doctor")
+	require.Contains(t, o.stdout, "danger: privileges: this account lacks UPDATE on pools\n", o.message)
 }

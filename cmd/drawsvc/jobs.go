@@ -97,7 +97,7 @@ func startJobs(ctx context.Context, c *config, store *stock.Store, r prometheus.
 	}
 	j := &jobs{memory: catalogue.NewMemory(store, log), lock: lock}
 	j.runner, err = job.New(job.Options{
-		Rows: store, Runs: store, Locker: lock, Observer: newJobMetrics(r, store, j.memory), Log: log,
+		Rows: store, Runs: store, Locker: lock, Observer: newJobMetrics(r, store, j.memory, definitions), Log: log,
 		Host: c.jobs.host, Jobs: definitions, Poll: job.PollDefault,
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ type jobMetrics struct {
 	audited int64
 }
 
-func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogue.Memory) *jobMetrics {
+func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogue.Memory, definitions []job.Definition) *jobMetrics {
 	f := promauto.With(r)
 	labels := []string{"job"}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
@@ -145,7 +145,7 @@ func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogu
 		}
 		return 0
 	})
-	return &jobMetrics{
+	m := &jobMetrics{
 		store: store,
 		lastSuccess: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "drawsvc_job_last_success_timestamp_seconds", Help: "Time of the last run that succeeded, on any instance.",
@@ -160,6 +160,12 @@ func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogu
 			Name: "drawsvc_audit_violations", Help: "Violations that the last audit of all pools found, on any instance.",
 		}),
 	}
+	for _, d := range definitions {
+		for _, result := range []job.Result{job.ResultOK, job.ResultFailed, job.ResultLost} {
+			m.runs.WithLabelValues(d.Name, string(result))
+		}
+	}
+	return m
 }
 
 // Seen implements job.Observer.

@@ -92,10 +92,13 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
+	batcher, err = newBatcher(c, store, lock, registry, log)
+	if err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
+	watchQueues(registry, batcher)
+	opened.add(watchPools(ctx, registry, store, func(ctx context.Context) error { return ready(ctx, store, lock) }))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -117,12 +120,12 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 // newBatcher makes what decides draws.
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
-	metrics := newMetrics(r, store)
+	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
-		Locker: lock, LockName: lockName(c.lock.url),
+		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
 	})
 	if err != nil {
 		return nil, err
@@ -161,7 +164,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, History: store, Auditor: store,
+		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,

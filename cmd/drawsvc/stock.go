@@ -74,22 +74,24 @@ func stockImportCommand(env environment) *cobra.Command {
 	var db database
 	var pool poolName
 	var by actor
-	var reason string
+	var wanted draw.Import
 	c := &cobra.Command{
 		Use:   "import --pool ID FILE.csv",
 		Short: "Stock a pool from a file, whole or not at all",
 		Long: `Stock a pool from a file, whole or not at all, in one transaction. FILE - is
 the standard input.
 
-The file is UTF-8 text with the header ` + prizefile.Header + ` and a line for each
-prize. A prize that the pool does not have is added. One that it has gets the
-stock added to its own; name and value must be the same, or empty. A field that
-holds a comma or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
+The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.Header + `
+in any order and case, commas or semicolons, and a line for each prize. A prize
+that the pool does not have is added. One that it has gets the stock added to
+its own; name and value must be the same, or empty. A field that holds the
+separator or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
 
-An import has no key: the same file again stocks again. Whether it went through
-shows in the exit code, and by the moves in the pool's log, which carry the
-reason.`,
-		Example: `  drawsvc stock import --pool spring --reason delivery-4711 prizes.csv`,
+With --key the file is imported once: the same key again prints the first
+result. Without it the same file again stocks again. --dry-run checks
+everything, prints what would change, and writes nothing.`,
+		Example: `  drawsvc stock import --pool spring --dry-run prizes.csv
+  drawsvc stock import --pool spring --reason delivery --key 2f1c6d1e-delivery prizes.csv`,
 	}
 	db.flag(c, env)
 	by.flag(c)
@@ -100,9 +102,16 @@ reason.`,
 		}
 		return nil
 	}
-	c.Flags().StringVar(&reason, "reason", "import", "why, for the pool's log")
+	f := c.Flags()
+	f.StringVar(&wanted.Reason, "reason", "import", "why, for the pool's log")
+	f.StringVar(&wanted.Key, "key", "", "the import's own `KEY`: an import with this key happens once, however often it is asked for")
+	f.BoolVar(&wanted.DryRun, "dry-run", false, "print what would change, and write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		for _, err := range []error{pool.check(), draw.CheckReason(reason)} {
+		wanted.PoolID = string(pool)
+		if c.Flags().Changed("key") && wanted.Key == "" {
+			return usageError{errors.New("--key must not be empty")}
+		}
+		for _, err := range []error{pool.check(), wanted.Check()} {
 			if err != nil {
 				return err
 			}
@@ -113,8 +122,8 @@ reason.`,
 		}
 		defer closeFile()
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			options := stock.ImportOptions{Reason: reason, Actor: string(by)}
-			done, err := importFile(ctx, store, string(pool), file, options, newProgress(env.stderr, isTerminal(env.stderr)))
+			wanted.Actor = string(by)
+			done, err := importFile(ctx, store, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
 			if draw.CodeOf(err) == draw.CodeInvalidRequest {
 				// The file's fault, not the command line's: exit code 1.
 				return errors.New(args[0] + ": " + message(err))
@@ -122,12 +131,34 @@ reason.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)\n",
-				pool, done.Added, done.Restocked, done.Units, done.Version)
-			return err
+			return printImported(env.stdout, &wanted, &done)
 		})
 	}
 	return c
+}
+
+// printImported prints the result of an import, or of its dry run.
+func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error {
+	for _, p := range done.Preview {
+		from := "present"
+		if p.IsNew {
+			from = "new"
+		}
+		fmt.Fprintf(w, "%s: %+d units make %d stocked (%s)\n", p.PrizeID, p.Delta, p.Stocked, from)
+	}
+	if more := done.Added + done.Restocked - len(done.Preview); wanted.DryRun && !done.Replayed && more > 0 {
+		fmt.Fprintf(w, "and %d prizes more\n", more)
+	}
+	note := ""
+	switch {
+	case done.Replayed:
+		note = "; this key was used already, and nothing was imported again"
+	case wanted.DryRun:
+		note = "; this was a dry run, and nothing was imported"
+	}
+	_, err := fmt.Fprintf(w, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)%s\n",
+		wanted.PoolID, done.Added, done.Restocked, done.Units, done.Version, note)
+	return err
 }
 
 // openImport opens the file before the database, so that a wrong name touches
@@ -143,8 +174,7 @@ func openImport(name string, env environment) (io.Reader, func(), error) {
 	return file, func() { _ = file.Close() }, nil // was only read
 }
 
-func importFile(ctx context.Context, store *stock.Store, poolID string, file io.Reader, o stock.ImportOptions, p *progress) (stock.Imported, error) {
+func importFile(ctx context.Context, store *stock.Store, wanted draw.Import, file io.Reader, p *progress) (draw.Imported, error) {
 	defer p.end()
-	o.Progress = p.at
-	return store.Import(ctx, poolID, file, o)
+	return store.Import(ctx, wanted, file, p.at)
 }

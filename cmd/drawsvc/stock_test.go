@@ -53,7 +53,7 @@ func TestStockImport(t *testing.T) {
 			fmt.Fprintf(&long, "p%d,Prize,1.00,%s\n", i, map[bool]string{true: "1e3", false: "1000"}[i == 900])
 		}
 		write(long.String())
-		require.Equal(t, file+": line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported",
+		require.Equal(t, file+": line 900: stock must be a whole number from 0 to 1000000000000, in digits alone, not \"1e3\"; nothing was imported",
 			p.refused(exitFailure, "line 900: ", "stock", "import", "--pool", "spring", file))
 		p.stdin = "prize,name,value,stock\ngold,Golden coin,,5\n\"tin,,,1\nsilver,,,1\ntin,,2,1\n"
 		p.refused(exitFailure, "-: line 3: has a quote", "stock", "import", "--pool", "spring", "-")
@@ -62,6 +62,20 @@ func TestStockImport(t *testing.T) {
 			`line 5: prize "new" is new and needs a name; nothing was imported`, "stock", "import", "--pool", "spring", "-")
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "nothing was changed")
 
+		p.stdin = "Stock;Prize;Name;Value\n5;gold;;\n7;copper;Copper;\n"
+		require.Equal(t, "gold: +5 units make 25 stocked (present)\ncopper: +7 units make 7 stocked (new)\n"+
+			"pool spring: prizes added 1, restocked 1; units put in 12 (version 7); this was a dry run, and nothing was imported\n",
+			p.ok("stock", "import", "--pool", "spring", "--dry-run", "-"))
+		require.Equal(t, shown, p.ok("pool", "show", "spring"), "a dry run changed the pool")
+		once := []string{"stock", "import", "--pool", "spring", "--key", "delivery", "-"}
+		result := "pool spring: prizes added 1, restocked 1; units put in 12 (version 7)"
+		require.Equal(t, result+"\n", p.ok(once...))
+		require.Equal(t, result+"; this key was used already, and nothing was imported again\n", p.ok(once...))
+		p.stdin += "1;zinc;Zinc;\n"
+		p.refused(exitFailure, "delivery", once...)
+		p.refused(exitUsage, "--key must not be empty", "stock", "import", "--pool", "spring", "--key=", "-")
+
+		p.stdin = "prize,name,value,stock\n"
 		p.refused(exitFailure, `there is no pool "summer"`, "stock", "import", "--pool", "summer", "-")
 		p.refused(exitFailure, "no such file", "stock", "import", "--pool", "spring", file+".missing")
 		p.refused(exitFailure, "is a directory", "stock", "import", "--pool", "spring", filepath.Dir(file))

@@ -25,6 +25,7 @@ const (
 	CodeAlreadyIssued    Code = "already-issued"
 	CodeChangedMeanwhile Code = "changed-meanwhile"
 	CodeKeyReused        Code = "idempotency-key-reused"
+	CodeForbidden        Code = "forbidden"
 	CodeContended        Code = "contended"
 	CodeOverloaded       Code = "overloaded"
 	CodeStoreUnavailable Code = "store-unavailable"

@@ -53,6 +53,16 @@ type Prize struct {
 // Remaining is the number of units that can still be drawn.
 func (p *Prize) Remaining() int64 { return p.Stocked - p.Issued }
 
+// Level is how full a pool is.
+type Level struct {
+	PoolID string
+	// Stocked and Issued are summed over the pool's prizes.
+	Stocked, Issued int64
+}
+
+// Remaining is the number of units that can still be drawn.
+func (l *Level) Remaining() int64 { return l.Stocked - l.Issued }
+
 // Stocking is a wanted change of one prize's stock.
 type Stocking struct {
 	PoolID  string

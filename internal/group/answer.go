@@ -17,6 +17,9 @@ func (b *Batch) Settle(p *draw.Plan) {
 		}
 	}
 	b.queue.noteSoldOut(b, t.refusals[draw.CodeSoldOut] > 0)
+	if b.phase == inDoubt {
+		b.queue.batcher.observer.DoubtSettled(len(b.waiters))
+	}
 	b.release()
 	b.report(t)
 }

@@ -24,6 +24,9 @@ type Observer interface {
 	// Answered is called with the number of draws of one mode that ended in
 	// one outcome: OutcomeWon, OutcomeReplayed or the code of a refusal.
 	Answered(mode, outcome string, draws int)
+	// DoubtSettled is called when draws that were in doubt, because the response
+	// to a commit was lost, have got their answers.
+	DoubtSettled(draws int)
 }
 
 // The outcomes of a draw that are not a refusal.
@@ -146,6 +149,21 @@ func (b *Batcher) dropUnread(q *queue) {
 	if id := q.batch.Urn.PoolID; b.queues[id] == q && q.unread() {
 		delete(b.queues, id)
 	}
+}
+
+// Waiting returns how many draws have no answer yet, those under way among
+// them, and how long the oldest of them has waited.
+func (b *Batcher) Waiting() (draws int, oldest time.Duration) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	now := time.Now()
+	for _, q := range b.queues {
+		n, since := q.unanswered()
+		if draws += n; n > 0 {
+			oldest = max(oldest, now.Sub(since))
+		}
+	}
+	return draws, oldest
 }
 
 // Changed says that this process changed the pool by other means than a draw:

@@ -146,11 +146,17 @@ func TestBatcherOverload(t *testing.T) {
 	other := named("x")
 	other.PoolID = "q"
 	require.NoError(t, receive(t, ask(t.Context(), b, other)).err, "other pools are served")
+	waiting, oldest := b.Waiting()
+	require.Equal(t, 4, waiting)
+	require.Positive(t, oldest)
 	close(stop.open)
 	for range 3 {
 		require.NoError(t, receive(t, all).err)
 	}
 	require.NoError(t, receive(t, first).err)
+	waiting, oldest = b.Waiting()
+	require.Zero(t, waiting)
+	require.Zero(t, oldest)
 	require.Equal(t, 4, l.issued("p"))
 }
 

@@ -186,6 +186,7 @@ type watcher struct {
 	mu       sync.Mutex
 	gathered []int
 	answered map[string]int
+	settled  int
 }
 
 func (y *watcher) Gathered(draws int, waited time.Duration) {
@@ -204,6 +205,12 @@ func (y *watcher) Answered(mode, outcome string, draws int) {
 		y.answered = map[string]int{}
 	}
 	y.answered[mode+" "+outcome] += draws
+}
+
+func (y *watcher) DoubtSettled(draws int) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.settled += draws
 }
 
 // patience bounds every wait of a test; none of them is ever waited out.

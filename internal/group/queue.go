@@ -175,6 +175,25 @@ func (q *queue) giveUp(err error) {
 	b.fail(err)
 }
 
+// unanswered counts the draws without an answer; since is when the oldest of
+// them came.
+func (q *queue) unanswered() (draws int, since time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, line := range [2][]*waiter{q.flight, q.waiting} {
+		for _, w := range line {
+			if w.hasAnswer() {
+				continue
+			}
+			if draws == 0 || w.since.Before(since) {
+				since = w.since
+			}
+			draws++
+		}
+	}
+	return draws, since
+}
+
 // take fills b with those who wait; false when nobody does.
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {

@@ -56,7 +56,7 @@ func TestRoles(t *testing.T) {
 				continue
 			}
 			f.asked = nil
-			answer := do(s, request(e.method, e.target, e.body, "Authorization", "Bearer x-"+string(has))).Result()
+			answer := do(s, e.request("Authorization", "Bearer x-"+string(has))).Result()
 			about := string(has) + ": " + e.method + " " + e.target
 			if mayCall(has, e) {
 				require.Less(t, answer.StatusCode, 300, about)

@@ -66,12 +66,12 @@ func (g *gate) admit(need role, r *nethttp.Request) (access.Token, error) {
 	token, err := g.identify(r)
 	if err != nil {
 		if need == roleDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
-			return token, draw.Errorf(codeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
+			return token, draw.Errorf(draw.CodeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
 		}
 		return token, err
 	}
 	if !slices.Contains(g.allowed[token.Role], need) {
-		return token, draw.Errorf(codeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
+		return token, draw.Errorf(draw.CodeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
 	}
 	return token, nil
 }

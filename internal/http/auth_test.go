@@ -17,6 +17,14 @@ type example struct {
 	method, target, body string
 }
 
+func (e *example) request(headers ...string) *nethttp.Request {
+	r := request(e.method, e.target, e.body, headers...)
+	if strings.HasSuffix(e.target, "/import") {
+		r.Header.Set("Content-Type", "text/csv")
+	}
+	return r
+}
+
 // calls lists all calls, each with a body that it takes and the role that it
 // needs. The table of routes is checked against it.
 func calls() []example {
@@ -32,6 +40,7 @@ func calls() []example {
 		{roleAdmin, "POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1}`},
 		{roleAdmin, "PATCH", "/admin/pools/p/prizes/a", `{"name":"A"}`},
 		{roleStock, "POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`},
+		{roleStock, "POST", "/admin/pools/p/import", "prize,name,value,stock"},
 		{roleAuditor, "GET", "/admin/pools/p/awards", ""},
 		{roleAuditor, "GET", "/admin/pools/p/moves", ""},
 		{roleAuditor, "GET", "/admin/pools/p/log", ""},
@@ -133,11 +142,19 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 		body := bodies[r.method+target(r.path)]
 		for _, name := range append(r.query, "limt", "") {
 			f := &fake{}
-			value := "1"
-			if name == "after" && strings.HasSuffix(r.path, "/statements") {
+			value, headers := "1", []string{}
+			switch {
+			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
+			case name == "dry_run":
+				value = "true"
+			case name == "formulas":
+				value, headers = "exact", []string{"Accept", "text/csv"}
 			}
-			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body))
+			if strings.HasSuffix(r.path, "/import") {
+				headers = []string{"Content-Type", "text/csv"}
+			}
+			w := do(newServer(t, f), asAdmin(r.method, target(r.path)+"?"+name+"="+value, body, headers...))
 			if slices.Contains(r.query, name) {
 				require.Equal(t, 200, w.Code, r.path)
 				continue
@@ -179,7 +196,7 @@ func TestTokens(t *testing.T) {
 	for _, tc := range cases {
 		for _, call := range calls() {
 			want := map[role]string{roleNone: "", roleDraw: tc.draw, roleMetrics: tc.admin, roleAdmin: tc.admin, roleAuditor: tc.admin, roleStock: tc.admin}[call.need]
-			r := request(call.method, call.target, call.body)
+			r := call.request()
 			r.RemoteAddr = caller()
 			if tc.header != "" {
 				r.Header.Set("Authorization", tc.header)
@@ -206,7 +223,7 @@ func TestWithoutDrawTokenDrawingIsOpen(t *testing.T) {
 	s, caller := newServer(t, &fake{}), addresses()
 	for _, call := range calls() {
 		for _, token := range []string{"", "Bearer nonsense", "Bearer "} {
-			r := request(call.method, call.target, call.body)
+			r := call.request()
 			r.RemoteAddr = caller()
 			if token != "" {
 				r.Header.Set("Authorization", token)

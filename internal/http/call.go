@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -130,6 +131,19 @@ func (c call) number(name string, least, most, usual int64) (int64, error) {
 		return 0, draw.Errorf(draw.CodeInvalidRequest, "%s must be one whole number from %d to %d", name, least, most)
 	}
 	return n, nil
+}
+
+// word returns a query parameter that is one of some words, the first when the
+// caller does not give it.
+func (c call) word(name string, words ...string) (string, error) {
+	values := c.query[name]
+	if len(values) == 0 {
+		return words[0], nil
+	}
+	if !slices.Contains(words, values[0]) {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%s must be one of %s", name, strings.Join(words, ", "))
+	}
+	return values[0], nil
 }
 
 // within returns the request's context, bounded by limit.

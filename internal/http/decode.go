@@ -8,6 +8,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,13 +33,13 @@ func (s *Server) buffer() *[]byte { return s.buffers.Get().(*[]byte) }
 // case, invalid UTF-8 and anything after the object are refused. A null stands
 // for the member's zero value.
 func (s *Server) decode(r *nethttp.Request, into any) error {
-	if err := checkContentType(r.Header); err != nil {
+	if err := checkContentType(r.Header, "application/json"); err != nil {
 		return err
 	}
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	var err error
-	if *buf, err = readBody(r, (*buf)[:0]); err != nil {
+	if *buf, err = readBody(r, (*buf)[:0], bodyMax); err != nil {
 		return err
 	}
 	switch body := bytes.TrimLeft(*buf, " \t\r\n"); {
@@ -53,35 +54,38 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 	return nil
 }
 
-func checkContentType(h nethttp.Header) error {
+// checkContentType reports whether a body is of the one kind that a call
+// takes, in UTF-8; params are those that the kind may have besides charset.
+func checkContentType(h nethttp.Header, kind string, params ...string) error {
 	if h["Content-Encoding"] != nil {
 		return draw.Errorf(codeUnsupportedMediaType, "the body must not be encoded")
 	}
 	lines := h["Content-Type"]
-	if len(lines) == 1 && (lines[0] == "application/json" || isPlainJSON(lines[0])) {
+	if len(lines) == 1 && (lines[0] == kind || isPlain(lines[0], kind, params)) {
 		return nil
 	}
-	return draw.Errorf(codeUnsupportedMediaType, "Content-Type must be application/json, in UTF-8")
+	return draw.Errorf(codeUnsupportedMediaType, "Content-Type must be %s, in UTF-8", kind)
 }
 
-func isPlainJSON(contentType string) bool {
-	kind, params, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != "application/json" {
+func isPlain(contentType, kind string, allowed []string) bool {
+	given, params, err := mime.ParseMediaType(contentType)
+	if err != nil || given != kind {
 		return false
 	}
 	for name, value := range params {
-		if name != "charset" || !strings.EqualFold(value, "utf-8") {
+		isUTF8 := name == "charset" && strings.EqualFold(value, "utf-8")
+		if !isUTF8 && !slices.Contains(allowed, name) {
 			return false
 		}
 	}
 	return true
 }
 
-// readBody reads the body into buf, growing it as needed, and returns it also
-// when it fails.
-func readBody(r *nethttp.Request, buf []byte) ([]byte, error) {
-	if r.ContentLength > bodyMax {
-		return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", bodyMax)
+// readBody reads a body of at most most bytes into buf, growing it as needed,
+// and returns it also when it fails.
+func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
+	if r.ContentLength > int64(most) {
+		return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", most)
 	}
 	for {
 		if len(buf) == cap(buf) {
@@ -90,8 +94,8 @@ func readBody(r *nethttp.Request, buf []byte) ([]byte, error) {
 		n, err := r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		switch {
-		case len(buf) > bodyMax:
-			return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", bodyMax)
+		case len(buf) > most:
+			return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", most)
 		case err == io.EOF:
 			return buf, nil
 		case isTimeout(err):

@@ -9,6 +9,7 @@ import (
 	nethttp "net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"drawsvc/internal/draw"
 )
@@ -53,6 +54,9 @@ func or(mediaType string, preferred, json handler) handler {
 	return func(c call) error {
 		if prefers(mediaType, c.gin.Request.Header) {
 			return preferred(c)
+		}
+		if c.query.Has(formulas) {
+			return draw.Errorf(draw.CodeInvalidRequest, "%s is for text/csv", formulas)
 		}
 		return json(c)
 	}
@@ -117,29 +121,61 @@ func (x export[E]) page(c call, after int64) ([]E, error) {
 	return x.read(ctx, c.param("pool"), after, limitMax)
 }
 
-// exportCSV streams a log as CSV. Fields are written exactly as they are, quoted
-// as CSV needs and nothing more. A user named =1+1 stays so: whoever opens the
-// file in a spreadsheet must import it as text.
-func exportCSV[E any](c call, header string, x export[E], row func(*E) []string) error {
+// formulas is the query parameter that makes an export safe for spreadsheets.
+const formulas = "formulas"
+
+// exportCSV streams a log as CSV; row writes an entry, and text is for what
+// callers chose. Fields are written exactly as they are, quoted as CSV needs and
+// nothing more, unless the caller wants formulas escaped.
+func exportCSV[E any](c call, header string, x export[E], row func(e *E, text func(string) string) []string) error {
+	style, err := c.word(formulas, "exact", "escaped")
+	if err != nil {
+		return err
+	}
+	text := func(field string) string { return field }
+	if style == "escaped" {
+		text = escapeFormula
+	}
 	var out bytes.Buffer
 	rows := csv.NewWriter(&out)
 	_ = rows.Write(strings.Split(header, ",")) // to memory: cannot fail
 	x.contentType = "text/csv; charset=utf-8; header=present"
-	x.write = func(entry *E) { _ = rows.Write(row(entry)) }
+	x.write = func(entry *E) { _ = rows.Write(row(entry, text)) }
 	x.flush = rows.Flush
 	return x.stream(c, &out)
 }
 
 // exportAwards streams the awards of a pool as CSV.
 func (s *Server) exportAwards(c call) error {
-	return exportCSV(c, "version,at,draw,ordinal,user,prize,name,value,unit",
-		export[draw.Award]{read: s.History.Awards, version: func(a *draw.Award) int64 { return a.Version }}, awardRow)
+	x := export[draw.Award]{read: s.History.Awards, version: func(a *draw.Award) int64 { return a.Version }}
+	return exportCSV(c, "version,at,draw,ordinal,user,prize,name,value,unit", x, func(a *draw.Award, text func(string) string) []string {
+		return []string{
+			number(a.Version), formatTime(a.At), text(a.DrawID), strconv.Itoa(a.Ordinal), text(a.UserID),
+			a.PrizeID, text(a.PrizeName), a.Value.StringFixed(2), number(a.Unit),
+		}
+	})
 }
 
 // exportMoves streams the moves of a pool as CSV.
 func (s *Server) exportMoves(c call) error {
-	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued",
-		export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}, moveRow)
+	x := export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}
+	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued", x, func(m *draw.Move, text func(string) string) []string {
+		return []string{
+			number(m.Version), formatTime(m.At), m.PrizeID, number(m.Delta), text(m.Reason), text(m.Actor), number(m.Stocked), number(m.Issued),
+		}
+	})
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// escapeFormula puts an apostrophe before a field that a spreadsheet would take
+// for a formula, also in the wide letters of East Asian ones.
+func escapeFormula(field string) string {
+	first, _ := utf8.DecodeRuneInString(field)
+	if strings.ContainsRune("=+-@\t\r\uff1d\uff0b\uff0d\uff20", first) {
+		return "'" + field
+	}
+	return field
 }
 
 // poolVersion returns the version of the call's pool.
@@ -148,20 +184,6 @@ func (s *Server) poolVersion(c call) (int64, error) {
 	defer cancel()
 	pool, err := s.Reader.Pool(ctx, c.param("pool"))
 	return pool.Version, err
-}
-
-func awardRow(a *draw.Award) []string {
-	return []string{
-		strconv.FormatInt(a.Version, 10), formatTime(a.At), a.DrawID, strconv.Itoa(a.Ordinal), a.UserID,
-		a.PrizeID, a.PrizeName, a.Value.StringFixed(2), strconv.FormatInt(a.Unit, 10),
-	}
-}
-
-func moveRow(m *draw.Move) []string {
-	return []string{
-		strconv.FormatInt(m.Version, 10), formatTime(m.At), m.PrizeID, strconv.FormatInt(m.Delta, 10), m.Reason, m.Actor,
-		strconv.FormatInt(m.Stocked, 10), strconv.FormatInt(m.Issued, 10),
-	}
 }
 
 // send passes on what is in out and empties it.

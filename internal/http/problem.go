@@ -14,7 +14,6 @@ import (
 // The codes that only the wire knows.
 const (
 	codeUnauthorized         draw.Code = "unauthorized"
-	codeForbidden            draw.Code = "forbidden"
 	codeNotFound             draw.Code = "not-found"
 	codeMethodNotAllowed     draw.Code = "method-not-allowed"
 	codeRequestTimeout       draw.Code = "request-timeout"
@@ -39,7 +38,7 @@ func problems() map[draw.Code]problem {
 	return map[draw.Code]problem{
 		draw.CodeInvalidRequest:   {status: 400, title: "Invalid request"},
 		codeUnauthorized:          {status: 401, title: "Unauthorized"},
-		codeForbidden:             {status: 403, title: "Forbidden"},
+		draw.CodeForbidden:        {status: 403, title: "Forbidden"},
 		draw.CodePoolNotFound:     {status: 404, title: "Pool not found"},
 		draw.CodePrizeNotFound:    {status: 404, title: "Prize not found"},
 		draw.CodeDrawNotFound:     {status: 404, title: "Draw not found"},

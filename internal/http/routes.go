@@ -25,6 +25,7 @@ type route struct {
 // routes is the table of all calls. HEAD goes wherever GET does.
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
+	export := append([]string{formulas}, page...)
 	return []route{
 		{"POST", drawPath, roleDraw, nil, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, reads(s.pool)},
@@ -38,8 +39,9 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, takes(s.addPrize)},
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, page, orCSV(reads(s.awards), s.exportAwards)},
-		{"GET", "/admin/pools/:pool/moves", roleAuditor, page, orCSV(reads(s.moves), s.exportMoves)},
+		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), s.exportAwards)},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), s.exportMoves)},
 		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), s.exportLog)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.audit},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), s.exportStatements)},

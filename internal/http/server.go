@@ -27,8 +27,10 @@ type Config struct {
 	Pools   Pools
 	Deleter Deleter
 	Stocker Stocker
-	History History
-	Auditor Auditor
+	// Importer is the database's.
+	Importer Importer
+	History  History
+	Auditor  Auditor
 	// JobReader, JobChanger and Statements are the database's.
 	JobReader  JobReader
 	JobChanger JobChanger
@@ -71,8 +73,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
-	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.History == nil || c.Auditor == nil:
-		return errors.New("http: drawer, reader, pools, deleter, stocker, history and auditor must be given")
+	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
+		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:

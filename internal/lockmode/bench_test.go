@@ -100,5 +100,6 @@ type blind struct{}
 
 func (blind) Gathered(int, time.Duration)             {}
 func (blind) Answered(string, string, int)            {}
+func (blind) DoubtSettled(int)                        {}
 func (blind) Attempted(string, string, time.Duration) {}
 func (blind) StaleToken()                             {}

@@ -87,6 +87,9 @@ func testAnswerLost(t *testing.T, a *arena) {
 			require.True(t, again.draw.Replayed)
 			require.NoError(t, sameAwards(got.draw.Awards, again.draw.Awards))
 		}
+		s.seen.in(func() {
+			require.GreaterOrEqual(t, s.seen.settled, 5, "%s lost: draws in doubt that were settled", name)
+		})
 		require.Equal(t, int64(6), stocktest.NoViolations(t, a.store(0), pool).Prizes[0].Awards)
 	}
 }

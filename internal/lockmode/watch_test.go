@@ -17,6 +17,7 @@ type watch struct {
 	modes    map[string]int
 	retries  map[string]int
 	stale    int
+	settled  int
 	// issuing, when set, is called as a batch goes to its mode, and what it
 	// returns as the mode comes back.
 	issuing func(poolID string) (back func())
@@ -36,6 +37,12 @@ func (w *watch) Answered(_, outcome string, draws int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answered[outcome] += draws
+}
+
+func (w *watch) DoubtSettled(draws int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.settled += draws
 }
 
 func (w *watch) Attempted(mode, reason string, _ time.Duration) {

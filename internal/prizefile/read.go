@@ -2,7 +2,6 @@ package prizefile
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,18 +14,13 @@ import (
 )
 
 const (
-	// Header is the first line of a file.
-	Header = "prize,name,value,stock"
-	// columns is the number of its columns.
-	columns = 4
-	// lineMax is the longest line, in bytes: every field at its longest,
-	// twice over.
-	lineMax = 2048
 	// bytesMax is the longest file; a million usual lines are a sixth of
 	// it.
 	bytesMax = 256 << 20
 	// badLinesMax is how many bad lines are listed one by one.
 	badLinesMax = 10
+	// fieldMax is how much of a field an error repeats, in bytes.
+	fieldMax = 40
 )
 
 // Line is one prize of a file: its stock is what is to be added.
@@ -64,87 +58,117 @@ func (b *BadLines) Err() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "%s; nothing was imported", text)
 }
 
-// Read reads and checks a whole file, as far as that goes without
-// the pool. A field may be quoted but holds no line break, so that a line is a
-// record and its number is where the editor shows it. Error:
+// Read reads and checks a whole file, as far as that goes without the pool. Error:
 // CodeInvalidRequest, or that of the reader.
 func Read(file io.Reader) ([]Line, error) {
-	file = &io.LimitedReader{R: file, N: bytesMax + 1}
-	scanner := bufio.NewScanner(file)
-	scanner.Buffer(make([]byte, lineMax), lineMax+len("\r\n"))
-	var lines []Line
-	var bad BadLines
-	number, seen := 0, map[string]int{}
-	for scanner.Scan() {
-		number++
-		text := scanner.Bytes()
-		if number == 1 {
-			if text = bytes.TrimPrefix(text, []byte("\uFEFF")); string(text) != Header {
-				bad.Add(number, "must be the header %s", Header)
-				return nil, bad.Err()
-			}
-			continue
-		}
-		if number > draw.PrizesMax+1 {
-			bad.Add(number, "is more than the %d lines that a file may have", draw.PrizesMax)
-			return nil, bad.Err()
-		}
-		if len(text) == 0 {
-			continue
-		}
-		line, err := parseLine(number, text)
-		if err != nil {
-			bad.Add(number, "%s", detailOf(err))
-			continue
-		}
-		if earlier, twice := seen[line.Prize.ID]; twice {
-			bad.Add(number, "prize id %q is on line %d already", line.Prize.ID, earlier)
-			continue
-		}
-		seen[line.Prize.ID] = number
-		lines = append(lines, line)
-	}
-	if err := checkEnd(scanner.Err(), number, file.(*io.LimitedReader).N, &bad); err != nil {
+	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
+	buffered := bufio.NewReader(limited)
+	separator, err := begin(buffered)
+	if err != nil {
 		return nil, err
 	}
-	return lines, bad.Err()
+	rows := csv.NewReader(buffered)
+	rows.Comma, rows.FieldsPerRecord, rows.TrimLeadingSpace = separator, -1, true
+	f := reading{seen: map[string]int{}}
+	for {
+		fields, err := rows.Read()
+		if err == io.EOF {
+			break
+		}
+		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
+			f.bad.Add(broken.StartLine, "has a quote that is not closed, or that stands inside a field; write a quote within quotes twice")
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("after line %d: %w", f.last, err)
+		}
+		f.last, _ = rows.FieldPos(0)
+		if !f.row(fields) {
+			return nil, f.bad.Err()
+		}
+	}
+	switch {
+	case limited.N == 0:
+		f.bad.Add(f.last, "is beyond the %d MiB that a file may have", bytesMax>>20)
+	case f.columns == nil && f.bad.count == 0:
+		f.bad.Add(1, "must be the header %s", Header)
+	}
+	return f.lines, f.bad.Err()
 }
 
-// checkEnd judges why the reading ended after so many lines with rest bytes
-// still allowed.
-func checkEnd(err error, number int, rest int64, bad *BadLines) error {
-	switch {
-	case errors.Is(err, bufio.ErrTooLong):
-		bad.Add(number+1, "is longer than %d bytes", lineMax)
-	case err != nil:
-		return fmt.Errorf("line %d: %w", number+1, err)
-	case rest == 0:
-		bad.Add(number, "is beyond the %d MiB that a file may have", bytesMax>>20)
-	case number == 0:
-		bad.Add(1, "must be the header %s", Header)
-	}
-	return nil
+// reading is a file on its way into lines.
+type reading struct {
+	columns columns // nil until the header is read
+	last    int     // the number of the row's line
+	seen    map[string]int
+	lines   []Line
+	bad     BadLines
 }
 
-func parseLine(number int, text []byte) (line Line, err error) {
-	switch {
-	case !utf8.Valid(text):
-		return line, errors.New("is not valid UTF-8")
-	case bytes.IndexByte(text, 0) >= 0:
-		return line, errors.New("holds a NUL byte")
+// row takes one row. It returns false when nothing behind the row can be read.
+func (f *reading) row(fields []string) (goOn bool) {
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
 	}
-	fields, err := splitLine(string(text))
+	if isBlank(fields) { // spreadsheets write rows of separators alone
+		return true
+	}
+	var err error
+	if f.columns == nil {
+		if f.columns, err = readHeader(fields); err != nil {
+			f.bad.Add(f.last, "%s", err)
+		}
+		return err == nil
+	}
+	if len(f.lines)+f.bad.count >= draw.PrizesMax {
+		f.bad.Add(f.last, "is more than the %d prizes that a file may have", draw.PrizesMax)
+		return false
+	}
+	line, err := f.columns.line(f.last, fields)
 	if err != nil {
-		return line, err
+		f.bad.Add(f.last, "%s", detailOf(err))
+		return true
 	}
-	if len(fields) != columns {
-		return line, fmt.Errorf("has %d columns instead of %d", len(fields), columns)
+	if earlier, twice := f.seen[line.Prize.ID]; twice {
+		f.bad.Add(f.last, "prize id %q is on line %d already", line.Prize.ID, earlier)
+		return true
 	}
-	line = Line{Number: number, Prize: draw.Prize{ID: fields[0], Name: fields[1]}, HasValue: fields[2] != ""}
-	if line.Prize.Value, err = draw.ParseValue(fields[2]); err != nil {
-		return line, err
+	f.seen[line.Prize.ID] = f.last
+	f.lines = append(f.lines, line)
+	return true
+}
+
+func isBlank(fields []string) bool {
+	for _, field := range fields {
+		if field != "" {
+			return false
+		}
 	}
-	if line.Prize.Stocked, err = parseStock(fields[3]); err != nil {
+	return true
+}
+
+// line reads the fields of one prize.
+func (c columns) line(number int, fields []string) (line Line, err error) {
+	if len(fields) < c.count() || !isBlank(fields[c.count():]) {
+		return line, fmt.Errorf("has %d columns instead of %d; quote a field that holds the separator", len(fields), c.count())
+	}
+	for _, field := range fields {
+		switch {
+		case !utf8.ValidString(field):
+			return line, errors.New("is not UTF-8 text; save the file as CSV UTF-8")
+		case strings.ContainsRune(field, 0):
+			return line, errors.New("holds a NUL byte; save the file as CSV UTF-8")
+		}
+	}
+	value, stock := c.of(fields, "value"), c.of(fields, "stock")
+	line = Line{Number: number, Prize: draw.Prize{ID: c.of(fields, "prize"), Name: c.of(fields, "name")}, HasValue: value != ""}
+	if kind := c.of(fields, "kind"); kind != "" && kind != "prize" {
+		return line, fmt.Errorf("kind must be prize or empty, not %s: no other kind can be stocked", clipped(kind))
+	}
+	if line.Prize.Value, err = draw.ParseValue(value); err != nil {
+		return line, fmt.Errorf("%s, with a point before the cents and no other mark, not %s", detailOf(err), clipped(value))
+	}
+	if line.Prize.Stocked, err = parseStock(stock); err != nil {
 		return line, err
 	}
 	checked := line.Prize
@@ -154,27 +178,20 @@ func parseLine(number int, text []byte) (line Line, err error) {
 	return line, checked.Check()
 }
 
-// splitLine splits a line into its fields, which may be quoted as
-// RFC 4180 has it.
-func splitLine(text string) ([]string, error) {
-	if !strings.Contains(text, `"`) {
-		return strings.Split(text, ","), nil
-	}
-	r := csv.NewReader(strings.NewReader(text))
-	r.FieldsPerRecord = -1 // they are counted by the caller
-	fields, err := r.Read()
-	if err != nil {
-		return nil, errors.New("has a quote that is not closed on the line, or that stands inside a field")
-	}
-	return fields, nil
-}
-
 func parseStock(field string) (int64, error) {
 	stock, err := strconv.ParseInt(field, 10, 64)
 	if err != nil || stock < 0 || stock > draw.StockMax || field[0] == '+' {
-		return 0, fmt.Errorf("stock must be a whole number from 0 to %d", draw.StockMax)
+		return 0, fmt.Errorf("stock must be a whole number from 0 to %d, in digits alone, not %s", draw.StockMax, clipped(field))
 	}
 	return stock, nil
+}
+
+// clipped quotes a field, up to fieldMax of it.
+func clipped(field string) string {
+	if len(field) > fieldMax {
+		field = strings.ToValidUTF8(field[:fieldMax], "") + "…"
+	}
+	return strconv.Quote(field)
 }
 
 // detailOf is what an error of a check says, without its code.

@@ -1,9 +1,9 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"io"
 
 	"github.com/Masterminds/squirrel"
@@ -13,96 +13,108 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// ImportOptions of an import.
-type ImportOptions struct {
-	// Reason and Actor are noted with every move of the import.
-	Reason, Actor string
-	// Progress, when set, is called with how many of the moves to make are made. It
-	// starts again when the database asks for another try.
-	Progress func(done, total int)
-}
-
-// Imported is what an import did.
-type Imported struct {
-	// Added and Restocked are the numbers of prizes that were new and of
-	// those that were there and got more stock.
-	Added, Restocked int
-	// Units is the stock that was put in, of all prizes together.
-	Units int64
-	// Version is the pool's version after the import.
-	Version int64
-}
-
 // Import stocks a pool from a CSV file with the header [prizefile.Header], whole
 // or not at all, in one transaction; draws on the pool wait meanwhile. A prize
 // that the pool does not have is added. One that it has gets the line's stock
-// added; its name and value must be the same or empty. Nothing marks a file
-// as imported: the same file again stocks again.
+// added; its name and value must be the same or empty. Without a key nothing
+// marks a file as imported: the same file again stocks again.
+//
+// progress, when not nil, is called with how many of the moves to make are
+// made. It starts again when the database asks for another try.
 //
 // Errors: CodeInvalidRequest, which names the first bad lines of the file,
-// CodePoolNotFound, those of the reader, and those of the store.
-func (s *Store) Import(ctx context.Context, poolID string, file io.Reader, o ImportOptions) (Imported, error) {
-	if err := errors.Join(draw.CheckReason(o.Reason), draw.CheckActor(o.Actor)); err != nil {
-		return Imported{}, first(err)
+// CodePoolNotFound, CodeKeyReused for a key that came with another file,
+// CodeForbidden for a new prize where only present ones may be stocked, those
+// of the reader, and those of the store.
+func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error) {
+	if err := w.Check(); err != nil {
+		return draw.Imported{}, err
 	}
-	if o.Progress == nil {
-		o.Progress = func(int, int) {}
+	if progress == nil {
+		progress = func(int, int) {}
 	}
 	lines, err := prizefile.Read(file)
 	if err != nil {
-		return Imported{}, err
+		return draw.Imported{}, err
 	}
-	var done Imported
+	var done draw.Imported
 	err = s.change(ctx, func(tx *sql.Tx) (err error) {
-		done, err = s.importLines(ctx, tx, poolID, lines, o)
+		done, err = s.importLines(ctx, tx, w, lines, progress)
 		return err
 	})
 	if err != nil {
-		return Imported{}, err
+		return draw.Imported{}, err
 	}
-	s.options.Changed(poolID)
+	if !w.DryRun && !done.Replayed {
+		s.options.Changed(w.PoolID)
+	}
 	return done, nil
 }
 
 // importLines makes the import's moves, part by part, once every line is known
 // to be good.
-func (s *Store) importLines(ctx context.Context, tx *sql.Tx, poolID string, lines []prizefile.Line, o ImportOptions) (done Imported, err error) {
-	of, err := s.lockPool(ctx, tx, poolID, o.Actor)
+func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line, progress func(done, total int)) (done draw.Imported, err error) {
+	of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
 	if err != nil {
 		return done, err
 	}
-	present, prizes, err := s.presentPrizes(ctx, tx, poolID, lines)
+	if w.Key != "" {
+		if known, err := s.importByKey(ctx, tx, w, lines); known != nil || err != nil {
+			return *cmp.Or(known, &done), err
+		}
+	}
+	present, prizes, err := s.presentPrizes(ctx, tx, w.PoolID, lines)
 	if err != nil {
 		return done, err
 	}
-	moves, err := importMoves(lines, present, draw.PrizesMax-prizes, o.Reason)
+	moves, err := importMoves(w, lines, present, draw.PrizesMax-prizes)
 	if err != nil {
 		return done, err
 	}
-	done.Version = of.head.Version
+	done = resultOf(of.head.Version, moves)
+	if w.DryRun {
+		done.Preview = preview(moves)
+		return done, nil
+	}
+	if w.Key != "" && len(moves) > 0 {
+		moves[0].key = importMark(w.Key, lines) + importCounts(done)
+	}
 	for n := 0; n < len(moves); {
 		part := moves[n:min(len(moves), n+stockRowsMax)]
 		if err := s.insertStock(ctx, tx, of, n, part); err != nil {
 			return done, err
 		}
-		done.count(part)
 		n += len(part)
-		o.Progress(n, len(moves))
+		progress(n, len(moves))
 	}
 	return done, s.moved(ctx, tx, of, len(moves))
 }
 
-// count adds moves that are made.
-func (d *Imported) count(moves []stocking) {
-	for _, m := range moves {
-		if m.isNew {
+// resultOf counts moves that begin after a version.
+func resultOf(version int64, moves []stocking) draw.Imported {
+	d := draw.Imported{Version: version + int64(len(moves))}
+	for i := range moves {
+		if moves[i].isNew {
 			d.Added++
 		} else {
 			d.Restocked++
 		}
-		d.Units += m.delta
+		d.Units += moves[i].delta
 	}
-	d.Version += int64(len(moves))
+	return d
+}
+
+// preview lists the first of the moves.
+func preview(moves []stocking) []draw.ImportedPrize {
+	list := []draw.ImportedPrize{}
+	for _, m := range moves[:min(len(moves), draw.PreviewMax)] {
+		after := m.delta
+		if !m.isNew {
+			after += m.prize.Stocked
+		}
+		list = append(list, draw.ImportedPrize{PrizeID: m.prize.ID, IsNew: m.isNew, Delta: m.delta, Stocked: after})
+	}
+	return list
 }
 
 // presentPrizes returns those prizes of the file that the pool has, and the
@@ -126,12 +138,15 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 }
 
 // importMoves turns lines into moves, at most room of them of new prizes.
-func importMoves(lines []prizefile.Line, present map[string]draw.Prize, room int, reason string) ([]stocking, error) {
+func importMoves(w draw.Import, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]stocking, error) {
 	moves := make([]stocking, 0, len(lines))
 	var bad prizefile.BadLines
 	for _, line := range lines {
 		prize, isPresent := present[line.Prize.ID]
-		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: reason, isNew: !isPresent}
+		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: w.Reason, isNew: !isPresent}
+		if !isPresent && w.PresentOnly {
+			return nil, draw.Errorf(draw.CodeForbidden, "line %d: prize %q is new to the pool; a token of role stock may stock prizes that are there", line.Number, line.Prize.ID)
+		}
 		if !isPresent {
 			move.prize = line.Prize
 			room--

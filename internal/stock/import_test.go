@@ -12,15 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
 
 // imported imports text into the pool.
-func imported(t *testing.T, s *stock.Store, poolID, text string) (stock.Imported, error) {
+func imported(t *testing.T, s *stock.Store, poolID, text string) (draw.Imported, error) {
 	t.Helper()
-	return s.Import(t.Context(), poolID, strings.NewReader(text), stock.ImportOptions{Actor: "test", Reason: "delivery"})
+	return s.Import(t.Context(), draw.Import{PoolID: poolID, Reason: "delivery", Actor: "test"}, strings.NewReader(text), nil)
 }
 
 // refusedImport imports text, which must change nothing, and returns what was
@@ -64,7 +63,7 @@ func testImport(t *testing.T, s *stock.Store) {
 		"b,Prize b,19.90,0\r\n"+ // there, and nothing to add
 		"empty,Empty,,0") // new, with nothing in it, and the last line without its end
 	require.NoError(t, err)
-	require.Equal(t, stock.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9}, done)
+	require.Equal(t, draw.Imported{Added: 2, Restocked: 1, Units: 12, Version: 9}, done)
 
 	p, err := s.Pool(t.Context(), "spring")
 	require.NoError(t, err)
@@ -94,7 +93,7 @@ func testImport(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	done, err = imported(t, s, "spring", "prize,name,value,stock\n")
 	require.NoError(t, err, "a file may be empty")
-	require.Equal(t, stock.Imported{Version: 9}, done)
+	require.Equal(t, draw.Imported{Version: 9}, done)
 }
 
 func TestImportAgainstThePool(t *testing.T) {
@@ -116,35 +115,44 @@ func TestImportRefusesBadFiles(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "spring", 10)
 	const header = "prize,name,value,stock\n"
-	tooLong := strings.Repeat("x", 3000)
+	const headerText = "line 1: must be the header prize,name,value,stock[,kind], in any order, separated by commas or semicolons; "
+	const noHeader = "line 1: must be the header prize,name,value,stock[,kind]; nothing was imported"
+	const badQuote = "line 2: has a quote that is not closed, or that stands inside a field; write a quote within quotes twice; nothing was imported"
+	const badValue = `line 2: value must be an amount such as "19.90", 0 to 999999999999.99, with a point before the cents and no other mark, not `
+	const badStock = "line 2: stock must be a whole number from 0 to 1000000000000, in digits alone, not "
 	for text, want := range map[string]string{
-		"":                                           "line 1: must be the header prize,name,value,stock; nothing was imported",
-		"\n" + header:                                "line 1: must be the header prize,name,value,stock; nothing was imported",
-		"a,A,1,1\n":                                  "line 1: must be the header prize,name,value,stock; nothing was imported",
-		"prize;name;value;stock\n":                   "line 1: must be the header prize,name,value,stock; nothing was imported",
-		"\uFEFF\uFEFF" + header:                      "line 1: must be the header prize,name,value,stock; nothing was imported",
-		header + "b,B,1":                             "line 2: has 3 columns instead of 4; nothing was imported",
-		header + "b,B,1,1,":                          "line 2: has 5 columns instead of 4; nothing was imported",
-		header + "b,\"B,1,1":                         "line 2: has a quote that is not closed on the line, or that stands inside a field; nothing was imported",
-		header + "b,B \"x\",1,1":                     "line 2: has a quote that is not closed on the line, or that stands inside a field; nothing was imported",
-		header + "b,B\x00,1,1":                       "line 2: holds a NUL byte; nothing was imported",
-		header + "b,B\xff,1,1":                       "line 2: is not valid UTF-8; nothing was imported",
-		header + "b,B\u0085,1,1":                     "line 2: prize name holds a character that is not printable; nothing was imported",
-		header + "b,B\rc,1,1":                        "line 2: prize name holds a character that is not printable; nothing was imported",
-		header + ",B,1,1":                            "line 2: prize id is missing; nothing was imported",
-		header + "B,B,1,1":                           "line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; nothing was imported",
-		header + "b,B,-1,1":                          `line 2: value must be an amount such as "19.90", 0 to 999999999999.99; nothing was imported`,
-		header + "b,B,1.999,1":                       `line 2: value must be an amount such as "19.90", 0 to 999999999999.99; nothing was imported`,
-		header + "b,B," + tooLong[:40]:               "line 2: has 3 columns instead of 4; nothing was imported",
-		header + "b,B,1,":                            "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,-1":                          "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,+1":                          "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,1.5":                         "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,1000000000001":               "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,9" + "999999999999999999999": "line 2: stock must be a whole number from 0 to 1000000000000; nothing was imported",
-		header + "b,B,1,1\n\nc,C,1,1\nb,B,1,1":       `line 5: prize id "b" is on line 2 already; nothing was imported`,
-		header + "b,B,1,1\n" + tooLong:               "line 3: is longer than 2048 bytes; nothing was imported",
-		header + "b," + tooLong[:201] + ",1,1":       "line 2: prize name is longer than 200 characters; nothing was imported",
+		"":                                          noHeader,
+		"\n\n":                                      noHeader,
+		"a,A,1,1\n":                                 headerText + `it has the column "a"; nothing was imported`,
+		"prize,name,stock\n":                        headerText + "it lacks the column value; nothing was imported",
+		"prize\tname\tvalue\n":                      headerText + `it has the column "prize\tname\tvalue"; nothing was imported`,
+		"prize,Prize,name\n":                        "line 1: has the column prize twice; nothing was imported",
+		"\uFEFF\uFEFF" + header:                     headerText + `it has the column "\ufeffprize"; nothing was imported`,
+		"\xFF\xFEp\x00r\x00":                        "line 1: is UTF-16 text; save the file as CSV UTF-8; nothing was imported",
+		header + "b,B,1":                            "line 2: has 3 columns instead of 4; quote a field that holds the separator; nothing was imported",
+		header + "b,B,1,1,x":                        "line 2: has 5 columns instead of 4; quote a field that holds the separator; nothing was imported",
+		header + "b,\"B,1,1":                        badQuote,
+		header + "b,B \"x\",1,1":                    badQuote,
+		header + "b,B\x00,1,1":                      "line 2: holds a NUL byte; save the file as CSV UTF-8; nothing was imported",
+		header + "b,B\xff,1,1":                      "line 2: is not UTF-8 text; save the file as CSV UTF-8; nothing was imported",
+		header + "b,B\u200b,1,1":                    "line 2: prize name holds a character that is not printable; nothing was imported",
+		header + "b,B\rc,1,1":                       "line 2: prize name holds a character that is not printable; nothing was imported",
+		header + "b,\"B\nc\",1,1":                   "line 2: prize name holds a character that is not printable; nothing was imported",
+		header + ",B,1,1":                           "line 2: prize id is missing; nothing was imported",
+		header + "B,B,1,1":                          "line 2: prize id must match [a-z0-9][a-z0-9._-]{0,63}; nothing was imported",
+		header + "b,B,-1,1":                         badValue + `"-1"; nothing was imported`,
+		header + "b,B,1.999,1":                      badValue + `"1.999"; nothing was imported`,
+		"stock;value;name;prize\n1;19,90;B;b":       badValue + `"19,90"; nothing was imported`,
+		header + `b,B,"1,900.00",1`:                 badValue + `"1,900.00"; nothing was imported`,
+		header + "b,B,1,":                           badStock + `""; nothing was imported`,
+		header + "b,B,1,-1":                         badStock + `"-1"; nothing was imported`,
+		header + "b,B,1,+1":                         badStock + `"+1"; nothing was imported`,
+		header + "b,B,1,1.5":                        badStock + `"1.5"; nothing was imported`,
+		header + "b,B,1,1000000000001":              badStock + `"1000000000001"; nothing was imported`,
+		header + "b,B,1," + strings.Repeat("9", 50): badStock + `"` + strings.Repeat("9", 40) + `…"; nothing was imported`,
+		header + "b,B,1,1\n\nc,C,1,1\nb,B,1,1":      `line 5: prize id "b" is on line 2 already; nothing was imported`,
+		header + "b," + strings.Repeat("x", 201) + ",1,1": "line 2: prize name is longer than 200 characters; nothing was imported",
+		"prize,name,value,stock,kind\nb,B,1,1,blank\n":    `line 2: kind must be prize or empty, not "blank": no other kind can be stocked; nothing was imported`,
 	} {
 		require.Equal(t, want, refusedImport(t, s, "spring", text), "%.60q", text)
 	}
@@ -152,9 +160,9 @@ func TestImportRefusesBadFiles(t *testing.T) {
 	require.NoError(t, err, "every field at its longest")
 
 	broken := io.MultiReader(strings.NewReader(header+"c,C,1,1\n"), iotest.ErrReader(iotest.ErrTimeout))
-	_, err = s.Import(t.Context(), "spring", broken, stock.ImportOptions{Actor: "test", Reason: "x"})
+	_, err = s.Import(t.Context(), draw.Import{PoolID: "spring", Reason: "x", Actor: "test"}, broken, nil)
 	require.ErrorIs(t, err, iotest.ErrTimeout)
-	_, err = s.Import(t.Context(), "spring", strings.NewReader(header), stock.ImportOptions{Actor: "test"})
+	_, err = s.Import(t.Context(), draw.Import{PoolID: "spring", Actor: "test"}, strings.NewReader(header), nil)
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "the reason is missing")
 }
 
@@ -170,12 +178,12 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 		}
 		fmt.Fprintf(&file, "p%d,Prize,1,%s\n", i, stocked)
 	}
-	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000; nothing was imported", refusedImport(t, s, "spring", file.String()))
+	require.Equal(t, "line 900: stock must be a whole number from 0 to 1000000000000, in digits alone, not \"many\"; nothing was imported", refusedImport(t, s, "spring", file.String()))
 
 	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
 	detail := refusedImport(t, s, "spring", many)
-	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; line 3: "), detail)
-	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; and 990 more bad lines; nothing was imported"), detail)
+	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; quote a field that holds the separator; line 3: "), detail)
+	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; and 990 more bad lines; nothing was imported"), detail)
 
 	// Against the pool as well, and far apart.
 	file.Reset()
@@ -214,10 +222,8 @@ func TestImportIsFast(t *testing.T) {
 			stocktest.Pool(t, s, "spring", 10)
 			for _, what := range []string{"new", "present"} {
 				begun, calls := time.Now(), 0
-				_, err := s.Import(t.Context(), "spring", strings.NewReader(file), stock.ImportOptions{Actor: "test",
-					Reason:   "delivery",
-					Progress: func(done, total int) { calls++; require.Equal(t, lines, total); require.Equal(t, 500*calls, done) },
-				})
+				_, err := s.Import(t.Context(), draw.Import{PoolID: "spring", Reason: "delivery", Actor: "test"}, strings.NewReader(file),
+					func(done, total int) { calls++; require.Equal(t, lines, total); require.Equal(t, 500*calls, done) })
 				require.NoError(t, err)
 				require.Equal(t, lines/500, calls)
 				t.Logf("%d prizes, %s: %s", lines, what, time.Since(begun))
@@ -238,7 +244,7 @@ func BenchmarkImport(b *testing.B) {
 		run := func(name string, pool func(b *testing.B) string) {
 			b.Run(dialect+"/"+name, func(b *testing.B) {
 				for b.Loop() {
-					_, err := s.Import(b.Context(), pool(b), strings.NewReader(file), stock.ImportOptions{Actor: "test", Reason: "delivery"})
+					_, err := s.Import(b.Context(), draw.Import{PoolID: pool(b), Reason: "delivery", Actor: "test"}, strings.NewReader(file), nil)
 					require.NoError(b, err)
 				}
 			})
@@ -257,7 +263,7 @@ func BenchmarkImport(b *testing.B) {
 // order and hold what the file says, one that is not changes nothing.
 func FuzzImport(f *testing.F) {
 	for _, seed := range []string{
-		"", "prize,name,value,stock\n", "\uFEFFprize,name,value,stock\r\na,Prize a,19.90,5\r\n",
+		"", "prize,name,value,stock\n", "Stock;KIND;Name;Prize;Value;\n5;prize;Prize a;a;19.90;\n;;;;;\n", "\uFEFFprize,name,value,stock\r\na,Prize a,19.90,5\r\n",
 		"prize,name,value,stock\nb,B,0.01,1000000000000\n\nc,C,,0", "prize,name,value,stock\na,,,999999999999\n",
 		"prize,name,value,stock\nb,\"B\",1,1\n", "prize,name,value,stock\nb,B,1\x00,1\n", "prize,name,value,stock\nb,\xff,1,1\nb,B,1,1\nb,B,1,1",
 	} {
@@ -293,11 +299,34 @@ func FuzzImport(f *testing.F) {
 func TestImportQuotes(t *testing.T) {
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")
-	_, err := imported(t, s, "p", prizefile.Header+"\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
+	_, err := imported(t, s, "p", "prize,name,value,stock\n\"gold\",\"Coin, 24 \"\"carat\"\"\",19.90,\"10\"\r\nplain,Plain,,1\n")
 	require.NoError(t, err)
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, [2]string{"gold", `Coin, 24 "carat"`}, [2]string{p.Prizes[0].ID, p.Prizes[0].Name})
 	require.Equal(t, int64(10), p.Prizes[0].Stocked)
 	require.Equal(t, "plain", p.Prizes[1].ID)
+}
+
+// TestImportTakesSpreadsheets: the same prizes, however a spreadsheet wrote
+// them.
+func TestImportTakesSpreadsheets(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "sqlite")
+	for i, text := range []string{
+		"prize,name,value,stock\ngold,Gold coin,19.9,7\ntin,Tin,,1\n",
+		"\uFEFFPrize;Name;Value;Stock\r\ngold;Gold coin;19.90;7\r\ntin;Tin;;1\r\n",
+		"STOCK;kind;value;PRIZE;name\n7;prize;19.9;gold;Gold coin\n1;;;tin;Tin",
+		"\n\nprize, name, value, stock,,\n gold , \"Gold coin\", 19.9 ,7 ,,\n,,,,,\ntin,Tin,,1,,\n",
+	} {
+		id := fmt.Sprintf("pool%d", i)
+		stocktest.Pool(t, s, id)
+		done, err := imported(t, s, id, text)
+		require.NoError(t, err, text)
+		require.Equal(t, draw.Imported{Added: 2, Units: 8, Version: 2}, done)
+		p, err := s.Pool(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, "gold/Gold coin/19.9/7", fmt.Sprintf("%s/%s/%s/%d", p.Prizes[0].ID, p.Prizes[0].Name, p.Prizes[0].Value, p.Prizes[0].Stocked))
+		require.Equal(t, "tin/Tin/0/1", fmt.Sprintf("%s/%s/%s/%d", p.Prizes[1].ID, p.Prizes[1].Name, p.Prizes[1].Value, p.Prizes[1].Stocked))
+	}
 }

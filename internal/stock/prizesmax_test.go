@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -23,7 +22,7 @@ func TestPrizesAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.AddPrize(t.Context(), "p", draw.Prize{ID: "more", Name: "More", Stocked: 1}, "test")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
-	_, err = s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nmore,More,1,1\n"), stock.ImportOptions{Actor: "test", Reason: "x"})
+	_, err = s.Import(t.Context(), draw.Import{PoolID: "p", Reason: "x", Actor: "test"}, strings.NewReader("prize,name,value,stock\nmore,More,1,1\n"), nil)
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%v", err)
 	_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "p7", Delta: 1, Reason: "x"}, "test")
 	require.NoError(t, err)

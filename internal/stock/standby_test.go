@@ -142,7 +142,7 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 		},
 		"create": func() error { _, err := s.CreatePool(t.Context(), draw.Pool{ID: "q", Name: "q"}, "test"); return err },
 		"import": func() error {
-			_, err := s.Import(t.Context(), "p", strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), stock.ImportOptions{Actor: "test", Reason: "x"})
+			_, err := s.Import(t.Context(), draw.Import{PoolID: "p", Reason: "x", Actor: "test"}, strings.NewReader("prize,name,value,stock\nx,X,1,1\n"), nil)
 			return err
 		},
 	} {

@@ -154,9 +154,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Connections counts the connections that draws use: those open, those in use,
-// and the most allowed.
-func (s *Store) Connections() (open, inUse, most int) { return s.engine.Connections() }
+// Connections counts the connections that draws use.
+func (s *Store) Connections() engine.Connections { return s.engine.Connections() }
 
 // Read begins an attempt at deciding a batch on the urn's pool. It reads the
 // pool row, and the prizes that have changed since the urn's version, into the

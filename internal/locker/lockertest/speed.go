@@ -66,6 +66,9 @@ func (silent) Gathered(int, time.Duration) {}
 // Answered implements group.Observer.
 func (silent) Answered(string, string, int) {}
 
+// DoubtSettled implements group.Observer.
+func (silent) DoubtSettled(int) {}
+
 func drawsPerSecond(tb testing.TB, l lockmode.Locker, name string, store *stock.Store) (float64, error) {
 	stocktest.Pool(tb, store, vaultPool, vaultStock)
 	issuer, err := lockmode.New(lockmode.Options{

@@ -18,7 +18,7 @@ func mysqlDoctor() doctor {
 	return doctor{
 		vitals: mysqlVitals,
 		rules: func() []rule {
-			return slices.Concat(mysqlDurability(), mysqlService(), mysqlLimits(), mysqlCluster(), mysqlMemory())
+			return slices.Concat(mysqlDurability(), mysqlService(), mysqlLimits(), mysqlCluster(), mysqlMemory(), []rule{connections(), privileges()})
 		},
 	}
 }
@@ -31,9 +31,9 @@ func mysqlVitals(ctx context.Context, e *engine.Engine) (vitals, error) {
 		`SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format',
 			'read_only', 'innodb_read_only', 'autocommit', 'sql_mode', 'tx_isolation', 'transaction_isolation', 'unique_checks', 'check_constraint_checks',
 			'max_statement_time', 'idle_transaction_timeout', 'idle_write_transaction_timeout', 'wsrep_on', 'wsrep_provider_options',
-			'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity')`,
+			'max_connections', 'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity')`,
 		`SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_cluster_size', 'wsrep_cluster_status', 'wsrep_local_state_comment',
-			'Slaves_connected', 'Rpl_semi_sync_master_status')`,
+			'Threads_connected', 'Slaves_connected', 'Rpl_semi_sync_master_status')`,
 	} {
 		if err := readVitals(ctx, e, v, question); err != nil {
 			return nil, err

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -13,9 +15,14 @@ func postgresDoctor() doctor {
 	return doctor{
 		vitals: func(ctx context.Context, e *engine.Engine) (vitals, error) {
 			v := vitals{"pooler": string(e.Pooling)}
-			return v, readVitals(ctx, e, v, postgresVitals)
+			if err := readVitals(ctx, e, v, postgresVitals); err != nil {
+				return v, err
+			}
+			return v, readVitals(ctx, e, v, fmt.Sprintf(postgresPrivileges, strings.Join(stock.Tables(), "', '")))
 		},
-		rules: func() []rule { return slices.Concat(postgresDurability(), postgresService(), postgresMemory()) },
+		rules: func() []rule {
+			return slices.Concat(postgresDurability(), postgresService(), postgresMemory(), []rule{connections(), privileges()})
+		},
 	}
 }
 
@@ -25,8 +32,16 @@ const postgresVitals = `SELECT name, setting FROM pg_settings WHERE name IN ('fs
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
 	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout')
 UNION ALL SELECT name, CAST(pg_size_bytes(current_setting(name)) AS text) FROM pg_settings WHERE name IN ('shared_buffers', 'max_wal_size')
+UNION ALL SELECT 'max_connections', CAST(CAST(current_setting('max_connections') AS int) - CAST(current_setting('superuser_reserved_connections') AS int) AS text)
+UNION ALL SELECT 'threads_connected', CAST(count(*) AS text) FROM pg_stat_activity WHERE backend_type = 'client backend'
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
+
+// postgresPrivileges asks what the account may not do with the tables.
+const postgresPrivileges = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
+	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) p
+	WHERE t.schemaname = current_schema() AND t.tablename IN ('%s') AND (p = 'SELECT' OR t.tablename <> 'schema_admits')
+	AND NOT has_table_privilege(quote_ident(t.schemaname) || '.' || quote_ident(t.tablename), p)`
 
 // postgresDurability: a draw that was answered stays.
 func postgresDurability() []rule {

@@ -43,7 +43,7 @@ type Engine struct {
 	// Limits, where set, is a statement that bounds the transaction it is in.
 	Limits string
 	// Connections counts those that draws use.
-	Connections func() (open, inUse, most int)
+	Connections func() Connections
 	// FailOver closes the connections to a server that can no longer be written,
 	// so that the next ones are made to another; nil for a file. Several says
 	// that there is another.
@@ -118,10 +118,19 @@ func (e *Engine) Observe(err error) {
 	}
 }
 
+// Connections are the counts of a pool of connections.
+type Connections struct {
+	// Open are there, InUse of them at work; Max are allowed.
+	Open, InUse, Max int
+	// Waited is how long callers have waited for one that was free, all
+	// together, since the start.
+	Waited time.Duration
+}
+
 // CountConnections counts those of a pool of database/sql.
-func CountConnections(db *sql.DB) func() (open, inUse, most int) {
-	return func() (open, inUse, most int) {
+func CountConnections(db *sql.DB) func() Connections {
+	return func() Connections {
 		stats := db.Stats()
-		return stats.OpenConnections, stats.InUse, stats.MaxOpenConnections
+		return Connections{stats.OpenConnections, stats.InUse, stats.MaxOpenConnections, stats.WaitDuration}
 	}
 }

@@ -81,9 +81,12 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	e.Lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
 	e.OnClose(e.Write.Close)
 	e.OnClose(e.Lock.Close)
-	e.Connections = func() (open, inUse, most int) {
+	e.Connections = func() engine.Connections {
 		stat := draws.Stat()
-		return int(stat.TotalConns()), int(stat.AcquiredConns()), int(stat.MaxConns())
+		return engine.Connections{
+			Open: int(stat.TotalConns()), InUse: int(stat.AcquiredConns()), Max: int(stat.MaxConns()),
+			Waited: stat.EmptyAcquireWaitTime(),
+		}
 	}
 	e.Confirm = func(ctx context.Context) error { return confirm(ctx, admin, d.Settle) }
 	e.FailOver = func() {

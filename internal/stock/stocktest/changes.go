@@ -55,7 +55,7 @@ func testHistory(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	_, err = s.AddPrize(ctx, "p", draw.Prize{ID: "b", Name: "B"}, "dan")
 	require.NoError(t, err)
-	_, err = s.Import(ctx, "p", strings.NewReader("prize,name,value,stock\nb,,,4\n"), stock.ImportOptions{Reason: "file", Actor: "eve"})
+	_, err = s.Import(ctx, draw.Import{PoolID: "p", Reason: "file", Actor: "eve"}, strings.NewReader("prize,name,value,stock\nb,,,4\n"), nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		`created {"name":"Spring","state":"paused","mode":null} by anna`, "move a +2 by anna", `state {"state":"open"} by ben`, "award d1 A",

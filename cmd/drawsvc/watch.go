@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+const (
+	// watchEvery is the time between two readings of the pools, whatever the
+	// number of scrapes.
+	watchEvery = 15 * time.Second
+	// watchMax bounds one reading.
+	watchMax = 10 * time.Second
+	// watchedPoolsMax is the most pools with metrics of their own.
+	watchedPoolsMax = 100
+	// otherPools is the label of all other pools together.
+	otherPools = "other"
+)
+
+// poolReader is the database, as the metrics of pools read it.
+type poolReader interface {
+	Levels(ctx context.Context) ([]draw.Level, error)
+	Schema(ctx context.Context) (stock.Schema, error)
+}
+
+// reading is what the database said at one time.
+type reading struct {
+	ready         bool
+	current, want int64 // versions of the schema, 0 when they were never read
+	levels        []draw.Level
+	at            time.Time // of levels, zero before the first
+}
+
+// poolMetrics shows the last reading. It implements prometheus.Collector, so
+// that all counts of one scrape are of one reading.
+type poolMetrics struct {
+	last      atomic.Pointer[reading]
+	ready     *prometheus.Desc
+	schema    *prometheus.Desc
+	known     *prometheus.Desc
+	at        *prometheus.Desc
+	remaining *prometheus.Desc
+	stocked   *prometheus.Desc
+	issued    *prometheus.Desc
+}
+
+func newPoolMetrics() *poolMetrics {
+	of := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	m := &poolMetrics{
+		ready:     of("drawsvc_ready", "1 when database, schema and lock service answered the last check, else 0."),
+		schema:    of("drawsvc_schema_version", "Version of the database's schema."),
+		known:     of("drawsvc_schema_known_version", "Version of the schema that this binary knows."),
+		at:        of("drawsvc_pools_read_timestamp_seconds", "Time at which the counts of the pools were read."),
+		remaining: of("drawsvc_pool_remaining", "Units that can still be drawn, of each open pool.", "pool"),
+		stocked:   of("drawsvc_pool_stocked", "Units put in, of each open pool.", "pool"),
+		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
+	}
+	m.last.Store(&reading{})
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.ready, m.schema, m.known, m.at, m.remaining, m.stocked, m.issued} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
+	gauge := func(of *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, value, labels...)
+	}
+	r := m.last.Load()
+	isReady := 0.0
+	if r.ready {
+		isReady = 1
+	}
+	gauge(m.ready, isReady)
+	if r.want > 0 {
+		gauge(m.schema, float64(r.current))
+		gauge(m.known, float64(r.want))
+	}
+	if r.at.IsZero() {
+		return
+	}
+	gauge(m.at, float64(r.at.UnixMicro())/1e6)
+	for _, l := range bounded(r.levels, watchedPoolsMax) {
+		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
+		gauge(m.stocked, float64(l.Stocked), l.PoolID)
+		gauge(m.issued, float64(l.Issued), l.PoolID)
+	}
+}
+
+// bounded keeps the first pools and sums the others up as one.
+func bounded(levels []draw.Level, most int) []draw.Level {
+	kept := make([]draw.Level, 0, most+1)
+	rest := draw.Level{PoolID: otherPools}
+	hasRest := false
+	for _, l := range levels {
+		if len(kept) < most && l.PoolID != otherPools {
+			kept = append(kept, l)
+			continue
+		}
+		rest.Stocked += l.Stocked
+		rest.Issued += l.Issued
+		hasRest = true
+	}
+	if hasRest {
+		kept = append(kept, rest)
+	}
+	return kept
+}
+
+// read makes the next reading. What the database does not say stays as it was.
+func (m *poolMetrics) read(ctx context.Context, db poolReader, ready func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, watchMax)
+	defer cancel()
+	next := *m.last.Load()
+	next.ready = ready(ctx) == nil
+	if schema, err := db.Schema(ctx); err == nil {
+		next.current, next.want = schema.Current, schema.Target
+	}
+	if levels, err := db.Levels(ctx); err == nil {
+		next.levels, next.at = levels, time.Now()
+	}
+	m.last.Store(&next)
+}
+
+// watchPools reads the pools about every watchEvery until stop is called.
+func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, ready func(context.Context) error) (stop func() error) {
+	m := newPoolMetrics()
+	r.MustRegister(m)
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(watchEvery)
+		defer tick.Stop()
+		for {
+			m.read(watching, db, ready)
+			select {
+			case <-watching.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	return func() error {
+		end()
+		<-ended
+		return nil
+	}
+}

@@ -1,0 +1,96 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"io"
+	nethttp "net/http"
+	"time"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+)
+
+// Importer stocks a pool from a CSV file, whole or not at all.
+type Importer interface {
+	Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error)
+}
+
+const (
+	// importMax is the largest file that is imported, in bytes. A larger one is
+	// for the command.
+	importMax = 8 << 20
+	// importReason is the reason of the moves when the caller names none.
+	importReason = "import"
+)
+
+type importAnswer struct {
+	Pool      string `json:"pool"`
+	DryRun    bool   `json:"dry_run"`
+	Added     int    `json:"added"`
+	Restocked int    `json:"restocked"`
+	Units     int64  `json:"units"`
+	// Version is the pool's after the import; a dry run says what it would be.
+	Version  int64 `json:"version"`
+	Replayed bool  `json:"replayed"`
+	// Prizes are the first that a dry run would change.
+	Prizes []importPrizeAnswer `json:"prizes,omitempty"`
+}
+
+type importPrizeAnswer struct {
+	ID      string `json:"id"`
+	New     bool   `json:"new"`
+	Delta   int64  `json:"delta"`
+	Stocked int64  `json:"stocked"`
+}
+
+// importFile answers POST /admin/pools/{pool}/import. A large file gets more
+// time than other calls, to arrive and to be imported.
+func (s *Server) importFile(c call) error {
+	r := c.gin.Request
+	if err := checkContentType(r.Header, "text/csv", "header"); err != nil {
+		return err
+	}
+	wanted, err := c.importWanted()
+	if err != nil {
+		return err
+	}
+	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(s.limits.page))
+	c.unhurried(s.limits.page + s.limits.audit + s.limits.page)
+	file, err := readBody(r, make([]byte, 0, bufferSize), importMax)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.within(s.limits.audit)
+	defer cancel()
+	done, err := s.Importer.Import(ctx, wanted, bytes.NewReader(file), nil)
+	if err != nil {
+		return err
+	}
+	c.replayed(done.Replayed)
+	return c.writeJSON(importAnswer{
+		Pool: wanted.PoolID, DryRun: wanted.DryRun, Added: done.Added, Restocked: done.Restocked,
+		Units: done.Units, Version: done.Version, Replayed: done.Replayed,
+		Prizes: each(done.Preview, func(p *draw.ImportedPrize) importPrizeAnswer {
+			return importPrizeAnswer{p.PrizeID, p.IsNew, p.Delta, p.Stocked}
+		}),
+	})
+}
+
+// importWanted reads what the call says beside the file.
+func (c call) importWanted() (draw.Import, error) {
+	key, err := idempotencyKey(c.gin.Request.Header)
+	if err != nil {
+		return draw.Import{}, err
+	}
+	dry, err := c.word("dry_run", "false", "true")
+	if err != nil {
+		return draw.Import{}, err
+	}
+	w := draw.Import{PoolID: c.param("pool"), Reason: importReason, Actor: c.actor(), Key: key, DryRun: dry == "true"}
+	w.PresentOnly = c.caller.Role == access.Stock
+	if c.query.Has("reason") {
+		w.Reason = c.query.Get("reason")
+	}
+	return w, w.Check()
+}

@@ -1,0 +1,127 @@
+package http
+
+import (
+	"context"
+	"io"
+	nethttp "net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+)
+
+// importAsked is what a fake store was asked to import.
+type importAsked struct {
+	draw.Import
+	file string
+}
+
+func (f fakeStore) Import(_ context.Context, w draw.Import, file io.Reader, _ func(done, total int)) (draw.Imported, error) {
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return draw.Imported{}, err
+	}
+	done := draw.Imported{Added: 1, Restocked: 2, Units: 30, Version: 9, Replayed: w.Key == "again"}
+	if w.DryRun {
+		done.Preview = []draw.ImportedPrize{{PrizeID: "gold", IsNew: true, Delta: 5, Stocked: 5}}
+	}
+	return done, f.note(importAsked{w, string(text)})
+}
+
+const importPath = "/admin/pools/p/import"
+
+func importCall(target, body string, headers ...string) *nethttp.Request {
+	return asAdmin("POST", target, body, append([]string{"Content-Type", "text/csv"}, headers...)...)
+}
+
+func TestImport(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := newServer(t, f)
+	w := do(s, importCall(importPath, "the file"))
+	require.Equal(t, 200, w.Code, w.Body)
+	require.JSONEq(t, `{"pool":"p","dry_run":false,"added":1,"restocked":2,"units":30,"version":9,"replayed":false}`, w.Body.String())
+	require.Equal(t, importAsked{draw.Import{PoolID: "p", Reason: "import", Actor: "admin"}, "the file"}, f.last())
+
+	w = do(s, importCall(importPath+"?dry_run=true&reason=delivery", "x", "Content-Type", "text/csv; charset=UTF-8; header=present"))
+	require.JSONEq(t, `{"pool":"p","dry_run":true,"added":1,"restocked":2,"units":30,"version":9,"replayed":false,
+		"prizes":[{"id":"gold","new":true,"delta":5,"stocked":5}]}`, w.Body.String())
+	require.Equal(t, importAsked{draw.Import{PoolID: "p", Reason: "delivery", Actor: "admin", DryRun: true}, "x"}, f.last())
+
+	w = do(s, importCall(importPath, "x", "Idempotency-Key", `"again"`))
+	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+	require.Contains(t, w.Body.String(), `"replayed":true`)
+
+	const stockToken = "stock-token-of-the-warehouse"
+	w = do(newServer(t, f, func(c *Config) {
+		c.Tokens = keep(adminEntry(), access.Token{Name: "warehouse", Role: access.Stock, Digest: access.DigestOf(stockToken)})
+	}), request("POST", importPath, "x", "Content-Type", "text/csv", "Authorization", "Bearer "+stockToken))
+	require.Equal(t, 200, w.Code, w.Body)
+	require.Equal(t, importAsked{draw.Import{PoolID: "p", Reason: "import", Actor: "warehouse", PresentOnly: true}, "x"}, f.last())
+
+	large := strings.Repeat("x", importMax)
+	require.Equal(t, 200, do(s, importCall(importPath, large)).Code)
+	require.Len(t, f.last().(importAsked).file, importMax)
+}
+
+// TestImportRejects: what is wrong is said before the store is asked.
+func TestImportRejects(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		call   *nethttp.Request
+		status int
+		detail string
+	}{
+		{importCall(importPath, strings.Repeat("x", importMax+1)), 413, "the body is larger than 8388608 bytes"},
+		{asAdmin("POST", importPath, "{}"), 415, "Content-Type must be text/csv, in UTF-8"},
+		{importCall(importPath, "x", "Content-Type", "text/csv; charset=latin1"), 415, "Content-Type must be text/csv, in UTF-8"},
+		{importCall(importPath, "x", "Content-Encoding", "gzip"), 415, "the body must not be encoded"},
+		{importCall(importPath+"?dry_run=1", "x"), 400, "dry_run must be one of false, true"},
+		{importCall(importPath+"?reason=", "x"), 400, "reason is missing or empty"},
+		{importCall(importPath+"?dryrun=true", "x"), 400, `unknown query parameter \"dryrun\"`},
+		{importCall(importPath, "x", "Idempotency-Key", ""), 400, "Idempotency-Key must have 1 to 128 characters"},
+		{request("POST", importPath, "x", "Content-Type", "text/csv"), 401, ""},
+	} {
+		f := &fake{}
+		w := do(newServer(t, f), c.call)
+		require.Equal(t, c.status, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), c.detail)
+		require.Empty(t, f.asked)
+	}
+	f := &fake{err: draw.Errorf(draw.CodeInvalidRequest, "line 2: stock; nothing was imported")}
+	w := do(newServer(t, f), importCall(importPath, "x"))
+	require.Equal(t, 400, w.Code)
+	require.Contains(t, w.Body.String(), "line 2: stock; nothing was imported")
+}
+
+// TestExportsEscapeFormulas: on request what callers chose is no formula; by
+// itself an export is exact.
+func TestExportsEscapeFormulas(t *testing.T) {
+	t.Parallel()
+	a := award(`=HYPERLINK("x")`, "@user")
+	a.PrizeName = "\uff1dcmd"
+	s := newServer(t, &fake{awards: []draw.Award{{Version: 1, DrawID: "-1", UserID: "+1", PrizeID: "gold", PrizeName: "Gold=", At: at}, a}})
+	get := func(target string) string {
+		w := do(s, asAdmin("GET", target, "", "Accept", "text/csv"))
+		require.Equal(t, 200, w.Code, w.Body)
+		return w.Body.String()
+	}
+	require.Contains(t, get("/admin/pools/p/awards"), ",-1,0,+1,gold,Gold=,0.00,0\n")
+	require.Contains(t, get("/admin/pools/p/awards?formulas=exact"), ",-1,0,+1,gold,Gold=,0.00,0\n")
+	require.Contains(t, get("/admin/pools/p/awards?formulas=escaped"), ",'-1,0,'+1,gold,Gold=,0.00,0\n")
+	require.Equal(t, "version,at,prize,delta,reason,actor,stocked,issued\n1,2026-03-04T04:06:07.000890Z,gold,10,start,admin,10,0\n",
+		get("/admin/pools/p/moves?formulas=escaped"))
+	for _, field := range []string{"=1", "+1", "-1", "@x", "\tx", "\rx", "\uff1dx", "\uff0b", "\uff0d", "\uff20"} {
+		require.Equal(t, "'"+field, escapeFormula(field))
+	}
+	for _, field := range []string{"", "gold", "1-1", "'=1"} {
+		require.Equal(t, field, escapeFormula(field))
+	}
+	w := do(s, asAdmin("GET", "/admin/pools/p/awards?formulas=escaped", ""))
+	require.Equal(t, 400, w.Code, "JSON has no formulas")
+	w = do(s, asAdmin("GET", "/admin/pools/p/awards?formulas=no", "", "Accept", "text/csv"))
+	require.Contains(t, w.Body.String(), "formulas must be one of exact, escaped")
+}

@@ -1,0 +1,77 @@
+package servertest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// PrometheusPackages says what to install for Prometheus and promtool.
+const PrometheusPackages = "prometheus"
+
+// StartPrometheus starts a Prometheus server that scrapes the targets,
+// host:port, as the job drawsvc each second and evaluates the rules of a file
+// as often. It is stopped when the test ends. Addr is where it answers.
+func StartPrometheus(tb testing.TB, rules string, targets ...string) *Server {
+	tb.Helper()
+	path, err := filepath.Abs(rules)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config, err := json.Marshal(map[string]any{ // JSON is YAML
+		"global":     map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"rule_files": []string{path},
+		"scrape_configs": []any{map[string]any{
+			"job_name": "drawsvc", "static_configs": []any{map[string]any{"targets": targets}},
+		}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := homeOf(tb).open("prometheus", prometheusKind(string(config)), options{})
+	if err != nil {
+		giveUp(tb, err)
+	}
+	tb.Cleanup(s.discard)
+	return s
+}
+
+const prometheusConfig = "prometheus.yml"
+
+func prometheusKind(config string) kind {
+	return kind{
+		packages: PrometheusPackages,
+		programs: map[string][]string{"prometheus": {"/usr/bin/prometheus"}},
+		ports:    1,
+		setUp:    func(_ context.Context, s *Server) error { return s.write(prometheusConfig, config) },
+		command: func(s *Server) []string {
+			return []string{s.programs["prometheus"], "--config.file=" + s.path(prometheusConfig),
+				"--storage.tsdb.path=" + s.path("data"), "--web.listen-address=" + s.Addr()}
+		},
+		ready:   prometheusReady,
+		url:     func(s *Server) string { return "http://" + s.Addr() },
+		stop:    syscall.SIGTERM,
+		discard: syscall.SIGKILL,
+	}
+}
+
+func prometheusReady(ctx context.Context, s *Server) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/-/ready", nil)
+	if err != nil {
+		return err
+	}
+	request.Close = true // no idle connection stays
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", response.Status)
+	}
+	return nil
+}

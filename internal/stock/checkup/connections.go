@@ -1,0 +1,45 @@
+package checkup
+
+import (
+	"fmt"
+	"strconv"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// instanceConnections are the most that one instance opens by itself: for
+// draws, for locks, and for all else.
+const instanceConnections = 2*engine.ConnectionsMax + engine.AdminConnections
+
+// connections is the rule on how many connections are left on the server.
+func connections() rule {
+	return rule{
+		"connections", LevelWarning,
+		func(v vitals, _ Options) string {
+			most, err := strconv.Atoi(v["max_connections"])
+			used, failed := strconv.Atoi(v["threads_connected"])
+			if err != nil || failed != nil || most-used >= instanceConnections {
+				return ""
+			}
+			return fmt.Sprintf("%d of %d connections are left", max(0, most-used), most)
+		},
+		fmt.Sprintf("an instance opens up to %d: where the server refuses one, draws are answered 503", instanceConnections),
+		"raise max_connections, lower the pools of other clients, or put pgbouncer before a PostgreSQL server",
+	}
+}
+
+// privileges is the rule on what the account may not do with the service's
+// tables.
+func privileges() rule {
+	return rule{
+		"privileges", LevelDanger,
+		func(v vitals, _ Options) string {
+			if v["missing privileges"] == "" {
+				return ""
+			}
+			return "this account lacks " + v["missing privileges"]
+		},
+		"draws, changes or jobs that need it are answered 503 or 500",
+		"grant SELECT, INSERT and UPDATE on the tables of drawsvc to the account that runs `serve`",
+	}
+}

@@ -1,0 +1,75 @@
+package checkup
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Links judges the URLs of the database and of the lock service: what goes to
+// another machine without TLS can be read and changed on the way. It repeats
+// host names alone, never a part of a URL that may hold a password.
+func Links(database, lock string) (found []Finding) {
+	for _, link := range []struct{ what, flag, url string }{{"database", "--database", database}, {"lock service", "--lock", lock}} {
+		remote := remoteHosts(link.url)
+		advice := plainLink(link.url)
+		if len(remote) == 0 || advice == "" {
+			continue
+		}
+		found = append(found, Finding{
+			Level: LevelWarning, Rule: "no-tls", Detail: fmt.Sprintf("the %s at %s is reached without verified TLS", link.what, strings.Join(remote, ", ")),
+			Why:    "whoever is on the network between can read passwords and draws, and change them",
+			Remedy: advice + " in " + link.flag,
+		})
+	}
+	return found
+}
+
+// plainLink says what to write for a verified connection, "" when there is one.
+func plainLink(raw string) string {
+	scheme, rest, _ := strings.Cut(raw, "://")
+	_, query, _ := strings.Cut(rest, "?")
+	values, _ := url.ParseQuery(query) // of a part that cannot be read, nothing is set
+	switch scheme {
+	case "postgres", "postgresql":
+		if !slices.Contains([]string{"require", "verify-ca", "verify-full"}, values.Get("sslmode")) {
+			return "write sslmode=verify-full (with sslrootcert)"
+		}
+	case "mysql":
+		if slices.Contains([]string{"", "false", "preferred", "skip-verify"}, values.Get("tls")) {
+			return "write tls=true"
+		}
+	case "redis":
+		return "reach the server through a tunnel, and name its end on this machine"
+	case "etcd", "zookeeper":
+		return "reach the servers through a tunnel, and name its end on this machine"
+	}
+	return ""
+}
+
+// remoteHosts are the hosts of a URL that are not this machine.
+func remoteHosts(raw string) (remote []string) {
+	_, rest, hasHost := strings.Cut(raw, "://")
+	if !hasHost {
+		return nil
+	}
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		rest = rest[:end]
+	}
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		rest = rest[at+1:]
+	}
+	for host := range strings.SplitSeq(rest, ",") {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.Trim(host, "[]")
+		ip := net.ParseIP(host)
+		if host != "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			remote = append(remote, host)
+		}
+	}
+	return remote
+}

@@ -1,0 +1,36 @@
+package stock_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+func TestLevels(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			s := stocktest.New(t, dialect)
+			none, err := s.Levels(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, none)
+
+			stocktest.Pool(t, s, "spring", 10, draw.StockMax)
+			stocktest.Pool(t, s, "empty")
+			stocktest.Pool(t, s, "paused", 5)
+			paused := draw.StatePaused
+			_, err = s.ChangePool(t.Context(), "paused", draw.PoolChange{State: &paused}, "test")
+			require.NoError(t, err)
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+
+			levels, err := s.Levels(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, []draw.Level{{PoolID: "empty"}, {PoolID: "spring", Stocked: draw.StockMax + 10, Issued: 3}}, levels, "the newest first")
+			require.Equal(t, draw.StockMax+int64(7), levels[1].Remaining())
+		})
+	}
+}
