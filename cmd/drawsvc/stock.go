@@ -107,11 +107,11 @@ everything, prints what would change, and writes nothing.`,
 	f.StringVar(&wanted.Key, "key", "", "the import's own `KEY`: an import with this key happens once, however often it is asked for")
 	f.BoolVar(&wanted.DryRun, "dry-run", false, "print what would change, and write nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		wanted.PoolID = string(pool)
+		wanted.PoolID, wanted.Actor = string(pool), string(by)
 		if c.Flags().Changed("key") && wanted.Key == "" {
 			return usageError{errors.New("--key must not be empty")}
 		}
-		for _, err := range []error{pool.check(), wanted.Check()} {
+		for _, err := range []error{pool.check(), by.check(), wanted.Check()} {
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,6 @@ everything, prints what would change, and writes nothing.`,
 		}
 		defer closeFile()
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			wanted.Actor = string(by)
 			done, err := importFile(ctx, store, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
 			if draw.CodeOf(err) == draw.CodeInvalidRequest {
 				// The file's fault, not the command line's: exit code 1.

@@ -64,11 +64,11 @@ func TestStockImport(t *testing.T) {
 
 		p.stdin = "Stock;Prize;Name;Value\n5;gold;;\n7;copper;Copper;\n"
 		require.Equal(t, "gold: +5 units make 25 stocked (present)\ncopper: +7 units make 7 stocked (new)\n"+
-			"pool spring: prizes added 1, restocked 1; units put in 12 (version 7); this was a dry run, and nothing was imported\n",
+			"pool spring: prizes added 1, restocked 1; units put in 12 (version 8); this was a dry run, and nothing was imported\n",
 			p.ok("stock", "import", "--pool", "spring", "--dry-run", "-"))
 		require.Equal(t, shown, p.ok("pool", "show", "spring"), "a dry run changed the pool")
 		once := []string{"stock", "import", "--pool", "spring", "--key", "delivery", "-"}
-		result := "pool spring: prizes added 1, restocked 1; units put in 12 (version 7)"
+		result := "pool spring: prizes added 1, restocked 1; units put in 12 (version 8)"
 		require.Equal(t, result+"\n", p.ok(once...))
 		require.Equal(t, result+"; this key was used already, and nothing was imported again\n", p.ok(once...))
 		p.stdin += "1;zinc;Zinc;\n"

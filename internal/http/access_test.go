@@ -41,7 +41,7 @@ func mayCall(has access.Role, e example) bool {
 	case access.Auditor:
 		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || e.target == "/metrics"
 	case access.Stock:
-		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock")
+		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock") || strings.HasSuffix(e.target, "/import")
 	}
 	return false
 }

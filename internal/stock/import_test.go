@@ -323,7 +323,7 @@ func TestImportTakesSpreadsheets(t *testing.T) {
 		stocktest.Pool(t, s, id)
 		done, err := imported(t, s, id, text)
 		require.NoError(t, err, text)
-		require.Equal(t, draw.Imported{Added: 2, Units: 8, Version: 2}, done)
+		require.Equal(t, draw.Imported{Added: 2, Units: 8, Version: 3}, done)
 		p, err := s.Pool(t.Context(), id)
 		require.NoError(t, err)
 		require.Equal(t, "gold/Gold coin/19.9/7", fmt.Sprintf("%s/%s/%s/%d", p.Prizes[0].ID, p.Prizes[0].Name, p.Prizes[0].Value, p.Prizes[0].Stocked))

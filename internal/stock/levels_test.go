@@ -25,7 +25,7 @@ func TestLevels(t *testing.T) {
 			paused := draw.StatePaused
 			_, err = s.ChangePool(t.Context(), "paused", draw.PoolChange{State: &paused}, "test")
 			require.NoError(t, err)
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 2, "a", 0, "d1", "d2", "d3")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 3, "a", 0, "d1", "d2", "d3")))
 
 			levels, err := s.Levels(t.Context())
 			require.NoError(t, err)
