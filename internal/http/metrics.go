@@ -37,6 +37,9 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 			return metrics{}, err
 		}
 	}
+	for _, reason := range []refusedToken{tokenWrong, tokenExpired, tokenUnread} {
+		m.refused.WithLabelValues(string(reason)) // is there from the first scrape on
+	}
 	return m, nil
 }
 
