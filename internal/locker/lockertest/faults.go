@@ -59,14 +59,23 @@ func RunFaults(t *testing.T, s Subject) {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), checkMax)
-			defer cancel()
-			far, links := near.linked(t)
-			r := &rig{
-				bench:   bench{Subject: near, tb: t, ctx: ctx, key: f.name, vault: v, result: result},
-				servers: servers, far: far, links: links,
-			}
-			require.NoError(t, f.run(r))
+			require.NoError(t, steady(t, func(attempt int) error {
+				if attempt > 1 {
+					for _, s := range servers { // may be dead or paused
+						s.Kill()
+						if err := s.Start(); err != nil {
+							return err
+						}
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), checkMax)
+				defer cancel()
+				far, links := near.linked(t)
+				return f.run(&rig{
+					bench:   bench{Subject: near, tb: t, ctx: ctx, key: fmt.Sprint(f.name, attempt), vault: v, result: result},
+					servers: servers, far: far, links: links,
+				})
+			}))
 		})
 	}
 }
@@ -101,7 +110,10 @@ func (r *rig) grab(l *opened) (*grip, error) {
 		g.done <- l.WithLock(r.ctx, r.key, func(ctx context.Context, token int64) error {
 			g.token, g.lost = token, ctx.Done()
 			close(in)
-			<-g.end
+			select {
+			case <-g.end:
+			case <-r.ctx.Done(): // a failure that nobody released
+			}
 			return nil
 		})
 	}()
@@ -134,7 +146,8 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.WithLock(r.ctx, r.key, nothing)
+	_, _, err = r.served(l, backMax)
+	return l, err
 }
 
 // refused wants l to find out soon that its service is not there.
@@ -164,7 +177,10 @@ func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Dur
 		})
 		took := time.Since(began)
 		if err == nil {
-			return token, took, l.Ping(r.ctx)
+			err = l.Ping(r.ctx)
+		}
+		if err == nil {
+			return token, took, nil
 		}
 		if code := codeOf(err); code != "contended" && code != "lock-unavailable" {
 			return 0, took, err

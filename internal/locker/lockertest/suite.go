@@ -41,7 +41,7 @@ func Run(t *testing.T, s Subject) {
 	b, err := newBench(t, s)
 	require.NoError(t, err)
 	for _, c := range Checks() {
-		t.Run(c.Name, func(t *testing.T) { require.NoError(t, b.check(t.Context(), c)) })
+		t.Run(c.Name, func(t *testing.T) { require.NoError(t, b.steadily(t, c)) })
 	}
 	if measuring() {
 		t.Run("speed", func(t *testing.T) { require.NoError(t, speed(t, b)) })
@@ -113,6 +113,23 @@ func (b *bench) check(ctx context.Context, c Check) error {
 	case <-ctx.Done():
 		return fmt.Errorf("it hangs: %w", ctx.Err())
 	}
+}
+
+// steadily holds the subject to a check, each time under another key; processes
+// that a failure left holding or paused are replaced.
+func (b *bench) steadily(t *testing.T, c Check) error {
+	return steady(t, func(attempt int) error {
+		if attempt > 1 {
+			c.Name += "'"
+			for i := range b.processes {
+				b.processes[i].kill()
+				if err := b.restart(i); err != nil {
+					return err
+				}
+			}
+		}
+		return b.check(t.Context(), c)
+	})
 }
 
 // restart replaces a process that was killed.

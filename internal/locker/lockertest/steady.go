@@ -1,0 +1,53 @@
+package lockertest
+
+import (
+	"testing"
+	"time"
+)
+
+const (
+	// steadyMax is how often a check is judged anew because the machine stood
+	// still.
+	steadyMax = 6
+	// stallMin is the shortest pause of this process that can fail a sound lock:
+	// the checks measure 50 ms, and renew leases of 500 ms.
+	stallMin = 25 * time.Millisecond
+)
+
+// steady runs a check, and runs it anew when it failed on a machine that stood
+// still meanwhile: a lease that ran out because nobody had a processor says
+// nothing of the lock. A failure on a machine that ran counts at once, and
+// so does the last.
+func steady(tb testing.TB, check func(attempt int) error) error {
+	tb.Helper()
+	for n := 1; ; n++ {
+		ended := watchStalls()
+		err := check(n)
+		stall := ended()
+		if err == nil || stall < stallMin || n == steadyMax {
+			return err
+		}
+		tb.Logf("judged anew, as the machine stood still for %v: %v", stall, err)
+	}
+}
+
+// watchStalls measures until the function that it returns is called; that
+// tells the longest pause of this process.
+func watchStalls() func() time.Duration {
+	const tick = 2 * time.Millisecond
+	end, longest := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var most time.Duration
+		for last := time.Now(); ; {
+			select {
+			case <-end:
+				longest <- most
+				return
+			case <-time.After(tick):
+			}
+			most = max(most, time.Since(last)-tick)
+			last = time.Now()
+		}
+	}()
+	return func() time.Duration { close(end); return <-longest }
+}
