@@ -56,7 +56,7 @@ func TestTriesAreBounded(t *testing.T) {
 		"database down":          {lockmode.ForUpdate, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
 		"optimistic, down":       {lockmode.Optimistic, unreached, nil, draw.CodeStoreUnavailable, [2]int64{3, 3}},
 		// Seen by a fault experiment: another session holds the row lock for 5 s.
-		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeContended, [2]int64{2, 2}},
+		"out of time in a wait": {lockmode.ForUpdate, inTurn(outrun, unheard), func(s *settings) { s.Settle = 2 * time.Second }, draw.CodeContended, [2]int64{2, 2}},
 		"out of time unheard":   {lockmode.ForUpdate, unheard, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeStoreUnavailable, [2]int64{1, 1}},
 		"nobody expected":       {lockmode.Optimistic, unexpected, nil, draw.CodeInternal, [2]int64{1, 1}},
 		"never heard of":        {lockmode.ForUpdate, commitLost, func(s *settings) { s.Settle = 200 * time.Millisecond }, draw.CodeOutcomeUnknown, [2]int64{1, 1000}},
