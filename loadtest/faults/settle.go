@@ -140,11 +140,13 @@ func (t *trial) check() error {
 		},
 	}
 	history.Answers(&t.verdict, ops, terms)
+	changes := map[string][]int64{}
 	for pool := range t.made {
 		rows, err := t.rows(pool)
 		if err != nil {
 			return err
 		}
+		changes[pool] = rows.Changes
 		history.Match(&t.verdict, ops, rows, terms)
 		history.Laws(&t.verdict, rows)
 		t.checkNodes(rows)
@@ -153,7 +155,7 @@ func (t *trial) check() error {
 		}
 	}
 	for _, p := range t.small {
-		t.checkLinear(ops, p.name)
+		t.checkLinear(ops, p.name, changes[p.name])
 	}
 	t.lose()
 	return nil
@@ -169,16 +171,12 @@ func (t *trial) rows(pool string) (rows history.Rows, err error) {
 	return rows, err
 }
 
-func (t *trial) checkLinear(ops []history.Op, pool string) {
+func (t *trial) checkLinear(ops []history.Op, pool string, changes []int64) {
 	most := linearMax
 	if t.condemned != nil {
 		most = 200 * time.Millisecond // it does not deserve more
 	}
-	version := int64(len(t.made[pool]))
-	if t.program != textbook {
-		version++ // the change that made it
-	}
-	switch history.Linear(ops, pool, t.made[pool], version, most) {
+	switch history.Linear(ops, pool, t.made[pool], changes, most) {
 	case porcupine.Illegal:
 		t.verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
 	case porcupine.Unknown:

@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,7 +102,21 @@ func judged(ops []Op, r Rows) []string {
 
 func TestAGoodHistoryBreaksNothing(t *testing.T) {
 	require.Empty(t, judged(good(), rows()))
-	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), 2, time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), nil, time.Minute))
+
+	changed := good() // an operator's change is the version 3: all that follows is one later
+	for i := range changed {
+		changed[i].Awards = slices.Clone(changed[i].Awards)
+		for j := range changed[i].Awards {
+			changed[i].Awards[j].Version++
+		}
+		if changed[i].Kind == Stock {
+			changed[i].Version++
+		}
+	}
+	require.Equal(t, porcupine.Ok, Linear(changed, pool, made(), []int64{3}, time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(changed, pool, made(), nil, time.Minute), "a version that nothing made")
+	require.Equal(t, porcupine.Illegal, Linear(changed, pool, made(), []int64{4}, time.Minute), "a change at the version of a draw")
 }
 
 func TestEveryRuleCanBeBroken(t *testing.T) {
@@ -184,7 +199,7 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	} {
 		ops := good()
 		sever(ops)
-		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), 2, time.Minute), name)
+		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), nil, time.Minute), name)
 	}
 }
 
@@ -193,8 +208,8 @@ func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })
 	}
-	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), 2, time.Minute))
-	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), 2, time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), nil, time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), nil, time.Minute))
 }
 
 func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
@@ -225,7 +240,7 @@ func TestALongHistoryIsCheckedInTime(t *testing.T) {
 		ops = append(ops, o)
 	}
 	all := []Prize{{"tin", 300}}
-	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, int64(len(all)), time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, nil, time.Minute))
 	ops[len(ops)-1].Awards[0].Unit--
-	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, int64(len(all)), time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, nil, time.Minute))
 }

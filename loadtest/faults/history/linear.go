@@ -19,6 +19,8 @@ type Prize struct {
 // step makes a new one and leaves the old as it was.
 type urn struct {
 	version int64
+	// changes are the versions of operators' changes, which nobody draws.
+	changes map[int64]bool
 	prizes  []PrizeRow
 	draws   map[string][]Award
 	moves   map[string]Op
@@ -27,16 +29,20 @@ type urn struct {
 // Linear says whether some order of events, in which each happens between its
 // request and its answer, explains all answers that one pool gave: Ok, Illegal,
 // or Unknown when the time did not suffice. Orders that are hard to find are not
-// told as broken. version is the pool's when it was made.
-func Linear(ops []Op, pool string, made []Prize, version int64, most time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(made, version), events(ops, pool), most)
+// told as broken. changes are the versions of the pool's changes by the rows.
+func Linear(ops []Op, pool string, made []Prize, changes []int64, most time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(made, changes), events(ops, pool), most)
 }
 
-func model(made []Prize, version int64) porcupine.Model {
+func model(made []Prize, changes []int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any {
-			u := &urn{version: version, draws: map[string][]Award{}, moves: map[string]Op{}}
-			for _, p := range made {
+			u := &urn{changes: map[int64]bool{}, draws: map[string][]Award{}, moves: map[string]Op{}}
+			for _, version := range changes {
+				u.changes[version] = true
+			}
+			for _, p := range made { // each by the move that stocked it
+				u.version = u.next()
 				u.prizes = append(u.prizes, PrizeRow{ID: p.ID, Stocked: p.Stock})
 			}
 			return u
@@ -112,6 +118,15 @@ func (u *urn) step(o Op) *urn {
 	return nil
 }
 
+// next is the version of the next draw or move.
+func (u *urn) next() int64 {
+	version := u.version + 1
+	for u.changes[version] {
+		version++
+	}
+	return version
+}
+
 func (u *urn) when(legal bool) *urn {
 	if legal {
 		return u
@@ -123,9 +138,9 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 	if drawn || len(o.Awards) != o.Count {
 		return nil
 	}
-	next := &urn{version: u.version, prizes: slices.Clone(u.prizes), moves: u.moves}
+	next := &urn{version: u.version, changes: u.changes, prizes: slices.Clone(u.prizes), moves: u.moves}
 	for _, a := range o.Awards {
-		next.version++
+		next.version = next.next()
 		p := next.prize(a.Prize)
 		p.Issued++
 		if a.Version != next.version || a.Unit != p.Issued || p.Issued > p.Stocked {
@@ -138,7 +153,7 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 }
 
 func (u *urn) move(o Op, moved bool) *urn {
-	next := &urn{version: u.version + 1, prizes: slices.Clone(u.prizes), draws: u.draws}
+	next := &urn{version: u.next(), changes: u.changes, prizes: slices.Clone(u.prizes), draws: u.draws}
 	p := next.prize(o.Prize)
 	p.Stocked += o.Delta
 	if moved || o.Version != next.version || p.Stocked < p.Issued || p.Stocked != o.Stocked || p.Issued != o.Issued {
