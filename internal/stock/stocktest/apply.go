@@ -262,40 +262,6 @@ func testUrnAhead(t *testing.T, s *stock.Store) {
 	require.Equal(t, int64(10), urn.Remaining(), "read anew, whole")
 }
 
-// testLockWaits: a row that another session holds is reported as busy, soon.
-func testLockWaits(t *testing.T, s *stock.Store) {
-	if s.Dialect() == "sqlite" {
-		testWriterWaits(t, s)
-		return
-	}
-	Pool(t, s, "p", 10)
-	other, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
-	require.NoError(t, err)
-	start := time.Now()
-	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
-	class(t, stock.ClassConflict, err)
-	require.Less(t, time.Since(start), 5*time.Second)
-	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
-	other.Rollback()
-	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")))
-}
-
-// testWriterWaits: SQLite's one writer is waited for within the context.
-func testWriterWaits(t *testing.T, s *stock.Store) {
-	Pool(t, s, "p", 10)
-	first, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
-	require.NoError(t, err)
-	done := make(chan error)
-	go func() { done <- Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")) }()
-	select {
-	case err := <-done:
-		t.Fatalf("two writers at once: %v", err)
-	case <-time.After(50 * time.Millisecond):
-	}
-	first.Rollback()
-	require.NoError(t, <-done)
-}
-
 // testManyUnits: a batch of thousands of rows is one Apply.
 func testManyUnits(t *testing.T, s *stock.Store) {
 	const n = 5000
