@@ -18,10 +18,11 @@ type terms struct {
 	// guarantee.
 	miss   int
 	limits []placedLimit
-	// places are those of the prizes of fixed odds, shares their running sums in
-	// the same order.
-	places []int
-	shares fenwick
+	// places are those of the prizes of fixed odds, shareAt their shares and shares
+	// the running sums, in the same order.
+	places  []int
+	shareAt []int64
+	shares  fenwick
 	// share is the sum of shares.
 	share int64
 	// prizes is how many the urn had when the terms were made.
@@ -86,17 +87,16 @@ func (u *Urn) setTerms(r *Rules) {
 }
 
 func (t *terms) setOdds(u *Urn, odds *FixedOdds) {
-	var shares []int64
 	for _, p := range odds.Prizes {
 		place := u.placeOf(p.PrizeID)
 		if place == none {
 			continue
 		}
 		t.places = append(t.places, place)
-		shares = append(shares, p.Share)
+		t.shareAt = append(t.shareAt, p.Share)
 		t.share += p.Share
 	}
-	t.shares = newFenwick(shares)
+	t.shares = newFenwick(t.shareAt)
 }
 
 // placeOf is the place of a prize, none for one that the urn does not have.
