@@ -50,6 +50,7 @@ const (
 	WhatName     What = "name"     // name
 	WhatArchived What = "archived" // archived
 	WhatPrize    What = "prize"    // prize, and name or value or both
+	WhatRules    What = "rules"    // rules: the document, null for none
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -21,6 +21,9 @@ type Request struct {
 	Named bool
 	// Count is the number of units wanted, 1 to CountMax, all or none.
 	Count int
+	// TicketUntil is when the request's ticket expires, which was found genuine;
+	// the zero time for a request without ticket.
+	TicketUntil time.Time
 }
 
 // Award is the durable record that a draw took one unit.
@@ -35,11 +38,34 @@ type Award struct {
 	// PrizeName and Value are the prize's, which never change.
 	PrizeName string
 	Value     decimal.Decimal
+	// Win is false for a blank.
+	Win bool
 	// Unit counts the prize's issued units, from 1.
 	Unit int64
 	// At is the time of the decision, UTC, to the microsecond.
 	At time.Time
+	// Redirect is nil where the rules let stand what was drawn.
+	Redirect *Redirect
 }
+
+// Redirect says that the rules gave another prize than the one that was drawn.
+type Redirect struct {
+	// Drawn is the id of the prize that was drawn, "" for nothing.
+	Drawn string
+	Why   Why
+}
+
+// Why says why an outcome was redirected.
+type Why string
+
+// The reasons. A prize that was drawn may be withheld; a guarantee replaces
+// nothing, a withheld prize, or a blank of the urn.
+const (
+	WhySoldOut   Why = "sold-out"
+	WhyLimit     Why = "limit"
+	WhyBudget    Why = "budget"
+	WhyGuarantee Why = "guarantee"
+)
 
 // Draw is the answer to a Request: its awards in order of their ordinals.
 type Draw struct {

@@ -3,6 +3,7 @@ package draw
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code names what went wrong, in the words of the HTTP error table. Errors
@@ -32,6 +33,10 @@ const (
 	CodeLockUnavailable  Code = "lock-unavailable"
 	CodeDraining         Code = "draining"
 	CodeOutcomeUnknown   Code = "outcome-unknown"
+	CodeTicketRequired   Code = "ticket-required"
+	CodeTicketExpired    Code = "ticket-expired"
+	CodeLimitReached     Code = "limit-reached"
+	CodeUserBlocked      Code = "user-blocked"
 	CodeJobNotFound      Code = "job-not-found"
 	CodeJobRunning       Code = "job-running"
 	CodeInternal         Code = "internal"
@@ -44,6 +49,16 @@ type Error struct {
 	Code   Code
 	Detail string
 	Err    error
+	// Reached is set with CodeLimitReached.
+	Reached *Reached
+}
+
+// Reached is a limit that refuses a draw.
+type Reached struct {
+	Limit Limit
+	// RetryAt is the first instant at which the limit lets the same draw pass,
+	// the zero time for never.
+	RetryAt time.Time
 }
 
 // Error returns code and detail, and the cause where there is one.

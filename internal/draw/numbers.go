@@ -5,7 +5,24 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	mathrand "math/rand/v2"
 )
+
+// Numbers is the randomness of one version of a pool. The order of its use is a
+// contract. Without rules: one number, the unit. Under the stock law: one for
+// the win where the rules have a chance below 1, then one for the unit. Under
+// the fixed law: one number. Nothing else uses any.
+type Numbers interface {
+	// Below returns a number from 0 to limit-1, each equally likely. limit is at
+	// least 1.
+	Below(limit int64) int64
+}
+
+// Source gives every version of a pool its numbers.
+type Source interface {
+	// Of returns the numbers of a version, from its first.
+	Of(version int64) Numbers
+}
 
 // deck gives every version of a pool its random numbers: the numbers of a
 // version are a function of the key and the version, whatever batch or attempt
@@ -30,22 +47,22 @@ func newDeck() *deck {
 }
 
 // of returns the numbers of a version, from its first.
-func (d *deck) of(version int64) numbers {
-	n := numbers{block: d.block}
+func (d *deck) of(version int64) stream {
+	n := stream{block: d.block}
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
 	return n
 }
 
-// numbers is the stream of one version: SHA-256(counter, key, version) for the
+// stream is the numbers of one version: SHA-256(counter, key, version) for the
 // counters 1, 2, …, four words of 64 bits each. This is the one-step key
 // derivation of NIST SP 800-56C, with inputs of fixed length.
-type numbers struct {
+type stream struct {
 	block [4 + keySize + 8]byte
 	words [sha256.Size]byte
 	left  int // bytes of words that were not used
 }
 
-func (n *numbers) next() uint64 {
+func (n *stream) next() uint64 {
 	if n.left == 0 {
 		binary.BigEndian.PutUint32(n.block[:4], binary.BigEndian.Uint32(n.block[:4])+1)
 		n.words, n.left = sha256.Sum256(n.block[:]), sha256.Size
@@ -55,8 +72,8 @@ func (n *numbers) next() uint64 {
 	return word
 }
 
-// below returns a number from 0 to n-1, each equally likely.
-func (n *numbers) below(limit int64) int64 { return below(limit, n.next) }
+// Below returns a number from 0 to limit-1, each equally likely.
+func (n *stream) Below(limit int64) int64 { return below(limit, n.next) }
 
 // below masks words to the bits that limit-1 needs, and rejects those that are
 // too large: a modulo would favour the small numbers. On average fewer than
@@ -69,3 +86,21 @@ func below(limit int64, next func() uint64) int64 {
 		}
 	}
 }
+
+// seeded is one sequence of ChaCha8 over all versions: a simulation never plans
+// a version twice.
+type seeded struct{ words *mathrand.ChaCha8 }
+
+// newSeeded makes the sequence of a seed; use tells sequences of one seed apart.
+func newSeeded(seed uint64, use byte) *seeded {
+	var key [keySize]byte
+	binary.BigEndian.PutUint64(key[:], seed)
+	key[keySize-1] = use
+	return &seeded{words: mathrand.NewChaCha8(key)}
+}
+
+// Of returns the rest of the sequence.
+func (s *seeded) Of(int64) Numbers { return s }
+
+// Below returns a number from 0 to limit-1, each equally likely.
+func (s *seeded) Below(limit int64) int64 { return below(limit, s.words.Uint64) }

@@ -87,7 +87,7 @@ func TestNumbersByVector(t *testing.T) {
 		{1, 0}, {2, 0}, {3, 0}, {10, 3}, {1000, 727}, {1 << 32, 3690500704}, {1<<62 + 1, 3926863250237900055}, {999999999999, 190610077323},
 	} {
 		n := d.of(int64(i + 1))
-		require.Equal(t, c.want, n.below(c.limit), "version %d", i+1)
+		require.Equal(t, c.want, n.Below(c.limit), "version %d", i+1)
 	}
 	require.Equal(t, uint32(0), binary.BigEndian.Uint32(d.block[:4]), "the deck itself counts nothing")
 }
@@ -98,7 +98,7 @@ func TestNumbersFillTheirRange(t *testing.T) {
 	seen := make([]int, 10)
 	for version := range int64(2000) { // misses one of ten with probability 10·0.9^2000 < 1e-90
 		n := d.of(version)
-		seen[n.below(10)]++
+		seen[n.Below(10)]++
 	}
 	require.NotContains(t, seen, 0)
 }

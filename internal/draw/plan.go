@@ -32,8 +32,18 @@ type Plan struct {
 	Raises []Raise
 	// At is the time of its awards: never before that of the pool's last entry.
 	At time.Time
+	// Turns are those that the awards are, of every kind that the rules count,
+	// in order of version.
+	Turns []Turn
+	// Spending is what was spent of the budget once the plan is written; it is
+	// of no meaning where the rules have no budget.
+	Spending Spending
 
 	urn      *Urn
+	facts    *Facts
+	users    map[string][]tally
+	gates    []func(*Plan, *Ask) error
+	stream   stream
 	asks     []*Ask
 	places   []int
 	outcomes []outcome
@@ -60,16 +70,29 @@ type outcome struct {
 // Plan decides every request against the urn, one after another: a known name
 // gets its first awards, a draw that the urn covers gets units of it, any other
 // is refused. Nothing is written. Two requests of one name are one draw.
-func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.plan(asks, now, u.refusal) }
+//
+// Under rules that count, it plans nothing but replays: see [Urn.PlanWith].
+func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, nil, now) }
+
+// PlanWith is Plan with the facts that [Urn.Needs] names. A request whose user
+// was not read ends with CodeInternal.
+func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
+	p := u.newPlan(asks)
+	p.facts, p.gates = facts, gates()
+	p.begin(now)
+	return p.decideAll(p.refusal)
+}
 
 // PlanReplays decides requests that are given up: a known name gets its first
 // awards, all others end with err.
 func (u *Urn) PlanReplays(asks []*Ask, err error) *Plan {
-	return u.plan(asks, time.Time{}, func(*Request) error { return err })
+	p := u.newPlan(asks)
+	p.begin(time.Time{})
+	return p.decideAll(func(*Ask) error { return err })
 }
 
-func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Plan {
-	p := &Plan{
+func (u *Urn) newPlan(asks []*Ask) *Plan {
+	return &Plan{
 		PoolID:   u.PoolID,
 		From:     u.Head,
 		Awards:   make([]Award, 0, len(asks)),
@@ -78,9 +101,10 @@ func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Pl
 		places:   make([]int, 0, len(asks)),
 		outcomes: make([]outcome, len(asks)),
 	}
-	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(u.At) {
-		p.At = u.At
-	}
+}
+
+func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
+	asks := p.asks
 	var named map[string]int // name → index of the first request that it gives awards
 	for i, a := range asks {
 		o := &p.outcomes[i]
@@ -107,12 +131,12 @@ func (u *Urn) plan(asks []*Ask, now time.Time, refusal func(*Request) error) *Pl
 }
 
 // decide fills in the outcome of a request whose name no earlier one has.
-func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Request) error) {
+func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if a.Known != nil {
 		o.replay(a)
 		return
 	}
-	if o.err = refusal(&a.Request); o.err != nil {
+	if o.err = refusal(a); o.err != nil {
 		return
 	}
 	o.first = len(p.Awards)
@@ -120,19 +144,6 @@ func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Request) error) {
 		p.take(&a.Request, ordinal)
 	}
 	o.end = len(p.Awards)
-}
-
-func (u *Urn) refusal(r *Request) error {
-	if u.State != StateOpen {
-		return Errorf(CodePoolNotOpen, "pool %q is %s", r.PoolID, u.State)
-	}
-	if u.stocked == 0 {
-		return Errorf(CodePoolNotOpen, "pool %q holds no unit yet", r.PoolID)
-	}
-	if !u.covers(r.Count) {
-		return ErrorSoldOut(r.PoolID)
-	}
-	return nil
 }
 
 // ErrorSoldOut is the refusal of a draw that the pool does not cover.
@@ -173,10 +184,13 @@ func errKeyReused(r *Request) error {
 	return Errorf(CodeKeyReused, "the draw %q was asked for with another user or count", r.DrawID)
 }
 
-// take moves one unit from the urn into the plan.
+// take decides one unit and moves it from the urn into the plan.
 func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
-	place := p.urn.take(version)
+	drawn := p.urn.pick(p.numbers(version))
+	user := p.users[r.UserID] // the gates have put it there
+	place, why := p.outcome(drawn, user)
+	p.urn.move(place, 1)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
 	p.Awards = append(p.Awards, Award{
@@ -187,9 +201,33 @@ func (p *Plan) take(r *Request, ordinal int) {
 		PrizeID:   prize.id,
 		PrizeName: prize.name,
 		Value:     prize.value,
+		Win:       !prize.blank,
 		Unit:      prize.issued,
 		At:        p.At,
+		Redirect:  p.redirect(drawn, why),
 	})
+	if p.urn.terms != nil {
+		p.count(version, r.UserID, user, place)
+	}
+}
+
+// numbers are those of a version.
+func (p *Plan) numbers(version int64) Numbers {
+	if p.urn.source != nil {
+		return p.urn.source.Of(version)
+	}
+	p.stream = p.urn.deck.of(version)
+	return &p.stream
+}
+
+func (p *Plan) redirect(drawn int, why Why) *Redirect {
+	switch {
+	case why == "":
+		return nil
+	case drawn == none:
+		return &Redirect{Why: why}
+	}
+	return &Redirect{Drawn: p.urn.prizes[drawn].id, Why: why}
 }
 
 // sum fills in Raises.
@@ -220,6 +258,9 @@ func (p *Plan) Settle() {
 	if len(p.Awards) > 0 {
 		p.urn.moveTo(p.To)
 		p.urn.At = p.At
+		if t := p.urn.terms; t != nil && t.Budget != nil {
+			p.urn.spending = p.Spending
+		}
 	}
 }
 

@@ -41,6 +41,8 @@ type Pool struct {
 type Prize struct {
 	ID   string
 	Name string
+	// Kind never changes; "" is KindPrize.
+	Kind Kind
 	// Value is an amount of money, 0 to [ValueMax], exact to the cent.
 	Value decimal.Decimal
 	// Stocked is the number of units ever put in, less those withdrawn, 0 to
@@ -49,6 +51,25 @@ type Prize struct {
 	// Issued is the number of units drawn, 0 to Stocked.
 	Issued int64
 }
+
+// Kind says whether a unit of a prize is a win.
+type Kind string
+
+// The kinds. A blank is a losing ticket. Its value is 0.
+const (
+	KindPrize Kind = "prize"
+	KindBlank Kind = "blank"
+)
+
+// EndlessStock is what an endless blank is stocked with. Such a blank is in no
+// urn; rules may name it as what nothing becomes.
+const EndlessStock = StockMax
+
+// IsWin says that a unit of the prize is a win.
+func (p *Prize) IsWin() bool { return p.Kind != KindBlank }
+
+// IsEndless says that the prize is a blank without a stock of its own.
+func (p *Prize) IsEndless() bool { return p.Kind == KindBlank && p.Stocked == EndlessStock }
 
 // Remaining is the number of units that can still be drawn.
 func (p *Prize) Remaining() int64 { return p.Stocked - p.Issued }

@@ -31,6 +31,11 @@ type Urn struct {
 	// that a copy that is dropped and read again gives the same picks.
 	deck *deck
 	last Head
+	// source, where not nil, gives the numbers in place of the deck.
+	source Source
+	// terms are the rules in force, nil for none; spending is what they spent.
+	terms    *terms
+	spending Spending
 	// hits counts the reads in a row that found the pool unchanged.
 	hits int
 }
@@ -39,6 +44,25 @@ type urnPrize struct {
 	id, name        string
 	value           decimal.Decimal
 	stocked, issued int64
+	// cents is the value. An endless blank weighs nothing in the urn.
+	cents          int64
+	blank, endless bool
+}
+
+// weight is the number of units that the prize has in the urn.
+func (p *urnPrize) weight() int64 {
+	if p.endless {
+		return 0
+	}
+	return p.stocked - p.issued
+}
+
+// stock is the number of units that the urn ever had of the prize.
+func (p *urnPrize) stock() int64 {
+	if p.endless {
+		return 0
+	}
+	return p.stocked
 }
 
 // Snapshot is what a store read of a pool.
@@ -50,6 +74,10 @@ type Snapshot struct {
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
+	// Rules are those in force, nil for none.
+	Rules *Rules
+	// Spending is what was spent of their budget.
+	Spending Spending
 }
 
 // NewUrn returns an urn that holds nothing yet.
@@ -59,10 +87,19 @@ func NewUrn(poolID string) *Urn {
 	return u
 }
 
+// NewUrnFrom returns an urn that holds nothing yet and takes its numbers from
+// source, whatever history it is of.
+func NewUrnFrom(poolID string, source Source) *Urn {
+	u := NewUrn(poolID)
+	u.source = source
+	return u
+}
+
 // Invalidate drops the cached copy, so that the next read is whole.
 func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", Head{}, time.Time{}, 0
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
+	u.terms, u.spending = nil, Spending{}
 }
 
 // Seen brings the urn up to what was read. It is false, and the urn is
@@ -85,7 +122,8 @@ func (u *Urn) Seen(s Snapshot) bool {
 	} else {
 		u.hits = 0
 	}
-	u.State, u.Mode, u.At = s.State, s.Mode, s.At
+	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
+	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true
 }
@@ -105,7 +143,7 @@ func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin }
 // WasRead says that the pool was read once, whatever became of the copy.
 func (u *Urn) WasRead() bool { return u.last != Head{} }
 
-// Remaining is the number of units in the urn.
+// Remaining is the number of units in the urn. Endless blanks are in no urn.
 func (u *Urn) Remaining() int64 { return u.remaining }
 
 // Prizes is the number of prizes in the urn, empty ones included.
@@ -113,37 +151,34 @@ func (u *Urn) Prizes() int { return len(u.prizes) }
 
 // put sets one prize to what was read; a new prize is added behind the others.
 func (u *Urn) put(p Prize) {
+	put := urnPrize{
+		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
+		cents: cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(),
+	}
 	place, known := u.places[p.ID]
 	if !known {
-		u.places[p.ID] = len(u.prizes)
-		u.prizes = append(u.prizes, urnPrize{p.ID, p.Name, p.Value, p.Stocked, p.Issued})
-		u.units.push(p.Remaining())
-		u.stocked += p.Stocked
-		u.remaining += p.Remaining()
-		return
+		place = len(u.prizes)
+		u.places[p.ID] = place
+		u.prizes = append(u.prizes, urnPrize{})
+		u.units.push(0)
 	}
-	prize := &u.prizes[place]
-	change := p.Remaining() - (prize.stocked - prize.issued)
-	u.stocked += p.Stocked - prize.stocked
-	*prize = urnPrize{p.ID, p.Name, p.Value, p.Stocked, p.Issued}
+	former := &u.prizes[place]
+	change := put.weight() - former.weight()
+	u.stocked += put.stock() - former.stock()
+	*former = put
 	u.units.add(place, change)
 	u.remaining += change
-}
-
-// take removes the unit that the version takes, uniformly at random among all
-// that remain, and returns the place of its prize. The urn must not be empty.
-func (u *Urn) take(version int64) int {
-	n := u.deck.of(version)
-	place := u.units.find(n.below(u.remaining))
-	u.move(place, 1)
-	return place
 }
 
 // putBack returns a unit that was taken but not issued.
 func (u *Urn) putBack(place int) { u.move(place, -1) }
 
 func (u *Urn) move(place int, issued int64) {
-	u.prizes[place].issued += issued
+	prize := &u.prizes[place]
+	prize.issued += issued
+	if prize.endless {
+		return
+	}
 	u.units.add(place, -issued)
 	u.remaining -= issued
 }

@@ -20,6 +20,14 @@ func urnOf(stock ...int64) *Urn {
 	return u
 }
 
+// take removes the unit that the version takes, as a plan does.
+func (u *Urn) take(version int64) int {
+	n := u.deck.of(version)
+	place := u.pick(&n)
+	u.move(place, 1)
+	return place
+}
+
 // TestUrnIsUniform: each of the remaining units is as likely as any other, so
 // a prize's chance is its share of them, whatever is empty around it.
 func TestUrnIsUniform(t *testing.T) {

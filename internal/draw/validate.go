@@ -152,6 +152,15 @@ func (p *Prize) Check() error {
 	if p.Stocked < 0 || p.Stocked > StockMax {
 		return Errorf(CodeInvalidRequest, "stock of prize %q must be 0 to %d", p.ID, StockMax)
 	}
+	switch p.Kind {
+	case "", KindPrize:
+	case KindBlank:
+		if !p.Value.IsZero() {
+			return Errorf(CodeInvalidRequest, "value of blank %q must be 0", p.ID)
+		}
+	default:
+		return Errorf(CodeInvalidRequest, "kind of prize %q must be prize or blank", p.ID)
+	}
 	return checkValue("value of prize "+strconv.Quote(p.ID), p.Value)
 }
 
@@ -202,6 +211,19 @@ func (s *Stocking) Check() error {
 		return nil
 	}
 	return CheckKey(s.Key)
+}
+
+// Admit reports whether the stocking may be made to a prize: an endless blank
+// keeps its stock, and no other blank becomes endless. Error:
+// CodeInvalidRequest.
+func (s *Stocking) Admit(p *Prize) error {
+	if p.IsEndless() {
+		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", p.ID)
+	}
+	if p.Kind == KindBlank && p.Stocked+s.Delta >= EndlessStock {
+		return Errorf(CodeInvalidRequest, "blank %q would be endless; its stock must stay below %d", p.ID, EndlessStock)
+	}
+	return nil
 }
 
 // Check reports whether the request may be decided.

@@ -1,0 +1,271 @@
+package draw
+
+import (
+	"fmt"
+	"time"
+)
+
+// A draw without known name passes gates, the urn and redirects, in this order.
+// Gates may refuse and use no number. The urn gives a unit or nothing. Redirects
+// never refuse: what may not be given becomes the guaranteed prize or the
+// fallback. A new rule is a function in one of the two lists below.
+
+// gates lists what may refuse a draw, in order.
+func gates() []func(*Plan, *Ask) error {
+	return []func(*Plan, *Ask) error{
+		(*Plan).gateOpen, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
+	}
+}
+
+// reason is one for which a prize that was drawn is withheld.
+type reason struct {
+	why   Why
+	holds func(p *Plan, place int, user []tally) bool
+}
+
+// reasons lists why a prize may be withheld, in order: the first that holds is
+// recorded.
+func reasons() [3]reason {
+	return [...]reason{{WhySoldOut, (*Plan).soldOut}, {WhyLimit, (*Plan).limited}, {WhyBudget, (*Plan).overBudget}}
+}
+
+// refusal passes a request through the gates.
+func (p *Plan) refusal(a *Ask) error {
+	for _, gate := range p.gates {
+		if err := gate(p, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) gateOpen(a *Ask) error {
+	if u := p.urn; u.State != StateOpen {
+		return Errorf(CodePoolNotOpen, "pool %q is %s", a.PoolID, u.State)
+	} else if u.stocked == 0 && !u.hasFallback() {
+		return Errorf(CodePoolNotOpen, "pool %q holds no unit yet", a.PoolID)
+	}
+	return nil
+}
+
+func (p *Plan) gateTicket(a *Ask) error {
+	switch t := p.urn.terms; {
+	case t == nil || !t.Tickets:
+		return nil
+	case a.TicketUntil.IsZero():
+		return Errorf(CodeTicketRequired, "pool %q is drawn from with a ticket", a.PoolID)
+	case !p.At.Before(a.TicketUntil):
+		return Errorf(CodeTicketExpired, "the ticket expired at %s", a.TicketUntil.UTC().Format(TimeFormat))
+	}
+	return nil
+}
+
+func (p *Plan) gateBlocked(a *Ask) error {
+	if t := p.urn.terms; t != nil && t.Blocked[a.UserID] {
+		return Errorf(CodeUserBlocked, "the user may not draw from pool %q", a.PoolID)
+	}
+	return nil
+}
+
+// gateLimits refuses a draw that passes a limit of draws. Of several it names
+// the one that lets the draw pass last.
+func (p *Plan) gateLimits(a *Ask) error {
+	t := p.urn.terms
+	if t == nil || len(t.counted) == 0 {
+		return nil
+	}
+	user, err := p.user(a.UserID)
+	if err != nil {
+		return err
+	}
+	var reached *Reached
+	for i := range t.limits {
+		l := &t.limits[i]
+		k := int64(a.Count)
+		if l.Of != LimitDraws || user[l.counted].allows(k, l.Max, l.Per.Start(p.At, t.Zone)) {
+			continue
+		}
+		retryAt := user[l.counted].retryAt(k, l.Limit, p.At, t.Zone)
+		if reached == nil || !reached.RetryAt.IsZero() && (retryAt.IsZero() || retryAt.After(reached.RetryAt)) {
+			reached = &Reached{Limit: l.Limit, RetryAt: retryAt}
+		}
+	}
+	if reached == nil {
+		return nil
+	}
+	return reached.refusal(a)
+}
+
+func (r *Reached) refusal(a *Ask) *Error {
+	per := "ever"
+	if !r.Limit.Per.IsEver() {
+		per = "per " + r.Limit.Per.String()
+	}
+	e := Errorf(CodeLimitReached, "pool %q grants a user %d draws %s", a.PoolID, r.Limit.Max, per)
+	e.Reached = r
+	return e
+}
+
+func (p *Plan) gateStock(a *Ask) error {
+	if p.urn.hasFallback() || p.urn.covers(a.Count) {
+		return nil
+	}
+	return ErrorSoldOut(a.PoolID)
+}
+
+func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
+
+// user is what the facts say of a user, one tally for each kind of turns that
+// the rules count, as the plan goes on.
+func (p *Plan) user(userID string) ([]tally, error) {
+	if user, known := p.users[userID]; known {
+		return user, nil
+	}
+	counted := p.urn.terms.counted
+	user := make([]tally, len(counted))
+	for i, c := range counted {
+		var read *turns
+		if p.facts != nil {
+			read = p.facts.turns[who{userID, c}]
+		}
+		if read == nil {
+			// A draw is never granted from what was not read.
+			return nil, &Error{Code: CodeInternal, Detail: "the service failed; its log says why",
+				Err: fmt.Errorf("the turns %q of a user of pool %q were not read", c, p.PoolID)}
+		}
+		user[i] = tally{turns: read, run: read.run}
+	}
+	if p.users == nil {
+		p.users = map[string][]tally{}
+	}
+	p.users[userID] = user
+	return user, nil
+}
+
+// pick asks the urn: the place of a prize, or none for nothing.
+func (u *Urn) pick(n Numbers) int {
+	switch t := u.terms; {
+	case t == nil:
+	case t.Odds != nil:
+		unit := n.Below(t.Odds.Of)
+		if unit >= t.share {
+			return none
+		}
+		return t.places[t.shares.find(unit)]
+	case !t.Win.IsOne() && n.Below(t.Win.B) >= t.Win.A, u.remaining == 0 && t.fallback != none:
+		return none
+	}
+	return u.units.find(n.Below(u.remaining))
+}
+
+// outcome is what becomes of what was drawn, and why where the rules changed it.
+// It takes nothing.
+func (p *Plan) outcome(drawn int, user []tally) (int, Why) {
+	t := p.urn.terms
+	if t == nil {
+		return drawn, ""
+	}
+	final, why := drawn, Why("")
+	if drawn != none {
+		if why = p.withheld(drawn, user); why != "" {
+			final = none
+		}
+	}
+	if (final == none || p.urn.prizes[final].blank) && p.isGuaranteed(user) {
+		return t.guarantee, WhyGuarantee
+	}
+	if final == none {
+		final = t.fallback
+	}
+	return final, why
+}
+
+// isGuaranteed says that the guarantee is due, and not withheld.
+func (p *Plan) isGuaranteed(user []tally) bool {
+	t := p.urn.terms
+	return t.guarantee != none && user[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, user) == ""
+}
+
+func (p *Plan) withheld(place int, user []tally) Why {
+	for _, r := range reasons() {
+		if r.holds(p, place, user) {
+			return r.why
+		}
+	}
+	return ""
+}
+
+func (p *Plan) soldOut(place int, _ []tally) bool { return p.urn.prizes[place].weight() <= 0 }
+
+// limited says that the user has reached a limit of wins or of the prize.
+func (p *Plan) limited(place int, user []tally) bool {
+	t := p.urn.terms
+	for i := range t.limits {
+		l := &t.limits[i]
+		if l.counts(place, &p.urn.prizes[place]) && l.Of != LimitDraws &&
+			!user[l.counted].allows(1, l.Max, l.Per.Start(p.At, t.Zone)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Plan) overBudget(place int, _ []tally) bool {
+	b := p.urn.terms.Budget
+	return b != nil && p.urn.prizes[place].cents > b.Max-p.Spending.Cents
+}
+
+// counts says that an award of the prize at place is a turn that the limit
+// counts.
+func (l *placedLimit) counts(place int, prize *urnPrize) bool {
+	switch l.Of {
+	case LimitDraws:
+		return true
+	case LimitWins:
+		return !prize.blank
+	case LimitPrize:
+	}
+	return l.place == place
+}
+
+// count adds what an award of the prize at place means for its user: his turns,
+// his run of misses, and what was spent.
+func (p *Plan) count(version int64, userID string, user []tally, place int) {
+	t, prize := p.urn.terms, &p.urn.prizes[place]
+	if t.Budget != nil {
+		p.Spending.Cents += prize.cents
+	}
+	done := uint32(0) // a bit for each kind of turns: two limits may count one
+	for i := range t.limits {
+		if l := &t.limits[i]; done&(1<<l.counted) == 0 && l.counts(place, prize) {
+			done |= 1 << l.counted
+			p.turn(version, userID, &user[l.counted], l.Limit.Counted())
+		}
+	}
+	if t.miss == none {
+		return
+	}
+	miss := &user[t.miss]
+	miss.run++
+	if !prize.blank {
+		miss.run = 0
+	}
+	p.turn(version, userID, miss, CountedMiss)
+}
+
+func (p *Plan) turn(version int64, userID string, t *tally, c Counted) {
+	t.fresh++
+	p.Turns = append(p.Turns, Turn{
+		UserID: userID, Counted: c, Seq: t.last + t.fresh, Version: version, Run: t.run, At: p.At,
+	})
+}
+
+// begin readies the plan for decisions at a time.
+func (p *Plan) begin(now time.Time) {
+	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(p.urn.At) {
+		p.At = p.urn.At
+	}
+	if t := p.urn.terms; t != nil && t.Budget != nil {
+		p.Spending = p.urn.spending.in(t.Budget, p.At, t.Zone)
+	}
+}

@@ -1,0 +1,145 @@
+package draw
+
+import "math"
+
+// expectations fills in what the run can be compared with.
+func (s *simulator) expectations() {
+	n := s.result.Draws
+	if n == 0 || len(s.Simulation.Agenda) > 0 {
+		return
+	}
+	mean := s.mean()
+	for i := range s.result.Prizes {
+		p := &s.result.Prizes[i]
+		expected, variance, known := mean(i, float64(n))
+		if !known {
+			continue
+		}
+		share, z := expected/float64(n), 0.0
+		if off := float64(p.Drawn) - expected; off != 0 {
+			z = off / math.Sqrt(variance)
+		}
+		p.Expected, p.Z = &share, &z
+	}
+	s.expectGuarantee()
+}
+
+// mean returns what gives the mean and the variance of how often the prize at a
+// place is drawn in n draws. Under the fixed law every draw is alike. Under the
+// stock law units are drawn without replacement, by a number of draws that is
+// binomial; nothing exact is said once redirects may leave units in the urn, or
+// the urn may be empty.
+func (s *simulator) mean() func(place int, n float64) (mean, variance float64, known bool) {
+	t := s.urn.terms
+	if t != nil && t.Odds != nil {
+		shares := make([]float64, len(s.urn.prizes))
+		for i := range t.Odds.Prizes {
+			shares[t.places[i]] = float64(t.Odds.Prizes[i].Share) / float64(t.Odds.Of)
+		}
+		shares[t.fallback] = float64(t.Odds.Of-t.share) / float64(t.Odds.Of)
+		return func(place int, n float64) (float64, float64, bool) {
+			p := shares[place]
+			return n * p, n * p * (1 - p), !s.begun[place].endless || place == t.fallback
+		}
+	}
+	win, units, fallback := 1.0, 0.0, none
+	redirects := false
+	if t != nil {
+		win, fallback = float64(t.Win.A)/float64(t.Win.B), t.fallback
+		redirects = t.Guarantee != nil || t.Budget != nil
+		for _, l := range t.limits {
+			redirects = redirects || l.Of != LimitDraws
+		}
+	}
+	for i := range s.begun {
+		units += float64(s.begun[i].weight())
+	}
+	return func(place int, n float64) (float64, float64, bool) {
+		hits, spread := n*win, n*win*(1-win)
+		switch {
+		case redirects || n > units || s.begun[place].endless && place != fallback:
+			return 0, 0, false
+		case place == fallback:
+			return n - hits, spread, true
+		}
+		q := float64(s.begun[place].weight()) / units
+		variance := spread * q * q
+		if units > 1 {
+			variance += q * (1 - q) * (units*hits - spread - hits*hits) / (units - 1)
+		}
+		return hits * q, variance, true
+	}
+}
+
+// renewalMax bounds the work for the mean of wins under a guarantee.
+const renewalMax = 50_000_000
+
+// expectGuarantee compares the wins with their mean. It follows how a user's run
+// of misses is distributed from draw to draw, with the wins so far and their
+// square in each state.
+func (s *simulator) expectGuarantee() {
+	t := s.urn.terms
+	if t == nil || t.Guarantee == nil || s.result.Redirects[WhySoldOut]+s.result.Redirects[WhyLimit]+s.result.Redirects[WhyBudget] > 0 {
+		return
+	}
+	for i := range s.result.Prizes {
+		if t.Odds != nil && s.result.Prizes[i].SoldOutAfter > 0 {
+			return
+		}
+	}
+	if t.Odds == nil && s.urn.remaining == 0 {
+		return
+	}
+	p, constant := s.urn.winChance()
+	draws, states := int32(0), int(t.Guarantee.After)+1
+	for _, n := range s.turns {
+		draws = max(draws, n)
+	}
+	if !constant || int64(draws)*int64(states) > renewalMax {
+		return
+	}
+	chance, _ := p.Float64()
+	means, variances := renewal(chance, states, int(draws))
+	var mean, variance float64
+	for _, n := range s.turns {
+		mean += means[n]
+		variance += variances[n]
+	}
+	g := &SimulatedGuarantee{Wins: s.wins, Rate: float64(s.wins) / float64(s.result.Draws), Expected: mean / float64(s.result.Draws)}
+	if off := float64(s.wins) - mean; math.Abs(off) > 1e-6 {
+		g.Z = off / math.Sqrt(variance)
+	}
+	s.result.Guarantee = g
+}
+
+// renewal is the mean and the variance of the wins of a user in 0, 1, … draws,
+// each of which wins with chance p, and surely at a run of states-1 misses.
+func renewal(p float64, states, draws int) (means, variances []float64) {
+	type moments struct{ chance, wins, squares float64 }
+	now, next := make([]moments, states), make([]moments, states)
+	now[0].chance = 1
+	means, variances = make([]float64, draws+1), make([]float64, draws+1)
+	for n := 1; n <= draws; n++ {
+		clear(next)
+		for run, m := range now {
+			win := p
+			if run == states-1 {
+				win = 1
+			}
+			next[0].chance += win * m.chance
+			next[0].wins += win * (m.wins + m.chance)
+			next[0].squares += win * (m.squares + 2*m.wins + m.chance)
+			if win < 1 {
+				next[run+1] = moments{(1 - win) * m.chance, (1 - win) * m.wins, (1 - win) * m.squares}
+			}
+		}
+		now, next = next, now
+		var square float64
+		for _, m := range now {
+			means[n] += m.wins
+			square += m.squares
+		}
+		variances[n] = square - means[n]*means[n]
+	}
+	return means, variances
+}

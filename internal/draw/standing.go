@@ -1,0 +1,71 @@
+package draw
+
+import (
+	"sort"
+	"time"
+)
+
+// Standing is where a user stands under the rules in force.
+type Standing struct {
+	Limits []LimitStanding
+	// Misses is his run of misses; GuaranteedIn is how many draws it takes until
+	// one is guaranteed, 1 for the next, 0 without a guarantee.
+	Misses, GuaranteedIn int64
+	Blocked              bool
+}
+
+// LimitStanding is what a user has used of a limit.
+type LimitStanding struct {
+	Limit
+	// Used is 0 to Max even where a limit was lowered; Left is the rest.
+	Used, Left int64
+	// ResetsAt is when Left rises by itself, the zero time for never or where
+	// nothing is used.
+	ResetsAt time.Time
+}
+
+// NeedsOf lists what [Urn.OddsOf] and [Urn.Standing] need of a user: of each
+// limit with a window up to Max turns.
+func (u *Urn) NeedsOf(userID string) []Need {
+	needs := u.Needs([]*Ask{{Request: Request{UserID: userID, Count: 1}}})
+	for i := range needs {
+		needs[i].Units = max(needs[i].Max, 1)
+	}
+	return needs
+}
+
+// Standing says where a user stands at a time, from the facts that
+// [Urn.NeedsOf] names. Error: CodeInternal for facts that were not read.
+func (u *Urn) Standing(userID string, facts *Facts, at time.Time) (Standing, error) {
+	t := u.terms
+	if t == nil {
+		return Standing{}, nil
+	}
+	p := u.newPlan(nil)
+	p.facts = facts
+	p.begin(at)
+	user, err := p.user(userID)
+	if err != nil {
+		return Standing{}, err
+	}
+	s := Standing{Blocked: t.Blocked[userID]}
+	for i := range t.limits {
+		s.Limits = append(s.Limits, user[t.limits[i].counted].standing(t.limits[i].Limit, p.At, t.Zone))
+	}
+	if t.miss != none {
+		s.Misses = user[t.miss].run
+		s.GuaranteedIn = max(t.Guarantee.After-s.Misses, 0) + 1
+	}
+	return s, nil
+}
+
+func (t *tally) standing(l Limit, at time.Time, zone *time.Location) LimitStanding {
+	s := LimitStanding{Limit: l}
+	start := l.Per.Start(at, zone)
+	s.Left = int64(sort.Search(int(l.Max), func(k int) bool { return !t.allows(int64(k)+1, l.Max, start) }))
+	s.Used = l.Max - s.Left
+	if s.Used > 0 {
+		s.ResetsAt = t.retryAt(s.Left+1, l, at, zone)
+	}
+	return s
+}

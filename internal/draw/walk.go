@@ -1,0 +1,118 @@
+package draw
+
+import (
+	"sort"
+	"time"
+)
+
+// walk leads one urn through many draws in memory: what the database does for
+// the service between two plans. Simulations and audits use it.
+type walk struct {
+	urn   *Urn
+	plan  *Plan
+	facts *Facts
+	spent ledger
+	// turnsMax is, by kind, how many of a user's turns can matter to a limit.
+	turnsMax map[Counted]int64
+}
+
+func newWalk(u *Urn) *walk {
+	w := &walk{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[Counted]int64{}}
+	w.plan.facts, w.plan.gates = w.facts, gates()
+	w.plan.users = map[string][]tally{}
+	return w
+}
+
+// expect says that rules will be in force at some time.
+func (w *walk) expect(r *Rules) {
+	for _, l := range r.Limits {
+		if c := l.Counted(); !l.Per.IsEver() {
+			w.turnsMax[c] = max(w.turnsMax[c], l.Max)
+		}
+	}
+}
+
+// setRules puts rules in force at a time, nil for none. What their budget's
+// window has seen is summed anew.
+func (w *walk) setRules(r *Rules, at time.Time) {
+	w.urn.setTerms(r)
+	w.urn.spending = Spending{}
+	if r != nil && r.Budget != nil {
+		start := r.Budget.Per.Start(at, r.Zone)
+		w.urn.spending = Spending{From: start, Cents: w.spent.since(start)}
+	}
+}
+
+// begin readies the plan for one draw of a user, who is at least known to have
+// no turns.
+func (w *walk) begin(userID string, at time.Time) {
+	p := w.plan
+	p.Awards, p.places, p.Turns, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], Spending{}
+	p.From = w.urn.Head
+	clear(p.users)
+	for _, c := range w.urn.rules().Counted() {
+		w.facts.begin(userID, c)
+	}
+	p.begin(at)
+}
+
+// settle makes the plan's draw happen.
+func (w *walk) settle(versions int) {
+	u, p := w.urn, w.plan
+	u.Version += int64(versions)
+	u.At = p.At
+	if t := u.terms; t != nil && t.Budget != nil {
+		w.spent.add(p.At, p.Spending.Cents-u.spending.in(t.Budget, p.At, t.Zone).Cents)
+		u.spending = p.Spending
+	}
+	for _, turn := range p.Turns {
+		t := w.facts.begin(turn.UserID, turn.Counted)
+		t.add(turn)
+		t.keep(w.turnsMax[turn.Counted])
+	}
+}
+
+// ledger sums what was spent since any time of the last ledgerLength.
+type ledger struct {
+	// total is all that was spent; recent are the sums before each change.
+	total  int64
+	recent []sumBefore
+}
+
+type sumBefore struct {
+	at    time.Time
+	cents int64
+}
+
+// ledgerLength is longer than any window of the calendar.
+const ledgerLength = 32 * 24 * time.Hour
+
+func (l *ledger) add(at time.Time, cents int64) {
+	if cents == 0 {
+		return
+	}
+	old := l.from(at.Add(-ledgerLength))
+	if old > len(l.recent)/2 {
+		l.recent = append(l.recent[:0], l.recent[old:]...)
+	}
+	if n := len(l.recent); n == 0 || !l.recent[n-1].at.Equal(at) {
+		l.recent = append(l.recent, sumBefore{at, l.total})
+	}
+	l.total += cents
+}
+
+// since is what was spent from start on; the zero time is for all.
+func (l *ledger) since(start time.Time) int64 {
+	if start.IsZero() {
+		return l.total
+	}
+	if i := l.from(start); i < len(l.recent) {
+		return l.total - l.recent[i].cents
+	}
+	return 0
+}
+
+// from is the index of the first sum that is not before start.
+func (l *ledger) from(start time.Time) int {
+	return sort.Search(len(l.recent), func(i int) bool { return !l.recent[i].at.Before(start) })
+}

@@ -1,0 +1,157 @@
+package draw
+
+import (
+	"time"
+	_ "time/tzdata" // time zones, on machines that have none
+)
+
+// Per is the length of time that a limit or a budget speaks of. The zero Per is
+// ever: one window without a start.
+type Per struct {
+	calendar calendar
+	rolling  time.Duration
+}
+
+// calendar names the windows that follow the calendar of a zone.
+type calendar string
+
+const (
+	perHour  calendar = "hour"
+	perDay   calendar = "day"
+	perWeek  calendar = "week"
+	perMonth calendar = "month"
+)
+
+// The shortest and the longest rolling window.
+const (
+	rollingMin = time.Second
+	rollingMax = 8760 * time.Hour
+)
+
+// parsePer reads hour, day, week, month, or a duration such as 168h.
+func parsePer(member, s string) (Per, error) {
+	switch c := calendar(s); c {
+	case perHour, perDay, perWeek, perMonth:
+		return Per{calendar: c}, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < rollingMin || d > rollingMax || d%time.Microsecond != 0 {
+		return Per{}, Errorf(CodeInvalidRequest, "%s must be hour, day, week, month, or a duration from 1s to 8760h", member)
+	}
+	return Per{rolling: d}, nil
+}
+
+// String returns the calendar's word, or the duration, "" for ever.
+func (p Per) String() string {
+	if p.rolling > 0 {
+		return p.rolling.String()
+	}
+	return string(p.calendar)
+}
+
+// IsEver says that there is one window without a start.
+func (p Per) IsEver() bool { return p == Per{} }
+
+// Start is the first instant of the window that holds at: everything from it to
+// at is in the window. It is the zero time for ever. A day, a week or a month
+// starts at the first instant of its first local date. An hour is a local hour
+// at one offset, so an hour that the clocks repeat is two windows. A rolling
+// window starts its length before at.
+func (p Per) Start(at time.Time, zone *time.Location) time.Time {
+	if p.rolling > 0 {
+		return at.Add(-p.rolling)
+	}
+	year, month, day := at.In(zone).Date()
+	switch p.calendar {
+	case perHour:
+		return hourStart(at, zone)
+	case perDay:
+		return dateStart(year, month, day, zone)
+	case perWeek:
+		return dateStart(year, month, day-sinceMonday(at.In(zone)), zone)
+	case perMonth:
+		return dateStart(year, month, 1, zone)
+	}
+	return time.Time{}
+}
+
+// Next is the start of the window after the one that holds at. Only windows of
+// the calendar have one: it is the zero time for all others.
+func (p Per) Next(at time.Time, zone *time.Location) time.Time {
+	year, month, day := at.In(zone).Date()
+	switch p.calendar {
+	case perHour:
+		return hourEnd(at, zone)
+	case perDay:
+		return dateStart(year, month, day+1, zone)
+	case perWeek:
+		return dateStart(year, month, day-sinceMonday(at.In(zone))+7, zone)
+	case perMonth:
+		return dateStart(year, month+1, 1, zone)
+	}
+	return time.Time{}
+}
+
+func sinceMonday(local time.Time) int { return (int(local.Weekday()) + 6) % 7 }
+
+// dateStart is the first instant whose local date is the given one or a later
+// one. A date may begin after midnight where the clocks skip it, and twice where
+// they go back over it; time.Date promises neither.
+func dateStart(year int, month time.Month, day int, zone *time.Location) time.Time {
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	// No offset is more than 16 hours: here no clock shows the date yet.
+	for t := midnight.Add(-24 * time.Hour); ; {
+		local := t.In(zone)
+		_, offset := local.Zone()
+		from, to := local.ZoneBounds()
+		begin := midnight.Add(-time.Duration(offset) * time.Second)
+		if begin.Before(from) {
+			begin = from
+		}
+		if to.IsZero() || begin.Before(to) {
+			return begin.UTC()
+		}
+		t = to
+	}
+}
+
+// hourStart is the first instant of at's local hour at at's offset.
+func hourStart(at time.Time, zone *time.Location) time.Time {
+	local := at.In(zone)
+	_, offset := local.Zone()
+	begin := hourOf(local)
+	for t := local; ; {
+		from, _ := t.ZoneBounds()
+		if !from.After(begin) {
+			return begin.UTC()
+		}
+		t = from.Add(-1)
+		if _, before := t.Zone(); before != offset {
+			return from.UTC()
+		}
+	}
+}
+
+// hourEnd is the first instant after at's local hour at at's offset.
+func hourEnd(at time.Time, zone *time.Location) time.Time {
+	local := at.In(zone)
+	_, offset := local.Zone()
+	end := hourOf(local).Add(time.Hour)
+	for t := local; ; {
+		_, to := t.ZoneBounds()
+		if to.IsZero() || !to.Before(end) {
+			return end.UTC()
+		}
+		if _, after := to.Zone(); after != offset {
+			return to.UTC()
+		}
+		t = to
+	}
+}
+
+// hourOf is the time at which the local clock showed the full hour, had its
+// offset been at's all the while.
+func hourOf(local time.Time) time.Time {
+	past := time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
+	return local.Add(-past - time.Duration(local.Nanosecond()))
+}

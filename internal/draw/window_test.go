@@ -1,0 +1,169 @@
+package draw
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func zone(t testing.TB, name string) *time.Location {
+	t.Helper()
+	z, err := time.LoadLocation(name)
+	require.NoError(t, err)
+	return z
+}
+
+// windows are names of the calendar's windows.
+func windows() []calendar { return []calendar{perHour, perDay, perWeek, perMonth} }
+
+// oddZones change their clocks by half an hour, at midnight, backwards over
+// midnight, or by a whole day; or they are half an hour off.
+func oddZones() []string {
+	return []string{
+		"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Kathmandu", "America/Sao_Paulo",
+		"America/Havana", "Pacific/Apia", "Africa/Casablanca", "Asia/Beirut", "America/Asuncion", "Africa/Cairo", "Pacific/Chatham",
+	}
+}
+
+func TestWindows(t *testing.T) {
+	for _, c := range []struct{ zone, per, at, start, next string }{
+		{"UTC", "day", "2026-03-29T00:00:00Z", "2026-03-29T00:00:00Z", "2026-03-30T00:00:00Z"},
+		{"UTC", "day", "2026-03-28T23:59:59.999999Z", "2026-03-28T00:00:00Z", "2026-03-29T00:00:00Z"},
+		{"UTC", "week", "2026-03-29T12:00:00Z", "2026-03-23T00:00:00Z", "2026-03-30T00:00:00Z"},
+		{"UTC", "week", "2026-03-30T00:00:00Z", "2026-03-30T00:00:00Z", "2026-04-06T00:00:00Z"},
+		{"UTC", "month", "2026-12-31T12:00:00Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		// 23 hours and 25 hours.
+		{"Europe/Berlin", "day", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
+		{"Europe/Berlin", "day", "2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
+		{"Europe/Berlin", "week", "2026-10-25T12:00:00Z", "2026-10-18T22:00:00Z", "2026-10-25T23:00:00Z"},
+		{"Europe/Berlin", "month", "2026-10-25T12:00:00Z", "2026-09-30T22:00:00Z", "2026-10-31T23:00:00Z"},
+		// The hour that the clocks repeat is two windows.
+		{"Europe/Berlin", "hour", "2026-10-25T00:30:00Z", "2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z"},
+		{"Europe/Berlin", "hour", "2026-10-25T01:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"},
+		{"Asia/Kolkata", "hour", "2026-05-01T10:00:00Z", "2026-05-01T09:30:00Z", "2026-05-01T10:30:00Z"},
+		{"Asia/Kolkata", "day", "2026-05-01T18:29:59Z", "2026-04-30T18:30:00Z", "2026-05-01T18:30:00Z"},
+		{"Asia/Kathmandu", "hour", "2026-05-01T10:00:00Z", "2026-05-01T09:15:00Z", "2026-05-01T10:15:00Z"},
+		// Half an hour back at 2:00: 1:30 to 2:00 comes twice, at another offset.
+		{"Australia/Lord_Howe", "hour", "2026-04-04T14:45:00Z", "2026-04-04T14:00:00Z", "2026-04-04T15:00:00Z"},
+		{"Australia/Lord_Howe", "hour", "2026-04-04T15:10:00Z", "2026-04-04T15:00:00Z", "2026-04-04T15:30:00Z"},
+		// No midnight: the day begins at 1:00.
+		{"America/Sao_Paulo", "day", "2018-11-04T12:00:00Z", "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
+		{"America/Sao_Paulo", "day", "2018-11-03T12:00:00Z", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
+		// Midnight twice: the day begins with the first.
+		{"America/Havana", "day", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
+		// The 30th was no day there.
+		{"Pacific/Apia", "day", "2011-12-29T20:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
+		{"Pacific/Apia", "day", "2011-12-30T20:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
+	} {
+		at, err := time.Parse(time.RFC3339Nano, c.at)
+		require.NoError(t, err)
+		per := Per{calendar: calendar(c.per)}
+		require.Equal(t, c.start, per.Start(at, zone(t, c.zone)).Format(time.RFC3339Nano), "start of %v", c)
+		require.Equal(t, c.next, per.Next(at, zone(t, c.zone)).Format(time.RFC3339Nano), "next of %v", c)
+	}
+	at := time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
+	require.Equal(t, at.Add(-time.Hour), Per{rolling: time.Hour}.Start(at, time.UTC))
+	require.True(t, Per{rolling: time.Hour}.Next(at, time.UTC).IsZero())
+	require.True(t, Per{}.Start(at, time.UTC).IsZero())
+	require.True(t, Per{}.Next(at, time.UTC).IsZero())
+}
+
+// clock is what a calendar window's instants have in common.
+func clock(c calendar, local time.Time) [4]int {
+	year, month, day := local.Date()
+	_, offset := local.Zone()
+	switch c {
+	case perHour:
+		return [4]int{year*10_000 + int(month)*100 + day, local.Hour(), offset}
+	case perWeek:
+		year, week := local.ISOWeek()
+		return [4]int{year, week}
+	case perMonth:
+		return [4]int{year, int(month)}
+	}
+	return [4]int{year, int(month), day}
+}
+
+// boundsOf finds a window by going through time minute by minute. It knows
+// nothing but what the clock shows.
+func boundsOf(c calendar, at time.Time, z *time.Location) (start, next time.Time) {
+	const step = time.Minute
+	same := func(t time.Time) bool { return clock(c, t.In(z)) == clock(c, at.In(z)) }
+	for start = at.Truncate(step); same(start.Add(-step)); {
+		start = start.Add(-step)
+	}
+	for next = at.Truncate(step); same(next); {
+		next = next.Add(step)
+	}
+	return start, next
+}
+
+// TestWindowsAgainstTheClock compares hours and days around all kinds of clock
+// changes with a search. A fixed day of 24 hours, and time.Date, fail it.
+func TestWindowsAgainstTheClock(t *testing.T) {
+	differ := func(t *rapid.T, start func(Per, time.Time, *time.Location) time.Time) bool {
+		z, err := time.LoadLocation(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
+		require.NoError(t, err)
+		at := time.Date(2008, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 20*366*24*60).Draw(t, "minute")) * time.Minute)
+		if _, to := at.In(z).ZoneBounds(); !to.IsZero() && rapid.Bool().Draw(t, "near a change") {
+			at = to.Add(time.Duration(rapid.IntRange(-1500, 1500).Draw(t, "off")) * time.Minute).UTC()
+		}
+		at = at.Add(time.Duration(rapid.IntRange(0, 59_999_999).Draw(t, "µs")) * time.Microsecond)
+		c := rapid.SampledFrom(windows()[:2]).Draw(t, "per")
+		wantStart, wantNext := boundsOf(c, at, z)
+		per := Per{calendar: c}
+		return !start(per, at, z).Equal(wantStart) || !per.Next(at, z).Equal(wantNext)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if differ(t, Per.Start) {
+			t.Fatal("another window than the clock's")
+		}
+	})
+	for name, double := range map[string]func(Per, time.Time, *time.Location) time.Time{
+		"UTC days":  func(p Per, at time.Time, _ *time.Location) time.Time { return p.Start(at, time.UTC) },
+		"time.Date": naiveDate, "24 hours": daysOf24,
+	} {
+		caught := false
+		for seed := 0; seed < 3000 && !caught; seed++ {
+			rapid.Custom(func(t *rapid.T) bool { caught = caught || differ(t, double); return true }).Example(seed)
+		}
+		require.True(t, caught, name)
+	}
+}
+
+func naiveDate(p Per, at time.Time, z *time.Location) time.Time {
+	if p.calendar != perDay {
+		return p.Start(at, z)
+	}
+	y, m, d := at.In(z).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, z)
+}
+
+func daysOf24(p Per, at time.Time, z *time.Location) time.Time {
+	if p.calendar != perDay {
+		return p.Start(at, z)
+	}
+	_, offset := at.In(z).Zone()
+	shift := time.Duration(offset) * time.Second
+	return at.Add(shift).Truncate(24 * time.Hour).Add(-shift)
+}
+
+// TestWeeksAndMonths: their bounds are bounds of days, and hold what they should.
+func TestWeeksAndMonths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		z, err := time.LoadLocation(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
+		require.NoError(t, err)
+		at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 15*366*24*60).Draw(t, "minute")) * time.Minute)
+		for _, c := range []calendar{perWeek, perMonth} {
+			per := Per{calendar: c}
+			start, next := per.Start(at, z), per.Next(at, z)
+			require.False(t, start.After(at))
+			require.True(t, next.After(at))
+			same := func(u time.Time) bool { return clock(c, u.In(z)) == clock(c, at.In(z)) }
+			require.True(t, same(start) && same(next.Add(-time.Microsecond)))
+			require.False(t, same(start.Add(-time.Microsecond)) || same(next))
+		}
+	})
+}
