@@ -12,10 +12,9 @@ var files embed.FS
 // starts on an older schema than its own, down to this one, and serves until
 // somebody migrates.
 //
-// It is 3 because every draw writes pools.at and every change a row of changes:
-// a binary that left them out on an older schema would leave gaps in a history
-// that an audit has to find whole.
-const OldestSchema = 3
+// It is 4 because every read of a pool asks for the rules in force: an older
+// schema has no place for them.
+const OldestSchema = 4
 
 // Set is the schema that a binary brings along.
 type Set struct {

@@ -264,6 +264,21 @@ func (p *Plan) Settle() {
 	}
 }
 
+// Spends says that the plan, once it is written, changes what was spent of a
+// budget.
+func (p *Plan) Spends() bool {
+	t, before := p.urn.rules(), p.urn.spending
+	return t != nil && t.Budget != nil && len(p.Awards) > 0 &&
+		(p.Spending.Cents != before.Cents || !p.Spending.From.Equal(before.From))
+}
+
+// IsPlain says that the plan writes awards alone: no turns, no redirects and no
+// spending.
+func (p *Plan) IsPlain() bool {
+	return len(p.Turns) == 0 && !p.Spends() &&
+		!slices.ContainsFunc(p.Awards, func(a Award) bool { return a.Redirect != nil })
+}
+
 // Err says why the i-th request is refused, nil when it is not.
 func (p *Plan) Err(i int) error { return p.outcomes[i].err }
 

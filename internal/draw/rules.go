@@ -52,6 +52,9 @@ type Rules struct {
 	// Disclose says that players may read the odds.
 	Disclose bool
 	Low      []Low
+	// Version is the one of the change that put the rules in force, 0 for a
+	// document that is in force nowhere.
+	Version int64
 
 	document []byte
 	digest   [sha256.Size]byte

@@ -62,6 +62,9 @@ func (u *Urn) rules() *Rules {
 	return u.terms.Rules
 }
 
+// Rules are those in force, nil for none, or where nothing is cached.
+func (u *Urn) Rules() *Rules { return u.rules() }
+
 // setTerms puts rules in force. Rules that are in force already are left alone
 // unless there are new prizes.
 func (u *Urn) setTerms(r *Rules) {

@@ -133,32 +133,49 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 // before. The log is asked only where it must be: after a write that met a
 // known key or was left in doubt, and before a named draw is refused, because
 // a known key is answered whatever the pool's state or stock is by now (law 4).
-func (b *Batch) Plan(ctx context.Context, now time.Time, lookUp LookUp) (*draw.Plan, error) {
+func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, error) {
 	b.forgetLog()
 	if b.mustAsk() {
-		if err := b.ask(ctx, lookUp); err != nil {
+		if err := b.ask(ctx, log); err != nil {
 			return nil, err
 		}
 	}
-	plan := b.plan(now)
+	facts, err := b.turns(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	plan := b.plan(now, facts)
 	if !b.refusesUnasked(plan) {
 		return plan, nil
 	}
 	b.Undo(plan)
-	if err := b.ask(ctx, lookUp); err != nil {
+	if err := b.ask(ctx, log); err != nil {
 		return nil, err
 	}
-	return b.plan(now), nil
+	return b.plan(now, facts), nil
+}
+
+// turns reads what rules that count need to know of the users of the batch.
+func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
+	asks := make([]*draw.Ask, len(b.waiters))
+	for i, w := range b.waiters {
+		asks[i] = &w.Ask
+	}
+	needs := b.Urn.Needs(asks)
+	if len(needs) == 0 {
+		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
+	}
+	return log.Turns(ctx, b.Urn, needs)
 }
 
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
-// have to be.
+// have to be, which is always so under rules that count.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	if !b.IsPlain() {
+	if !b.IsPlain() || len(b.Urn.Rules().Counted()) > 0 {
 		return nil
 	}
 	b.forgetLog()
-	plan := b.plan(now)
+	plan := b.plan(now, nil)
 	if b.refusesUnasked(plan) {
 		b.Undo(plan)
 		return nil
@@ -184,9 +201,9 @@ func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 	return plan
 }
 
-func (b *Batch) plan(now time.Time) *draw.Plan {
+func (b *Batch) plan(now time.Time, facts *draw.Facts) *draw.Plan {
 	b.planned = time.Now() // now may be another clock's
-	return b.Urn.Plan(b.line(), now)
+	return b.Urn.PlanWith(b.line(), facts, now)
 }
 
 // line is the draws of the batch as they come before the urn. Those whose

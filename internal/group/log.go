@@ -7,9 +7,14 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// LookUp finds the draws among ids that the pool's log holds already. No id
-// is there twice.
-type LookUp func(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
+// Log says what the pool's history holds of draws and users.
+type Log interface {
+	// Draws finds the draws among ids that the pool's log holds already. No id
+	// is there twice.
+	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
+	// Turns reads what the rules need to know of users, at the urn's head.
+	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
+}
 
 // Keys are the names that callers chose for draws of the batch.
 func (b *Batch) Keys() []string {
@@ -33,9 +38,9 @@ func (b *Batch) KnownKey() {
 
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
-func (b *Batch) PlanReplays(ctx context.Context, err error, lookUp LookUp) (*draw.Plan, error) {
+func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {
 	b.forgetLog()
-	if failed := b.ask(ctx, lookUp); failed != nil {
+	if failed := b.ask(ctx, log); failed != nil {
 		return nil, failed
 	}
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.Known != nil }) {
@@ -69,7 +74,7 @@ func (b *Batch) refusesUnasked(p *draw.Plan) bool {
 }
 
 // ask notes what the log says of the draws that it may hold.
-func (b *Batch) ask(ctx context.Context, lookUp LookUp) error {
+func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
 		if w.mayBeKnown() && !w.hasAnswer() {
@@ -81,7 +86,7 @@ func (b *Batch) ask(ctx context.Context, lookUp LookUp) error {
 	known := map[string]draw.Draw{}
 	if len(ids) > 0 {
 		var err error
-		if known, err = lookUp(ctx, b.Urn.PoolID, ids); err != nil {
+		if known, err = log.Draws(ctx, b.Urn.PoolID, ids); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
 
 func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
 	t.Helper()
-	p, err := b.Plan(t.Context(), time.Now(), func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	p, err := b.Plan(t.Context(), time.Now(), lookUp(func(ids []string) (map[string]draw.Draw, error) {
 		found := map[string]draw.Draw{}
 		for _, id := range ids {
 			if d, ok := known[id]; ok {
@@ -34,9 +34,22 @@ func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
 			}
 		}
 		return found, nil
-	})
+	}))
 	require.NoError(t, err)
 	return p
+}
+
+// lookUp is a log of draws alone.
+type lookUp func(ids []string) (map[string]draw.Draw, error)
+
+// Draws implements Log.
+func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	return l(ids)
+}
+
+// Turns implements Log: the tests' pools have no rules.
+func (l lookUp) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
+	return draw.NewFacts(nil), nil
 }
 
 // urnOf is the cached copy of an open pool at version 10, whose prizes p0, p1 …
@@ -123,14 +136,14 @@ func TestPlanDoubtsOnlyItsOwn(t *testing.T) {
 func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}
 	var asked []string
-	lookUp := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	log := lookUp(func(ids []string) (map[string]draw.Draw, error) {
 		asked = append(asked, ids...)
 		return known, nil
-	}
+	})
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	plan := func(b *Batch) {
 		asked = nil
-		p, err := b.Plan(t.Context(), time.Now(), lookUp)
+		p, err := b.Plan(t.Context(), time.Now(), log)
 		require.NoError(t, err)
 		b.Settle(p)
 	}
@@ -167,7 +180,7 @@ func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
 	broken := errors.New("no log")
-	_, err := b.Plan(t.Context(), time.Now(), func(context.Context, string, []string) (map[string]draw.Draw, error) { return nil, broken })
+	_, err := b.Plan(t.Context(), time.Now(), lookUp(func([]string) (map[string]draw.Draw, error) { return nil, broken }))
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, int64(2), b.Urn.Remaining())
 	require.Len(t, planOf(t, b, nil).Awards, 2)
@@ -255,13 +268,13 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	busy := draw.Errorf(draw.CodeContended, "busy")
 	log := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}
 	asked := 0
-	lookUp := func(_ context.Context, _ string, ids []string) (map[string]draw.Draw, error) {
+	log := lookUp(func(ids []string) (map[string]draw.Draw, error) {
 		asked++
 		require.NotContains(t, ids, "made", "a name that the service made is new")
 		return log, nil
-	}
+	})
 	require.True(t, b.AsksLog())
-	p, err := b.PlanReplays(t.Context(), busy, lookUp)
+	p, err := b.PlanReplays(t.Context(), busy, log)
 	require.NoError(t, err)
 	b.SettleReplays(p)
 	require.True(t, b.waiters[1].draw.Replayed)
@@ -269,7 +282,7 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	require.False(t, b.IsSettled())
 	require.True(t, b.waiters[0].giveUp(), "the others wait, and may be withdrawn")
 
-	p, err = b.PlanReplays(t.Context(), busy, lookUp)
+	p, err = b.PlanReplays(t.Context(), busy, log)
 	require.NoError(t, err)
 	require.Nil(t, p, "nobody is left whom the log may hold")
 	b.fail(busy)

@@ -218,11 +218,18 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 // when it is left out, because the log or the pool would have to be read, or
 // when it needs no write and is settled.
 func planShared(b *group.Batch, now time.Time, cached bool) *draw.Plan {
+	decide := b.PlanPlain
 	if cached {
-		return b.PlanCached(now)
+		decide = b.PlanCached
 	}
-	plan := b.PlanPlain(now)
-	if plan != nil && len(plan.Awards) == 0 {
+	plan := decide(now)
+	switch {
+	case plan == nil:
+		return nil
+	case !plan.IsPlain(): // what rules count is written in a transaction of its own
+		b.Undo(plan)
+		return nil
+	case len(plan.Awards) == 0:
 		b.Settle(plan)
 		return nil
 	}

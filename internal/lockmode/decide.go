@@ -109,7 +109,7 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if o.Lock {
 		b.TopUp() // nobody can have changed the pool since it was read
 	}
-	plan, err := b.Plan(ctx, d.now(), tx.Draws)
+	plan, err := b.Plan(ctx, d.now(), tx)
 	if err != nil {
 		return err
 	}

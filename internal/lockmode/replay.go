@@ -24,7 +24,7 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 		return
 	}
 	defer tx.Rollback()
-	plan, failed := b.PlanReplays(ctx, err, tx.Draws)
+	plan, failed := b.PlanReplays(ctx, err, tx)
 	if failed != nil || plan == nil {
 		return
 	}

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -175,7 +176,7 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 // insertStock makes a part of the moves, behind made others.
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
 	poolID, version := of.pool.ID, of.head.Version+int64(made)
-	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed"}
+	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
 	moves := make([]draw.Move, 0, len(part))
 	adds := 0
@@ -183,11 +184,11 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, mad
 		version++
 		p, after := m.prize, m.delta
 		if m.isNew {
-			added = added.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, 0, version, version)
+			added = added.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, 0, version, version, string(cmp.Or(p.Kind, draw.KindPrize)))
 			adds++
 		} else {
 			after += p.Stocked
-			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version)
+			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version, string(p.Kind))
 		}
 		moves = append(moves, draw.Move{
 			Version: version, PrizeID: p.ID, Delta: m.delta, Reason: m.reason, Actor: of.actor, Key: m.key, Stocked: after, Issued: p.Issued,

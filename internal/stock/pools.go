@@ -108,7 +108,7 @@ func (s *Store) pools(ctx context.Context, which func(squirrel.SelectBuilder) sq
 		_, err := selectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
 			var poolID string
 			var p draw.Prize
-			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
+			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
 			if pool := at[poolID]; pool != nil {
 				pool.Prizes = append(pool.Prizes, p)
 			}

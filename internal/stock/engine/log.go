@@ -10,12 +10,13 @@ import (
 )
 
 // Log is a table of one kind of entries of the pools' ordered history. Each
-// entry has a pool_id, a time at, and the columns. Every statement that appends
-// to the history or reads it is made of these.
+// entry has a pool_id, the columns, and most a time at. Every statement that
+// appends to the history or reads it is made of these.
 type Log[T any] struct {
 	Table   string
 	Columns []Column[T]
-	at      func(*T) *time.Time
+	// at is nil for entries without a time of their own.
+	at func(*T) *time.Time
 }
 
 // Column is one column of a log.
@@ -102,6 +103,51 @@ func Changes() Log[draw.Change] {
 	}, func(c *change) *time.Time { return &c.At }}
 }
 
+// Turns are those of users, in pools whose rules count.
+func Turns() Log[draw.Turn] {
+	type turn = draw.Turn
+	return Log[turn]{"turns", []Column[turn]{
+		column("user_id", "text", func(t *turn) string { return t.UserID }, func(t *turn) any { return &t.UserID }),
+		column("what", "text", func(t *turn) string { return string(t.Counted) }, func(t *turn) any { return (*string)(&t.Counted) }),
+		column("seq", "bigint", func(t *turn) int64 { return t.Seq }, func(t *turn) any { return &t.Seq }),
+		column("version", "bigint", func(t *turn) int64 { return t.Version }, func(t *turn) any { return &t.Version }),
+		column("run", "bigint", func(t *turn) int64 { return t.Run }, func(t *turn) any { return &t.Run }),
+	}, func(t *turn) *time.Time { return &t.At }}
+}
+
+// Redirected is what the rules gave an award in place of.
+type Redirected struct {
+	Version int64
+	draw.Redirect
+}
+
+// Redirects are those of awards.
+func Redirects() Log[Redirected] {
+	type redirect = Redirected
+	return Log[redirect]{"redirects", []Column[redirect]{
+		column("version", "bigint", func(r *redirect) int64 { return r.Version }, func(r *redirect) any { return &r.Version }),
+		column("drawn", "text", func(r *redirect) *string { return orNull(r.Drawn) }, func(r *redirect) any { return &r.Drawn }).orNull(),
+		column("why", "text", func(r *redirect) string { return string(r.Why) }, func(r *redirect) any { return (*string)(&r.Why) }),
+	}, nil}
+}
+
+// RedirectsOf are those of a plan.
+func RedirectsOf(p *draw.Plan) (all []Redirected) {
+	for i := range p.Awards {
+		if r := p.Awards[i].Redirect; r != nil {
+			all = append(all, Redirected{p.Awards[i].Version, *r})
+		}
+	}
+	return all
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
 // Append is a statement that appends entries of a pool at one time, which is
 // as the database stores it.
 func (l Log[T]) Append(poolID string, at any, entries []T) Statement {
@@ -110,7 +156,7 @@ func (l Log[T]) Append(poolID string, at any, entries []T) Statement {
 
 // Insert is the text of a statement that appends n entries.
 func (l Log[T]) Insert(n int) string {
-	row := "(" + List("?", len(l.Columns)+2) + ")"
+	row := "(" + List("?", len(l.Columns)+len(l.lead(nil))+1) + ")"
 	return l.into() + " VALUES " + List(row, n)
 }
 
@@ -118,7 +164,7 @@ func (l Log[T]) Insert(n int) string {
 func (l Log[T]) Args(poolID string, at any, entries []T) []any {
 	args := make([]any, 0, (len(l.Columns)+2)*len(entries))
 	for i := range entries {
-		args = l.appendValues(append(args, poolID, at), &entries[i])
+		args = l.appendValues(append(append(args, poolID), l.lead(at)...), &entries[i])
 	}
 	return args
 }
@@ -135,7 +181,19 @@ func (l Log[T]) appendValues(args []any, entry *T) []any {
 func (l Log[T]) InsertFrom(query string) string { return l.into() + " " + query }
 
 func (l Log[T]) into() string {
-	return `INSERT INTO ` + l.Table + ` (pool_id, at, ` + l.Names("") + `)`
+	at := ""
+	if l.at != nil {
+		at = "at, "
+	}
+	return `INSERT INTO ` + l.Table + ` (pool_id, ` + at + l.Names("") + `)`
+}
+
+// lead is the time before the columns, for entries that have one.
+func (l Log[T]) lead(at any) []any {
+	if l.at == nil {
+		return nil
+	}
+	return []any{at}
 }
 
 // Names are those of the columns, each behind a prefix such as "a.".
@@ -172,14 +230,21 @@ func (l Log[T]) Arrays(first int) string {
 
 // Read is what Fields are scanned from, each column behind a prefix.
 func (l Log[T]) Read(prefix string) string {
-	return l.join(func(_ int, c Column[T]) string { return c.read(prefix + c.Name) }) + ", " + prefix + "at"
+	read := l.join(func(_ int, c Column[T]) string { return c.read(prefix + c.Name) })
+	if l.at == nil {
+		return read
+	}
+	return read + ", " + prefix + "at"
 }
 
 // Fields are where an entry is scanned into.
 func (l Log[T]) Fields(entry *T) []any {
-	fields := make([]any, 0, len(l.Columns)+3) // a prize's name and value may follow
+	fields := make([]any, 0, len(l.Columns)+4) // a prize's name, value and kind may follow
 	for i := range l.Columns {
 		fields = append(fields, l.Columns[i].field(entry))
+	}
+	if l.at == nil {
+		return fields
 	}
 	return append(fields, &timestamp{to: l.at(entry)})
 }
@@ -195,12 +260,12 @@ func (l Log[T]) join(text func(i int, c Column[T]) string) string {
 // ReadAwards are the columns of awards AS a and prizes AS p for ScanAward. Only
 // a damaged pool has awards without a prize; they are shown all the same.
 func ReadAwards(l Log[draw.Award]) string {
-	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0)`
+	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') <> 'blank'`
 }
 
 // ScanAward reads an award with its prize.
 func ScanAward(l Log[draw.Award], row Scanner) (a draw.Award, err error) {
-	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value)...)
+	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value, &a.Win)...)
 	return a, err
 }
 

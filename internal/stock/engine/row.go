@@ -16,19 +16,22 @@ type Row struct {
 	fence         int64
 	fencedBy      string
 	at            time.Time
+	// rules is the version of the change whose rules are in force.
+	rules    int64
+	spending draw.Spending
 	// writable says that the server which was read could have been written.
 	writable bool
 }
 
 // Fields are where to scan what RowColumns reads.
 func (r *Row) Fields() []any {
-	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.writable}
+	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From), &r.writable}
 }
 
 // RowColumns are what a Row holds, on a server that says by the
 // expression writable whether it can be written.
 func RowColumns(writable string) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, ` + writable
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, ` + writable
 }
 
 // ReadOnlyServer is the error of a server that cannot be written. What it says
@@ -44,6 +47,32 @@ var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 // Version is the pool's.
 func (r *Row) Version() int64 { return r.version }
 
+// LacksRules is the version of the change whose rules have to be read before
+// Merge, 0 where the urn has those in force.
+func (r *Row) LacksRules(urn *draw.Urn) int64 {
+	if r.rules == rulesVersion(urn) {
+		return 0
+	}
+	return r.rules
+}
+
+func rulesVersion(urn *draw.Urn) int64 {
+	if rules := urn.Rules(); rules != nil {
+		return rules.Version
+	}
+	return 0
+}
+
+// ReadRules reads the rules of a change from its body.
+func ReadRules(version int64, body string) (*draw.Rules, error) {
+	rules, set, err := draw.RulesOf(&draw.Change{Version: version, What: draw.WhatRules, Body: body})
+	if err != nil || !set || rules == nil {
+		return nil, draw.Wrap(draw.CodeInternal, err, "the rules of version %d cannot be read", version)
+	}
+	rules.Version = version
+	return rules, nil
+}
+
 // Clone is a copy that shares nothing with the row.
 func (r *Row) Clone() *Row {
 	one := *r
@@ -53,8 +82,9 @@ func (r *Row) Clone() *Row {
 
 // Merge brings the urn up to what was read. It rejects a stale token and a
 // server that cannot be written. Where the pool does not follow from the
-// cached copy, it is to be read again.
-func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, o TxOptions) error {
+// cached copy, it is to be read again. rules are those that LacksRules names, nil
+// for none.
+func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxOptions) error {
 	if !r.writable {
 		return ReadOnlyServer()
 	}
@@ -62,7 +92,12 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, o TxOptions) error {
 		return ErrStaleToken
 	}
 	head := draw.Head{Version: r.version, Mark: r.mark, Trail: draw.Trail(r.trail)}
-	if !urn.Seen(draw.Snapshot{State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes}) {
+	if rules == nil && r.rules != 0 {
+		rules = urn.Rules()
+	}
+	if !urn.Seen(draw.Snapshot{
+		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending,
+	}) {
 		return ErrDropped
 	}
 	return nil
@@ -77,12 +112,12 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 }
 
 // PrizeColumns are what ScanPrize reads.
-const PrizeColumns = `id, name, value, stocked, issued`
+const PrizeColumns = `id, name, value, stocked, issued, kind`
 
 // ScanPrize reads a prize.
 func ScanPrize(row Scanner) (draw.Prize, error) {
 	var p draw.Prize
-	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued)
+	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
 	return p, err
 }
 

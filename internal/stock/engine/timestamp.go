@@ -10,6 +10,15 @@ import (
 // functions understand, to the microsecond, UTC.
 const TimeText = "2006-01-02T15:04:05.000000Z"
 
+// Epoch is the time, for the zero time the beginning of 1970: columns hold no
+// earlier one.
+func Epoch(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Unix(0, 0).UTC()
+	}
+	return t.UTC()
+}
+
 // timestamp scans a time from what any of the databases returns. It may be used
 // for one row after another: awards of a batch have one time, and a text that
 // was read for the last row is not read again.

@@ -44,10 +44,13 @@ type Tx interface {
 	// the read. Error: an *Error with its class; ClassUnavailable on a server
 	// that cannot be written, because what it lacks may be elsewhere.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
+	// Turns reads what the rules need to know of users, as it is at the urn's
+	// head. Errors: ErrConflict when the pool has moved on, else as of Draws.
+	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
 	// Write is the guarded write (law 1): it commits the plan if the pool is
 	// open and still at the head that the plan was made from. The pool's head
-	// moves on, the prizes' issued are raised and the award rows inserted, all
-	// or nothing. A plan without awards writes nothing: Write then makes sure
+	// moves on, the prizes' issued are raised and the rows of awards, turns and
+	// redirects inserted, all or nothing. A plan without awards writes nothing: Write then makes sure
 	// that the draws that Draws has found are as safe as what is acknowledged.
 	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *draw.Plan) error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -54,12 +55,12 @@ func (t *attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) 
 	if err != nil {
 		return nil, err
 	}
-	row, prizes, err := tx.readSince(ctx, urn)
+	row, prizes, rules, err := tx.readSince(ctx, urn)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = cmp.Or(tx.checkWritable(ctx), engine.PoolNotFound(urn.PoolID))
 	}
 	if err == nil {
-		err = row.Merge(urn, prizes, o)
+		err = row.Merge(urn, prizes, rules, o)
 	}
 	if err != nil {
 		tx.Rollback()
@@ -90,7 +91,24 @@ func (tx *attempt) checkWritable(ctx context.Context) error {
 	return nil
 }
 
-func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, err error) {
+// readSince reads the pool's row, the prizes that changed since, and the rules
+// where they are others.
+func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
+	if row, prizes, err = tx.readRows(ctx, urn); err != nil {
+		return row, nil, nil, err
+	}
+	version := row.LacksRules(urn)
+	if version == 0 {
+		return row, prizes, nil, nil
+	}
+	var body string
+	if err = tx.conn.QueryRow(ctx, sqlRules, urn.PoolID, version).Scan(&body); err == nil {
+		rules, err = engine.ReadRules(version, body)
+	}
+	return row, prizes, rules, err
+}
+
+func (tx *attempt) readRows(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, err error) {
 	batch := &pgx.Batch{}
 	pool := tx.words.row
 	if tx.options.Lock {
@@ -203,16 +221,16 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 	if opening {
 		tx.beginLocked(batch, p.PoolID)
 	}
-	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
+	extra := tx.queueWrite(batch, p)
 	batch.Queue(`COMMIT`)
 	results := tx.conn.SendBatch(ctx, batch)
-	var pools, one int64
+	var pools int64
 	var err error
 	if opening {
 		err = tx.begunLocked(results)
 	}
 	if err == nil {
-		err = results.QueryRow().Scan(&pools, &one)
+		pools, err = written(results, extra)
 	}
 	if err == nil {
 		err = tx.committed(results)
@@ -225,6 +243,37 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 		return engine.ErrConflict
 	}
 	return nil
+}
+
+// queueWrite puts the guarded write into a pipeline, and behind it what the rules
+// count: for those the pool must be at the head that the write has made. It
+// returns how many statements the latter are.
+func (tx *attempt) queueWrite(batch *pgx.Batch, p *draw.Plan) (extra int) {
+	batch.Queue(fault.Unguarded(tx.words.write), tx.arguments(p)...)
+	made := []any{p.PoolID, p.To.Version, p.To.Mark}
+	if len(p.Turns) > 0 {
+		extra++
+		batch.Queue(tx.words.turns, slices.Concat(made, []any{p.At}, engine.Turns().Lists(p.Turns))...)
+	}
+	if redirects := engine.RedirectsOf(p); len(redirects) > 0 {
+		extra++
+		batch.Queue(tx.words.redirects, slices.Concat(made, engine.Redirects().Lists(redirects))...)
+	}
+	if p.Spends() {
+		extra++
+		batch.Queue(sqlSpend, slices.Concat(made, []any{p.Spending.Cents, engine.Epoch(p.Spending.From)})...)
+	}
+	return extra
+}
+
+// written reads the answers to queueWrite: how many pools were written, 0 or 1.
+func written(results pgx.BatchResults, extra int) (pools int64, err error) {
+	var one int64
+	err = results.QueryRow().Scan(&pools, &one)
+	for ; err == nil && extra > 0; extra-- {
+		_, err = results.Exec()
+	}
+	return pools, err
 }
 
 func (tx *attempt) arguments(p *draw.Plan) []any {

@@ -18,6 +18,6 @@ const (
 	// and added, when it believes that the pool has one prize, and go through
 	// all of them for each award.
 	sqlAwardPrize = `LEFT JOIN LATERAL (
-	SELECT id, name, value FROM prizes WHERE pool_id = a.pool_id AND id >= a.prize_id ORDER BY id LIMIT 1
+	SELECT id, name, value, kind FROM prizes WHERE pool_id = a.pool_id AND id >= a.prize_id ORDER BY id LIMIT 1
 ) AS p ON p.id = a.prize_id`
 )

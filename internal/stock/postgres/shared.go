@@ -74,7 +74,7 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	}
 	ready = make([]bool, len(all))
 	for i, a := range all {
-		ready[i] = rows[i] != nil && rows[i].Merge(a.Urn, prizes[i], j.tx.options) == nil
+		ready[i] = rows[i] != nil && rows[i].LacksRules(a.Urn) == 0 && rows[i].Merge(a.Urn, prizes[i], nil, j.tx.options) == nil
 	}
 	return ready, nil
 }
@@ -101,7 +101,7 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 		return nil, nil, err
 	}
 	var p draw.Prize
-	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued}, func() error {
+	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind}, func() error {
 		prizes[place[id]] = append(prizes[place[id]], p)
 		return nil
 	})

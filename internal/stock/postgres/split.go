@@ -21,13 +21,16 @@ func (tx *attempt) writeSplit(ctx context.Context, p *draw.Plan) error {
 			return engine.Classify(err, classify)
 		}
 	}
-	var pools, one int64
-	if err := tx.conn.QueryRow(ctx, tx.words.write, tx.arguments(p)...).Scan(&pools, &one); err != nil {
+	batch := &pgx.Batch{}
+	extra := tx.queueWrite(batch, p)
+	results := tx.conn.SendBatch(ctx, batch)
+	pools, err := written(results, extra)
+	if err = errors.Join(err, results.Close()); err != nil {
 		return engine.Classify(err, classify)
 	}
 	fault.At(fault.BeforeCommit)
 	forgetWarning(tx.conn.Conn().PgConn())
-	_, err := tx.conn.Exec(ctx, `COMMIT`)
+	_, err = tx.conn.Exec(ctx, `COMMIT`)
 	if err = errors.Join(err, warningOf(tx.conn.Conn().PgConn())); err != nil {
 		return engine.AtCommit(err, classify)
 	}

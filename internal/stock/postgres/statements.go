@@ -17,6 +17,8 @@ type statements struct {
 	draws string
 	// write and writeShared are the guarded writes of one plan and of several.
 	write, writeShared string
+	// turns and redirects write what the rules count of a plan, needs reads it.
+	turns, redirects, needs string
 }
 
 func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements {
@@ -30,7 +32,17 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 			awards.Names("a."), awards.Arrays(sqlWriteArgs+1), awards.Names("")))),
 		writeShared: fmt.Sprintf(sqlWriteShared, d.ForUpdate, awards.InsertFrom(fmt.Sprintf(sqlAwardsShared,
 			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
+		turns:     insertMade(engine.Turns(), "$4::timestamptz, ", 5),
+		redirects: insertMade(engine.Redirects(), "", 4),
+		needs:     fmt.Sprintf(sqlNeeds, engine.Turns().Read("t.")),
 	}
+}
+
+// insertMade inserts rows that belong to a write, where that was made: into a
+// pool that is at its head. The rows are lists from $first on.
+func insertMade[T any](log engine.Log[T], at string, first int) string {
+	return log.InsertFrom(fmt.Sprintf(`SELECT pools.id, %s%s FROM unnest(%s) AS a (%s), pools
+	WHERE pools.id = $1 AND pools.version = $2 AND pools.mark = $3`, at, log.Names("a."), log.Arrays(first), log.Names("")))
 }
 
 const (
@@ -73,6 +85,25 @@ SELECT (SELECT count(*) FROM pool),
 		OR (SELECT count(*) FROM changed) = cardinality($6::text[]) AND (SELECT count(*) FROM awarded) = $3
 		THEN 1 ELSE 0 END)`
 
+	sqlSpend = `UPDATE pools SET spent = $4, spent_from = $5 WHERE id = $1 AND version = $2 AND mark = $3`
+
+	sqlRules = `SELECT body FROM changes WHERE pool_id = $1 AND version = $2`
+
+	// For a transaction by key: the last turn of each need, and those that may
+	// leave its window.
+	sqlNeeds = `SELECT %s
+FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n (user_id, what, max, units)
+CROSS JOIN LATERAL (
+	SELECT seq FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what ORDER BY seq DESC LIMIT 1
+) AS last
+CROSS JOIN LATERAL (
+	SELECT * FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what AND seq = last.seq
+	UNION ALL
+	SELECT * FROM turns WHERE n.max > 0 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
+		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
+) AS t`
+	sqlHead = `SELECT version, mark FROM pools WHERE id = $1`
+
 	// sqlAwards selects the awards of a plan, whose columns are lists behind the
 	// other arguments of sqlWrite.
 	sqlAwards = `SELECT pool.id, $8::timestamptz, %s
@@ -91,7 +122,7 @@ CROSS JOIN LATERAL (
 %s
 ORDER BY a.draw_id, a.ordinal`
 
-	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued
+	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued, prizes.kind
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
 JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version

@@ -46,6 +46,8 @@ type attempt struct {
 
 const (
 	sqlLock = `SELECT version FROM pools WHERE id = ?`
+	// selectRules reads the body of a change of rules.
+	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
 	// SelectPrizes reads the prizes of a pool that changed after a version.
 	SelectPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 	// MoveHead moves a pool's head on, from the one that was planned from.
@@ -136,7 +138,17 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 			return err
 		}
 	}
-	return row.Merge(urn, prizes, tx.options)
+	var rules *draw.Rules
+	if version := row.LacksRules(urn); version != 0 {
+		var body string
+		if err := q.QueryRowContext(ctx, selectRules, urn.PoolID, version).Scan(&body); err != nil {
+			return err
+		}
+		if rules, err = engine.ReadRules(version, body); err != nil {
+			return err
+		}
+	}
+	return row.Merge(urn, prizes, rules, tx.options)
 }
 
 // Draws implements engine.Tx. It asks in a transaction, which a proxy that sends
@@ -146,14 +158,21 @@ func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[
 	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
+// openChecked opens the transaction, where it is not open, on a server that can
+// be written.
+func (tx *attempt) openChecked(ctx context.Context) error {
+	if tx.tx != nil {
+		return nil
+	}
+	if err := tx.open(ctx); err != nil {
+		return err
+	}
+	return engine.CheckWritable(ctx, tx.tx, tx.attempts.dialect)
+}
+
 func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
-	if tx.tx == nil {
-		if err := tx.open(ctx); err != nil {
-			return nil, err
-		}
-		if err := engine.CheckWritable(ctx, tx.tx, tx.attempts.dialect); err != nil {
-			return nil, err
-		}
+	if err := tx.openChecked(ctx); err != nil {
+		return nil, err
 	}
 	s := tx.attempts.words.Draws(poolID, ids)
 	scan := func(row engine.Scanner) (draw.Award, error) { return engine.ScanAward(tx.attempts.awards, row) }
@@ -197,7 +216,7 @@ func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
 	} else if err != nil {
 		return err
 	}
-	for _, s := range append(tx.attempts.words.Prizes(p), tx.attempts.words.Awards(p)...) {
+	for _, s := range slices.Concat(tx.attempts.words.Prizes(p), tx.attempts.words.Awards(p), tx.attempts.counted(p)) {
 		if err := exec(ctx, tx.tx, s); err != nil {
 			return err
 		}

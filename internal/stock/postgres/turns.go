@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Turns implements engine.Tx. The head is read after the turns: where it is
+// still the urn's, nobody has made a turn since.
+func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+	facts, err := tx.turns(ctx, urn, needs)
+	return facts, engine.Classify(err, classify)
+}
+
+// turns is one round trip. The turns are read by one statement and the head by
+// another: on a connection without a transaction each sees its own moment.
+func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (facts *draw.Facts, err error) {
+	users, whats := make([]string, len(needs)), make([]string, len(needs))
+	most, units := make([]int64, len(needs)), make([]int64, len(needs))
+	for i, n := range needs {
+		users[i], whats[i], most[i], units[i] = n.UserID, string(n.Counted), n.Max, n.Units
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(tx.dialect.ByKey)
+	batch.Queue(tx.words.needs, urn.PoolID, users, whats, most, units)
+	batch.Queue(sqlHead, urn.PoolID)
+	results := tx.conn.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	facts = draw.NewFacts(needs)
+	var t draw.Turn
+	if _, err = pgx.ForEachRow(rows, engine.Turns().Fields(&t), func() error { facts.Add(t); return nil }); err != nil {
+		return nil, err
+	}
+	var version, mark int64
+	if err := results.QueryRow().Scan(&version, &mark); err != nil {
+		return nil, err
+	}
+	if version != urn.Version || mark != urn.Mark {
+		return nil, engine.ErrConflict
+	}
+	return facts, nil
+}

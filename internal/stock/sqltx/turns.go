@@ -1,0 +1,93 @@
+package sqltx
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+const (
+	// needsMax is how many needs one statement reads, and rowsMax how many rows
+	// one inserts: below what the databases take.
+	needsMax = 100
+	rowsMax  = 500
+
+	ofUser  = ` WHERE pool_id = ? AND user_id = ? AND what = ?`
+	lastSeq = `(SELECT MAX(seq) FROM turns` + ofUser + `)`
+
+	sqlSpend = `UPDATE pools SET spent = ?, spent_from = ? WHERE id = ?`
+)
+
+// Turns implements engine.Tx. The head is read after the turns: where it is
+// still the urn's, nobody has made a turn since.
+func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+	facts, err := tx.turns(ctx, urn, needs)
+	return facts, engine.Classify(err, tx.attempts.dialect.ByCode)
+}
+
+func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+	if err := tx.openChecked(ctx); err != nil {
+		return nil, err
+	}
+	facts := draw.NewFacts(needs)
+	log := engine.Turns()
+	for part := range slices.Chunk(needs, needsMax) {
+		s := selectTurns(log, urn.PoolID, part)
+		turns, err := engine.QueryAll(ctx, tx.tx, func(row engine.Scanner) (t draw.Turn, err error) {
+			err = row.Scan(log.Fields(&t)...)
+			return t, err
+		}, s.SQL, s.Args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range turns {
+			facts.Add(t)
+		}
+	}
+	var version, mark int64
+	if err := tx.tx.QueryRowContext(ctx, `SELECT version, mark FROM pools WHERE id = ?`, urn.PoolID).Scan(&version, &mark); err != nil {
+		return nil, err
+	}
+	if version != urn.Version || mark != urn.Mark {
+		return nil, engine.ErrConflict
+	}
+	return facts, nil
+}
+
+// selectTurns reads the last turn of each need, and those that may leave its
+// window, by the primary key alone.
+func selectTurns(log engine.Log[draw.Turn], poolID string, needs []draw.Need) engine.Statement {
+	var parts []string
+	var args []any
+	for _, n := range needs {
+		user := []any{poolID, n.UserID, string(n.Counted)}
+		parts = append(parts, `SELECT `+log.Read("")+` FROM turns`+ofUser+` AND seq = `+lastSeq)
+		args = slices.Concat(args, user, user)
+		if n.Max > 0 {
+			parts = append(parts, `SELECT `+log.Read("")+` FROM turns`+ofUser+` AND seq BETWEEN `+lastSeq+` + ? AND `+lastSeq+` + ?`)
+			args = slices.Concat(args, user, user, []any{1 - n.Max}, user, []any{n.Units - n.Max})
+		}
+	}
+	return engine.Statement{SQL: strings.Join(parts, ` UNION ALL `), Args: args}
+}
+
+// counted writes what the rules count of a plan; nothing for a pool without
+// rules.
+func (t *Attempts) counted(p *draw.Plan) (all []engine.Statement) {
+	at := t.dialect.Time(p.At)
+	for part := range slices.Chunk(p.Turns, rowsMax) {
+		all = append(all, engine.Turns().Append(p.PoolID, at, part))
+	}
+	for part := range slices.Chunk(engine.RedirectsOf(p), rowsMax) {
+		all = append(all, engine.Redirects().Append(p.PoolID, at, part))
+	}
+	if p.Spends() {
+		all = append(all, engine.Statement{
+			SQL: sqlSpend, Args: []any{p.Spending.Cents, t.dialect.Time(engine.Epoch(p.Spending.From)), p.PoolID}, Rows: 1,
+		})
+	}
+	return all
+}
