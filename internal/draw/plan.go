@@ -39,10 +39,12 @@ type Plan struct {
 	// of no meaning where the rules have no budget.
 	Spending Spending
 
-	urn      *Urn
-	facts    *Facts
-	users    map[string][]tally
-	gates    []func(*Plan, *Ask) error
+	urn   *Urn
+	facts *Facts
+	users map[string][]tally
+	gates []func(*Plan, *Ask) error
+	// starts are those of the windows of the limits, at At.
+	starts   []time.Time
 	stream   stream
 	asks     []*Ask
 	places   []int
