@@ -99,6 +99,13 @@ func (m *model) units() (list []string) {
 }
 
 func (m *model) refusal(user string, count int) Code {
+	var stocked int64
+	for _, p := range m.prizes[:4] {
+		stocked += p.Stocked
+	}
+	if stocked == 0 && (m.rules == nil || m.rules.Fallback == "") {
+		return CodePoolNotOpen
+	}
 	if m.rules != nil {
 		if m.rules.Blocked[user] {
 			return CodeUserBlocked
