@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func nobody(u *Urn, asks ...*Ask) *Facts { return NewFacts(u.Needs(asks)) }
 func refused(t *testing.T, want Code, err error) *Error {
 	t.Helper()
 	require.Equal(t, want, CodeOf(err), "%v", err)
-	e, ok := err.(*Error)
+	e, ok := errors.AsType[*Error](err)
 	require.True(t, ok)
 	return e
 }

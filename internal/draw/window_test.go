@@ -86,6 +86,7 @@ func clock(c calendar, local time.Time) [4]int {
 		return [4]int{year, week}
 	case perMonth:
 		return [4]int{year, int(month)}
+	case perDay:
 	}
 	return [4]int{year, int(month), day}
 }
