@@ -11,8 +11,8 @@ import (
 // fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
-func gates() []func(*Plan, *Ask) error {
-	return []func(*Plan, *Ask) error{
+func gates() [5]func(*Plan, *Ask) error {
+	return [...]func(*Plan, *Ask) error{
 		(*Plan).gateOpen, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
 	}
 }
@@ -31,7 +31,7 @@ func reasons() [3]reason {
 
 // refusal passes a request through the gates.
 func (p *Plan) refusal(a *Ask) error {
-	for _, gate := range p.gates {
+	for _, gate := range gates() {
 		if err := gate(p, a); err != nil {
 			return err
 		}

@@ -42,7 +42,6 @@ type Plan struct {
 	urn   *Urn
 	facts *Facts
 	users map[string][]tally
-	gates []func(*Plan, *Ask) error
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
 	stream   stream
@@ -80,7 +79,7 @@ func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, n
 // was not read ends with CodeInternal.
 func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	p := u.newPlan(asks)
-	p.facts, p.gates = facts, gates()
+	p.facts = facts
 	p.begin(now)
 	return p.decideAll(p.refusal)
 }

@@ -20,7 +20,7 @@ type walk struct {
 
 func newWalk(u *Urn) *walk {
 	w := &walk{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[Counted]int64{}}
-	w.plan.facts, w.plan.gates = w.facts, gates()
+	w.plan.facts = w.facts
 	w.plan.users = map[string][]tally{}
 	return w
 }
