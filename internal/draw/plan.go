@@ -44,7 +44,6 @@ type Plan struct {
 	users map[string][]tally
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
-	stream   stream
 	asks     []*Ask
 	places   []int
 	outcomes []outcome
@@ -188,7 +187,7 @@ func errKeyReused(r *Request) error {
 // take decides one unit and moves it from the urn into the plan.
 func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
-	drawn := p.urn.pick(p.numbers(version))
+	drawn := p.urn.pick(p.urn.numbers(version))
 	user := p.users[r.UserID] // the gates have put it there
 	place, why := p.outcome(drawn, user)
 	p.urn.move(place, 1)
@@ -210,15 +209,6 @@ func (p *Plan) take(r *Request, ordinal int) {
 	if p.urn.terms != nil {
 		p.count(version, r.UserID, user, place)
 	}
-}
-
-// numbers are those of a version.
-func (p *Plan) numbers(version int64) Numbers {
-	if p.urn.source != nil {
-		return p.urn.source.Of(version)
-	}
-	p.stream = p.urn.deck.of(version)
-	return &p.stream
 }
 
 func (p *Plan) redirect(drawn int, why Why) *Redirect {
