@@ -109,8 +109,8 @@ func TestPlanTurns(t *testing.T) {
 	var prizes []string
 	for _, a := range p.Awards {
 		prizes = append(prizes, a.PrizeID)
-		require.Equal(t, a.PrizeID == "bronze", a.Win)
-		require.Equal(t, a.Win, a.Redirect != nil)
+		require.Equal(t, a.PrizeID == "bronze", a.Win())
+		require.Equal(t, a.Win(), a.Redirect != nil)
 	}
 	require.Equal(t, []string{"none", "bronze", "none", "none", "none", "none", "none"}, prizes, "bronze once, whatever is owed")
 	require.Equal(t, &Redirect{Why: WhyGuarantee}, p.Awards[1].Redirect)

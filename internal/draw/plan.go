@@ -201,7 +201,7 @@ func (p *Plan) take(r *Request, ordinal int) {
 		PrizeID:   prize.id,
 		PrizeName: prize.name,
 		Value:     prize.value,
-		Win:       !prize.blank,
+		Blank:     prize.blank,
 		Unit:      prize.issued,
 		At:        p.At,
 		Redirect:  p.redirect(drawn, why),

@@ -131,7 +131,7 @@ func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {
 		w.plan.take(&a.Request, 1)
 		w.settle(1)
 		run++
-		if w.plan.Awards[0].Win {
+		if w.plan.Awards[0].Win() {
 			run = 0
 			wins++
 		}
