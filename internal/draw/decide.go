@@ -11,8 +11,8 @@ import (
 // fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
-func gates() []func(*Plan, *Ask) error {
-	return []func(*Plan, *Ask) error{
+func gates() [5]func(*Plan, *Ask) error {
+	return [...]func(*Plan, *Ask) error{
 		(*Plan).gateOpen, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
 	}
 }
@@ -31,7 +31,7 @@ func reasons() [3]reason {
 
 // refusal passes a request through the gates.
 func (p *Plan) refusal(a *Ask) error {
-	for _, gate := range p.gates {
+	for _, gate := range gates() {
 		if err := gate(p, a); err != nil {
 			return err
 		}
@@ -82,7 +82,7 @@ func (p *Plan) gateLimits(a *Ask) error {
 	for i := range t.limits {
 		l := &t.limits[i]
 		k := int64(a.Count)
-		if l.Of != LimitDraws || user[l.counted].allows(k, l.Max, l.Per.Start(p.At, t.Zone)) {
+		if l.Of != LimitDraws || user[l.counted].allows(k, l.Max, p.starts[i]) {
 			continue
 		}
 		retryAt := user[l.counted].retryAt(k, l.Limit, p.At, t.Zone)
@@ -203,7 +203,7 @@ func (p *Plan) limited(place int, user []tally) bool {
 	for i := range t.limits {
 		l := &t.limits[i]
 		if l.counts(place, &p.urn.prizes[place]) && l.Of != LimitDraws &&
-			!user[l.counted].allows(1, l.Max, l.Per.Start(p.At, t.Zone)) {
+			!user[l.counted].allows(1, l.Max, p.starts[i]) {
 			return true
 		}
 	}
@@ -265,7 +265,15 @@ func (p *Plan) begin(now time.Time) {
 	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(p.urn.At) {
 		p.At = p.urn.At
 	}
-	if t := p.urn.terms; t != nil && t.Budget != nil {
+	t := p.urn.terms
+	if t == nil {
+		return
+	}
+	p.starts = p.starts[:0]
+	for i := range t.limits {
+		p.starts = append(p.starts, t.limits[i].Per.Start(p.At, t.Zone))
+	}
+	if t.Budget != nil {
 		p.Spending = p.urn.spending.in(t.Budget, p.At, t.Zone)
 	}
 }

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func nobody(u *Urn, asks ...*Ask) *Facts { return NewFacts(u.Needs(asks)) }
 func refused(t *testing.T, want Code, err error) *Error {
 	t.Helper()
 	require.Equal(t, want, CodeOf(err), "%v", err)
-	e, ok := err.(*Error)
+	e, ok := errors.AsType[*Error](err)
 	require.True(t, ok)
 	return e
 }
@@ -108,8 +109,8 @@ func TestPlanTurns(t *testing.T) {
 	var prizes []string
 	for _, a := range p.Awards {
 		prizes = append(prizes, a.PrizeID)
-		require.Equal(t, a.PrizeID == "bronze", a.Win)
-		require.Equal(t, a.Win, a.Redirect != nil)
+		require.Equal(t, a.PrizeID == "bronze", a.Win())
+		require.Equal(t, a.Win(), a.Redirect != nil)
 	}
 	require.Equal(t, []string{"none", "bronze", "none", "none", "none", "none", "none"}, prizes, "bronze once, whatever is owed")
 	require.Equal(t, &Redirect{Why: WhyGuarantee}, p.Awards[1].Redirect)

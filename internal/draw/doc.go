@@ -8,6 +8,10 @@
 // it makes, so a plan that could not be written is made again with the same
 // picks (law 3).
 //
+// Rules of a campaign stand between: [Rules] is the document, decide.go has the
+// gates and the redirects in order, [Urn.Needs] and [Facts] are what they must
+// know of users. [Simulate] and [Fold] lead the same decisions in memory.
+//
 // Whether a planned award really happens is not decided here: the guarded
 // write of package stock decides, and a plan that it rejects is put back into
 // the urn unit by unit.

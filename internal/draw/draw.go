@@ -38,8 +38,8 @@ type Award struct {
 	// PrizeName and Value are the prize's, which never change.
 	PrizeName string
 	Value     decimal.Decimal
-	// Win is false for a blank.
-	Win bool
+	// Blank is true for a losing ticket.
+	Blank bool
 	// Unit counts the prize's issued units, from 1.
 	Unit int64
 	// At is the time of the decision, UTC, to the microsecond.
@@ -47,6 +47,9 @@ type Award struct {
 	// Redirect is nil where the rules let stand what was drawn.
 	Redirect *Redirect
 }
+
+// Win says that the award is of kind prize.
+func (a *Award) Win() bool { return !a.Blank }
 
 // Redirect says that the rules gave another prize than the one that was drawn.
 type Redirect struct {

@@ -178,7 +178,7 @@ func (f *Fold) passed(place int, user []tally) *Limit {
 	t := f.urn.terms
 	for i := range t.limits {
 		l := &t.limits[i]
-		if l.counts(place, &f.urn.prizes[place]) && !user[l.counted].allows(1, l.Max, l.Per.Start(f.plan.At, t.Zone)) {
+		if l.counts(place, &f.urn.prizes[place]) && !user[l.counted].allows(1, l.Max, f.plan.starts[i]) {
 			return &l.Limit
 		}
 	}

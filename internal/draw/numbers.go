@@ -46,11 +46,10 @@ func newDeck() *deck {
 	return d
 }
 
-// of returns the numbers of a version, from its first.
-func (d *deck) of(version int64) stream {
-	n := stream{block: d.block}
+// begin makes n the numbers of a version, from its first.
+func (d *deck) begin(n *stream, version int64) {
+	n.block, n.left = d.block, 0
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
-	return n
 }
 
 // stream is the numbers of one version: SHA-256(counter, key, version) for the

@@ -59,6 +59,12 @@ func TestBelowAtTheEdges(t *testing.T) {
 	require.Equal(t, half, below(half+1, next))
 }
 
+// of returns the numbers of a version, from its first.
+func (d *deck) of(version int64) (n stream) {
+	d.begin(&n, version)
+	return n
+}
+
 // TestNumbersAreOfTheirVersion: a version has one sequence of numbers, however
 // often it is asked for, and no two versions or decks share one.
 func TestNumbersAreOfTheirVersion(t *testing.T) {

@@ -68,7 +68,7 @@ func (u *Urn) Odds(at time.Time) Statement {
 // ticket is taken as given.
 func (u *Urn) OddsOf(userID string, facts *Facts, at time.Time) (Statement, error) {
 	p := u.newPlan(nil)
-	p.facts, p.gates = facts, gates()
+	p.facts = facts
 	p.begin(at)
 	a := &Ask{Request: Request{PoolID: u.PoolID, UserID: userID, Count: 1, TicketUntil: p.At.Add(time.Hour)}}
 	if err := p.refusal(a); err != nil {

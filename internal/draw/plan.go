@@ -39,11 +39,11 @@ type Plan struct {
 	// of no meaning where the rules have no budget.
 	Spending Spending
 
-	urn      *Urn
-	facts    *Facts
-	users    map[string][]tally
-	gates    []func(*Plan, *Ask) error
-	stream   stream
+	urn   *Urn
+	facts *Facts
+	users map[string][]tally
+	// starts are those of the windows of the limits, at At.
+	starts   []time.Time
 	asks     []*Ask
 	places   []int
 	outcomes []outcome
@@ -78,7 +78,7 @@ func (u *Urn) Plan(asks []*Ask, now time.Time) *Plan { return u.PlanWith(asks, n
 // was not read ends with CodeInternal.
 func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	p := u.newPlan(asks)
-	p.facts, p.gates = facts, gates()
+	p.facts = facts
 	p.begin(now)
 	return p.decideAll(p.refusal)
 }
@@ -187,7 +187,7 @@ func errKeyReused(r *Request) error {
 // take decides one unit and moves it from the urn into the plan.
 func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
-	drawn := p.urn.pick(p.numbers(version))
+	drawn := p.urn.pick(p.urn.numbers(version))
 	user := p.users[r.UserID] // the gates have put it there
 	place, why := p.outcome(drawn, user)
 	p.urn.move(place, 1)
@@ -201,7 +201,7 @@ func (p *Plan) take(r *Request, ordinal int) {
 		PrizeID:   prize.id,
 		PrizeName: prize.name,
 		Value:     prize.value,
-		Win:       !prize.blank,
+		Blank:     prize.blank,
 		Unit:      prize.issued,
 		At:        p.At,
 		Redirect:  p.redirect(drawn, why),
@@ -209,15 +209,6 @@ func (p *Plan) take(r *Request, ordinal int) {
 	if p.urn.terms != nil {
 		p.count(version, r.UserID, user, place)
 	}
-}
-
-// numbers are those of a version.
-func (p *Plan) numbers(version int64) Numbers {
-	if p.urn.source != nil {
-		return p.urn.source.Of(version)
-	}
-	p.stream = p.urn.deck.of(version)
-	return &p.stream
 }
 
 func (p *Plan) redirect(drawn int, why Why) *Redirect {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -167,12 +168,8 @@ func (r *Rules) Counted() []Counted {
 	return r.counted
 }
 
-func (r *Rules) count(c Counted) int {
-	for i, known := range r.counted {
-		if known == c {
-			return i
-		}
+func (r *Rules) count(c Counted) {
+	if !slices.Contains(r.counted, c) {
+		r.counted = append(r.counted, c)
 	}
-	r.counted = append(r.counted, c)
-	return len(r.counted) - 1
 }

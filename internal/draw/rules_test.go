@@ -10,6 +10,7 @@ import (
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 // whole is a document with every member.
@@ -29,7 +30,7 @@ func campaign() []Prize {
 	}
 }
 
-func rulesOf(t testing.TB, document string) *Rules {
+func rulesOf(t rapid.TB, document string) *Rules {
 	t.Helper()
 	r, err := ParseRules([]byte(document))
 	require.NoError(t, err)

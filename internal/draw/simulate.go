@@ -169,7 +169,7 @@ func (s *simulator) record(user, place int, a *Award) {
 	s.turns[user]++
 	prize := &s.result.Prizes[place]
 	prize.Count++
-	if a.Win {
+	if a.Win() {
 		s.wins++
 	}
 	drawn := place

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -78,10 +79,10 @@ func (u *Urn) setTerms(r *Rules) {
 	t := &terms{Rules: r, fallback: u.placeOf(r.Fallback), guarantee: none, miss: none, prizes: len(u.prizes)}
 	if r.Guarantee != nil {
 		t.guarantee = u.placeOf(r.Guarantee.PrizeID)
-		t.miss = indexOf(r.counted, CountedMiss)
+		t.miss = slices.Index(r.counted, CountedMiss)
 	}
 	for _, l := range r.Limits {
-		t.limits = append(t.limits, placedLimit{Limit: l, place: u.placeOf(l.PrizeID), counted: indexOf(r.counted, l.Counted())})
+		t.limits = append(t.limits, placedLimit{Limit: l, place: u.placeOf(l.PrizeID), counted: slices.Index(r.counted, l.Counted())})
 	}
 	if r.Odds != nil {
 		t.setOdds(u, r.Odds)
@@ -106,15 +107,6 @@ func (t *terms) setOdds(u *Urn, odds *FixedOdds) {
 func (u *Urn) placeOf(id string) int {
 	if place, known := u.places[id]; known {
 		return place
-	}
-	return none
-}
-
-func indexOf(all []Counted, c Counted) int {
-	for i, other := range all {
-		if other == c {
-			return i
-		}
 	}
 	return none
 }

@@ -33,6 +33,7 @@ type Urn struct {
 	last Head
 	// source, where not nil, gives the numbers in place of the deck.
 	source Source
+	stream stream
 	// terms are the rules in force, nil for none; spending is what they spent.
 	terms    *terms
 	spending Spending
@@ -168,6 +169,15 @@ func (u *Urn) put(p Prize) {
 	*former = put
 	u.units.add(place, change)
 	u.remaining += change
+}
+
+// numbers are those of a version, until the next are asked for.
+func (u *Urn) numbers(version int64) Numbers {
+	if u.source != nil {
+		return u.source.Of(version)
+	}
+	u.deck.begin(&u.stream, version)
+	return &u.stream
 }
 
 // putBack returns a unit that was taken but not issued.

@@ -22,8 +22,7 @@ func urnOf(stock ...int64) *Urn {
 
 // take removes the unit that the version takes, as a plan does.
 func (u *Urn) take(version int64) int {
-	n := u.deck.of(version)
-	place := u.pick(&n)
+	place := u.pick(u.numbers(version))
 	u.move(place, 1)
 	return place
 }

@@ -14,11 +14,13 @@ type walk struct {
 	spent ledger
 	// turnsMax is, by kind, how many of a user's turns can matter to a limit.
 	turnsMax map[Counted]int64
+	// before is what was spent in the present window before the plan's draw.
+	before int64
 }
 
 func newWalk(u *Urn) *walk {
 	w := &walk{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[Counted]int64{}}
-	w.plan.facts, w.plan.gates = w.facts, gates()
+	w.plan.facts = w.facts
 	w.plan.users = map[string][]tally{}
 	return w
 }
@@ -54,6 +56,7 @@ func (w *walk) begin(userID string, at time.Time) {
 		w.facts.begin(userID, c)
 	}
 	p.begin(at)
+	w.before = p.Spending.Cents
 }
 
 // settle makes the plan's draw happen.
@@ -62,7 +65,7 @@ func (w *walk) settle(versions int) {
 	u.Version += int64(versions)
 	u.At = p.At
 	if t := u.terms; t != nil && t.Budget != nil {
-		w.spent.add(p.At, p.Spending.Cents-u.spending.in(t.Budget, p.At, t.Zone).Cents)
+		w.spent.add(p.At, p.Spending.Cents-w.before)
 		u.spending = p.Spending
 	}
 	for _, turn := range p.Turns {

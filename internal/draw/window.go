@@ -103,7 +103,7 @@ func dateStart(year int, month time.Month, day int, zone *time.Location) time.Ti
 	for t := midnight.Add(-24 * time.Hour); ; {
 		local := t.In(zone)
 		_, offset := local.Zone()
-		from, to := local.ZoneBounds()
+		from, to := zoneBounds(local)
 		begin := midnight.Add(-time.Duration(offset) * time.Second)
 		if begin.Before(from) {
 			begin = from
@@ -121,7 +121,7 @@ func hourStart(at time.Time, zone *time.Location) time.Time {
 	_, offset := local.Zone()
 	begin := hourOf(local)
 	for t := local; ; {
-		from, _ := t.ZoneBounds()
+		from, _ := zoneBounds(t)
 		if !from.After(begin) {
 			return begin.UTC()
 		}
@@ -138,7 +138,7 @@ func hourEnd(at time.Time, zone *time.Location) time.Time {
 	_, offset := local.Zone()
 	end := hourOf(local).Add(time.Hour)
 	for t := local; ; {
-		_, to := t.ZoneBounds()
+		_, to := zoneBounds(t)
 		if to.IsZero() || !to.Before(end) {
 			return end.UTC()
 		}
@@ -154,4 +154,15 @@ func hourEnd(at time.Time, zone *time.Location) time.Time {
 func hourOf(local time.Time) time.Time {
 	past := time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
 	return local.Add(-past - time.Duration(local.Nanosecond()))
+}
+
+// zoneBounds is t.ZoneBounds with an end after t. Behind a zone's last listed
+// change, time.Time.ZoneBounds takes each year for 365 days: on the last day of
+// a leap year it says that the offset ended before. No rule changes clocks then.
+func zoneBounds(t time.Time) (from, to time.Time) {
+	from, to = t.ZoneBounds()
+	if !to.IsZero() && !to.After(t) {
+		to = t.Add(time.Hour)
+	}
+	return from, to
 }

@@ -53,6 +53,10 @@ func TestWindows(t *testing.T) {
 		{"America/Sao_Paulo", "day", "2018-11-03T12:00:00Z", "2018-11-03T03:00:00Z", "2018-11-04T03:00:00Z"},
 		// Midnight twice: the day begins with the first.
 		{"America/Havana", "day", "2026-11-01T12:00:00Z", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
+		// The last day of a leap year behind the zone's list of changes.
+		{"Europe/Berlin", "day", "2052-12-31T12:00:00Z", "2052-12-30T23:00:00Z", "2052-12-31T23:00:00Z"},
+		{"Europe/Berlin", "hour", "2052-12-31T12:30:00Z", "2052-12-31T12:00:00Z", "2052-12-31T13:00:00Z"},
+		{"Europe/Berlin", "month", "2052-12-31T12:00:00Z", "2052-11-30T23:00:00Z", "2052-12-31T23:00:00Z"},
 		// The 30th was no day there.
 		{"Pacific/Apia", "day", "2011-12-29T20:00:00Z", "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
 		{"Pacific/Apia", "day", "2011-12-30T20:00:00Z", "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
@@ -82,6 +86,7 @@ func clock(c calendar, local time.Time) [4]int {
 		return [4]int{year, week}
 	case perMonth:
 		return [4]int{year, int(month)}
+	case perDay:
 	}
 	return [4]int{year, int(month), day}
 }

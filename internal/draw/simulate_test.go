@@ -1,0 +1,279 @@
+package draw
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// simulation is a run on the campaign's prizes under a document, "" for none.
+func simulation(t testing.TB, document string, prizes []Prize) Simulation {
+	t.Helper()
+	s := Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
+	s.Pool.Prizes = prizes
+	if document != "" {
+		s.Pool.Rules = rulesOf(t, document)
+	}
+	return s
+}
+
+func simulated(t testing.TB, s Simulation) Simulated {
+	t.Helper()
+	r, err := Simulate(s)
+	require.NoError(t, err)
+	return r
+}
+
+func large() []Prize {
+	prizes := campaign()
+	for i := range prizes[:4] {
+		prizes[i].Stocked *= 1_000_000
+	}
+	return prizes
+}
+
+// TestSimulate: each law meets its exact expectation, and the same seed gives
+// the same run.
+func TestSimulate(t *testing.T) {
+	for document, expected := range map[string][]float64{
+		``:                                    {0.005, 0.045, 0.5, 0.45, -1},
+		`{"win":"1/50","fallback":"none"}`:    {0.0001, 0.0009, 0.01, 0.009, 0.98},
+		`{"limits":[{"of":"draws","max":5}]}`: {0.005, 0.045, 0.5, 0.45, -1},
+		`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":2,"bronze":0}}}`:                                             {0.1, 0.2, 0, 0, 0.7},
+		`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":2,"bronze":0}},"limits":[{"of":"wins","max":5,"per":"1h"}]}`: {0.1, 0.2, 0, 0, 0.7},
+		`{"fallback":"none","limits":[{"of":"wins","max":5}]}`:                                                                       {-1, -1, -1, -1, -1},
+	} {
+		s := simulation(t, document, large())
+		r := simulated(t, s)
+		require.Equal(t, r, simulated(t, s))
+		for i, want := range expected {
+			p := r.Prizes[i]
+			if want < 0 {
+				require.Nil(t, p.Expected, document)
+				continue
+			}
+			require.InDelta(t, want, *p.Expected, 1e-12, document)
+			require.Less(t, math.Abs(*p.Z), 6.0, "%s: %+v", document, p)
+		}
+	}
+	_, err := Simulate(Simulation{Draws: 1, Users: 1})
+	invalid(t, err, "above 0")
+	bad := simulation(t, `{"fallback":"other"}`, large())
+	_, err = Simulate(bad)
+	invalid(t, err, "no prize of the pool")
+}
+
+// TestSimulateToTheEnd: an urn that is emptied gives all it has.
+func TestSimulateToTheEnd(t *testing.T) {
+	s := simulation(t, ``, campaign())
+	s.Draws = 3000
+	r := simulated(t, s)
+	require.Equal(t, int64(2000), r.Draws)
+	require.Equal(t, map[Code]int64{CodeSoldOut: 1000}, r.Refusals)
+	var last int64
+	for i, p := range r.Prizes[:4] {
+		require.Equal(t, campaign()[i].Stocked, p.Count)
+		require.Zero(t, *p.Z)
+		last = max(last, p.SoldOutAfter)
+	}
+	require.Equal(t, int64(2000), last)
+	s.Pool.Rules = rulesOf(t, `{"fallback":"none"}`)
+	r = simulated(t, s)
+	require.Equal(t, int64(1000), r.Prizes[4].Count)
+	require.Empty(t, r.Refusals)
+}
+
+// TestSimulateLimitsAndBudget: nobody passes a limit, and the budget holds.
+func TestSimulateLimitsAndBudget(t *testing.T) {
+	s := simulation(t, `{"fallback":"none","limits":[{"of":"draws","max":3,"per":"hour"}],"budget":{"max":"1000.00"}}`, large())
+	s.Draws, s.Rate = 100_000, 10 // 10,000 s: three hours are begun
+	r := simulated(t, s)
+	require.Equal(t, int64(3*3*1000), r.Draws, "three in each hour for each user")
+	require.Equal(t, int64(100_000-9000), r.Refusals[CodeLimitReached])
+	require.LessOrEqual(t, r.Spent, int64(100_000))
+	require.Greater(t, r.Spent, int64(100_000-500), "a silver is withheld once it does not fit")
+	require.Equal(t, r.Prizes[0].Count*5000+r.Prizes[1].Count*500, r.Spent)
+	require.Positive(t, r.Redirects[WhyBudget])
+}
+
+// TestSimulateAgenda: what is due happens before the draw that follows it.
+func TestSimulateAgenda(t *testing.T) {
+	s := simulation(t, `{"fallback":"none"}`, []Prize{
+		{ID: "gold", Name: "Gold"}, {ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock},
+	})
+	s.Draws, s.Users, s.Rate = 100, 3, 1
+	at := func(n int) time.Time { return s.From.Add(time.Duration(n) * time.Second) }
+	s.Agenda = []Due{
+		{At: at(10), PrizeID: "gold", Delta: 2}, {At: at(20), State: StatePaused}, {At: at(30), State: StateOpen},
+		{At: at(40), PrizeID: "gold", Delta: -3}, {At: at(50), Rules: rulesOf(t, `{}`)}, {At: at(60), PrizeID: "gold", Delta: 1},
+	}
+	r := simulated(t, s)
+	require.Equal(t, int64(3), r.Prizes[0].Count)
+	require.Equal(t, int64(38), r.Prizes[1].Count, "the first winning moment is at 10, paused from 20 to 30, no fallback from 50")
+	require.Equal(t, map[Code]int64{CodePoolNotOpen: 10, CodeSoldOut: 49}, r.Refusals)
+}
+
+// missesInARow is the longest run of draws without a win of one user who draws
+// n times, and the number of his wins.
+func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {
+	w, run := newWalk(u), 0
+	for i := range n {
+		a := draw("d", "u", 1)
+		w.begin("u", noon().Add(time.Duration(i)*time.Second))
+		if wrong != nil {
+			wrong(w.facts.begin("u", CountedMiss))
+		}
+		if w.plan.refusal(a) != nil {
+			return 0, 0
+		}
+		w.plan.take(&a.Request, 1)
+		w.settle(1)
+		run++
+		if w.plan.Awards[0].Win() {
+			run = 0
+			wins++
+		}
+		longest = max(longest, run)
+	}
+	return longest, wins
+}
+
+// TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %.
+// A count that is one off, or that starts again with each redirect, is caught.
+func TestGuarantee(t *testing.T) {
+	const n = 200_000
+	const document = `{"win":"1/50","fallback":"none","guarantee":{"after":9,"prize":"bronze"}}`
+	prizes := large()
+	prizes[3].Stocked = 0 // no blank in the urn: the chance of a win is constant
+	u := under(t, document, prizes)
+	rate, _ := u.Odds(noon()).Guarantee.Rate.Float64()
+	require.InDelta(t, 0.1093, rate, 0.00005)
+	means, variances := renewal(0.02, 10, n)
+	require.InDelta(t, rate, means[n]/n, 1e-4)
+	fits := func(wins int64) bool { return math.Abs(float64(wins)-means[n]) < 5.5*math.Sqrt(variances[n]) }
+
+	longest, wins := missesInARow(u, n, nil)
+	require.Equal(t, 9, longest, "never ten")
+	require.True(t, fits(wins), "%d wins, %.0f expected", wins, means[n])
+
+	for name, wrong := range map[string]func(*turns){
+		"one late":            func(t *turns) { t.run = max(t.run-1, 0) },
+		"one early":           func(t *turns) { t.run++ },
+		"counts from the log": func(t *turns) { t.run = t.last },
+		"kept in memory":      func(t *turns) { t.run %= 7 },
+	} {
+		longest, wins := missesInARow(under(t, document, prizes), n, wrong)
+		require.False(t, longest == 9 && fits(wins), name)
+	}
+
+	r := simulated(t, simulation(t, document, prizes))
+	require.NotNil(t, r.Guarantee)
+	require.Less(t, math.Abs(r.Guarantee.Z), 6.0, "%+v", r.Guarantee)
+	require.Equal(t, r.Guarantee.Wins, r.Prizes[0].Count+r.Prizes[1].Count+r.Prizes[2].Count)
+	fixed := simulated(t, simulation(t, `{"odds":{"of":1000,"prizes":{"gold":1,"silver":2,"bronze":3,"lost":90}},"fallback":"none",
+		"guarantee":{"after":89,"prize":"bronze"}}`, large()))
+	require.Less(t, math.Abs(fixed.Guarantee.Z), 6.0, "%+v", fixed.Guarantee)
+}
+
+// TestRenewal against all outcomes of a few draws.
+func TestRenewal(t *testing.T) {
+	const p, states, draws = 0.3, 3, 6
+	means, variances := renewal(p, states, draws)
+	var mean, square float64
+	for outcomes := range 1 << draws {
+		chance, run, wins := 1.0, 0, 0.0
+		for i := range draws {
+			win, now := outcomes>>i&1 == 1, p
+			if run == states-1 {
+				now = 1
+			}
+			if win {
+				chance *= now
+				run = 0
+				wins++
+			} else {
+				chance *= 1 - now
+				run++
+			}
+		}
+		mean += chance * wins
+		square += chance * wins * wins
+	}
+	require.InDelta(t, mean, means[draws], 1e-12)
+	require.InDelta(t, square-mean*mean, variances[draws], 1e-12)
+}
+
+// TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or
+// over the budget, the outcome stays as it was; misses go on, and it is given as
+// soon as it may be.
+func TestGuaranteeWithheld(t *testing.T) {
+	for document, spoil := range map[string]func([]Prize){
+		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"}}`:                          func(p []Prize) { p[0].Issued = p[0].Stocked },
+		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"},"budget":{"max":"49.99"}}`: nil,
+	} {
+		prizes := campaign()
+		if spoil != nil {
+			spoil(prizes)
+		}
+		longest, wins := missesInARow(under(t, document, prizes), 50, nil)
+		require.Equal(t, 50, longest, document)
+		require.Zero(t, wins)
+	}
+	// A blank of the urn is replaced, and stays in it.
+	u := under(t, `{"fallback":"none","guarantee":{"after":0,"prize":"gold"}}`, []Prize{
+		{ID: "gold", Name: "Gold", Stocked: 0}, {ID: "lost", Name: "Lost", Kind: KindBlank, Stocked: 2},
+		{ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock},
+	})
+	plan := func() Award {
+		a := draw("d", "u", 1)
+		p := u.PlanWith([]*Ask{a}, nobody(u, a), noon())
+		require.NoError(t, p.Err(0))
+		p.Settle()
+		return p.Awards[0]
+	}
+	require.Equal(t, "lost", plan().PrizeID)
+	u.put(Prize{ID: "gold", Name: "Gold", Stocked: 1})
+	u.units.add(0, 0)
+	a := plan()
+	require.Equal(t, "gold", a.PrizeID)
+	if a.Redirect != nil { // gold itself may have been drawn
+		require.Equal(t, &Redirect{Drawn: "lost", Why: WhyGuarantee}, a.Redirect)
+	}
+	require.Equal(t, int64(1), u.Remaining(), "the blank stays")
+}
+
+// BenchmarkSimulate is one draw: 3 µs are 3 s for a million.
+func BenchmarkSimulate(b *testing.B) {
+	for name, document := range map[string]string{"rules=none": ``, "rules=all": whole} {
+		b.Run(name, func(b *testing.B) {
+			s := simulation(b, document, large())
+			s.Users, s.Rate, s.Draws = 10_000, 1, b.N
+			b.ReportAllocs()
+			_, err := Simulate(s)
+			require.NoError(b, err)
+		})
+	}
+}
+
+// BenchmarkPlan is one batch of requests of one unit each, planned and undone.
+func BenchmarkPlan(b *testing.B) {
+	for name, document := range map[string]string{"rules=none": ``, "rules=win": `{"win":"1/50","fallback":"none"}`} {
+		b.Run(name, func(b *testing.B) {
+			u := urnOf(1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9)
+			if document != "" {
+				u.put(campaign()[4])
+				u.setTerms(rulesOf(b, document))
+			}
+			asks := make([]*Ask, 64)
+			for i := range asks {
+				asks[i] = draw(string(rune('a'+i)), "u", 1)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				u.Plan(asks, noon()).Undo()
+			}
+		})
+	}
+}
