@@ -13,7 +13,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // backupRestored makes a backup under load, and restores it after more draws,
@@ -42,7 +42,7 @@ const (
 
 // onDatabaseOfThePage makes the cell's database under the name that the page
 // has, on a server of its own.
-func onDatabaseOfThePage(g *ground, s *site.Site, kind string) *base {
+func onDatabaseOfThePage(g *ground, s *harness.Site, kind string) *base {
 	switch kind {
 	case "sqlite":
 		return g.database(s, kind, nil)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // bin is where everything is built to, from the root of the repository.
@@ -40,7 +40,7 @@ func build(ctx context.Context, cells ...cell) error {
 			}
 		}
 	}
-	return site.Build(ctx, "loadtest/textbook/go.mod", bin, func(to string) (builds [][]string) {
+	return harness.Build(ctx, "loadtest/textbook/go.mod", bin, func(to string) (builds [][]string) {
 		for _, program := range slices.Sorted(maps.Keys(needed)) {
 			builds = append(builds, arguments(program, filepath.Join(to, program), overlays[program]))
 		}

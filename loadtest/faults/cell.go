@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // place is where a pool lives, how its draws are kept apart, and how many
@@ -55,7 +55,7 @@ type experiment struct {
 	// loses says that acknowledged changes must be lost, and no other rule broken.
 	loses bool
 	// base makes the cell's database in a way of its own; nil is the usual.
-	base func(g *ground, s *site.Site, kind string) *base
+	base func(g *ground, s *harness.Site, kind string) *base
 	run  func(t *trial) error
 }
 
@@ -73,7 +73,7 @@ type cell struct {
 
 // name tells the cell from all others.
 func (c cell) name() string {
-	parts := []string{c.experiment.name, databaseName(c.database), c.mode}
+	parts := []string{c.experiment.name, harness.DatabaseName(c.database), c.mode}
 	if c.lock != "" {
 		parts = append(parts, c.lock+":")
 	}
@@ -87,11 +87,6 @@ func (c cell) name() string {
 		parts = append([]string{"CONTROL"}, parts...)
 	}
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
-}
-
-// databaseName is what is really run: the mysql of these experiments is MariaDB.
-func databaseName(kind string) string {
-	return map[string]string{"sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MariaDB"}[kind]
 }
 
 // seedOf is the seed of one run of one cell, so that it can be replayed

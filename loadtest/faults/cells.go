@@ -11,12 +11,12 @@ import (
 // cells lists what is run, in order, with the controls first.
 func cells(s settings) []cell {
 	list := append(controls(), everyCell(experiments())...)
-	if s.quick {
+	if s.Quick {
 		list = quick()
 	}
 	var chosen []cell
 	for _, c := range list {
-		if s.only.MatchString(c.name()) {
+		if s.Only.MatchString(c.name()) {
 			chosen = append(chosen, c)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // patience is how much longer than an answer may take a client waits for it.
@@ -85,10 +86,10 @@ func (t *trial) ask(ctx context.Context, o *history.Op) {
 // request writes the operation as HTTP. Its body cannot be read twice, so that
 // net/http does not send it again by itself, as it does with keys.
 func (t *trial) request(ctx context.Context, o *history.Op) (*http.Request, error) {
-	path, token := "/draw", drawToken
+	path, token := "/draw", harness.DrawToken
 	content := map[string]any{"pool": o.Pool, "user": o.User, "count": o.Count}
 	if o.Kind == history.Stock {
-		path, token = "/admin/pools/"+o.Pool+"/prizes/"+o.Prize+"/stock", adminToken
+		path, token = "/admin/pools/"+o.Pool+"/prizes/"+o.Prize+"/stock", harness.AdminToken
 		content = map[string]any{"delta": o.Delta, "reason": "load"}
 	}
 	body, err := json.Marshal(content)

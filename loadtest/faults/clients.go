@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // clientFaults are those of the callers.
@@ -100,7 +101,7 @@ func malformedRequests(pool string) []bad {
 		with("wrong type of body", "Content-Type", "text/plain", http.StatusUnsupportedMediaType, "unsupported-media-type"),
 		with("long key", "Idempotency-Key", strings.Repeat("k", 129), http.StatusBadRequest, "invalid-request"),
 		with("half a quoted key", "Idempotency-Key", `"k`, http.StatusBadRequest, "invalid-request"),
-		with("wrong token", "Authorization", "Bearer "+adminToken+"x", http.StatusUnauthorized, "unauthorized"),
+		with("wrong token", "Authorization", "Bearer "+harness.AdminToken+"x", http.StatusUnauthorized, "unauthorized"),
 		{"wrong method", http.MethodPut, "/draw", nil, fine, http.StatusMethodNotAllowed, "method-not-allowed"},
 		{"nowhere", http.MethodPost, "/../../etc/passwd", nil, fine, http.StatusNotFound, "not-found"},
 		{"no such pool", http.MethodPost, "/draw", nil, `{"pool":"nobody-made-it","user":"u"}`, http.StatusNotFound, "pool-not-found"},
@@ -130,7 +131,7 @@ func (t *trial) sendBad(i *instance, b bad) (status int, code string, err error)
 	}
 	request.URL.Opaque = b.path // as it stands
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+drawToken)
+	request.Header.Set("Authorization", "Bearer "+harness.DrawToken)
 	for name, value := range b.headers {
 		request.Header.Set(name, value)
 	}

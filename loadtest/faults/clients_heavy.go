@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"drawsvc/loadtest/harness"
 )
 
 // memoryMore is how much more memory than before an instance may take after
@@ -23,7 +25,7 @@ func huge(t *trial) error {
 	parallel(senders, func(n int) {
 		for k := range rounds {
 			i := t.instances[n%len(t.instances)]
-			begin := "POST /draw HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + drawToken + "\r\nContent-Type: application/json\r\n"
+			begin := "POST /draw HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + harness.DrawToken + "\r\nContent-Type: application/json\r\n"
 			rest := "Content-Length: 1073741824\r\n\r\n"
 			switch (n + k) % 3 {
 			case 1:
@@ -97,7 +99,7 @@ func slow(t *trial) error {
 	const clients = 100
 	starts := []string{
 		"POST /draw HTTP/1.1\r\nX-Slow: ",
-		"POST /draw HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + drawToken + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
+		"POST /draw HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + harness.DrawToken + "\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{",
 		"",
 	}
 	from := t.history.Now()

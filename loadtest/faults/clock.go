@@ -8,7 +8,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // Whose clock an experiment moves.
@@ -37,12 +37,12 @@ type clock struct {
 	environ []string
 }
 
-func newClock(s *site.Site) *clock {
+func newClock(s *harness.Site) *clock {
 	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(libraries) == 0 {
 		s.Skip("libfaketime is not installed")
 	}
-	folder := newFolder(s)
+	folder := s.TempDir()
 	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
 		s.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // diskFaults are those of the file that holds the database.
@@ -30,7 +30,7 @@ const room = 24 << 20
 
 // onSmallDisk makes the cell's database on a file system in memory that has
 // little room. Only root may mount one.
-func onSmallDisk(g *ground, s *site.Site, kind string) *base {
+func onSmallDisk(g *ground, s *harness.Site, kind string) *base {
 	if os.Geteuid() != 0 {
 		s.Skip("only root can mount a small file system")
 	}
@@ -60,7 +60,7 @@ func onSmallDisk(g *ground, s *site.Site, kind string) *base {
 }
 
 // mount mounts an empty file system on a folder, until the site ends.
-func mount(s *site.Site, folder string, size int64) {
+func mount(s *harness.Site, folder string, size int64) {
 	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-faults", folder).CombinedOutput()
 	if err != nil {
 		s.Skip(fmt.Sprintf("no small file system can be mounted here: %v %s", err, output))
@@ -159,7 +159,7 @@ func (t *trial) integrity() error {
 // openedTwice starts a second program on the file: it must be refused, with a
 // line that says why.
 func openedTwice(t *trial) error {
-	ctx, cancel := context.WithTimeout(t.ctx, startMax)
+	ctx, cancel := context.WithTimeout(t.ctx, harness.StartMax)
 	defer cancel()
 	for _, args := range [][]string{
 		{"serve", "--listen", "127.0.0.1:0", "--database", t.url},

@@ -156,7 +156,7 @@ func kills(fn func(t *trial, i *instance) error) func(*trial) error {
 		if err := fn(t, i); err != nil {
 			return err
 		}
-		if err := i.awaitEnd(); err == nil {
+		if err := i.process.AwaitEnd(); err == nil {
 			return fmt.Errorf("instance %d ended in good order though it was killed", i.number)
 		}
 		t.sleep(100, 400)

@@ -7,7 +7,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // galeraFaults are those of MariaDB with Galera: three nodes, and three
@@ -48,7 +48,7 @@ func nodeLocks() []place {
 const galeraNodes = 3
 
 // galeraCluster returns the cluster that cells share, with every node running.
-func (g *ground) galeraCluster(s *site.Site) []*servertest.Server {
+func (g *ground) galeraCluster(s *harness.Site) []*servertest.Server {
 	if g.galera == nil {
 		g.galera = servertest.StartGalera(&lasting{Site: s, whole: g.whole}, galeraNodes)
 	}
@@ -61,13 +61,13 @@ func (g *ground) galeraCluster(s *site.Site) []*servertest.Server {
 }
 
 // ownCluster is everyWriter on a cluster of the cell's own.
-func ownCluster(g *ground, s *site.Site, kind string) *base {
+func ownCluster(g *ground, s *harness.Site, kind string) *base {
 	return everyWriter(&ground{whole: s, servers: g.servers}, s, kind)
 }
 
 // everyWriter makes a database on the cluster, of which each instance writes
 // to a node of its own as long as that serves.
-func everyWriter(g *ground, s *site.Site, _ string) *base {
+func everyWriter(g *ground, s *harness.Site, _ string) *base {
 	b := g.galeraBase(s)
 	for n := range b.cluster {
 		b.urls = append(b.urls, b.from(s, n))
@@ -77,7 +77,7 @@ func everyWriter(g *ground, s *site.Site, _ string) *base {
 
 // oneWriter makes a database on the cluster, of which all instances write to
 // the first node as long as that serves.
-func oneWriter(g *ground, s *site.Site, _ string) *base {
+func oneWriter(g *ground, s *harness.Site, _ string) *base {
 	b := g.galeraBase(s)
 	b.urls = []string{b.from(s, 0)}
 	return b
@@ -85,7 +85,7 @@ func oneWriter(g *ground, s *site.Site, _ string) *base {
 
 // galeraBase makes a database on the first node, which the others have then.
 // The harness sees on each node all that was committed before on any.
-func (g *ground) galeraBase(s *site.Site) *base {
+func (g *ground) galeraBase(s *harness.Site) *base {
 	cluster := g.galeraCluster(s)
 	b := g.database(s, "mysql", cluster[0])
 	b.cluster, b.nodes = cluster, map[string]*sql.DB{}
@@ -107,7 +107,7 @@ func (g *ground) galeraBase(s *site.Site) *base {
 }
 
 // from is the service's URL that names every node, the n-th first.
-func (b *base) from(s *site.Site, n int) string {
+func (b *base) from(s *harness.Site, n int) string {
 	u, err := url.Parse(b.url)
 	if err != nil {
 		s.Fatal(err)

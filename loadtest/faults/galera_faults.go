@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // node is a node as an operator sees it: asked without waiting for the others.
@@ -156,7 +157,8 @@ func askedElsewhere(t *trial) error {
 
 // knows asks an instance for a draw that was answered.
 func (t *trial) knows(n int, pool, draw string) error {
-	return fetch(t.ctx, t.instances[n].url()+"/pools/"+pool+"/draws/"+draw, nil)
+	_, err := harness.Fetch(t.ctx, t.instances[n].url()+"/pools/"+pool+"/draws/"+draw)
+	return err
 }
 
 // restockedElsewhere sells a pool out on one instance, stocks it there, and

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -17,23 +16,23 @@ import (
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // ground has the servers that cells share, one after another. A cell may kill
 // them, but has to leave them running.
 type ground struct {
-	whole   *site.Site
+	whole   *harness.Site
 	servers map[string]*servertest.Server
 	galera  []*servertest.Server
 }
 
-func newGround(whole *site.Site) *ground {
+func newGround(whole *harness.Site) *ground {
 	return &ground{whole: whole, servers: map[string]*servertest.Server{}}
 }
 
 // server returns the server of a kind or role, such as "redis 2", running.
-func (g *ground) server(s *site.Site, name string) *servertest.Server {
+func (g *ground) server(s *harness.Site, name string) *servertest.Server {
 	kind, _, _ := strings.Cut(name, " ")
 	if g.servers[name] == nil {
 		g.servers[name] = servertest.Start(&lasting{Site: s, whole: g.whole}, kind, servertest.Args(serverArgs(kind)...))
@@ -61,8 +60,8 @@ func serverArgs(kind string) []string {
 
 // lasting fails and skips in the cell, and cleans up with the whole.
 type lasting struct {
-	*site.Site
-	whole *site.Site
+	*harness.Site
+	whole *harness.Site
 }
 
 // Cleanup implements testing.TB.
@@ -102,18 +101,17 @@ const (
 )
 
 // database makes an empty database for the cell, on the given server.
-func (g *ground) database(s *site.Site, kind string, server *servertest.Server) *base {
+func (g *ground) database(s *harness.Site, kind string, server *servertest.Server) *base {
 	return g.named(s, kind, "draws_"+strings.ToLower(rand.Text()), server)
 }
 
 // named is database with a name, which an embedded one has none of.
-func (g *ground) named(s *site.Site, kind, name string, server *servertest.Server) *base {
+func (g *ground) named(s *harness.Site, kind, name string, server *servertest.Server) *base {
 	b := &base{kind: kind, server: server}
 	var err error
 	switch kind {
 	case "sqlite":
-		folder := newFolder(s)
-		b.file = filepath.Join(folder, "draws.db")
+		b.file = filepath.Join(s.TempDir(), "draws.db")
 		b.url = "sqlite:" + b.file
 		b.admin, err = b.openFile()
 	case "postgres":
@@ -133,17 +131,7 @@ func (b *base) openFile() (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+b.file+"?mode=ro&_pragma=busy_timeout(5000)")
 }
 
-// newFolder makes an empty folder of the site's own.
-func newFolder(s *site.Site) string {
-	folder, err := os.MkdirTemp("", "drawsvc-faults-")
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return folder
-}
-
-func (b *base) makePostgres(s *site.Site, name string) error {
+func (b *base) makePostgres(s *harness.Site, name string) error {
 	whole, err := sql.Open("pgx", b.server.URL())
 	if err != nil {
 		return err
@@ -174,7 +162,7 @@ func (b *base) makePostgres(s *site.Site, name string) error {
 	return nil
 }
 
-func (b *base) makeMySQL(s *site.Site, name string) error {
+func (b *base) makeMySQL(s *harness.Site, name string) error {
 	whole, err := openMySQL(b.server.URL(), "")
 	if err != nil {
 		return err

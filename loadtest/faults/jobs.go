@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -94,30 +93,14 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 
 // change changes the job's row on the first instance that answers.
 func (j *jobTrial) change(body string) error {
-	request, err := http.NewRequestWithContext(j.ctx, http.MethodPatch, j.instances[0].url()+"/admin/jobs/catalogue", strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminToken)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := j.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("PATCH of the job answers %s", response.Status)
-	}
-	return nil
+	_, err := harness.Operate(j.ctx, http.MethodPatch, j.instances[0].url()+"/admin/jobs/catalogue", body, http.StatusOK)
+	return err
 }
 
 // row reads the job's row from any instance that answers.
 func (j *jobTrial) row() (r jobRow, err error) {
 	for _, i := range j.instances {
-		err = fetch(j.ctx, i.url()+"/admin/jobs/catalogue", func(response *http.Response) error {
-			return json.NewDecoder(response.Body).Decode(&r)
-		})
-		if err == nil {
+		if err = harness.FetchJSON(j.ctx, i.url()+"/admin/jobs/catalogue", &r); err == nil {
 			return r, nil
 		}
 	}
@@ -162,7 +145,7 @@ func (j *jobTrial) watch() (stop func()) {
 						Description string `json:"description"`
 					} `json:"prizes"`
 				}
-				err := fetch(ctx, i.url()+"/pools/"+j.pool(mainPool), func(r *http.Response) error { return json.NewDecoder(r.Body).Decode(&pool) })
+				err := harness.FetchJSON(ctx, i.url()+"/pools/"+j.pool(mainPool), &pool)
 				if err != nil || len(pool.Prizes) == 0 {
 					continue
 				}
@@ -198,7 +181,7 @@ func (j *jobTrial) judgeRuns() error {
 			Result   string     `json:"result"`
 		} `json:"runs"`
 	}
-	err := fetch(j.ctx, j.instances[0].url()+"/admin/jobs/catalogue/runs?limit=1000", func(r *http.Response) error { return json.NewDecoder(r.Body).Decode(&page) })
+	err := harness.FetchJSON(j.ctx, j.instances[0].url()+"/admin/jobs/catalogue/runs?limit=1000", &page)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // source is a slow catalogue. Each content has a number of its own, higher than
@@ -31,7 +31,7 @@ type source struct {
 // sourceSlow is how long a fetch takes.
 const sourceSlow = 1500 * time.Millisecond
 
-func newSource(s *site.Site) (*source, error) {
+func newSource(s *harness.Site) (*source, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err

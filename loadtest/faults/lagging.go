@@ -11,7 +11,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // laggingFaults are those of an instance whose address leads to a server that
@@ -43,7 +43,7 @@ const (
 )
 
 // misled is the pair with one instance that knows the standby alone.
-func (p *pair) misled(g *ground, s *site.Site, kind string) *base {
+func (p *pair) misled(g *ground, s *harness.Site, kind string) *base {
 	b := p.base(g, s, kind)
 	migrateUp(s, b.url)
 	b.urls = []string{b.urls[0], b.urls[1], strings.Replace(b.url, p.primary.Addr(), p.standby.Addr(), 1)}
@@ -52,7 +52,7 @@ func (p *pair) misled(g *ground, s *site.Site, kind string) *base {
 }
 
 // migrateUp makes the tables before any instance starts.
-func migrateUp(s *site.Site, url string) {
+func migrateUp(s *harness.Site, url string) {
 	output, err := exec.CommandContext(context.Background(), filepath.Join(bin, released), "migrate", "up", "--database", url).CombinedOutput()
 	if err != nil {
 		s.Fatalf("migrate: %v\n%s", err, output)
@@ -60,7 +60,7 @@ func migrateUp(s *site.Site, url string) {
 }
 
 // awaitSchema waits until every node has the tables.
-func awaitSchema(s *site.Site, b *base) {
+func awaitSchema(s *harness.Site, b *base) {
 	for name, db := range b.nodes {
 		said := within(context.Background(), takeoverMax, func() string {
 			if _, err := countOn(context.Background(), db, `SELECT count(*) FROM lock_tokens`); err != nil {

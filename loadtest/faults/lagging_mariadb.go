@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // replicated is a MariaDB server and a read-only replica of it.
 type replicated struct{ primary, replica *servertest.Server }
 
 // base makes the cell's database on a server that writes a log for its replica.
-func (r *replicated) base(g *ground, s *site.Site, kind string) *base {
+func (r *replicated) base(g *ground, s *harness.Site, kind string) *base {
 	args := func(id int, more ...string) servertest.Option {
 		return servertest.Args(append(append(serverArgs(kind), "--log-bin=changes", fmt.Sprintf("--server-id=%d", id), "--binlog-format=ROW"), more...)...)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // patroniFaults are those of a PostgreSQL cluster with a synchronous standby,
@@ -39,7 +39,7 @@ const patroniNodes = 3
 const takeoverMax = 45 * time.Second
 
 // base makes the cell's database on the cluster.
-func (c *patroni) base(g *ground, s *site.Site, kind string) *base {
+func (c *patroni) base(g *ground, s *harness.Site, kind string) *base {
 	if c.Patroni == nil || !c.whole {
 		c.Patroni = servertest.StartPatroni(&lasting{Site: s, whole: g.whole}, patroniNodes)
 	}
@@ -52,7 +52,7 @@ func (c *patroni) base(g *ground, s *site.Site, kind string) *base {
 
 // onHosts makes the cell's database on a primary that may move to another of
 // the hosts. Each instance is told of all, in another order.
-func (g *ground) onHosts(s *site.Site, kind string, primary *servertest.Server, hosts []*servertest.Server) *base {
+func (g *ground) onHosts(s *harness.Site, kind string, primary *servertest.Server, hosts []*servertest.Server) *base {
 	b := g.database(s, kind, primary)
 	one := *b
 	b.server, b.nodes = nil, map[string]*sql.DB{}

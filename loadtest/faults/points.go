@@ -103,7 +103,7 @@ func terminated(t *trial) error {
 	i.expect()
 	began := time.Now()
 	i.signal(syscall.SIGTERM)
-	if err := i.awaitEnd(); err != nil {
+	if err := i.process.AwaitEnd(); err != nil {
 		t.verdict.Say(ruleEnd, "instance %d after SIGTERM: %v", i.number, err)
 	}
 	t.note("ended %v after SIGTERM", time.Since(began).Round(time.Millisecond))

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/harness"
 )
 
 const folder = "results"
@@ -87,11 +89,11 @@ func TestQuickHasTheSharpest(t *testing.T) {
 }
 
 func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
-	s := settings{results: t.TempDir(), merge: true}
+	s := settings{merge: true, Selection: harness.Selection{Results: t.TempDir()}}
 	cell := func(name string, seed uint64) result { return result{Name: name, Seed: seed, Passed: true} }
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 1), cell("a", 2), cell("b", 3)}, time.Minute))
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 4), cell("a", 5), cell("a", 6), cell("c", 7)}, time.Minute))
-	p, err := readPublished(filepath.Join(s.results, "faults.json"))
+	p, err := readPublished(filepath.Join(s.Results, "faults.json"))
 	require.NoError(t, err)
 	var seeds []uint64
 	for _, r := range p.Cells {
@@ -113,7 +115,7 @@ func TestVerdictsCanBeBad(t *testing.T) {
 
 // TestSoaksAddUp: the sum of two is what both counted.
 func TestSoaksAddUp(t *testing.T) {
-	s := settings{results: t.TempDir()}
+	s := settings{Selection: harness.Selection{Results: t.TempDir()}}
 	for n := range 2 {
 		one := newSoaked(uint64(n))
 		one.Rounds, one.Draws, one.Seconds = 1, 100, 60
@@ -121,7 +123,7 @@ func TestSoaksAddUp(t *testing.T) {
 		one.Recoveries[10], one.Recoveries[1000], one.Worst = 2, 1, 995
 		require.NoError(t, one.publish(s, io.Discard))
 	}
-	all, err := readSoaks(filepath.Join(s.results, "soak.json"))
+	all, err := readSoaks(filepath.Join(s.Results, "soak.json"))
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	whole := sum(all)

@@ -11,7 +11,7 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // restoreFaults put a former state of the database in the place of the present
@@ -94,7 +94,7 @@ func among(table string, pools []string) string {
 }
 
 // ownServer makes the cell's database on a server of its own.
-func ownServer(g *ground, s *site.Site, kind string) *base {
+func ownServer(g *ground, s *harness.Site, kind string) *base {
 	return g.database(s, kind, servertest.Start(s, kind, servertest.Args(serverArgs(kind)...)))
 }
 
@@ -144,7 +144,7 @@ func promotedTwice() experiment {
 // fork is a primary and two standbys of it that do not know of each other.
 type fork struct{ nodes []*servertest.Server }
 
-func (f *fork) base(g *ground, s *site.Site, kind string) *base {
+func (f *fork) base(g *ground, s *harness.Site, kind string) *base {
 	primary := servertest.Start(s, kind, servertest.Args(serverArgs(kind)...))
 	f.nodes = []*servertest.Server{primary}
 	for n := range 2 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // result is what one run of one cell showed. It is published as it stands.
@@ -50,9 +51,9 @@ type result struct {
 
 func newResult(c cell, seed uint64) result {
 	return result{
-		Name: c.name(), Fault: c.experiment.name, Number: c.number, Program: c.program, Database: databaseName(c.database),
+		Name: c.name(), Fault: c.experiment.name, Number: c.number, Program: c.program, Database: harness.DatabaseName(c.database),
 		Mode: c.mode, Lock: c.lock, Instances: c.instances, Condemned: c.condemned != nil, Seed: seed,
-		At:     time.Now().UTC().Format(time.RFC3339),
+		At:     harness.Now(),
 		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // trialOn is a trial whose one instance is a handler.
@@ -206,7 +206,7 @@ func TestABadEndIsTold(t *testing.T) {
 		`touch "$1"; exit 4`: true,
 	} {
 		up := filepath.Join(t.TempDir(), "up")
-		i := &instance{program: program, args: []string{"-c", script, "sh", up}, output: site.NewTail(1000)}
+		i := &instance{program: program, args: []string{"-c", script, "sh", up}, output: harness.NewTail(1000)}
 		require.NoError(t, i.start())
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(up)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // cellMax is the longest that one cell may take.
@@ -47,7 +47,7 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
-	err := site.On(c.name(), func(s *site.Site) error {
+	err := harness.On(c.name(), func(s *harness.Site) error {
 		w, err := newWorld(ctx, s, g, c)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 		return err
 	})
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[site.Skipped](err); ok {
+	if missing, ok := errors.AsType[harness.Skipped](err); ok {
 		r.Skipped = missing.Reason
 	} else if err != nil {
 		r.Passed, r.onlyLate = false, false

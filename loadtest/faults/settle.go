@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +11,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -200,9 +198,7 @@ func (t *trial) checkAudit(rows history.Rows) {
 		} `json:"prizes"`
 		Violations []any `json:"violations"`
 	}
-	err := fetch(t.ctx, t.instances[0].url()+"/admin/pools/"+rows.Pool+"/audit", func(r *http.Response) error {
-		return json.NewDecoder(r.Body).Decode(&said)
-	})
+	err := harness.FetchJSON(t.ctx, t.instances[0].url()+"/admin/pools/"+rows.Pool+"/audit", &said)
 	if err != nil || !said.OK || said.Version != rows.Version || len(said.Prizes) != len(rows.Prizes) {
 		t.verdict.Say(ruleAudit, "pool %s: %v %+v, the rows are at version %d", rows.Pool, err, said, rows.Version)
 		return
@@ -221,16 +217,13 @@ func (t *trial) checkAudit(rows history.Rows) {
 // metrics reads an instance's own figures; it has none when it does not answer.
 func (w *world) metrics(i *instance) map[string]float64 {
 	found := map[string]float64{}
-	_ = fetch(w.ctx, i.url()+"/metrics", func(r *http.Response) error {
-		lines := bufio.NewScanner(r.Body)
-		for lines.Scan() {
-			name, value, ok := strings.Cut(lines.Text(), " ")
-			if figure, err := strconv.ParseFloat(value, 64); ok && err == nil {
-				found[name] = figure
-			}
+	text, _ := harness.Fetch(w.ctx, i.url()+"/metrics")
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if figure, err := strconv.ParseFloat(value, 64); ok && err == nil {
+			found[name] = figure
 		}
-		return lines.Err()
-	})
+	}
 	return found
 }
 

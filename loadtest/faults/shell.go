@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
 )
 
 // backupPage is where the commands stand that the shell executes.
@@ -30,7 +31,7 @@ type shell struct {
 	blocks map[string]string
 }
 
-// newShell makes a shell with what the page calls the values of a site.
+// newShell makes a shell with what the page calls the values of a harness.
 func newShell(t *trial) (*shell, error) {
 	text, err := os.ReadFile(backupPage)
 	if err != nil {
@@ -40,13 +41,13 @@ func newShell(t *trial) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shell{work: newFolder(t.Site)}
+	s := &shell{work: t.Site.TempDir()}
 	if s.blocks, err = page.Blocks(string(text)); err != nil {
 		return nil, err
 	}
 	s.env = []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + s.work, "STATE=" + filepath.Join(s.work, "state"), "PROGRAM=" + program,
-		"DRAWSVC_DATABASE=" + t.url, "BACKUPS=" + newFolder(t.Site), "ADMIN_TOKEN=" + adminToken, "SERVICE=" + t.instances[0].url(),
+		"DRAWSVC_DATABASE=" + t.url, "BACKUPS=" + t.Site.TempDir(), "ADMIN_TOKEN=" + harness.AdminToken, "SERVICE=" + t.instances[0].url(),
 	}
 	if t.server == nil {
 		return s, nil

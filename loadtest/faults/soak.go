@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -35,28 +35,28 @@ func soakPlaces() []place {
 // soak makes random faults until the time is over, and adds its counts to those
 // that are published. Its error is the verdict.
 func soak(ctx context.Context, s settings, out io.Writer) error {
-	say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
+	harness.Say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
 	if err := build(ctx, cell{program: faulty}); err != nil {
 		return err
 	}
 	total := newSoaked(s.seed)
 	begin := time.Now()
-	err := site.On("soak", func(whole *site.Site) error {
+	err := harness.On("soak", func(whole *harness.Site) error {
 		g := newGround(whole)
 		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
 			places := soakPlaces()
 			p := places[(turn+int(s.seed%uint64(len(places))))%len(places)] // short soaks with other seeds see other places
 			c := cell{experiment: experiment{name: "soak", points: true, links: true}, place: p, program: faulty}
-			if !s.only.MatchString(c.name()) {
+			if !s.Only.MatchString(c.name()) {
 				continue
 			}
 			left := s.lasting - time.Since(begin)
-			err := site.On(c.name(), func(own *site.Site) error {
+			err := harness.On(c.name(), func(own *harness.Site) error {
 				return g.soakAt(ctx, own, c, seedOf(s.seed, c.name(), turn), left, total, out)
 			})
 			if err != nil {
 				total.Broken = append(total.Broken, fmt.Sprintf("%s, turn %d: %v", c.name(), turn, err))
-				say(out, "%s: %v\n", c.name(), err)
+				harness.Say(out, "%s: %v\n", c.name(), err)
 			}
 		}
 		return nil
@@ -66,7 +66,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 }
 
 // soakAt is one turn: a world and some trials on it.
-func (g *ground) soakAt(ctx context.Context, own *site.Site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
+func (g *ground) soakAt(ctx context.Context, own *harness.Site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
 	w, err := newWorld(ctx, own, g, c)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (g *ground) soakAt(ctx context.Context, own *site.Site, c cell, seed uint64
 		total.add(&r, t)
 		notes := r.Notes
 		r.Took, r.Notes = time.Since(began).Seconds(), nil
-		say(out, "%-48s round %d: %s; %s\n", c.name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
+		harness.Say(out, "%-48s round %d: %s; %s\n", c.name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
 		if !r.Passed {
 			return nil // it is counted; what follows on this world could be its consequence
 		}

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"time"
 
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
 )
 
 // soaked are the counts of one soak, or of all of them.
@@ -117,12 +117,12 @@ func (s *soaked) line() string {
 
 // publish adds the soak to those in the file. Its error is the verdict.
 func (s *soaked) publish(to settings, out io.Writer) error {
-	s.At = time.Now().UTC().Format(time.RFC3339)
+	s.At = harness.Now()
 	s.Passed = len(s.Broken) == 0 && s.Rounds > 0
-	if err := os.MkdirAll(to.results, 0o755); err != nil {
+	if err := os.MkdirAll(to.Results, 0o755); err != nil {
 		return err
 	}
-	file := filepath.Join(to.results, "soak.json")
+	file := filepath.Join(to.Results, "soak.json")
 	all, err := readSoaks(file)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 	if err := page.WriteJSON(file, append(all, s)); err != nil {
 		return err
 	}
-	say(out, "%s; SEED=%d\n", s.line(), s.Seed)
+	harness.Say(out, "%s; SEED=%d\n", s.line(), s.Seed)
 	if !s.Passed {
 		return fmt.Errorf("%d rules were broken, in %d rounds", len(s.Broken), s.Rounds)
 	}

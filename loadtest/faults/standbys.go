@@ -7,7 +7,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // standbyFaults are those of a primary whose standby is promoted by hand when
@@ -40,7 +40,7 @@ type pair struct {
 	link             *servertest.Proxy
 }
 
-func (p *pair) base(g *ground, s *site.Site, kind string) *base {
+func (p *pair) base(g *ground, s *harness.Site, kind string) *base {
 	p.primary = servertest.Start(s, kind, servertest.Args(serverArgs(kind)...))
 	p.link = servertest.StartProxy(s, p.primary.Addr())
 	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(serverArgs(kind)...))

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -13,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // trial is one stretch of load on a world, with pools and a history of its
@@ -116,30 +114,9 @@ func (t *trial) admin(method, path string, content any, want int) error {
 		return err
 	}
 	for _, i := range t.instances {
-		if err = t.adminOn(i, method, path, body, want); err == nil {
+		if _, err = harness.Operate(t.ctx, method, i.url()+path, string(body), want); err == nil {
 			return nil
 		}
-	}
-	return err
-}
-
-func (t *trial) adminOn(i *instance, method, path string, body []byte, want int) error {
-	ctx, cancel := context.WithTimeout(t.ctx, 10*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, i.url()+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminToken)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := t.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	said, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != want {
-		err = fmt.Errorf("%s %s: %s %.300s", method, path, response.Status, said)
 	}
 	return err
 }

@@ -130,9 +130,9 @@ func (r *rolling) watchReady() (stop func()) {
 		all.Go(func() {
 			for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 				turn := r.turns[n].Load()
-				err := fetch(ctx, i.url()+"/readyz", nil)
+				err := i.isReady(ctx)
 				if err != nil {
-					err = fetch(ctx, i.url()+"/readyz", nil)
+					err = i.isReady(ctx)
 				}
 				asked.Add(1)
 				if err != nil && ctx.Err() == nil && turn%2 == 0 && r.turns[n].Load() == turn {

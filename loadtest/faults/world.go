@@ -6,20 +6,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // world is the stage of one cell: database, lock service, instances, and the
 // ways between them.
 type world struct {
-	*site.Site
+	*harness.Site
 	cell
 	ctx    context.Context
 	ground *ground
@@ -45,6 +44,8 @@ const (
 	usualTimeout = 2 * time.Second
 	// lockTTL bounds how long a dead holder keeps the lock.
 	lockTTL = 2 * time.Second
+	// outputMax is how much of an instance's output is kept, in bytes.
+	outputMax = 16 << 10
 	// grace is how much later than its time an answer may come.
 	grace = 500 * time.Millisecond
 )
@@ -57,7 +58,7 @@ func (c *cell) limit() time.Duration {
 }
 
 // newWorld starts everything that the cell needs.
-func newWorld(ctx context.Context, s *site.Site, g *ground, c cell) (*world, error) {
+func newWorld(ctx context.Context, s *harness.Site, g *ground, c cell) (*world, error) {
 	w := &world{Site: s, cell: c, ctx: ctx, ground: g, client: newClient()}
 	s.Cleanup(w.client.CloseIdleConnections)
 	switch {
@@ -104,12 +105,8 @@ func newWorld(ctx context.Context, s *site.Site, g *ground, c cell) (*world, err
 
 // newInstance prepares an instance on an address that stays its own.
 func (w *world) newInstance(n int) (*instance, error) {
-	listener, err := new(net.ListenConfig).Listen(w.ctx, "tcp", "127.0.0.1:0")
+	address, err := harness.FreeAddress(w.ctx)
 	if err != nil {
-		return nil, err
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
 		return nil, err
 	}
 	url := w.urlOf(n)
@@ -117,19 +114,15 @@ func (w *world) newInstance(n int) (*instance, error) {
 		url = w.links[n].URL()
 	}
 	i := &instance{
-		number: n, program: cmp.Or(w.begins, w.program), address: address, output: site.NewTail(tailMax), env: w.env,
-		control: filepath.Join(newFolder(w.Site), "control"), ended: make(chan error, 1),
+		number: n, program: cmp.Or(w.begins, w.program), address: address, output: harness.NewTail(outputMax), env: w.env,
+		control: filepath.Join(w.Site.TempDir(), "control"),
 	}
 	i.args = []string{"--listen", address, "--database", url}
 	if w.program == textbook {
 		return i, nil
 	}
-	i.args = append([]string{"serve"}, i.args...)
-	i.args = append(i.args, "--mode", w.mode, "--log-format", "json", "--lock", w.lockURL,
+	i.args = harness.ServeArgs(address, url, w.mode, "--lock", w.lockURL,
 		"--request-timeout", w.limit().String(), "--lock-ttl", lockTTL.String(), "--lock-wait", (w.limit() / 2).String())
-	if w.kind != "sqlite" {
-		i.args = append(i.args, "--migrate")
-	}
 	i.args = append(i.args, w.flags...)
 	if w.jobs {
 		i.args = append(i.args, w.source.flags(n, w.lockURL)...)

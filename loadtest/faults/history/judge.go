@@ -12,6 +12,9 @@ type Violation struct {
 	Detail string `json:"detail"`
 }
 
+// String is the rule and the detail.
+func (v Violation) String() string { return v.Rule + ": " + v.Detail }
+
 // The rules.
 const (
 	AcknowledgedLost = "acknowledged-lost" // an answer 200 that the rows do not hold

@@ -1,4 +1,4 @@
-package site_test
+package harness_test
 
 import (
 	"testing"
@@ -6,11 +6,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 func TestTailFindsTheAddressOnceTheLineIsWhole(t *testing.T) {
-	output := site.NewTail(4 << 10)
+	output := harness.NewTail(4 << 10)
 	for _, part := range []string{`{"msg":"listening","addr`, `ess":"127.0.0.1:80`, "80\"}\n", "listening again on 127.0.0.1:9\n"} {
 		_, err := output.Write([]byte(part))
 		require.NoError(t, err)

@@ -1,4 +1,4 @@
-package site
+package harness
 
 import (
 	"fmt"
@@ -65,6 +65,16 @@ func (s *Site) Name() string { return s.name }
 
 // Cleanup implements testing.TB.
 func (s *Site) Cleanup(fn func()) { s.cleanups = append(s.cleanups, fn) }
+
+// TempDir implements testing.TB: an empty folder of the site's own.
+func (s *Site) TempDir() string {
+	folder, err := os.MkdirTemp("", "drawsvc-loadtest-")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return folder
+}
 
 // Skip implements testing.TB.
 func (s *Site) Skip(args ...any) { panic(Skipped{fmt.Sprint(args...)}) }
