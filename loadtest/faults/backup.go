@@ -179,7 +179,7 @@ func (r *restore) compare() error {
 		return ""
 	})
 	if said != "" {
-		r.verdict.Say(ruleRecovery, "the comparison: %s", said)
+		r.verdict.Say(history.NotRecovered, "the comparison: %s", said)
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "lost-keys.txt"))
@@ -195,14 +195,14 @@ func (r *restore) compare() error {
 func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
 	kept, wrong := sortOut(promised, found, r.before, r.after)
 	for _, said := range wrong {
-		r.verdict.Say(ruleFault, "%s", said)
+		r.verdict.Say(history.Fault, "%s", said)
 	}
 	rows, err := r.rows(pagePool)
 	if err != nil || len(rows.Awards) != kept {
-		r.verdict.Say(ruleFault, "%d promised draws are kept, and the restored pool has %d awards: %v", kept, len(rows.Awards), err)
+		r.verdict.Say(history.Fault, "%d promised draws are kept, and the restored pool has %d awards: %v", kept, len(rows.Awards), err)
 	}
 	if r.note("the comparison found %d of %d promised draws lost", len(found), len(promised)); len(found) == 0 || kept == 0 {
-		r.verdict.Say(ruleFault, "%d are lost and %d kept, which shows nothing", len(found), kept)
+		r.verdict.Say(history.Fault, "%d are lost and %d kept, which shows nothing", len(found), kept)
 	}
 }
 

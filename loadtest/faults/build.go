@@ -10,16 +10,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// bin is where everything is built to, from the root of the repository.
-const bin = "loadtest/bin/faults"
-
-// The programs, beside the doubles.
-const (
-	released = "drawsvc"        // what users run
-	faulty   = "drawsvc-faults" // the same with fault points
-	textbook = "broken"         // over-issues
-)
-
 // build makes the released program, and those that the cells need beside it.
 func build(ctx context.Context, cells ...cell) error {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-doubles-")

@@ -10,15 +10,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// place is where a pool lives, how its draws are kept apart, and how many
-// instances serve it.
-type place struct {
-	database  string
-	mode      string
-	lock      string // in external mode
-	instances int
-}
-
 // experiment is one fault, or a handful of one sort, and where it is tried.
 type experiment struct {
 	name string
@@ -59,6 +50,12 @@ type experiment struct {
 	run  func(t *trial) error
 }
 
+// trial is a trial on which the experiments make their faults.
+type trial struct{ *Trial }
+
+// make makes the fault, on a trial that is under load.
+func (e experiment) make(t *Trial) error { return e.run(&trial{t}) }
+
 // cell is one experiment at one place.
 type cell struct {
 	experiment
@@ -69,6 +66,27 @@ type cell struct {
 	// condemned are the rules of which a program that is broken has to break
 	// one; nil is a program in order.
 	condemned []string
+}
+
+// scene is what the cell needs on the stage.
+func (c cell) scene() scene {
+	return scene{
+		place: c.place, program: c.program, begins: c.begins, flags: c.flags, env: c.env, linked: c.links,
+		timeout: c.timeout, clock: c.clock, jobs: c.jobs, newBase: c.base,
+	}
+}
+
+// expected is what the cell brings with it.
+func (c cell) expected() expected {
+	return expected{internal: c.internal, condemned: c.condemned != nil, loses: c.loses}
+}
+
+// show makes the fault, under load unless it makes its own.
+func (c cell) show(t *Trial) error {
+	if c.own {
+		return c.make(t)
+	}
+	return t.underLoad(func() error { return c.make(t) })
 }
 
 // name tells the cell from all others.

@@ -46,27 +46,27 @@ func controls() []cell {
 		},
 		{
 			experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, program: keepsLooks,
-			condemned: []string{history.KnownRefused, ruleFault},
+			condemned: []string{history.KnownRefused, history.Fault},
 		},
 		{
 			experiment: heldPrize(), place: place{"postgres", "for-update", "", 1}, program: picksAgain,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 		{
 			experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, program: picksAgain,
-			condemned: []string{ruleOdds},
+			condemned: []string{history.Odds},
 		},
 		{
 			experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, program: versionsAlone,
-			condemned: []string{history.UnitTwice, ruleOdds},
+			condemned: []string{history.UnitTwice, history.Odds},
 		},
 		{
 			experiment: standbyBehind(), place: place{"postgres", "optimistic", "", 3}, program: trustsStandbys,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 		{
 			experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, program: versionsAlone,
-			condemned: []string{history.UnitTwice, ruleOdds},
+			condemned: []string{history.UnitTwice, history.Odds},
 		},
 		{
 			experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, program: heedless,
@@ -74,19 +74,19 @@ func controls() []cell {
 		},
 		{
 			experiment: crowdedPool(), place: place{"postgres", "optimistic", "", 3}, program: noTurns,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 		{
 			experiment: fileReplaced(), place: place{"sqlite", "optimistic", "", 1}, program: trustsFiles,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 		{
 			experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, program: unfenced,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 		{
 			experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, program: excludes,
-			condemned: []string{ruleFault},
+			condemned: []string{history.Fault},
 		},
 	}
 }
@@ -163,4 +163,13 @@ func quickCells() []cell {
 		}
 	}
 	return all
+}
+
+// fittingTo are the experiments that a soak may use at a place.
+func fittingTo(at place) []experiment {
+	return slices.DeleteFunc(experiments(), func(e experiment) bool {
+		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
+			return p.database == at.database && (p.mode == at.mode || p.mode == "") && (p.lock == at.lock || p.lock == "table" || p.lock == "")
+		})
+	})
 }

@@ -42,7 +42,7 @@ type answer struct {
 }
 
 // send makes one request, once, and writes it down with its answer.
-func (t *trial) send(ctx context.Context, o history.Op) history.Op {
+func (t *Trial) send(ctx context.Context, o history.Op) history.Op {
 	ctx, cancel := context.WithTimeout(ctx, t.limit()+patience)
 	defer cancel()
 	o.Call = t.history.Now()
@@ -52,7 +52,7 @@ func (t *trial) send(ctx context.Context, o history.Op) history.Op {
 	return o
 }
 
-func (t *trial) ask(ctx context.Context, o *history.Op) {
+func (t *Trial) ask(ctx context.Context, o *history.Op) {
 	request, err := t.request(ctx, o)
 	if err != nil {
 		o.Err = err.Error()
@@ -85,7 +85,7 @@ func (t *trial) ask(ctx context.Context, o *history.Op) {
 
 // request writes the operation as HTTP. Its body cannot be read twice, so that
 // net/http does not send it again by itself, as it does with keys.
-func (t *trial) request(ctx context.Context, o *history.Op) (*http.Request, error) {
+func (t *Trial) request(ctx context.Context, o *history.Op) (*http.Request, error) {
 	path, token := "/draw", harness.DrawToken
 	content := map[string]any{"pool": o.Pool, "user": o.User, "count": o.Count}
 	if o.Kind == history.Stock {

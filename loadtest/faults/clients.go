@@ -115,7 +115,7 @@ func malformed(t *trial) error {
 			i := t.any()
 			status, code, err := t.sendBad(i, b)
 			if err != nil || status != b.status || code != b.code {
-				t.verdict.Say(ruleFault, "%s: answered %d %s %v, must be %d %s", b.name, status, code, err, b.status, b.code)
+				t.verdict.Say(history.Fault, "%s: answered %d %s %v, must be %d %s", b.name, status, code, err, b.status, b.code)
 			}
 		}
 	}

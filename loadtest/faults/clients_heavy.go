@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -34,13 +35,13 @@ func huge(t *trial) error {
 				rest = "Transfer-Encoding: chunked\r\n\r\n7fffffff\r\n"
 			}
 			if sent, err := pour(i.address, begin+rest, 64<<20); err != nil {
-				t.verdict.Say(ruleFault, "%d bytes of a huge request were taken: %v", sent, err)
+				t.verdict.Say(history.Fault, "%d bytes of a huge request were taken: %v", sent, err)
 			}
 		}
 	})
 	for n, now := range t.memory() {
 		if now > before[n]+memoryMore {
-			t.verdict.Say(ruleFault, "instance %d has %.0f MiB, %.0f before the huge requests", n, now/(1<<20), before[n]/(1<<20))
+			t.verdict.Say(history.Fault, "instance %d has %.0f MiB, %.0f before the huge requests", n, now/(1<<20), before[n]/(1<<20))
 		}
 	}
 	return nil
@@ -108,9 +109,9 @@ func slow(t *trial) error {
 		took, said, err := drip(i.address, starts[n%len(starts)])
 		switch {
 		case err != nil:
-			t.verdict.Say(ruleFault, "a slow client after %v: %v", took, err)
+			t.verdict.Say(history.Fault, "a slow client after %v: %v", took, err)
 		case said != "" && !strings.HasPrefix(said, "HTTP/1.1 408"):
-			t.verdict.Say(ruleFault, "a slow client was told %q", said)
+			t.verdict.Say(history.Fault, "a slow client was told %q", said)
 		}
 	})
 	t.othersServed(from)
@@ -154,7 +155,7 @@ func drip(address, begin string) (took time.Duration, said string, err error) {
 func (t *trial) othersServed(from time.Duration) {
 	for _, o := range t.history.Ops() {
 		if o.Call > from && !o.Won() && !o.Refused() {
-			t.verdict.Say(ruleFault, "beside clients that only take room: %s", &o)
+			t.verdict.Say(history.Fault, "beside clients that only take room: %s", &o)
 		}
 	}
 }

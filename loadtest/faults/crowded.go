@@ -64,11 +64,11 @@ func (t *trial) judgeCrowd(from, to time.Duration) {
 	busy := answers["contended"]
 	t.note("%d of %d draws were told that the pool is busy", busy, crowdedDraws)
 	if busy*1000 > crowdedDraws*crowdedMax {
-		t.verdict.Say(ruleFault, "told that the pool is busy: %d of %d draws, at most %d of 1,000 may be", busy, crowdedDraws, crowdedMax)
+		t.verdict.Say(history.Fault, "told that the pool is busy: %d of %d draws, at most %d of 1,000 may be", busy, crowdedDraws, crowdedMax)
 	}
 	delete(answers, "contended")
 	if answers["won"]+answers["replayed"]+busy != crowdedDraws || answers["replayed"] != crowdedDraws/crowdedAgain {
-		t.verdict.Say(ruleFault, "answers are %v; %d must be replayed, and all others won", answers, crowdedDraws/crowdedAgain)
+		t.verdict.Say(history.Fault, "answers are %v; %d must be replayed, and all others won", answers, crowdedDraws/crowdedAgain)
 	}
 	t.replaysAreNotBusy()
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -151,7 +152,7 @@ func (t *trial) integrity() error {
 		return err
 	}
 	if said != "ok" {
-		t.verdict.Say(ruleFault, "integrity_check says %s", said)
+		t.verdict.Say(history.Fault, "integrity_check says %s", said)
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ func openedTwice(t *trial) error {
 	} {
 		output, err := exec.CommandContext(ctx, filepath.Join(bin, released), args...).CombinedOutput()
 		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "in use by another process") {
-			t.verdict.Say(ruleFault, "a second process on the file: %v: %s", err, output)
+			t.verdict.Say(history.Fault, "a second process on the file: %v: %s", err, output)
 		}
 	}
 	return nil

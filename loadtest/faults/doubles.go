@@ -37,10 +37,6 @@ const (
 	trustsFiles    = "drawsvc-trusts-files"
 )
 
-// ahead is the service's next release, whose schema adds. It is no double, but
-// made as they are.
-const ahead = "drawsvc-ahead"
-
 func doubles() []double {
 	return []double{
 		{refusesKnown, "the service, which refuses a key without a look at the log", []edit{

@@ -92,7 +92,7 @@ func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
 		got[ops[i].Answer()]++
 	}
 	if !maps.Equal(got, want) {
-		t.verdict.Say(ruleFault, "answers are %v and must be %v", got, want)
+		t.verdict.Say(history.Fault, "answers are %v and must be %v", got, want)
 	}
 	return nil
 }

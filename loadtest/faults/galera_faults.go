@@ -142,10 +142,10 @@ func askedElsewhere(t *trial) error {
 				o := t.send(t.ctx, draw)
 				answers[o.Answer()]++
 				if !o.Won() || !o.Replayed {
-					t.verdict.Say(ruleFault, "asked elsewhere: %s", &o)
+					t.verdict.Say(history.Fault, "asked elsewhere: %s", &o)
 				}
 				if err := t.knows(n, pool, draw.Key); err != nil {
-					t.verdict.Say(ruleFault, "%v", err)
+					t.verdict.Say(history.Fault, "%v", err)
 				}
 			}
 		}
@@ -173,7 +173,7 @@ func (t *trial) restockedElsewhere(pool string, first int) {
 			draw.Instance = (first + n) % len(t.instances)
 			o := t.send(t.ctx, draw)
 			if n == 1 && o.Answer() == "sold-out" {
-				t.verdict.Say(ruleFault, "stocked elsewhere before: %s", &o)
+				t.verdict.Say(history.Fault, "stocked elsewhere before: %s", &o)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func contradictions(ops []history.Op) (n int) {
 func (t *trial) replaysAreNotBusy() {
 	for _, o := range history.Again(t.history.Ops()) {
 		if o.Code == "contended" {
-			t.verdict.Say(ruleFault, "a known key was told that the pool is busy: %s", &o)
+			t.verdict.Say(history.Fault, "a known key was told that the pool is busy: %s", &o)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (h *held) draw(instance int) history.Op {
 // want says it when an answer is not the one that there has to be.
 func (h *held) want(o history.Op, answer string) {
 	if o.Answer() != answer {
-		h.t.verdict.Say(ruleFault, "must be %s: %s", answer, &o)
+		h.t.verdict.Say(history.Fault, "must be %s: %s", answer, &o)
 	}
 }
 
@@ -95,7 +95,7 @@ func (h *held) want(o history.Op, answer string) {
 // the pool is busy, or that its outcome is not known.
 func (h *held) wantBusy(o history.Op) {
 	if o.Answer() != "contended" && o.Answer() != "outcome-unknown" {
-		h.t.verdict.Say(ruleFault, "under a row that is held: %s", &o)
+		h.t.verdict.Say(history.Fault, "under a row that is held: %s", &o)
 	}
 }
 
@@ -133,7 +133,7 @@ func (h *held) round() error {
 		}
 	}
 	if !stuck {
-		h.t.verdict.Say(ruleFault, "pool %s: %d draws went past the prize whose row is held", h.pool, stuckMax)
+		h.t.verdict.Say(history.Fault, "pool %s: %d draws went past the prize whose row is held", h.pool, stuckMax)
 	}
 	h.wantBusy(h.draw(0))
 	h.known.Client = 7000
@@ -144,7 +144,7 @@ func (h *held) round() error {
 	first := h.draw(0)
 	h.want(first, "won")
 	if first.Won() && first.Awards[0].Prize != prizeNames()[0] {
-		h.t.verdict.Say(ruleFault, "another prize was picked when the row was free: %s %+v", &first, first.Awards)
+		h.t.verdict.Say(history.Fault, "another prize was picked when the row was free: %s %+v", &first, first.Awards)
 	}
 	for range heldFirst - 1 {
 		h.want(h.draw(0), "won")
@@ -164,7 +164,7 @@ func (t *trial) othersGoOn(from, to time.Duration) {
 			continue
 		}
 		if !o.Won() && !o.Refused() {
-			t.verdict.Say(ruleFault, "on a pool whose rows are free: %s", &o)
+			t.verdict.Say(history.Fault, "on a pool whose rows are free: %s", &o)
 		}
 		drawn++
 		longest = max(longest, o.Return-o.Call)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"drawsvc/loadtest/faults/history"
 )
 
 const (
@@ -105,7 +107,7 @@ func deadlocksOnPrize(t *trial) error {
 	}
 	deadlocks := t.conflicts() - before
 	if t.note("%.0f deadlocks", deadlocks); deadlocks < deadlocksMin {
-		t.verdict.Say(ruleFault, "there were only %.0f deadlocks", deadlocks)
+		t.verdict.Say(history.Fault, "there were only %.0f deadlocks", deadlocks)
 	}
 	return t.judgeOdds(pools, deadlockDraws)
 }

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
-	"drawsvc/internal/fault"
 	"drawsvc/loadtest/harness"
 )
 
@@ -124,26 +122,6 @@ func (i *instance) died() (bool, error) {
 		return false, nil
 	}
 	return i.process.Ended()
-}
-
-// arm makes something happen at the next draw that comes to the point.
-func (i *instance) arm(p fault.Point, action string) error {
-	_ = os.Remove(i.control + ".taken") // was not there the first time
-	if err := os.WriteFile(i.control+".new", []byte(string(p)+" "+action+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(i.control+".new", i.control)
-}
-
-// awaitTaken waits until a draw has come to the armed point.
-func (i *instance) awaitTaken() error {
-	for until := time.Now().Add(takenMax); time.Now().Before(until); time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(i.control + ".taken"); err == nil {
-			return nil
-		}
-	}
-	_ = os.Remove(i.control)
-	return fmt.Errorf("no draw came to the fault point of instance %d within %v", i.number, takenMax)
 }
 
 // stop ends the program in good order; one that does not end well is an error.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -84,7 +85,7 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 			return err
 		}
 		if err := j.succeeds(); err != nil {
-			t.verdict.Say(ruleFault, "%v", err)
+			t.verdict.Say(history.Fault, "%v", err)
 		}
 	}
 	t.ended = time.Now()
@@ -165,7 +166,7 @@ func (j *jobTrial) sees(n int, description string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if content < j.served[n] {
-		j.verdict.Say(ruleFault, "instance %d went back from content %d to %d: a run wrote after a later one", n, j.served[n], content)
+		j.verdict.Say(history.Fault, "instance %d went back from content %d to %d: a run wrote after a later one", n, j.served[n], content)
 	}
 	j.served[n] = content
 }
@@ -194,15 +195,15 @@ func (j *jobTrial) judgeRuns() error {
 		before := page.Runs[n-1]
 		switch {
 		case r.ID != before.ID+1:
-			j.verdict.Say(ruleFault, "run %d follows run %d", r.ID, before.ID)
+			j.verdict.Say(history.Fault, "run %d follows run %d", r.ID, before.ID)
 		case before.Finished == nil:
-			j.verdict.Say(ruleFault, "run %d began while run %d was under way", r.ID, before.ID)
+			j.verdict.Say(history.Fault, "run %d began while run %d was under way", r.ID, before.ID)
 		case j.clock == "" && r.Started.Before(*before.Finished):
-			j.verdict.Say(ruleFault, "run %d began before run %d had ended", r.ID, before.ID)
+			j.verdict.Say(history.Fault, "run %d began before run %d had ended", r.ID, before.ID)
 		}
 	}
 	if met := j.source.met.Load(); met > 0 {
-		j.verdict.Say(ruleFault, "%d runs met another one at the source whose runner was alive", met)
+		j.verdict.Say(history.Fault, "%d runs met another one at the source whose runner was alive", met)
 	}
 	j.note("%d runs: %v; %d fetches", len(page.Runs), results, j.source.fetches.Load())
 	return nil
@@ -237,14 +238,6 @@ func runnerStopped(t *trial) error {
 		j.source.standsStill(i.number, false)
 		return nil
 	})
-}
-
-// halt keeps the program from running until it gets SIGCONT.
-func (i *instance) halt() {
-	i.mu.Lock()
-	i.halts = append(i.halts, span{from: time.Now()})
-	i.mu.Unlock()
-	i.signal(syscall.SIGSTOP)
 }
 
 func jobLockKilled(t *trial) error {

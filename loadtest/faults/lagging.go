@@ -149,7 +149,7 @@ func (t *trial) askBehind(begin time.Duration, b behindPools) error {
 		b.known.Client, b.known.Instance = 9000, misled
 		t.send(t.ctx, b.known)
 		if err := t.knows(misled, b.absent, "nobody"); err == nil || !strings.Contains(err.Error(), fmt.Sprint(http.StatusServiceUnavailable)) {
-			t.verdict.Say(ruleFault, "asked for a draw, the instance that is misled says: %v", err)
+			t.verdict.Say(history.Fault, "asked for a draw, the instance that is misled says: %v", err)
 		}
 	}
 	refused, now := 0, t.history.Now()
@@ -159,7 +159,7 @@ func (t *trial) askBehind(begin time.Duration, b behindPools) error {
 		}
 		refused++
 		if o.Status != http.StatusServiceUnavailable {
-			t.verdict.Say(ruleFault, "by a server that is behind: %s", &o)
+			t.verdict.Say(history.Fault, "by a server that is behind: %s", &o)
 		}
 	}
 	t.note("%d requests to the instance that is misled", refused)

@@ -7,31 +7,20 @@ import "fmt"
 // from just now. What leaks, leaks with every request.
 const goroutinesMore = 40
 
-// leftovers looks for what the trial left behind, in the instances and in the
-// database.
-func (t *trial) leftovers() {
-	t.client.CloseIdleConnections()
-	for _, look := range []func() string{t.leftInInstances, t.leftInDatabase, t.leftLocks, t.leftInLockService} {
-		if said := within(t.ctx, leftoverMax+lockTTL, look); said != "" {
-			t.verdict.Say(ruleLeftover, "%s", said)
-		}
-	}
-}
-
-func (t *trial) leftInInstances() string {
-	if t.program == textbook {
+func (w *world) leftInInstances() string {
+	if w.program == textbook {
 		return ""
 	}
-	for n, i := range t.instances {
-		m := t.metrics(i)
+	for n, i := range w.instances {
+		m := w.metrics(i)
 		if len(m) == 0 {
 			return fmt.Sprintf("instance %d has no metrics", n)
 		}
 		if inUse := m["drawsvc_database_connections_in_use"]; inUse > 0 {
 			return fmt.Sprintf("instance %d has %.0f connections in use", n, inUse)
 		}
-		if now := m["go_goroutines"]; now > t.calm[n]+goroutinesMore {
-			return fmt.Sprintf("instance %d has %.0f goroutines, %.0f at its start", n, now, t.calm[n])
+		if now := m["go_goroutines"]; now > w.calm[n]+goroutinesMore {
+			return fmt.Sprintf("instance %d has %.0f goroutines, %.0f at its start", n, now, w.calm[n])
 		}
 	}
 	return ""
@@ -57,10 +46,10 @@ func transactionsSQL(kind string) []string {
 	return nil
 }
 
-func (t *trial) leftInDatabase() string {
-	for name, node := range t.everyNode() {
-		for _, query := range transactionsSQL(t.kind) {
-			n, err := countOn(t.ctx, node, query)
+func (w *world) leftInDatabase() string {
+	for name, node := range w.everyNode() {
+		for _, query := range transactionsSQL(w.kind) {
+			n, err := countOn(w.ctx, node, query)
 			if err != nil {
 				return name + ": " + err.Error()
 			}
@@ -73,16 +62,16 @@ func (t *trial) leftInDatabase() string {
 }
 
 // leftLocks looks for leases that still run in the database's table of locks.
-func (t *trial) leftLocks() string {
+func (w *world) leftLocks() string {
 	clock := map[string]string{
 		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
 		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
 		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
-	}[t.kind]
-	if t.program == textbook {
+	}[w.kind]
+	if w.program == textbook {
 		return ""
 	}
-	n, err := t.count(t.ctx, `SELECT count(*) FROM locks WHERE expires_at > `+clock)
+	n, err := w.count(w.ctx, `SELECT count(*) FROM locks WHERE expires_at > `+clock)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -12,13 +12,13 @@ import (
 )
 
 // leftInLockService looks for locks that are still held there.
-func (t *trial) leftInLockService() string {
-	scheme, _, _ := strings.Cut(t.lock, "×")
-	look := map[string]func(addr string) (int, error){"redis": t.redisLocks, "zookeeper": t.zookeeperLocks, "etcd": t.etcdLocks}[scheme]
+func (w *world) leftInLockService() string {
+	scheme, _, _ := strings.Cut(w.lock, "×")
+	look := map[string]func(addr string) (int, error){"redis": w.redisLocks, "zookeeper": w.zookeeperLocks, "etcd": w.etcdLocks}[scheme]
 	if look == nil {
 		return ""
 	}
-	for _, server := range t.lockServers {
+	for _, server := range w.lockServers {
 		n, err := look(server.Addr())
 		if err != nil {
 			return "the lock service: " + err.Error()
@@ -30,20 +30,20 @@ func (t *trial) leftInLockService() string {
 	return ""
 }
 
-func (t *trial) redisLocks(addr string) (int, error) {
+func (w *world) redisLocks(addr string) (int, error) {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer func() { _ = client.Close() }()
-	keys, err := client.Keys(t.ctx, "drawsvc:lock:*").Result()
+	keys, err := client.Keys(w.ctx, "drawsvc:lock:*").Result()
 	return len(keys), err
 }
 
-func (t *trial) etcdLocks(addr string) (int, error) {
+func (w *world) etcdLocks(addr string) (int, error) {
 	client, err := etcd.New(etcd.Config{Endpoints: []string{addr}, DialTimeout: time.Second})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = client.Close() }()
-	ctx, cancel := context.WithTimeout(t.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
 	defer cancel()
 	found, err := client.Get(ctx, "drawsvc/lock/", etcd.WithPrefix(), etcd.WithCountOnly())
 	if err != nil {
@@ -59,13 +59,13 @@ type silent struct{}
 func (silent) Printf(string, ...any) {}
 
 // zookeeperLocks counts the nodes that live as long as their session.
-func (t *trial) zookeeperLocks(addr string) (int, error) {
+func (w *world) zookeeperLocks(addr string) (int, error) {
 	conn, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close()
-	_, path, _ := strings.Cut(strings.TrimPrefix(t.lockURL, "zookeeper://"), "/")
+	_, path, _ := strings.Cut(strings.TrimPrefix(w.lockURL, "zookeeper://"), "/")
 	return ephemerals(conn, "/"+path)
 }
 

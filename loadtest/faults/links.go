@@ -53,7 +53,7 @@ func atCommit(sever func(t *trial, i *instance) error) func(*trial) error {
 				continue
 			}
 			if doubts++; t.mode != lockmode.External {
-				t.verdict.Say(ruleFault, "it was not settled for the caller: %s", &o)
+				t.verdict.Say(history.Fault, "it was not settled for the caller: %s", &o)
 			}
 		}
 		t.note("%d in doubt", doubts)

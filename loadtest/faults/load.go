@@ -28,13 +28,13 @@ type load struct {
 
 // worker is one client. What it does follows from the seed and its number.
 type worker struct {
-	t      *trial
+	t      *Trial
 	number int
 	rng    *rand.Rand
 	recent []history.Op
 }
 
-func (t *trial) startLoad(workers int) *load {
+func (t *Trial) startLoad(workers int) *load {
 	ctx, end := context.WithCancel(t.ctx)
 	l := &load{end: end}
 	for n := range workers {
@@ -44,7 +44,7 @@ func (t *trial) startLoad(workers int) *load {
 	return l
 }
 
-func (t *trial) worker(n int) *worker {
+func (t *Trial) worker(n int) *worker {
 	return &worker{t: t, number: n, rng: rand.New(rand.NewPCG(t.seed, uint64(n)+1))} //nolint:gosec // to be replayed
 }
 
@@ -130,7 +130,7 @@ func (w *worker) move(pool string, delta int64) history.Op {
 
 // watchLag measures how late this program itself is, until stop is called: as
 // late may be what it measures of others.
-func (t *trial) watchLag() (stop func()) {
+func (t *Trial) watchLag() (stop func()) {
 	ctx, stop := context.WithCancel(t.ctx)
 	go func() {
 		const nap = 10 * time.Millisecond

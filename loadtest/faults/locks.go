@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"drawsvc/internal/fault"
 	"drawsvc/internal/lockmode"
@@ -122,7 +119,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 			refused++
 			slowest = max(slowest, o.Return-o.Call)
 		default:
-			t.verdict.Say(ruleFault, "without a lock service: %s", &o)
+			t.verdict.Say(history.Fault, "without a lock service: %s", &o)
 		}
 	}
 	t.note("%d refused without a lock, the slowest in %v", refused, slowest.Round(time.Millisecond))
@@ -130,14 +127,6 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 		return errors.New("nobody was answered while the lock service was away")
 	}
 	return nil
-}
-
-// redisDo runs a command on a server.
-func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer func() { _ = client.Close() }()
-	answer, err := client.Do(ctx, args...).Result()
-	return fmt.Sprint(answer), err
 }
 
 // redisEmptied takes the lock from under its holders, again and again.
@@ -219,7 +208,7 @@ func oneLockServer(t *trial) error {
 			}
 		}
 		if won == 0 {
-			t.verdict.Say(ruleFault, "nobody was served with a majority of the lock servers")
+			t.verdict.Say(history.Fault, "nobody was served with a majority of the lock servers")
 		}
 		if err := away.back(); err != nil {
 			return err

@@ -95,7 +95,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 					return nil // what has been run is worth something
 				}
 				harness.Say(out, "[%3d/%d] %-62s ", i+1, len(list), c.name())
-				r := g.try(ctx, c, seedOf(s.seed, c.name(), n))
+				r := try(ctx, g, c, seedOf(s.seed, c.name(), n))
 				if interrupted = ctx.Err() != nil; interrupted {
 					return nil // so was this cell
 				}

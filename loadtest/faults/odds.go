@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/loadtest/faults/history"
 )
-
-// ruleOdds is broken when what pools gave out contradicts the law of a draw.
-const ruleOdds = "odds"
 
 // judgeOdds holds the first awards of pools that are stocked alike against the
 // law of a draw. How many are looked at must not depend on what was won.
@@ -21,7 +19,7 @@ func (t *trial) judgeOdds(pools []string, first int) error {
 		samples = append(samples, s)
 	}
 	if err := drawtest.Judge(samples...); err != nil {
-		t.verdict.Say(ruleOdds, "%v", err)
+		t.verdict.Say(history.Odds, "%v", err)
 	}
 	t.note("odds: %s", sumOf(samples))
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
 )
 
 // operatorFaults are what the people do who run the service.
@@ -76,7 +77,7 @@ func poolPaused(t *trial) error {
 		t.sleep(300, 500)
 		for _, o := range t.history.Ops() {
 			if o.Call > from && o.Pool == t.pool(mainPool) && o.Kind == "draw" && o.Won() && !o.Replayed {
-				t.verdict.Say(ruleFault, "won though the pool was paused: %s", &o)
+				t.verdict.Say(history.Fault, "won though the pool was paused: %s", &o)
 			}
 		}
 		if err := state("open"); err != nil {
@@ -99,7 +100,7 @@ func migratedAtOnce(t *trial) error {
 			}
 		})
 		if err := errors.Join(failed[:]...); err != nil {
-			t.verdict.Say(ruleFault, "%v", err)
+			t.verdict.Say(history.Fault, "%v", err)
 		}
 	}
 	return nil

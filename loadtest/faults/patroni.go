@@ -5,10 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -35,9 +35,6 @@ type patroni struct {
 // synchronous standby, without which it takes no write.
 const patroniNodes = 3
 
-// takeoverMax is the longest that a cluster may take to have a new primary.
-const takeoverMax = 45 * time.Second
-
 // base makes the cell's database on the cluster.
 func (c *patroni) base(g *ground, s *harness.Site, kind string) *base {
 	if c.Patroni == nil || !c.whole {
@@ -48,64 +45,6 @@ func (c *patroni) base(g *ground, s *harness.Site, kind string) *base {
 	}
 	c.whole = false // until the experiment has ended well
 	return g.onHosts(s, kind, c.Leader(context.Background()), c.Nodes)
-}
-
-// onHosts makes the cell's database on a primary that may move to another of
-// the hosts. Each instance is told of all, in another order.
-func (g *ground) onHosts(s *harness.Site, kind string, primary *servertest.Server, hosts []*servertest.Server) *base {
-	b := g.database(s, kind, primary)
-	one := *b
-	b.server, b.nodes = nil, map[string]*sql.DB{}
-	var addresses []string
-	for _, host := range hosts {
-		addresses = append(addresses, host.Addr())
-	}
-	at := func(url string, addresses ...string) string {
-		return strings.Replace(url, primary.Addr(), strings.Join(addresses, ","), 1)
-	}
-	for n := range addresses {
-		turned := append(append([]string{}, addresses[n:]...), addresses[:n]...)
-		b.urls = append(b.urls, at(one.url, turned...))
-	}
-	whole := primary.URL()
-	name, err := nameOf(one.admin)
-	if err != nil {
-		s.Fatal(err)
-	}
-	whole = strings.Replace(whole, "/postgres?", "/"+name+"?", 1)
-	open := func(url string) *sql.DB {
-		db, err := sql.Open("pgx", url)
-		if err != nil {
-			s.Fatal(err)
-		}
-		s.Cleanup(func() { _ = db.Close() })
-		return db
-	}
-	b.admin = open(at(whole, addresses...) + "&target_session_attrs=read-write&connect_timeout=2")
-	for n, host := range hosts {
-		b.nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
-	}
-	// A node that has not got the database yet would end the search for one.
-	if err := errors.Join(execAll(one.admin, `CREATE TABLE probes (at timestamptz)`), one.admin.Close()); err != nil {
-		s.Fatal(err)
-	}
-	for name, db := range b.nodes {
-		said := within(context.Background(), takeoverMax, func() string {
-			if _, err := countOn(context.Background(), db, `SELECT count(*) FROM probes`); err != nil {
-				return err.Error()
-			}
-			return ""
-		})
-		if said != "" {
-			s.Fatalf("%s does not follow: %s", name, said)
-		}
-	}
-	return b
-}
-
-func nameOf(db *sql.DB) (name string, err error) {
-	err = db.QueryRow(`SELECT current_database()`).Scan(&name)
-	return name, err
 }
 
 // awaitWritable waits until one of the nodes takes and keeps a write: that is
@@ -176,7 +115,7 @@ func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error)
 		return err
 	}
 	if c.Leader(t.ctx) == old {
-		t.verdict.Say(ruleFault, "the old primary is primary again")
+		t.verdict.Say(history.Fault, "the old primary is primary again")
 	}
 	c.whole = true
 	t.ended = time.Now() // they draw all the same

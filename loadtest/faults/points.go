@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/fault"
+	"drawsvc/loadtest/faults/history"
 )
 
 // points are the faults inside the service, at its named points.
@@ -44,9 +45,6 @@ func points() []experiment {
 	)
 }
 
-// takenMax is the longest that a draw may take to come to an armed point.
-const takenMax = 10 * time.Second
-
 func killedAt(p fault.Point) func(*trial) error {
 	return kills(func(_ *trial, i *instance) error {
 		if err := i.arm(p, "kill"); err != nil {
@@ -81,30 +79,13 @@ func stoppedAt(p fault.Point) func(*trial) error {
 	}
 }
 
-// haltAt stops the program at a fault point for some time.
-func (i *instance) haltAt(p fault.Point, d time.Duration) error {
-	i.mu.Lock()
-	i.halts = append(i.halts, span{from: time.Now()})
-	i.mu.Unlock()
-	defer i.answers()
-	if err := i.arm(p, "stop"); err != nil {
-		return err
-	}
-	if err := i.awaitTaken(); err != nil {
-		return err
-	}
-	time.Sleep(d)
-	i.signal(syscall.SIGCONT)
-	return nil
-}
-
 func terminated(t *trial) error {
 	i := t.any()
 	i.expect()
 	began := time.Now()
 	i.signal(syscall.SIGTERM)
 	if err := i.process.AwaitEnd(); err != nil {
-		t.verdict.Say(ruleEnd, "instance %d after SIGTERM: %v", i.number, err)
+		t.verdict.Say(history.EndedBadly, "instance %d after SIGTERM: %v", i.number, err)
 	}
 	t.note("ended %v after SIGTERM", time.Since(began).Round(time.Millisecond))
 	t.sleep(100, 300)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"drawsvc/loadtest/faults/history"
 )
 
 // goneFor is how long an instance lives on without the files that it opened.
@@ -90,11 +92,11 @@ func (t *trial) wantAway(from, to time.Duration) {
 		}
 		away++
 		if o.Status != http.StatusServiceUnavailable {
-			t.verdict.Say(ruleFault, "from a database that is away: %s", &o)
+			t.verdict.Say(history.Fault, "from a database that is away: %s", &o)
 		}
 	}
 	if t.note("%d requests to an instance whose files were replaced", away); away == 0 {
-		t.verdict.Say(ruleFault, "nobody asked the instance whose files were replaced")
+		t.verdict.Say(history.Fault, "nobody asked the instance whose files were replaced")
 	}
 }
 

@@ -59,7 +59,7 @@ func newResult(c cell, seed uint64) result {
 }
 
 // report copies the figures of a trial.
-func (t *trial) report(r *result) {
+func (r *result) report(t *Trial) {
 	for _, o := range t.history.Ops() {
 		r.Answers[o.Answer()]++
 		if o.Kind == history.Draw {
@@ -81,14 +81,14 @@ func (t *trial) report(r *result) {
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // take judges. A program that is broken must have broken a rule that says so.
-func (r *result) take(t *trial, c cell) {
+func (r *result) take(t *Trial, c cell) {
 	for _, v := range t.verdict.Violations {
 		r.Broken = append(r.Broken, v.Rule+": "+v.Detail)
 	}
 	if c.condemned == nil {
 		r.Passed = len(r.Broken) == 0
 		r.onlyLate = !r.Passed && !slices.ContainsFunc(t.verdict.Violations, func(v history.Violation) bool {
-			return v.Rule != history.Overdue && v.Rule != ruleRecovery
+			return v.Rule != history.Overdue && v.Rule != history.NotRecovered
 		})
 		return
 	}

@@ -23,13 +23,13 @@ import (
 )
 
 // trialOn is a trial whose one instance is a handler.
-func trialOn(t *testing.T, handler http.HandlerFunc) *trial {
+func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
 	t.Helper()
 	service := httptest.NewServer(handler)
 	t.Cleanup(service.Close)
 	client := newClient()
 	t.Cleanup(client.CloseIdleConnections)
-	return &trial{
+	return &Trial{
 		world: &world{
 			ctx: t.Context(), client: client, calm: []float64{20},
 			instances: []*instance{{address: strings.TrimPrefix(service.URL, "http://")}},
@@ -46,7 +46,7 @@ func TestAnInstanceThatDoesNotComeBackIsTold(t *testing.T) {
 		_, _ = w.Write([]byte(`{"code":"store-unavailable"}`))
 	})
 	tr.recover(time.Now())
-	require.Equal(t, 1, tr.verdict.Count(ruleRecovery))
+	require.Equal(t, 1, tr.verdict.Count(history.NotRecovered))
 	require.Equal(t, recoverMax, tr.recoveries[0])
 }
 
@@ -77,7 +77,7 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 		db, err := open(servertest.Start(t, kind).URL())
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = db.Close() })
-		tr := &trial{world: &world{ctx: t.Context(), base: &base{kind: kind, admin: db}}}
+		tr := &Trial{world: &world{ctx: t.Context(), base: &base{kind: kind, admin: db}}}
 		require.Empty(t, within(t.Context(), 5*time.Second, tr.leftInDatabase), kind)
 		if kind == "mysql" {
 			require.NoError(t, execAll(db, `CREATE DATABASE left_over`, `CREATE TABLE left_over.units (id int)`))
@@ -99,12 +99,12 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 // TestALockThatIsLeftIsTold: a key, a place in a queue, a node.
 func TestALockThatIsLeftIsTold(t *testing.T) {
 	t.Parallel()
-	for lock, leave := range map[string]func(tr *trial, addr string) error{
-		"redis": func(tr *trial, addr string) error {
+	for lock, leave := range map[string]func(tr *Trial, addr string) error{
+		"redis": func(tr *Trial, addr string) error {
 			_, err := redisDo(tr.ctx, addr, "SET", "drawsvc:lock:{main}", "nobody")
 			return err
 		},
-		"etcd": func(tr *trial, addr string) error {
+		"etcd": func(tr *Trial, addr string) error {
 			client, err := etcd.New(etcd.Config{Endpoints: []string{addr}, DialTimeout: 5 * time.Second})
 			if err != nil {
 				return err
@@ -113,7 +113,7 @@ func TestALockThatIsLeftIsTold(t *testing.T) {
 			_, err = client.Put(tr.ctx, "drawsvc/lock/main/1", "")
 			return err
 		},
-		"zookeeper": func(_ *trial, addr string) error {
+		"zookeeper": func(_ *Trial, addr string) error {
 			conn, _, err := zk.Connect([]string{addr}, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
 			if err != nil {
 				return err
@@ -127,8 +127,8 @@ func TestALockThatIsLeftIsTold(t *testing.T) {
 		},
 	} {
 		server := servertest.Start(t, lock)
-		tr := &trial{world: &world{
-			ctx: t.Context(), cell: cell{place: place{lock: lock}}, lockServers: []*servertest.Server{server},
+		tr := &Trial{world: &world{
+			ctx: t.Context(), scene: scene{place: place{lock: lock}}, lockServers: []*servertest.Server{server},
 			lockURL: fmt.Sprintf("%s://%s/faults", lock, server.Addr()),
 		}}
 		if lock == "zookeeper" {
@@ -159,7 +159,7 @@ func TestADoubtThatStaysIsTold(t *testing.T) {
 			w.WriteHeader(http.StatusGatewayTimeout)
 			_, _ = w.Write([]byte(`{"code":"outcome-unknown","outcome":"unknown"}`))
 		})
-		tr.condemned = []string{"anything"} // its time is short
+		tr.condemned = true // its time is short
 		tr.send(t.Context(), history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1})
 		tr.settle()
 		require.Equal(t, 1, tr.unknown, name)
@@ -185,7 +185,7 @@ func TestAnAuditThatDiffersIsTold(t *testing.T) {
 	} {
 		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(said)) })
 		tr.checkAudit(rows)
-		require.Equal(t, differs, tr.verdict.Count(ruleAudit) > 0, said)
+		require.Equal(t, differs, tr.verdict.Count(history.AuditDiffers) > 0, said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -25,14 +26,14 @@ const chances = 3
 
 // try runs one cell, again with the same seed where it was only late, and says
 // so in its result.
-func (g *ground) try(ctx context.Context, c cell, seed uint64) result {
-	r := g.run(ctx, c, seed)
+func try(ctx context.Context, g *ground, c cell, seed uint64) result {
+	r := run(ctx, g, c, seed)
 	for n := 1; n < chances && c.condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
-		r = g.run(ctx, c, seedOf(seed, c.name(), n))
+		r = run(ctx, g, c, seedOf(seed, c.name(), n))
 	}
 	for n := 1; n <= lateMax && r.onlyLate && ctx.Err() == nil; n++ {
 		late := r.Broken
-		r = g.run(ctx, c, seed)
+		r = run(ctx, g, c, seed)
 		r.Late = n
 		for _, broken := range late {
 			r.Notes = append(r.Notes, fmt.Sprintf("run %d: %.300s", n, broken))
@@ -42,29 +43,29 @@ func (g *ground) try(ctx context.Context, c cell, seed uint64) result {
 }
 
 // run runs one cell, from the empty database to the verdict.
-func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
+func run(ctx context.Context, g *ground, c cell, seed uint64) result {
 	ctx, cancel := context.WithTimeout(ctx, cellMax)
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
 	err := harness.On(c.name(), func(s *harness.Site) error {
-		w, err := newWorld(ctx, s, g, c)
+		w, err := newWorld(ctx, s, g, c.scene())
 		if err != nil {
 			return err
 		}
 		defer func() { r.output += w.printed() }()
-		t, err := newTrial(w, seed, "")
+		t, err := newTrial(w, seed, "", c.expected())
 		if err != nil {
 			return err
 		}
-		err = t.show()
-		t.report(&r)
+		err = show(t, c)
+		r.report(t)
 		if err := w.end(); err != nil {
-			t.verdict.Say(ruleEnd, "%v", err)
+			t.verdict.Say(history.EndedBadly, "%v", err)
 		}
 		r.take(t, c)
 		if !r.Passed {
-			t.keep(&r)
+			r.keep(t)
 		}
 		return err
 	})
@@ -79,29 +80,17 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 }
 
 // show runs the experiment and everything that follows it.
-func (t *trial) show() error {
+func show(t *Trial, c cell) error {
 	defer t.watchLag()()
-	run := t.run
-	if !t.own {
-		run = func(t *trial) error { return t.underLoad(t.experiment.run) }
-	}
-	if err := run(t); err != nil {
+	if err := c.show(t); err != nil {
 		return fmt.Errorf("the fault could not be made: %w", err)
 	}
 	return t.judge()
 }
 
-// judge ends all doubts, looks for what is left over, and holds the answers
-// against the rows.
-func (t *trial) judge() error {
-	t.settle()
-	t.leftovers()
-	return t.check()
-}
-
 // keep writes the history of a trial that failed, and what its instances
 // printed, to a temporary folder.
-func (t *trial) keep(r *result) {
+func (r *result) keep(t *Trial) {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-failed-")
 	if err != nil {
 		return

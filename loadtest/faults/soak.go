@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -52,7 +52,7 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 			}
 			left := s.lasting - time.Since(begin)
 			err := harness.On(c.name(), func(own *harness.Site) error {
-				return g.soakAt(ctx, own, c, seedOf(s.seed, c.name(), turn), left, total, out)
+				return soakAt(ctx, own, g, c, seedOf(s.seed, c.name(), turn), left, total, out)
 			})
 			if err != nil {
 				total.Broken = append(total.Broken, fmt.Sprintf("%s, turn %d: %v", c.name(), turn, err))
@@ -66,28 +66,28 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 }
 
 // soakAt is one turn: a world and some trials on it.
-func (g *ground) soakAt(ctx context.Context, own *harness.Site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
-	w, err := newWorld(ctx, own, g, c)
+func soakAt(ctx context.Context, own *harness.Site, g *ground, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
+	w, err := newWorld(ctx, own, g, c.scene())
 	if err != nil {
 		return err
 	}
 	until := time.Now().Add(left)
 	for n := 0; n < roundsEach && time.Now().Before(until) && ctx.Err() == nil; n++ {
 		began := time.Now()
-		t, err := newTrial(w, seedOf(seed, "round", n), fmt.Sprintf("r%d-", n))
+		t, err := newTrial(w, seedOf(seed, "round", n), fmt.Sprintf("r%d-", n), c.expected())
 		if err != nil {
 			return err
 		}
-		if err := t.soakRound(total); err != nil {
-			t.verdict.Say(ruleFault, "%v", err)
+		if err := total.round(t); err != nil {
+			t.verdict.Say(history.Fault, "%v", err)
 		}
 		r := newResult(c, t.seed)
-		t.report(&r)
+		r.report(t)
 		r.take(t, c)
 		if !r.Passed {
-			t.keep(&r)
+			r.keep(t)
 		}
-		total.add(&r, t)
+		total.add(&r, t.recoveries)
 		notes := r.Notes
 		r.Took, r.Notes = time.Since(began).Seconds(), nil
 		harness.Say(out, "%-48s round %d: %s; %s\n", c.name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
@@ -98,13 +98,13 @@ func (g *ground) soakAt(ctx context.Context, own *harness.Site, c cell, seed uin
 	return w.end()
 }
 
-// soakRound is one trial: load, and faults one after another.
-func (t *trial) soakRound(total *soaked) error {
+// round is one trial: load, and faults one after another.
+func (s *soaked) round(t *Trial) error {
 	if err := t.makeSmall(); err != nil {
 		return err
 	}
 	defer t.watchLag()()
-	fitting := t.fitting()
+	fitting := fittingTo(t.scene.place)
 	l := t.startLoad(workersUsual)
 	defer l.stop()
 	for until := time.Now().Add(roundTime); time.Now().Before(until) && t.ctx.Err() == nil; {
@@ -112,11 +112,11 @@ func (t *trial) soakRound(total *soaked) error {
 		e := fitting[t.rng.IntN(len(fitting))]
 		t.internal = t.internal || e.internal
 		t.ended = time.Time{}
-		err := e.run(t)
+		err := e.make(t)
 		if t.ended.IsZero() {
 			t.ended = time.Now()
 		}
-		total.Faults[e.name]++
+		s.Faults[e.name]++
 		t.note("%s", e.name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
@@ -125,13 +125,4 @@ func (t *trial) soakRound(total *soaked) error {
 	}
 	l.stop()
 	return t.judge()
-}
-
-// fitting are the experiments that a soak may use at the trial's place.
-func (t *trial) fitting() []experiment {
-	return slices.DeleteFunc(experiments(), func(e experiment) bool {
-		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
-			return p.database == t.database && (p.mode == t.mode || p.mode == "") && (p.lock == t.lock || p.lock == "table" || p.lock == "")
-		})
-	})
 }

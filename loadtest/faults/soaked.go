@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"drawsvc/internal/page"
 	"drawsvc/loadtest/harness"
@@ -48,14 +49,14 @@ func newSoaked(seed uint64) *soaked {
 }
 
 // add counts one round.
-func (s *soaked) add(r *result, t *trial) {
+func (s *soaked) add(r *result, recoveries []time.Duration) {
 	s.Rounds++
-	s.Places[t.cell.name()]++
+	s.Places[r.Name]++
 	s.Draws += r.Draws
 	s.Unknown += r.Unknown
 	s.Settled += r.Settled
 	addCounts(s.Answers, r.Answers)
-	for _, took := range t.recoveries {
+	for _, took := range recoveries {
 		ms := milliseconds(took)
 		s.Recoveries[(int(ms)/recoveryStep+1)*recoveryStep]++
 		s.Worst = max(s.Worst, ms)

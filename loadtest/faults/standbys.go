@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
 
@@ -117,33 +115,4 @@ func (p *pair) handOver(t *trial) error {
 		return err
 	}
 	return t.awaitWritable(t.nodes, false)
-}
-
-// lossRules are broken where acknowledged changes are lost: the answer has no
-// row, asking again gives another or is refused, and no order of events explains
-// both.
-func lossRules() []string {
-	return []string{history.AcknowledgedLost, history.AnswersDiffer, history.KnownRefused, history.NotLinear}
-}
-
-// lose takes what an experiment has to lose off its verdict. One that loses
-// nothing has shown nothing.
-func (t *trial) lose() {
-	if !t.loses {
-		return
-	}
-	won := map[string]bool{}
-	for _, o := range t.history.Ops() {
-		if o.Won() && o.Call < t.settled {
-			won[o.Pool+" "+o.Key] = true
-		}
-	}
-	lost := t.verdict.Count(history.AcknowledgedLost)
-	t.note("%d of %d acknowledged draws and stock moves are lost", lost, len(won))
-	t.verdict.Violations = slices.DeleteFunc(t.verdict.Violations, func(v history.Violation) bool {
-		return slices.Contains(lossRules(), v.Rule)
-	})
-	if lost == 0 {
-		t.verdict.Say(ruleFault, "nothing was lost, so that nothing was shown")
-	}
 }

@@ -94,12 +94,12 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 		case answer == "store-unavailable" && o.Return-o.Call > t.limit()*3/4:
 			cut++ // its time was over in the first wait: that looks like a database that does not answer
 		default:
-			t.verdict.Say(ruleFault, "under a lock that a stranger held: %s", &o)
+			t.verdict.Say(history.Fault, "under a lock that a stranger held: %s", &o)
 		}
 	}
 	t.note("%d refused as contended, %d in doubt, %d out of time in the wait", busy, doubts, cut)
 	if cut > busy {
-		t.verdict.Say(ruleFault, "of %d draws under a lock that a stranger held only %d were told that the pool is busy", busy+cut, busy)
+		t.verdict.Say(history.Fault, "of %d draws under a lock that a stranger held only %d were told that the pool is busy", busy+cut, busy)
 	}
 	if busy == 0 {
 		return errors.New("the stranger's lock kept nobody")
@@ -125,7 +125,7 @@ func foreignTransaction(t *trial) error {
 	time.Sleep(3 * time.Second)
 	for _, o := range t.history.Ops() {
 		if o.Call > from && !o.Won() && !o.Refused() {
-			t.verdict.Say(ruleFault, "beside a transaction that only reads: %s", &o)
+			t.verdict.Say(history.Fault, "beside a transaction that only reads: %s", &o)
 		}
 	}
 	return t.say(conn, "ROLLBACK")

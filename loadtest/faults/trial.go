@@ -13,21 +13,21 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// trial is one stretch of load on a world, with pools and a history of its
+// Trial is one stretch of load on a world, with pools and a history of its
 // own, from the first draw to the verdict.
-type trial struct {
+type Trial struct {
 	*world
 	seed    uint64
 	rng     *rand.Rand
 	label   string
 	history *history.History
 	verdict history.Verdict
-	// internal allows answers 500: a panic was made to happen.
-	internal bool
-	made     map[string][]history.Prize
-	small    []*smallPool
+	expected
+	made  map[string][]history.Prize
+	small []*smallPool
 	// settled is when the last round of asking again began.
 	settled time.Duration
+	// unknown counts what was in doubt then.
 	unknown int
 	// ended is when the fault ended, where that is not when its function
 	// returns.
@@ -37,6 +37,16 @@ type trial struct {
 	lag        atomic.Int64
 	keys       atomic.Int64
 	notes      []string
+}
+
+// expected is what the experiment brings with it, so that it is not judged.
+type expected struct {
+	// internal allows responses 500: a panic was made to happen.
+	internal bool
+	// condemned says that the program is broken, and deserves little time.
+	condemned bool
+	// loses says that acknowledged changes must be lost, and no other rule broken.
+	loses bool
 }
 
 // smallPool is a pool whose history is short enough to be checked for
@@ -57,10 +67,10 @@ const (
 
 // newTrial makes the trial's pools. The label tells its keys and pools from
 // those of other trials on the world.
-func newTrial(w *world, seed uint64, label string) (*trial, error) {
-	t := &trial{
+func newTrial(w *world, seed uint64, label string, e expected) (*Trial, error) {
+	t := &Trial{
 		world: w, seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), label: label, //nolint:gosec // to be replayed
-		history: history.New(), internal: w.experiment.internal, made: map[string][]history.Prize{},
+		history: history.New(), expected: e, made: map[string][]history.Prize{},
 	}
 	if err := t.makePool(t.pool(mainPool), 100_000, 300_000, 600_000); err != nil {
 		return nil, err
@@ -69,7 +79,7 @@ func newTrial(w *world, seed uint64, label string) (*trial, error) {
 }
 
 // makeSmall makes the small pools.
-func (t *trial) makeSmall() error {
+func (t *Trial) makeSmall() error {
 	for n := range smallPools {
 		p := &smallPool{name: t.pool(fmt.Sprint("small-", n))}
 		p.left.Store(smallMax)
@@ -82,16 +92,16 @@ func (t *trial) makeSmall() error {
 }
 
 // pool is the name of one of the trial's pools.
-func (t *trial) pool(name string) string { return t.label + name }
+func (t *Trial) pool(name string) string { return t.label + name }
 
 // key is a new key.
-func (t *trial) key() string { return fmt.Sprintf("%skey-%d", t.label, t.keys.Add(1)) }
+func (t *Trial) key() string { return fmt.Sprintf("%skey-%d", t.label, t.keys.Add(1)) }
 
 // prizeNames are those of all pools.
 func prizeNames() []string { return []string{"gold", "silver", "tin"} }
 
 // makePool makes a pool of prizes with the given stock.
-func (t *trial) makePool(name string, stock ...int64) error {
+func (t *Trial) makePool(name string, stock ...int64) error {
 	type prize struct {
 		ID    string `json:"id"`
 		Name  string `json:"name"`
@@ -108,7 +118,7 @@ func (t *trial) makePool(name string, stock ...int64) error {
 }
 
 // admin makes an operator's call on the first instance that takes it.
-func (t *trial) admin(method, path string, content any, want int) error {
+func (t *Trial) admin(method, path string, content any, want int) error {
 	body, err := json.Marshal(content)
 	if err != nil {
 		return err
@@ -121,9 +131,9 @@ func (t *trial) admin(method, path string, content any, want int) error {
 	return err
 }
 
-// underLoad runs the experiment's fault under load, waits for the recovery,
+// underLoad runs a fault under load, waits for the recovery,
 // and lets the load end.
-func (t *trial) underLoad(fault func(*trial) error) error {
+func (t *Trial) underLoad(fault func() error) error {
 	if err := t.makeSmall(); err != nil {
 		return err
 	}
@@ -131,7 +141,7 @@ func (t *trial) underLoad(fault func(*trial) error) error {
 	defer l.stop()
 	t.sleep(300, 700)
 	t.ended = time.Time{}
-	err := fault(t)
+	err := fault()
 	if t.ended.IsZero() {
 		t.ended = time.Now()
 	}
@@ -144,7 +154,7 @@ func (t *trial) underLoad(fault func(*trial) error) error {
 }
 
 // sleep waits for a random time, in milliseconds.
-func (t *trial) sleep(least, most int) {
+func (t *Trial) sleep(least, most int) {
 	d := time.Duration(least+t.rng.IntN(most-least+1)) * time.Millisecond
 	select {
 	case <-time.After(d):
@@ -153,10 +163,10 @@ func (t *trial) sleep(least, most int) {
 }
 
 // any is a random instance.
-func (t *trial) any() *instance { return t.instances[t.rng.IntN(len(t.instances))] }
+func (t *Trial) any() *instance { return t.instances[t.rng.IntN(len(t.instances))] }
 
 // note adds a line to the result.
-func (t *trial) note(format string, args ...any) {
+func (t *Trial) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 

@@ -70,7 +70,7 @@ func (r *rolling) migrate() error {
 	}
 	for _, program := range []string{r.begins, r.program} {
 		if err := r.execute(program, "migrate", "status"); err != nil {
-			r.verdict.Say(ruleFault, "on the new schema: %v", err)
+			r.verdict.Say(history.Fault, "on the new schema: %v", err)
 		}
 	}
 	if isFile && r.start(0) {
@@ -94,7 +94,7 @@ func (r *rolling) replace(n int, program string) bool {
 	r.turns[n].Add(1)
 	i := r.instances[n]
 	if err := i.stop(); err != nil {
-		r.verdict.Say(ruleEnd, "%v", err)
+		r.verdict.Say(history.EndedBadly, "%v", err)
 	}
 	i.program = program
 	return r.start(n)
@@ -102,7 +102,7 @@ func (r *rolling) replace(n int, program string) bool {
 
 func (r *rolling) start(n int) bool {
 	if err := r.instances[n].again(r.ctx); err != nil {
-		r.verdict.Say(ruleFault, "%s does not start: %v", r.instances[n].program, err)
+		r.verdict.Say(history.Fault, "%s does not start: %v", r.instances[n].program, err)
 		return false
 	}
 	r.turns[n].Add(1)
@@ -114,7 +114,7 @@ func (r *rolling) drawOnEach() {
 	for _, o := range r.asking(r.pool(mainPool), len(r.instances)) {
 		o.Client = 8000
 		if err := r.insist(o); err != nil {
-			r.verdict.Say(ruleFault, "instance %d (%s): %v", o.Instance, r.instances[o.Instance].program, err)
+			r.verdict.Say(history.Fault, "instance %d (%s): %v", o.Instance, r.instances[o.Instance].program, err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (r *rolling) watchReady() (stop func()) {
 				}
 				asked.Add(1)
 				if err != nil && ctx.Err() == nil && turn%2 == 0 && r.turns[n].Load() == turn {
-					r.verdict.Say(ruleFault, "instance %d serves, and is not ready: %v", n, err)
+					r.verdict.Say(history.Fault, "instance %d serves, and is not ready: %v", n, err)
 				}
 			}
 		})

@@ -19,7 +19,7 @@ import (
 // ways between them.
 type world struct {
 	*harness.Site
-	cell
+	scene
 	ctx    context.Context
 	ground *ground
 	*base
@@ -50,20 +50,13 @@ const (
 	grace = 500 * time.Millisecond
 )
 
-func (c *cell) limit() time.Duration {
-	if c.timeout == 0 {
-		return usualTimeout
-	}
-	return c.timeout
-}
-
 // newWorld starts everything that the cell needs.
-func newWorld(ctx context.Context, s *harness.Site, g *ground, c cell) (*world, error) {
-	w := &world{Site: s, cell: c, ctx: ctx, ground: g, client: newClient()}
+func newWorld(ctx context.Context, s *harness.Site, g *ground, c scene) (*world, error) {
+	w := &world{Site: s, scene: c, ctx: ctx, ground: g, client: newClient()}
 	s.Cleanup(w.client.CloseIdleConnections)
 	switch {
-	case c.base != nil:
-		w.base = c.base(g, s, c.database)
+	case c.newBase != nil:
+		w.base = c.newBase(g, s, c.database)
 	case c.clock == clockOfDatabase:
 		w.base = g.database(s, c.database, w.clocked(c.database))
 	case c.database == "sqlite":
@@ -78,7 +71,7 @@ func newWorld(ctx context.Context, s *harness.Site, g *ground, c cell) (*world, 
 			return nil, err
 		}
 	}
-	if c.experiment.links && w.server != nil {
+	if c.linked && w.server != nil {
 		for range c.instances {
 			w.links = append(w.links, servertest.StartProxy(s, w.url))
 		}

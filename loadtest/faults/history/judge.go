@@ -34,6 +34,17 @@ const (
 	NotLinear        = "not-linearizable"  // answers that no order of events explains
 )
 
+// The rules that this package cannot judge: the client and the experiments do.
+const (
+	NotRecovered = "not-recovered" // an instance that does not draw again
+	LeftOver     = "left-over"     // something that the load left behind
+	AuditDiffers = "audit-differs" // an audit that says otherwise than the rows
+	EndedBadly   = "ended-badly"   // a program that ends by itself, or not well
+	NodesDiffer  = "nodes-differ"  // a node that does not hold what the others hold
+	Odds         = "odds"          // awards that contradict the law of a draw
+	Fault        = "fault"         // what an experiment itself has to say
+)
+
 // perRule bounds how many violations of one rule are told.
 const perRule = 5
 
