@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"time"
 
+	"drawsvc/loadtest/faults/experiments"
+	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
 
@@ -73,35 +75,39 @@ func parse(args []string) (settings, error) {
 
 // prove runs all cells and publishes the results. Its error is the verdict.
 func prove(ctx context.Context, s settings, out io.Writer) error {
-	list := cells(s)
+	list := experiments.Cells(s.Selection)
 	if s.list {
 		for _, c := range list {
-			harness.Say(out, "%s\n", c.name())
+			harness.Say(out, "%s\n", c.Name())
 		}
 		return nil
 	}
 	begin := time.Now()
 	harness.Say(out, "SEED=%d\nbuilding the service, and the programs that have to be condemned\n", s.seed)
-	if err := build(ctx, list...); err != nil {
+	var programs []string
+	for _, c := range list {
+		programs = append(programs, c.Program)
+	}
+	if err := build(ctx, programs...); err != nil {
 		return err
 	}
 	var results []result
 	interrupted := false
 	err := harness.On("faults", func(whole *harness.Site) error {
-		g := newGround(whole)
+		g := stage.NewGround(whole)
 		for i, c := range list {
 			for n := range s.runs {
 				if interrupted = ctx.Err() != nil; interrupted {
 					return nil // what has been run is worth something
 				}
-				harness.Say(out, "[%3d/%d] %-62s ", i+1, len(list), c.name())
-				r := try(ctx, g, c, seedOf(s.seed, c.name(), n))
+				harness.Say(out, "[%3d/%d] %-62s ", i+1, len(list), c.Name())
+				r := try(ctx, g, c, experiments.SeedOf(s.seed, c.Name(), n))
 				if interrupted = ctx.Err() != nil; interrupted {
 					return nil // so was this cell
 				}
 				harness.Say(out, "%s\n", r.line(s.seed))
 				results = append(results, r)
-				if c.condemned != nil && !r.Passed {
+				if c.Condemned != nil && !r.Passed {
 					return errors.New("a program that is broken was not condemned, so that no other verdict means anything")
 				}
 			}

@@ -14,6 +14,8 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
 
@@ -83,10 +85,10 @@ func (p *published) controlTable() string {
 
 // controlName says what is wrong with a program.
 func controlName(program string) string {
-	if d, ok := doubleOf(program); ok {
-		return d.flaw
+	if d, ok := history.DoubleOf(program); ok {
+		return d.Flaw
 	}
-	if program == textbook {
+	if program == stage.Textbook {
 		return "textbook program that over-issues"
 	}
 	return "the service, its write without the check of the version"

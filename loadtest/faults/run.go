@@ -9,7 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/experiments"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
 
@@ -26,10 +29,10 @@ const chances = 3
 
 // try runs one cell, again with the same seed where it was only late, and says
 // so in its result.
-func try(ctx context.Context, g *ground, c cell, seed uint64) result {
+func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	r := run(ctx, g, c, seed)
-	for n := 1; n < chances && c.condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
-		r = run(ctx, g, c, seedOf(seed, c.name(), n))
+	for n := 1; n < chances && c.Condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
+		r = run(ctx, g, c, experiments.SeedOf(seed, c.Name(), n))
 	}
 	for n := 1; n <= lateMax && r.onlyLate && ctx.Err() == nil; n++ {
 		late := r.Broken
@@ -43,25 +46,25 @@ func try(ctx context.Context, g *ground, c cell, seed uint64) result {
 }
 
 // run runs one cell, from the empty database to the verdict.
-func run(ctx context.Context, g *ground, c cell, seed uint64) result {
+func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	ctx, cancel := context.WithTimeout(ctx, cellMax)
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
-	err := harness.On(c.name(), func(s *harness.Site) error {
-		w, err := newWorld(ctx, s, g, c.scene())
+	err := harness.On(c.Name(), func(s *harness.Site) error {
+		w, err := stage.NewWorld(ctx, s, g, c.Scene())
 		if err != nil {
 			return err
 		}
-		defer func() { r.output += w.printed() }()
-		t, err := newTrial(w, seed, "", c.expected())
+		defer func() { r.output += w.Printed() }()
+		t, err := client.NewTrial(w, seed, "", c.Expected())
 		if err != nil {
 			return err
 		}
 		err = show(t, c)
 		r.report(t)
-		if err := w.end(); err != nil {
-			t.verdict.Say(history.EndedBadly, "%v", err)
+		if err := w.End(); err != nil {
+			t.Verdict.Say(history.EndedBadly, "%v", err)
 		}
 		r.take(t, c)
 		if !r.Passed {
@@ -80,25 +83,25 @@ func run(ctx context.Context, g *ground, c cell, seed uint64) result {
 }
 
 // show runs the experiment and everything that follows it.
-func show(t *Trial, c cell) error {
-	defer t.watchLag()()
-	if err := c.show(t); err != nil {
+func show(t *client.Trial, c experiments.Cell) error {
+	defer t.WatchLag()()
+	if err := c.Show(t); err != nil {
 		return fmt.Errorf("the fault could not be made: %w", err)
 	}
-	return t.judge()
+	return t.Judge()
 }
 
 // keep writes the history of a trial that failed, and what its instances
 // printed, to a temporary folder.
-func (r *result) keep(t *Trial) {
+func (r *result) keep(t *client.Trial) {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-failed-")
 	if err != nil {
 		return
 	}
-	if err := t.history.Write(filepath.Join(folder, "history.jsonl")); err != nil {
+	if err := t.History.Write(filepath.Join(folder, "history.jsonl")); err != nil {
 		return
 	}
-	printed := strings.Join(append(r.Broken, t.printed()), "\n")
+	printed := strings.Join(append(r.Broken, t.Printed()), "\n")
 	if err := os.WriteFile(filepath.Join(folder, "printed.txt"), []byte(printed), 0o600); err == nil {
 		r.kept = folder
 	}

@@ -57,7 +57,7 @@ func (s *soaked) add(r *result, recoveries []time.Duration) {
 	s.Settled += r.Settled
 	addCounts(s.Answers, r.Answers)
 	for _, took := range recoveries {
-		ms := milliseconds(took)
+		ms := harness.Milliseconds(took)
 		s.Recoveries[(int(ms)/recoveryStep+1)*recoveryStep]++
 		s.Worst = max(s.Worst, ms)
 	}

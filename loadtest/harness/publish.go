@@ -88,3 +88,6 @@ func Dash(text string) string {
 	}
 	return text
 }
+
+// Milliseconds is a time as results say it.
+func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -202,7 +202,7 @@ func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
 	for _, o := range good() {
 		h.Add(o)
 	}
-	require.Empty(t, h.Doubtful(85*time.Millisecond), "both were asked again")
+	require.Empty(t, h.Doubtful(85*time.Millisecond), "both were retried")
 	open := h.Doubtful(95 * time.Millisecond)
 	require.Len(t, open, 1)
 	require.Equal(t, "c", open[0].Key)

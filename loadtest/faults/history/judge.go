@@ -22,13 +22,13 @@ const (
 	AnswersDiffer    = "answers-differ"    // one key, two answers
 	NothingHappened  = "nothing-happened"  // rows of a key that was always refused
 	Unasked          = "unasked"           // rows of a key that nobody sent
-	Unsettled        = "unsettled"         // a doubt that asking again did not end
+	Unsettled        = "unsettled"         // a doubt that retries did not end
 	OverIssued       = "over-issued"       // more awards than stock
 	Counters         = "counters"          // a counter that is not the sum of its log
 	UnitTwice        = "unit-twice"        // a unit that two awards have
 	Versions         = "versions"          // a version that is missing or there twice
 	Undocumented     = "undocumented"      // an answer that the contract does not have
-	SoldOutUnseen    = "sold-out-unseen"   // sold out told of a pool that never was
+	SoldOutUnseen    = "sold-out-unseen"   // sold out said of a pool that never was
 	Overdue          = "overdue"           // an answer after its deadline
 	KnownRefused     = "known-refused"     // a key that was answered 200, and was refused when it was asked for again
 	NotLinear        = "not-linearizable"  // answers that no order of events explains
@@ -45,7 +45,7 @@ const (
 	Fault        = "fault"         // what an experiment itself has to say
 )
 
-// perRule bounds how many violations of one rule are told.
+// perRule bounds how many violations of one rule are kept.
 const perRule = 5
 
 // Verdict collects violations, also from several goroutines at once.
@@ -80,7 +80,7 @@ type Terms struct {
 	Excused func(instance int, from, to time.Duration) bool
 	// Internal allows 500, outcome unknown: a panic was made to happen.
 	Internal bool
-	// Settled is when the last round of asking again began.
+	// Settled is when the last round of retries began.
 	Settled time.Duration
 	// Plenty are pools whose stock never ran low.
 	Plenty map[string]bool

@@ -27,7 +27,7 @@ type urn struct {
 // Linear says whether some order of events, in which each happens between its
 // request and its answer, explains all answers that one pool gave: Ok, Illegal,
 // or Unknown when the time did not suffice. Orders that are hard to find are not
-// told as broken. version is the pool's when it was made.
+// reported as broken. version is the pool's when it was made.
 func Linear(ops []Op, pool string, made []Prize, version int64, most time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(model(made, version), events(ops, pool), most)
 }

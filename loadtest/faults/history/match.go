@@ -7,7 +7,7 @@ type asked struct {
 	first   Op
 	won     *Op
 	unknown bool
-	// refused: the last round of asking again was told no.
+	// refused: the last round of retries was refused.
 	refused bool
 }
 
