@@ -20,8 +20,8 @@ const (
 	recentMax = 40
 )
 
-// load is a bounded number of clients that draw, repeat requests, and move stock.
-type load struct {
+// Load is a bounded number of clients that draw, repeat requests, and move stock.
+type Load struct {
 	end context.CancelFunc
 	all sync.WaitGroup
 }
@@ -35,9 +35,9 @@ type Worker struct {
 }
 
 // StartLoad lets that many clients work until the load is stopped.
-func (t *Trial) StartLoad(workers int) *load {
+func (t *Trial) StartLoad(workers int) *Load {
 	ctx, end := context.WithCancel(t.Ctx)
-	l := &load{end: end}
+	l := &Load{end: end}
 	for n := range workers {
 		w := t.Worker(n)
 		l.all.Go(func() { w.work(ctx) })
@@ -51,7 +51,7 @@ func (t *Trial) Worker(n int) *Worker {
 }
 
 // Stop lets every request end.
-func (l *load) Stop() {
+func (l *Load) Stop() {
 	l.end()
 	l.all.Wait()
 }
