@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +18,7 @@ type Site struct {
 	name     string
 	cleanups []func()
 	errors   []error
+	ctx      context.Context
 }
 
 // Skipped is the error of a site that was left because something is missing,
@@ -34,7 +37,8 @@ func (f Failed) Error() string { return f.Reason }
 // On runs fn and cleans up after it, the last thing first. Its error is fn's,
 // or Skipped or Failed.
 func On(name string, fn func(s *Site) error) (err error) {
-	s := &Site{name: name}
+	ctx, end := context.WithCancel(context.Background())
+	s := &Site{name: name, ctx: ctx}
 	defer func() {
 		for _, cleanup := range slices.Backward(s.cleanups) {
 			cleanup()
@@ -43,6 +47,7 @@ func On(name string, fn func(s *Site) error) (err error) {
 			fmt.Fprintln(os.Stderr, e)
 		}
 	}()
+	defer end()
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -62,6 +67,9 @@ func (s *Site) Helper() {}
 
 // Name implements testing.TB.
 func (s *Site) Name() string { return s.name }
+
+// Context implements testing.TB: it ends before the site is cleaned up.
+func (s *Site) Context() context.Context { return s.ctx }
 
 // Cleanup implements testing.TB.
 func (s *Site) Cleanup(fn func()) { s.cleanups = append(s.cleanups, fn) }
@@ -84,6 +92,9 @@ func (s *Site) Fatal(args ...any) { panic(Failed{fmt.Sprint(args...)}) }
 
 // Fatalf implements testing.TB.
 func (s *Site) Fatalf(format string, args ...any) { panic(Failed{fmt.Sprintf(format, args...)}) }
+
+// FailNow implements testing.TB.
+func (s *Site) FailNow() { panic(Failed{fmt.Sprint(errors.Join(s.errors...))}) }
 
 // Errorf implements testing.TB.
 func (s *Site) Errorf(format string, args ...any) {

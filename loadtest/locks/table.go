@@ -11,9 +11,15 @@ import (
 	"drawsvc/internal/locker/lockertest"
 )
 
+// measured is what the suite and this program saw of one lock.
+type measured struct {
+	lockertest.Result
+	speed
+}
+
 // read merges what the tests saw of each lock, sorted by lock and server.
-func read(in io.Reader) ([]lockertest.Result, error) {
-	merged := map[string]*lockertest.Result{}
+func read(in io.Reader) ([]measured, error) {
+	merged := map[string]*measured{}
 	for lines := json.NewDecoder(in); ; {
 		var line json.RawMessage
 		if err := lines.Decode(&line); errors.Is(err, io.EOF) {
@@ -21,13 +27,13 @@ func read(in io.Reader) ([]lockertest.Result, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		var name lockertest.Result
+		var name measured
 		if err := json.Unmarshal(line, &name); err != nil {
 			return nil, err
 		}
 		key := name.Lock + "\x00" + name.Server
 		if merged[key] == nil {
-			merged[key] = &lockertest.Result{}
+			merged[key] = &measured{}
 		}
 		// Members that a test did not measure are not in its line, and stay
 		// as another test left them.
@@ -38,11 +44,11 @@ func read(in io.Reader) ([]lockertest.Result, error) {
 	if len(merged) == 0 {
 		return nil, errors.New("there are no results")
 	}
-	var all []lockertest.Result
+	var all []measured
 	for _, r := range merged {
 		all = append(all, *r)
 	}
-	slices.SortFunc(all, func(a, b lockertest.Result) int {
+	slices.SortFunc(all, func(a, b measured) int {
 		return strings.Compare(a.Lock+a.Server, b.Lock+b.Server)
 	})
 	return all, nil
@@ -54,14 +60,14 @@ const missing = "not measured"
 // column is one column of a table.
 type column struct {
 	head string
-	cell func(r lockertest.Result) string
+	cell func(r measured) string
 }
 
 func promises() []column {
 	return []column{
 		{"lock", name},
-		{"lease", func(r lockertest.Result) string { return span(r.TTL) }},
-		{"one at a time", func(r lockertest.Result) string {
+		{"lease", func(r measured) string { return span(r.TTL) }},
+		{"one at a time", func(r measured) string {
 			return known(r.Contenders > 0, func() string {
 				if r.Overlaps > 0 {
 					return fmt.Sprintf("**no**, %d overlaps", r.Overlaps)
@@ -69,16 +75,16 @@ func promises() []column {
 				return fmt.Sprintf("yes, %d contenders", r.Contenders)
 			})
 		}},
-		{"holder killed: free after", func(r lockertest.Result) string { return span(r.KilledFree) }},
-		{"holder paused: next after, late write rejected", func(r lockertest.Result) string {
+		{"holder killed: free after", func(r measured) string { return span(r.KilledFree) }},
+		{"holder paused: next after, late write rejected", func(r measured) string {
 			return known(r.PausedFree > 0, func() string { return span(r.PausedFree) + ", " + yes(r.StaleRejected) })
 		}},
-		{"renewed over leases", func(r lockertest.Result) string {
+		{"renewed over leases", func(r measured) string {
 			return known(r.RenewedTerms > 0, func() string { return fmt.Sprint(r.RenewedTerms) })
 		}},
-		{"single attempt refused after", func(r lockertest.Result) string { return span(r.TryOnce) }},
-		{"wait outlasts its limit by", func(r lockertest.Result) string { return span(r.WaitOver) }},
-		{"waiters", served(func(r lockertest.Result) string {
+		{"single attempt refused after", func(r measured) string { return span(r.TryOnce) }},
+		{"wait outlasts its limit by", func(r measured) string { return span(r.WaitOver) }},
+		{"waiters", served(func(r measured) string {
 			return known(r.Waiters > 0, func() string {
 				if r.Wakes {
 					return fmt.Sprintf("woken, %.1f of %d per release", r.WokenPerRelease, r.Waiters)
@@ -86,20 +92,20 @@ func promises() []column {
 				return fmt.Sprintf("poll, %.0f times a second", r.AsksPerSecond)
 			})
 		})},
-		{"first come first served", func(r lockertest.Result) string {
+		{"first come first served", func(r measured) string {
 			return known(r.Runs > 0, func() string { return fmt.Sprintf("%d of %d queues", r.InOrder, r.Runs) })
 		}},
-		{"re-entrant", func(r lockertest.Result) string { return yes(r.Reentrant) }},
-		{"token grows", func(r lockertest.Result) string { return yes(r.TokenGrows) }},
+		{"re-entrant", func(r measured) string { return yes(r.Reentrant) }},
+		{"token grows", func(r measured) string { return yes(r.TokenGrows) }},
 	}
 }
 
-func speeds() []column {
+func speedColumns() []column {
 	return []column{
 		{"lock", name},
-		{"acquire and release", func(r lockertest.Result) string { return span(r.Uncontended) }},
-		{"hand-over", func(r lockertest.Result) string { return span(r.HandOver) }},
-		{"draws/s in external mode, pool in the lock's database or PostgreSQL", func(r lockertest.Result) string {
+		{"acquire and release", func(r measured) string { return span(r.Uncontended) }},
+		{"hand-over", func(r measured) string { return span(r.HandOver) }},
+		{"draws/s in external mode, pool in the lock's database or PostgreSQL", func(r measured) string {
 			return known(r.DrawsPerSecond > 0, func() string {
 				return fmt.Sprintf("%.0f with %d callers", r.DrawsPerSecond, r.Callers)
 			})
@@ -110,22 +116,22 @@ func speeds() []column {
 func failures() []column {
 	return []column{
 		{"lock", name},
-		{"server down: refused after", served(func(r lockertest.Result) string { return span(r.DownRefused) })},
-		{"link cut or silent: refused after at most", served(func(r lockertest.Result) string { return span(r.BrokenRefused) })},
-		{"server back: works after", served(func(r lockertest.Result) string { return span(r.BackAfter) })},
-		{"seen besides", served(func(r lockertest.Result) string {
+		{"server down: refused after", served(func(r measured) string { return span(r.DownRefused) })},
+		{"link cut or silent: refused after at most", served(func(r measured) string { return span(r.BrokenRefused) })},
+		{"server back: works after", served(func(r measured) string { return span(r.BackAfter) })},
+		{"seen besides", served(func(r measured) string {
 			return known(len(r.Seen) > 0, func() string { return strings.Join(r.Seen, "; ") })
 		})},
 	}
 }
 
-func name(r lockertest.Result) string {
+func name(r measured) string {
 	return "`" + r.Lock + "` on " + r.Server
 }
 
 // served is for what only a lock with a server can show.
-func served(cell func(r lockertest.Result) string) func(r lockertest.Result) string {
-	return func(r lockertest.Result) string {
+func served(cell func(r measured) string) func(r measured) string {
+	return func(r measured) string {
 		if r.File {
 			return "a file of one process"
 		}
@@ -159,13 +165,13 @@ func span(milliseconds float64) string {
 }
 
 // tables is everything that goes into the page.
-func tables(all []lockertest.Result) string {
+func tables(all []measured) string {
 	first := all[0]
 	return fmt.Sprintf("%d cores for callers, locks and servers together; the servers keep their data in memory.\n\n", first.Cores) +
-		table(promises(), all) + "\n" + table(speeds(), all) + "\n" + table(failures(), all)
+		table(promises(), all) + "\n" + table(speedColumns(), all) + "\n" + table(failures(), all)
 }
 
-func table(columns []column, all []lockertest.Result) string {
+func table(columns []column, all []measured) string {
 	var b strings.Builder
 	row := func(cell func(c column) string) {
 		for _, c := range columns {
