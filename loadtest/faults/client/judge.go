@@ -43,11 +43,13 @@ func (t *Trial) check() error {
 		},
 	}
 	history.Answers(&t.Verdict, ops, terms)
+	changes := map[string][]int64{}
 	for pool := range t.Made {
 		rows, err := t.Rows(pool)
 		if err != nil {
 			return err
 		}
+		changes[pool] = rows.Changes
 		history.Match(&t.Verdict, ops, rows, terms)
 		history.Laws(&t.Verdict, rows)
 		t.checkNodes(rows)
@@ -56,7 +58,7 @@ func (t *Trial) check() error {
 		}
 	}
 	for _, p := range t.Small {
-		t.checkLinear(ops, p.Name)
+		t.checkLinear(ops, p.Name, changes[p.Name])
 	}
 	t.lose()
 	return nil
@@ -72,7 +74,7 @@ func (t *Trial) Rows(pool string) (rows history.Rows, err error) {
 	return rows, err
 }
 
-func (t *Trial) checkLinear(ops []history.Op, pool string) {
+func (t *Trial) checkLinear(ops []history.Op, pool string, changes []int64) {
 	most := linearMax
 	if t.Condemned {
 		most = 200 * time.Millisecond // it does not deserve more
@@ -81,7 +83,7 @@ func (t *Trial) checkLinear(ops []history.Op, pool string) {
 	if t.Program != stage.Textbook {
 		version++ // the change that made it
 	}
-	switch history.Linear(ops, pool, t.Made[pool], version, most) {
+	switch history.Linear(ops, pool, t.Made[pool], version, changes, most) {
 	case porcupine.Illegal:
 		t.Verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
 	case porcupine.Unknown:

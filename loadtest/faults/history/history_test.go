@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,7 +102,7 @@ func judged(ops []Op, r Rows) []string {
 
 func TestAGoodHistoryBreaksNothing(t *testing.T) {
 	require.Empty(t, judged(good(), rows()))
-	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), 2, time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(good(), pool, made(), 2, nil, time.Minute))
 }
 
 func TestEveryRuleCanBeBroken(t *testing.T) {
@@ -184,7 +185,21 @@ func TestNoOrderExplainsABrokenHistory(t *testing.T) {
 	} {
 		ops := good()
 		sever(ops)
-		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), 2, time.Minute), name)
+		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), 2, nil, time.Minute), name)
+	}
+}
+
+// TestChangesTakeVersions: an operator's change between two draws is no gap, and
+// one in the middle of a draw is.
+func TestChangesTakeVersions(t *testing.T) {
+	ops := []Op{draw(0, "a", unit(3, "tin", 1)), draw(2, "b", unit(6, "tin", 2), unit(7, "gold", 1)), stocked(4, "m", 1, 9, 4, 2)}
+	require.Equal(t, porcupine.Ok, Linear(ops, pool, made(), 2, []int64{2, 4, 5, 8}, time.Minute))
+	for name, changes := range map[string][]int64{"too few": {4, 8}, "none": nil, "in the middle": {4, 5, 7, 8}, "of a draw": {4, 5, 6, 8}} {
+		ops := slices.Clone(ops)
+		if name == "in the middle" {
+			ops[1].Awards = []Award{unit(6, "tin", 2), unit(8, "gold", 1)}
+		}
+		require.Equal(t, porcupine.Illegal, Linear(ops, pool, made(), 2, changes, time.Minute), name)
 	}
 }
 
@@ -193,8 +208,8 @@ func TestAMoveThatIsRefused(t *testing.T) {
 	refused := func(delta int64) Op {
 		return with(stocked(20, "w", delta, 0, 0, 0), func(o *Op) { o.Status, o.Code = 409, "stock-below-issued" })
 	}
-	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), 2, time.Minute))
-	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), 2, time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(append(good(), refused(-1)), pool, made(), 2, nil, time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(append(good(), refused(1)), pool, made(), 2, nil, time.Minute))
 }
 
 func TestDoubtsAreThoseWithoutAClearAnswerSince(t *testing.T) {
@@ -225,7 +240,7 @@ func TestALongHistoryIsCheckedInTime(t *testing.T) {
 		ops = append(ops, o)
 	}
 	all := []Prize{{"tin", 300}}
-	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, int64(len(all)), time.Minute))
+	require.Equal(t, porcupine.Ok, Linear(ops, pool, all, int64(len(all)), nil, time.Minute))
 	ops[len(ops)-1].Awards[0].Unit--
-	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, int64(len(all)), time.Minute))
+	require.Equal(t, porcupine.Illegal, Linear(ops, pool, all, int64(len(all)), nil, time.Minute))
 }
