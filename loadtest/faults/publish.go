@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,13 +78,7 @@ func (p *published) mergeInto(file string) error {
 }
 
 // readPublished reads a file that publish wrote.
-func readPublished(file string) (p published, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal(text, &p)
-}
+func readPublished(file string) (published, error) { return harness.Read[published](file) }
 
 // judge is nil when every cell showed what it had to.
 func judge(results []result) error {

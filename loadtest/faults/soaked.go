@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -139,13 +138,10 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 }
 
 // readSoaks reads what publish wrote; there may be nothing yet.
-func readSoaks(file string) (all []*soaked, err error) {
-	text, err := os.ReadFile(file)
+func readSoaks(file string) ([]*soaked, error) {
+	all, err := harness.Read[[]*soaked](file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return all, json.Unmarshal(text, &all)
+	return all, err
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -66,6 +67,18 @@ func Write(folder, name string, results any, markdown string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, name+".md"), []byte(markdown), 0o644)
+}
+
+// Read reads results that were written as JSON.
+func Read[T any](file string) (results T, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return results, err
+	}
+	if err := json.Unmarshal(text, &results); err != nil {
+		return results, fmt.Errorf("read %s: %w", file, err)
+	}
+	return results, nil
 }
 
 // Table writes a table as Markdown.
