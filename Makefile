@@ -43,12 +43,9 @@ loadtest-quick: ## The same shape in under three minutes
 	$(GO) run ./loadtest/matrix --quick
 
 .PHONY: locks
-locks: ## Runs the suite of every lock and writes what it measured into docs/locks.md
+locks: ## Runs the suite of every lock, measures their speed, and writes both into docs/locks.md
 	.ci/packages
-	rm -f bin/locks.json
-	mkdir -p bin
-	DRAWSVC_LOCKS_OUT=$(CURDIR)/bin/locks.json $(GO) test -count=1 -timeout 20m -run "TestLocks|TestFaults" ./internal/locker
-	$(GO) run ./internal/locker/lockertest/lockstable bin/locks.json docs/locks.md
+	$(GO) run ./loadtest/locks
 
 .PHONY: faults
 faults: ## Breaks everything that can be broken, under load; results in loadtest/faults/results and docs/reliability.md

@@ -35,18 +35,18 @@ func givenUp() map[string][]string {
 	}
 }
 
-// fine are phrases that hold such a word and are the field's own.
+// fine are phrases that hold such a word and are the field's own, or the name of
+// a published cell of loadtest/faults, by which its results are found again.
 func fine() []string {
-	return []string{"look up", "looks up", "looked up", "looking up", "look for", "looks for", "looking for", "look like", "looks like"}
+	return []string{
+		"look up", "looks up", "looked up", "looking up", "look for", "looks for", "looking for", "look like", "looks like",
+		"lock held by a stranger for", "clients gone in mid-request", "drawsvc-keeps-looks",
+	}
 }
 
 // wordless are the places that the words are not kept out of. This file names
 // them.
 func wordless() []string { return []string{"internal/house/words_test.go"} }
-
-// later are places whose words are still to be replaced. The list is
-// temporary: it is to be empty.
-func later() []string { return []string{"loadtest/faults/"} }
 
 // vocabulary finds the words that were given up.
 type vocabulary struct{ bad, good *regexp.Regexp }
@@ -76,7 +76,7 @@ func (v vocabulary) faults(name, text string) (found []string) {
 	text = margin.ReplaceAllString(text, "\n")
 	fine := v.good.FindAllStringIndex(text, -1)
 	for _, at := range v.bad.FindAllStringIndex(text, -1) {
-		if slices.ContainsFunc(fine, func(f []int) bool { return f[0] == at[0] }) {
+		if slices.ContainsFunc(fine, func(f []int) bool { return f[0] <= at[0] && at[1] <= f[1] }) {
 			continue
 		}
 		word := strings.Join(strings.Fields(text[at[0]:at[1]]), " ")
@@ -90,7 +90,7 @@ func TestGivenUpWordsStayOut(t *testing.T) {
 	v := newVocabulary()
 	for _, name := range files(t, ".go", ".md", ".sql", ".js", ".lua", ".sh", ".py", ".yml", "Makefile", ".ci/run", ".ci/packages", ".ci/fuzz") {
 		out := func(place string) bool { return strings.HasPrefix(name, place) }
-		if slices.ContainsFunc(wordless(), out) || slices.ContainsFunc(later(), out) {
+		if slices.ContainsFunc(wordless(), out) {
 			continue
 		}
 		for _, fault := range v.faults(name, read(t, name)) {
@@ -110,6 +110,8 @@ func TestGivenUpWordsStayOutCatches(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"x.go:1: held to"}, v.faults("x.go", "// It is held\n\t// to it.\n"))
+	require.Equal(t, []string{"x.go:1: stranger"}, v.faults("x.go", "// held by a stranger for once"))
+	require.Empty(t, v.faults("x.go", `"row lock held by a stranger for 5 s"`))
 	require.Empty(t, v.faults("x.go", "// A key is looked\n// up. lookUp(\"foretold\"); endings\n"))
 	require.Empty(t, v.faults("x.md", "# A\n<!-- x:begin -->\ngone\n<!-- x:end -->\n"))
 	require.Equal(t, []string{"x.md:5: gone"}, v.faults("x.md", "# A\n<!-- x:begin -->\ngone\n<!-- x:end -->\ngone\n"))

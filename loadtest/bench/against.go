@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"drawsvc/loadtest/harness"
 )
 
 // alike is how far two trees may differ and still count as equally fast.
@@ -164,7 +166,7 @@ func (d document) printCompared(out io.Writer) {
 // comparedTable writes the comparison as Markdown.
 func (d document) comparedTable(b *strings.Builder) {
 	titles := comparedTitles(d.Against)
-	fmt.Fprintf(b, "| %s |\n|%s\n", strings.Join(titles, " | "), strings.Repeat("---|", len(titles)))
+	b.WriteString(harness.Table(titles))
 	for _, e := range d.Entries {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(e.comparedRow(), " | "))
 	}

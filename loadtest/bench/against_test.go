@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // TestOutside: the known order statistics of the 95 % interval of a median.
@@ -135,20 +135,20 @@ func TestCheckOut(t *testing.T) {
 	write("cmd/drawsvc/broken.go", "package main\n\nfunc broken() { no }\n")
 	before := git("worktree", "list")
 
-	require.NoError(t, site.On("good", func(s *site.Site) error {
+	require.NoError(t, harness.On("good", func(s *harness.Site) error {
 		tree, err := checkOut(t.Context(), s, "HEAD~1")
 		require.NoError(t, err)
 		require.NoError(t, tree.build(t.Context(), false))
 		require.FileExists(t, filepath.Join(tree.bin, service))
 		return nil
 	}))
-	require.ErrorContains(t, site.On("broken", func(s *site.Site) error {
+	require.ErrorContains(t, harness.On("broken", func(s *harness.Site) error {
 		tree, err := checkOut(t.Context(), s, "HEAD")
 		require.NoError(t, err)
 		return tree.build(t.Context(), false)
 	}), "it does not build: go build")
 	for _, unknown := range []string{"v9.9", "--help", "-v", ""} {
-		require.EqualError(t, site.On("unknown", func(s *site.Site) error {
+		require.EqualError(t, harness.On("unknown", func(s *harness.Site) error {
 			_, err := checkOut(t.Context(), s, unknown)
 			return err
 		}), "against "+unknown+": this repository has no such commit")

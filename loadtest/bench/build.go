@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // bin is where everything is built to, from the root of the repository.
@@ -21,7 +21,7 @@ func build(ctx context.Context, withEngine bool) error {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("wrk is not installed: apt-get install wrk (.ci/packages does)")
 	}
-	return site.Build(ctx, "loadtest/bench/draw.lua", bin, func(to string) [][]string {
+	return harness.Build(ctx, "loadtest/bench/draw.lua", bin, func(to string) [][]string {
 		builds := [][]string{
 			{"build", "-trimpath", "-o", to + "/", "./cmd/drawsvc", "./loadtest/bench/noop"},
 			{"build", "-C", "loadtest/textbook", "-trimpath", "-o", to + "/", "./for-update", "./redis-lua"},

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"drawsvc/loadtest/harness"
 )
 
 // mainRows are the entries that show what callers see, otherRows the rest.
@@ -58,7 +60,7 @@ func (d document) conditions() string {
 		"the file's pages in whatever memory is free.\n\n| server | 512 MB | default memory |\n|---|---|---|\n",
 		number(d.Settings["log"]), d.FileSystem, d.FlushMicros)
 	for _, name := range []string{"postgres", "mysql"} {
-		fmt.Fprintf(&b, "| %s | `%s` | `%s` |\n", databaseTitle(name), d.arguments(name, false), d.arguments(name, true))
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` |\n", harness.DatabaseName(name), d.arguments(name, false), d.arguments(name, true))
 	}
 	return b.String()
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"drawsvc/loadtest/harness"
 )
 
 // service is the program that is measured; the others are rulers.
@@ -87,14 +89,9 @@ func (c candidate) title() string {
 	case "noop":
 		return "no-op handler"
 	case service:
-		return databaseTitle(c.database)
+		return harness.DatabaseName(c.database)
 	}
 	return "textbook " + c.program
-}
-
-// databaseTitle is what is really run: the mysql here is MariaDB.
-func databaseTitle(database string) string {
-	return map[string]string{"postgres": "PostgreSQL", "mysql": "MariaDB", "sqlite": "SQLite", "redis": "Redis"}[database]
 }
 
 // durable says what survives a power cut once 200 is answered.

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
 )
 
 // document is the results of a run, as they are kept.
@@ -80,7 +78,7 @@ type measured struct {
 
 func newDocument(b *benchmark, list []entry, under disk) document {
 	d := document{
-		At: time.Now().UTC().Format(time.RFC3339), Command: b.command(), Quick: b.quick, Partial: b.only.String() != "",
+		At: harness.Now(), Command: b.command(), Quick: b.quick, Partial: b.only.String() != "",
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(),
 		FileSystem: under.fileSystem, FlushMicros: float64(under.flush.Microseconds()),
 		Settings: b.numbers(), Servers: make(map[string][]string),
@@ -206,29 +204,14 @@ func firstLine(err error) string {
 	return line
 }
 
-func readDocument(file string) (document, error) {
-	var d document
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return d, err
-	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		return d, fmt.Errorf("read %s: %w", file, err)
-	}
-	return d, nil
-}
+func readDocument(file string) (document, error) { return harness.Read[document](file) }
 
 // write writes the results as JSON, table and picture.
 func (d document) write(folder, name string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+	if err := harness.Write(folder, name, d, d.markdown()); err != nil || d.Against != "" {
+		return err // beside another tree there is no no-op handler to draw
 	}
-	file := filepath.Join(folder, name)
-	err := errors.Join(page.WriteJSON(file+".json", d), os.WriteFile(file+".md", []byte(d.markdown()), 0o644))
-	if d.Against != "" {
-		return err // there is no no-op handler to draw
-	}
-	return errors.Join(err, os.WriteFile(file+".svg", []byte(d.chart()), 0o644))
+	return os.WriteFile(filepath.Join(folder, name+".svg"), []byte(d.chart()), 0o644)
 }
 
 // publish makes the last run the one that the quick mode compares with.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // fillStatements is how many statements fill a log.
@@ -64,7 +64,7 @@ func fillers() map[string]filler {
 // prize, issued as many as awarded. Nobody may draw meanwhile.
 func fill(ctx context.Context, c candidate, url string) error {
 	f := fillers()[c.database]
-	db, err := site.OpenDatabase(url, f.options...)
+	db, err := harness.OpenDatabase(url, f.options...)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // server is a running database or Redis server.
@@ -68,7 +67,7 @@ func (id serverID) args() []string {
 }
 
 // launch starts a durable server and finds its process.
-func launch(s *site.Site, id serverID) (*server, error) {
+func launch(s *harness.Site, id serverID) (*server, error) {
 	k := serverKinds()[id.name]
 	before, err := processes()
 	if err != nil {
@@ -114,7 +113,7 @@ type place struct {
 
 // place returns an empty database, or the filled one that all candidates of
 // this filling share.
-func (b *benchmark) place(s *site.Site, c candidate) (*place, error) {
+func (b *benchmark) place(s *harness.Site, c candidate) (*place, error) {
 	if !c.filled() {
 		return b.newPlace(s, c)
 	}
@@ -129,18 +128,13 @@ func (b *benchmark) place(s *site.Site, c candidate) (*place, error) {
 	return p, nil
 }
 
-func (b *benchmark) newPlace(s *site.Site, c candidate) (*place, error) {
+func (b *benchmark) newPlace(s *harness.Site, c candidate) (*place, error) {
 	id := serverID{c.database, c.defaults}
 	switch c.database {
 	case "":
 		return &place{stocked: true}, nil
 	case "sqlite":
-		folder, err := os.MkdirTemp("", "drawsvc-bench-")
-		if err != nil {
-			return nil, err
-		}
-		s.Cleanup(func() { _ = os.RemoveAll(folder) })
-		return &place{url: "sqlite:" + filepath.Join(folder, "draws.db")}, nil
+		return &place{url: harness.NewDatabase(s, c.database)}, nil
 	case "redis":
 		server, err := launch(s, id)
 		if err != nil {
@@ -152,21 +146,16 @@ func (b *benchmark) newPlace(s *site.Site, c candidate) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.database == "mysql" {
-		return &place{url: servertest.MySQL(s), server: server}, nil
-	}
-	return &place{url: servertest.Postgres(s), server: server}, nil
+	return &place{url: harness.NewDatabase(s, c.database), server: server}, nil
 }
 
 // start starts the candidate's program, as often as it asks for.
-func (b *benchmark) start(ctx context.Context, s *site.Site, c candidate, database string) ([]*instance, error) {
-	args := []string{"--listen", "127.0.0.1:0"}
+func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, database string) ([]*harness.Process, error) {
+	const listen = "127.0.0.1:0"
+	args := []string{"--listen", listen}
 	switch {
 	case c.program == service:
-		args = append([]string{"serve", "--mode", c.mode, "--log-format", "json", "--database", database}, args...)
-		if c.database != "sqlite" {
-			args = append(args, "--migrate")
-		}
+		args = harness.ServeArgs(listen, database, c.mode)
 		if c.lock == "redis" {
 			args = append(args, "--lock", servertest.Redis(s))
 		} else if c.lock != "" {
@@ -177,14 +166,7 @@ func (b *benchmark) start(ctx context.Context, s *site.Site, c candidate, databa
 	case c.database != "":
 		args = append(args, "--database", database)
 	}
-	instances := make([]*instance, c.copies())
-	for k := range instances {
-		var err error
-		if instances[k], err = start(ctx, s, b.program(c), args...); err != nil {
-			return nil, err
-		}
-	}
-	return instances, nil
+	return harness.LaunchAll(ctx, s, c.copies(), b.program(c), args...)
 }
 
 // program is the file to run: the other tree's are built to a folder of its own.
@@ -195,11 +177,17 @@ func (b *benchmark) program(c candidate) string {
 	return filepath.Join(bin, c.program)
 }
 
-// stopAll ends the instances in good order.
-func stopAll(instances []*instance) error {
-	var err error
-	for _, i := range instances {
-		err = errors.Join(err, i.stop())
+// stopAll ends the instances: the service in good order. The textbook's and the
+// no-op handler know no other end than being killed, which none may forestall.
+func stopAll(c candidate, instances []*harness.Process) error {
+	if c.program == service {
+		return harness.StopAll(instances)
 	}
-	return err
+	for _, i := range instances {
+		if ended, err := i.Ended(); ended {
+			return fmt.Errorf("it had ended by itself: %w\n%s", err, i.Output)
+		}
+		i.Kill()
+	}
+	return nil
 }

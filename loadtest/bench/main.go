@@ -2,43 +2,26 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
+
+	"drawsvc/loadtest/harness"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	os.Exit(code)
+	harness.Main("bench", func(ctx context.Context, args []string, out io.Writer) error {
+		s, rest, err := parse(args, os.LookupEnv)
+		if err != nil {
+			return err
+		}
+		return command(ctx, s, rest, out)
+	})
 }
 
 // errUsage is a command line that cannot be meant.
-var errUsage = errors.New("usage: bench [flags] [list | table [FILE] | chart [FILE] | publish]")
-
-// run returns the exit code: 0 well, 1 a measurement failed or a ratio fell, 2
-// usage.
-func run(ctx context.Context, args []string, out io.Writer) int {
-	s, rest, err := parse(args, os.LookupEnv)
-	if err == nil {
-		err = command(ctx, s, rest, out)
-	}
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, errUsage):
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	}
-	fmt.Fprintln(os.Stderr, "bench:", err)
-	return 1
-}
+var errUsage = fmt.Errorf("%w: bench [flags] [list | table [FILE] | chart [FILE] | publish]", harness.ErrUsage)
 
 func command(ctx context.Context, s settings, args []string, out io.Writer) error {
 	if len(args) == 0 {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"drawsvc/loadtest/harness"
 )
 
 // print shows the ratios on a terminal.
@@ -151,18 +153,18 @@ func (d document) candidateTable(b *strings.Builder) {
 	for _, c := range columns() {
 		titles = append(titles, c.title)
 	}
-	fmt.Fprintf(b, "\nThe candidates, each beside the no-op handler without keys:\n\n| candidate | durable when 200 is answered | %s |\n|---|---|%s\n",
-		strings.Join(titles, " | "), strings.Repeat("---|", len(titles)))
+	b.WriteString("\nThe candidates, each beside the no-op handler without keys:\n\n")
+	b.WriteString(harness.Table(append([]string{"candidate", "durable when 200 is answered"}, titles...)))
 	ruler := d.ruler()
 	for _, c := range d.Candidates {
 		if len(c.Rounds) == 0 || c.Middle[serviceCPU].Median == 0 {
 			continue // without HTTP, or failed
 		}
-		fmt.Fprintf(b, "| %s | %s |", c.Name, c.Durable)
+		cells := []string{c.Name, c.Durable}
 		for _, col := range columns() {
-			fmt.Fprintf(b, " %s |", col.cell(c.Middle, ruler))
+			cells = append(cells, col.cell(c.Middle, ruler))
 		}
-		b.WriteString("\n")
+		b.WriteString(harness.TableRow(cells...))
 	}
 }
 

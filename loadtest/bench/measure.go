@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // refusedMax is the share of requests that may go unanswered, or be answered
@@ -18,7 +18,7 @@ const refusedMax = 0.01
 // measure measures a candidate once.
 func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
 	f := make(figures)
-	err := site.On(c.name(), func(s *site.Site) error {
+	err := harness.On(c.name(), func(s *harness.Site) error {
 		if c.engine {
 			return b.measureEngine(ctx, c, f)
 		}
@@ -39,7 +39,7 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 			err = b.measureLoad(ctx, c, p, instances, f)
 		}
 		if err != nil {
-			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].output)
+			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].Output)
 		}
 		if first && c.database == "postgres" && !c.idle {
 			return b.countTrips(ctx, s, c, p, f)
@@ -56,7 +56,7 @@ type reading struct {
 }
 
 // measureLoad loads the instances and stops them.
-func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
+func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
 	took, err := b.firstDraw(ctx, c, instances)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if after.books, err = b.readBooks(ctx, c, p, instances); err != nil {
 		return err
 	}
-	if err := stopAll(instances); err != nil {
+	if err := stopAll(c, instances); err != nil {
 		return err
 	}
 	f.take(c, run, before, after)
@@ -174,7 +174,7 @@ const tripSeconds = 1
 // countTrips runs the candidate once more, through a link that counts, which
 // makes it slower. For the service it counts the trips of a batch; how many
 // draws share a batch is known from the measurement itself.
-func (b *benchmark) countTrips(ctx context.Context, s *site.Site, c candidate, p *place, f figures) error {
+func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *place, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
 	if err != nil {
@@ -204,14 +204,14 @@ func (b *benchmark) countTrips(ctx context.Context, s *site.Site, c candidate, p
 	if batches := after.batches - before.batches; batches > 0 && f[batchDraws] > 0 {
 		f[roundTrips] = trips / batches / f[batchDraws]
 	}
-	return stopAll(instances)
+	return stopAll(c, instances)
 }
 
 // idleAfter is how long the service is left alone before it is watched idle.
 const idleAfter = 2 * time.Second
 
 // measureIdle draws from all pools, leaves them, and measures what stays.
-func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*instance, f figures) error {
+func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)
@@ -243,5 +243,5 @@ func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, inst
 	}
 	f[idleCPU] = float64(end.service-begin.service) / float64(end.at.Sub(begin.at))
 	f[goroutines] = max(before.goroutines-fresh.goroutines, 0) / float64(c.pools)
-	return stopAll(instances)
+	return stopAll(c, instances)
 }

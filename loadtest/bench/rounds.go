@@ -8,14 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // benchmark is a run under way.
 type benchmark struct {
 	settings
 	out     io.Writer
-	whole   *site.Site
+	whole   *harness.Site
 	other   *otherTree // nil where no other tree is measured
 	servers map[serverID]*server
 	filled  map[candidate]*place
@@ -50,7 +50,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*place), seed: time.Now().UnixMilli(),
 		figures: make(map[candidate][]figures), faults: make(map[candidate]error),
 	}
-	err = site.On("bench", func(whole *site.Site) error {
+	err = harness.On("bench", func(whole *harness.Site) error {
 		b.whole = whole
 		if s.against != "" {
 			if b.other, err = checkOut(ctx, whole, s.against); err != nil {

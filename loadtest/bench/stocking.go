@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -26,7 +28,7 @@ func poolOf(c candidate) string {
 }
 
 // stock makes the candidate's pools, where its place has none yet.
-func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *instance) error {
+func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness.Process) error {
 	if p.stocked {
 		return nil
 	}
@@ -58,7 +60,7 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *instanc
 // makersMax is how many pools are made at a time.
 const makersMax = 16
 
-func (b *benchmark) stockMany(ctx context.Context, c candidate, i *instance) error {
+func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Process) error {
 	var makers sync.WaitGroup
 	names, errs := make(chan string), make(chan error, c.pools)
 	for range makersMax {
@@ -89,7 +91,7 @@ type newPrize struct {
 }
 
 // createPool makes a pool of ten prizes with the given stock of each.
-func createPool(ctx context.Context, i *instance, id string, stock int64) error {
+func createPool(ctx context.Context, i *harness.Process, id string, stock int64) error {
 	prizes := make([]newPrize, prizesUsual)
 	for n := range prizes {
 		prizes[n] = newPrize{fmt.Sprintf("prize-%d", n), fmt.Sprintf("Prize %d", n), "1.00", stock}
@@ -98,7 +100,7 @@ func createPool(ctx context.Context, i *instance, id string, stock int64) error 
 	if err != nil {
 		return err
 	}
-	answer, status, err := i.call(ctx, http.MethodPost, "/admin/pools", string(body))
+	answer, status, err := i.Call(ctx, http.MethodPost, "/admin/pools", string(body))
 	if err == nil && status != http.StatusCreated {
 		err = fmt.Errorf("making a pool is answered %d: %s", status, answer)
 	}
@@ -106,11 +108,11 @@ func createPool(ctx context.Context, i *instance, id string, stock int64) error 
 }
 
 // drawOnce draws once and says how long that took. Sold out is an answer too.
-func (b *benchmark) drawOnce(ctx context.Context, i *instance, pool string, count int) (time.Duration, error) {
+func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool string, count int) (time.Duration, error) {
 	b.seed++
 	body := fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count)
 	begin := time.Now()
-	answer, status, err := i.call(ctx, http.MethodPost, "/draw", body, "Idempotency-Key", fmt.Sprintf("once-%d", b.seed))
+	answer, status, err := i.Call(ctx, http.MethodPost, "/draw", body, "Idempotency-Key", fmt.Sprintf("once-%d", b.seed))
 	if err == nil && status != http.StatusOK && status != http.StatusConflict {
 		err = fmt.Errorf("a draw is answered %d: %s", status, answer)
 	}
@@ -118,7 +120,7 @@ func (b *benchmark) drawOnce(ctx context.Context, i *instance, pool string, coun
 }
 
 // firstDraw has each instance read the pool: one of many prizes takes its time.
-func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*instance) (time.Duration, error) {
+func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*harness.Process) (time.Duration, error) {
 	pool := poolOf(c)
 	if c.pools > 0 {
 		pool += "-1"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // otherTree is another commit of this repository, which is measured in turn
@@ -22,7 +22,7 @@ type otherTree struct {
 
 // checkOut puts a commit into a folder of its own, which the site removes. The
 // repository's own files, its index and its branches stay as they are.
-func checkOut(ctx context.Context, s *site.Site, commit string) (*otherTree, error) {
+func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, error) {
 	short, err := git(ctx, "rev-parse", "--short", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	if err != nil {
 		return nil, fmt.Errorf("against %s: this repository has no such commit%s", commit, because(short))

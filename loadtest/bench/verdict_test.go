@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // quickSettings are those of a quick run.
@@ -246,7 +246,7 @@ func TestTake(t *testing.T) {
 
 func TestOnSite(t *testing.T) {
 	var ended []string
-	err := site.On("x", func(s *site.Site) error {
+	err := harness.On("x", func(s *harness.Site) error {
 		s.Cleanup(func() { ended = append(ended, "first") })
 		s.Cleanup(func() { ended = append(ended, "second") })
 		s.Fatalf("no %s", "server")
@@ -255,6 +255,6 @@ func TestOnSite(t *testing.T) {
 	require.EqualError(t, err, "no server")
 	assert.Equal(t, []string{"second", "first"}, ended)
 	broken := errors.New("broken")
-	require.ErrorIs(t, site.On("x", func(*site.Site) error { return broken }), broken)
+	require.ErrorIs(t, harness.On("x", func(*harness.Site) error { return broken }), broken)
 	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
 }

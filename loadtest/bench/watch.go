@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // clocks are the CPU times at one moment.
@@ -24,7 +24,7 @@ type clocks struct {
 	others time.Duration
 }
 
-func readClocks(p *place, instances []*instance) (clocks, error) {
+func readClocks(p *place, instances []*harness.Process) (clocks, error) {
 	var c clocks
 	all, err := processes()
 	if err != nil {
@@ -49,7 +49,7 @@ type books struct {
 	issued         int64 // units drawn from all pools
 }
 
-func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instances []*instance) (books, error) {
+func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instances []*harness.Process) (books, error) {
 	var r books
 	if c.database == "postgres" {
 		if err := ask(ctx, p.url, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint", &r.wal); err != nil {
@@ -66,7 +66,7 @@ func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instan
 		return r, nil
 	}
 	for _, i := range instances {
-		text, status, err := i.call(ctx, http.MethodGet, "/metrics", "")
+		text, status, err := i.Call(ctx, http.MethodGet, "/metrics", "")
 		if err != nil || status != http.StatusOK {
 			return r, fmt.Errorf("the metrics are answered %d: %w", status, err)
 		}
@@ -94,7 +94,7 @@ func ask(ctx context.Context, url, text string, into any, args ...any) error {
 
 // pagesWritten is how many bytes a MariaDB server has written to its data files.
 func pagesWritten(ctx context.Context, url string) (bytes int64, err error) {
-	db, err := site.OpenDatabase(url)
+	db, err := harness.OpenDatabase(url)
 	if err != nil {
 		return 0, err
 	}
@@ -134,8 +134,8 @@ func sampleOf(text []byte, name string) float64 {
 }
 
 // issued adds up the units drawn from all pools, as the service lists them.
-func issued(ctx context.Context, i *instance) (int64, error) {
-	text, status, err := i.call(ctx, http.MethodGet, "/admin/pools", "")
+func issued(ctx context.Context, i *harness.Process) (int64, error) {
+	text, status, err := i.Call(ctx, http.MethodGet, "/admin/pools", "")
 	if err != nil || status != http.StatusOK {
 		return 0, fmt.Errorf("the pools are answered %d: %w", status, err)
 	}
@@ -158,10 +158,10 @@ func issued(ctx context.Context, i *instance) (int64, error) {
 	return sum, nil
 }
 
-func pidsOf(instances []*instance) []int {
+func pidsOf(instances []*harness.Process) []int {
 	pids := make([]int, len(instances))
 	for k, i := range instances {
-		pids[k] = i.pid
+		pids[k] = i.PID()
 	}
 	return pids
 }

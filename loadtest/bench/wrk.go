@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"drawsvc/loadtest/harness"
 )
 
 // wrkResult is the line that draw.lua prints at its end; times are in
@@ -64,7 +66,7 @@ func (r wrkResult) refused(c candidate) float64 {
 }
 
 // load asks the instances for draws, for some seconds.
-func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance, seconds int) (wrkResult, error) {
+func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.Process, seconds int) (wrkResult, error) {
 	threads, connections := b.threads, b.callers(c)
 	if len(instances) > 1 {
 		threads = len(instances) // one talks to each
@@ -74,8 +76,8 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*instance
 	b.seed++
 	args := []string{
 		"-t", fmt.Sprint(threads), "-c", fmt.Sprint(connections), "-d", fmt.Sprintf("%ds", seconds), "--timeout", "10s",
-		"-s", "loadtest/bench/draw.lua", instances[0].url, "--",
-		"token=" + drawToken, "pool=" + poolOf(c), fmt.Sprintf("seed=%d", b.seed), fmt.Sprintf("count=%d", c.units()),
+		"-s", "loadtest/bench/draw.lua", instances[0].URL, "--",
+		"token=" + harness.DrawToken, "pool=" + poolOf(c), fmt.Sprintf("seed=%d", b.seed), fmt.Sprintf("count=%d", c.units()),
 	}
 	if c.keys != "" {
 		args = append(args, "keys="+c.keys)
@@ -104,10 +106,10 @@ func (b *benchmark) callers(c candidate) int {
 	return b.connections
 }
 
-func ports(instances []*instance) []string {
+func ports(instances []*harness.Process) []string {
 	var list []string
 	for _, i := range instances {
-		if u, err := url.Parse(i.url); err == nil {
+		if u, err := url.Parse(i.URL); err == nil {
 			list = append(list, u.Port())
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/harness"
 )
 
 const wrkPrinted = `Running 1s test @ http://127.0.0.1:1
@@ -66,7 +68,7 @@ type asked struct {
 	paths  map[string]int
 }
 
-func listenTo(t *testing.T) (*asked, *instance) {
+func listenTo(t *testing.T) (*asked, *harness.Process) {
 	a := &asked{keys: map[string]int{}, pools: map[string]int{}, users: map[string]int{}, counts: map[int]int{}, tokens: map[string]int{}, paths: map[string]int{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -91,7 +93,7 @@ func listenTo(t *testing.T) (*asked, *instance) {
 		a.paths[r.Method+" "+r.URL.Path]++
 	}))
 	t.Cleanup(server.Close)
-	return a, &instance{url: server.URL}
+	return a, &harness.Process{URL: server.URL}
 }
 
 // TestDraws runs the load script against a server that reads each request.
@@ -139,7 +141,7 @@ func TestDraws(t *testing.T) {
 		"three instances": {candidate{}.times(3), 3, func(t *testing.T, a *asked) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var instances []*instance
+			var instances []*harness.Process
 			var listeners []*asked
 			for range test.servers {
 				a, i := listenTo(t)
@@ -152,7 +154,7 @@ func TestDraws(t *testing.T) {
 			for _, a := range listeners {
 				a.mu.Lock()
 				assert.Len(t, a.users, 1)
-				assert.Equal(t, []string{"Bearer " + drawToken}, keysOf(a.tokens))
+				assert.Equal(t, []string{"Bearer " + harness.DrawToken}, keysOf(a.tokens))
 				assert.Equal(t, []string{"POST /draw"}, keysOf(a.paths))
 				test.check(t, a)
 				a.mu.Unlock()

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+
+	"drawsvc/loadtest/harness"
 )
 
 // timeline is what command matrix writes.
@@ -32,13 +33,9 @@ func main() {
 }
 
 func run(from, to string) error {
-	text, err := os.ReadFile(from)
+	t, err := harness.Read[timeline](from)
 	if err != nil {
 		return err
-	}
-	var t timeline
-	if err := json.Unmarshal(text, &t); err != nil {
-		return fmt.Errorf("read %s: %w", from, err)
 	}
 	if len(t.Samples) < 3 {
 		return errors.New("the timeline has too few samples to draw")

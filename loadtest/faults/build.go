@@ -7,21 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
-// bin is where everything is built to, from the root of the repository.
-const bin = "loadtest/bin/faults"
-
-// The programs, beside the doubles.
-const (
-	released = "drawsvc"        // what users run
-	faulty   = "drawsvc-faults" // the same with fault points
-	textbook = "broken"         // over-issues
-)
-
-// build makes the released program, and those that the cells need beside it.
-func build(ctx context.Context, cells ...cell) error {
+// build makes the released program, and those that are needed beside it.
+func build(ctx context.Context, programs ...string) error {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-doubles-")
 	if err != nil {
 		return err
@@ -31,16 +23,16 @@ func build(ctx context.Context, cells ...cell) error {
 	if err != nil {
 		return err
 	}
-	needed, overlays := map[string]bool{released: true}, map[string]string{}
-	for _, c := range cells {
-		needed[c.program] = true
-		if d, ok := find(edited(), c.program); ok {
-			if overlays[c.program], err = d.overlay(root, folder); err != nil {
+	needed, overlays := map[string]bool{stage.Released: true}, map[string]string{}
+	for _, program := range programs {
+		needed[program] = true
+		if d, ok := history.EditedOf(program); ok {
+			if overlays[program], err = d.Overlay(root, folder); err != nil {
 				return err
 			}
 		}
 	}
-	return site.Build(ctx, "loadtest/textbook/go.mod", bin, func(to string) (builds [][]string) {
+	return harness.Build(ctx, "loadtest/textbook/go.mod", stage.Bin, func(to string) (builds [][]string) {
 		for _, program := range slices.Sorted(maps.Keys(needed)) {
 			builds = append(builds, arguments(program, filepath.Join(to, program), overlays[program]))
 		}
@@ -51,9 +43,9 @@ func build(ctx context.Context, cells ...cell) error {
 // arguments are those of the go command that builds a program.
 func arguments(program, to, overlay string) []string {
 	switch {
-	case program == textbook:
+	case program == stage.Textbook:
 		return []string{"build", "-C", "loadtest/textbook", "-o", to, "./broken"}
-	case program == faulty:
+	case program == stage.Faulty:
 		return []string{"build", "-trimpath", "-tags", "faults", "-o", to, "./cmd/drawsvc"}
 	case overlay != "":
 		return []string{"build", "-trimpath", "-overlay", overlay, "-o", to, "./cmd/drawsvc"}

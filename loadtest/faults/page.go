@@ -14,6 +14,9 @@ import (
 
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
 // reliability is where the results are shown, between marks such as
@@ -23,18 +26,18 @@ const reliability = "docs/reliability.md"
 // writePage makes the table of the published results, and puts their sums into
 // the page.
 func writePage(_ context.Context, s settings, _ io.Writer) error {
-	p, err := readPublished(filepath.Join(s.results, "faults.json"))
+	p, err := readPublished(filepath.Join(s.Results, "faults.json"))
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(reliability)
 	if err != nil {
 		return err
 	}
-	filled, err := fillPage(string(text), s.results)
+	filled, err := fillPage(string(text), s.Results)
 	if err != nil {
 		return fmt.Errorf("%s: %w", reliability, err)
 	}
@@ -64,7 +67,7 @@ func fillPage(text, results string) (string, error) {
 // controlTable shows what the broken programs were condemned for.
 func (p *published) controlTable() string {
 	var b strings.Builder
-	b.WriteString(tableHead("program", "under", "database", "condemned for", "verdict"))
+	b.WriteString(harness.Table([]string{"program", "under", "database", "condemned for", "verdict"}))
 	for i := range p.Cells {
 		r := &p.Cells[i]
 		if !r.Condemned {
@@ -75,17 +78,17 @@ func (p *published) controlTable() string {
 			rule, _, _ := strings.Cut(broken, ":")
 			rules[rule] = true
 		}
-		b.WriteString(tableRow(controlName(r.Program), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
+		b.WriteString(harness.TableRow(controlName(r.Program), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
 	}
 	return b.String()
 }
 
 // controlName says what is wrong with a program.
 func controlName(program string) string {
-	if d, ok := doubleOf(program); ok {
-		return d.flaw
+	if d, ok := history.DoubleOf(program); ok {
+		return d.Flaw
 	}
-	if program == textbook {
+	if program == stage.Textbook {
 		return "textbook program that over-issues"
 	}
 	return "the service, its write without the check of the version"
@@ -118,9 +121,9 @@ func (p *published) table() string {
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(all[a].rank(), all[b].rank()) })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", p.summary())
-	b.WriteString(tableHead("no.", "fault", "database", "modes", "runs", "draws", "unknown, settled", "slowest recovery", "held"))
+	b.WriteString(harness.Table([]string{"no.", "fault", "database", "modes", "runs", "draws", "unknown, settled", "slowest recovery", "held"}))
 	for _, key := range order {
-		b.WriteString(tableRow(all[key].columns()...))
+		b.WriteString(harness.TableRow(all[key].columns()...))
 	}
 	return b.String()
 }
@@ -188,22 +191,22 @@ func soakTables(all []*soaked) string {
 	fmt.Fprintf(&b, "%.0f minutes in %d soaks: %d draws, %d unknown outcomes of which %d were settled, %d recoveries, "+
 		"half of them within %d ms, the worst after %.0f ms.\n\n",
 		whole.Seconds/60, len(all), whole.Draws, whole.Unknown, whole.Settled, recoveries, median, whole.Worst)
-	b.WriteString(tableHead("ended", "seed", "minutes", "rounds", "draws", "faults", "unknown, settled", "worst recovery", "rules broken"))
+	b.WriteString(harness.Table([]string{"ended", "seed", "minutes", "rounds", "draws", "faults", "unknown, settled", "worst recovery", "rules broken"}))
 	for _, s := range all {
 		faults := 0
 		for _, n := range s.Faults {
 			faults += n
 		}
-		b.WriteString(tableRow(s.At, fmt.Sprint(s.Seed), fmt.Sprintf("%.0f", s.Seconds/60), fmt.Sprint(s.Rounds), fmt.Sprint(s.Draws),
+		b.WriteString(harness.TableRow(s.At, fmt.Sprint(s.Seed), fmt.Sprintf("%.0f", s.Seconds/60), fmt.Sprint(s.Rounds), fmt.Sprint(s.Draws),
 			fmt.Sprint(faults), fmt.Sprintf("%d, %d", s.Unknown, s.Settled), fmt.Sprintf("%.0f ms", s.Worst), fmt.Sprint(len(s.Broken))))
 	}
 	for _, part := range []struct {
 		head   string
 		counts map[string]int
 	}{{"fault", whole.Faults}, {"answer", whole.Answers}, {"rounds at", whole.Places}} {
-		b.WriteString("\n" + tableHead(part.head, "times"))
+		b.WriteString("\n" + harness.Table([]string{part.head, "times"}))
 		for _, name := range slices.Sorted(maps.Keys(part.counts)) {
-			b.WriteString(tableRow(strings.TrimPrefix(name, "soak "), fmt.Sprint(part.counts[name])))
+			b.WriteString(harness.TableRow(strings.TrimPrefix(name, "soak "), fmt.Sprint(part.counts[name])))
 		}
 	}
 	for _, broken := range whole.Broken {

@@ -1,61 +1,44 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
 )
 
 // published is the file faults.json.
 type published struct {
-	At      string   `json:"at"`
-	Seed    uint64   `json:"seed"`
-	Quick   bool     `json:"quick"`
-	CPUs    int      `json:"cpus"`
-	Go      string   `json:"go"`
-	Seconds float64  `json:"seconds"`
-	Passed  bool     `json:"passed"`
-	Cells   []result `json:"cells"`
+	Seed uint64 `json:"seed"`
+	harness.Stand
+	Cells []result `json:"cells"`
 }
 
 // publish writes the results. Its error is the verdict of what was run.
 func publish(s settings, out io.Writer, results []result, took time.Duration) error {
 	verdict := judge(results)
-	p := published{
-		At: time.Now().UTC().Format(time.RFC3339), Seed: s.seed, Quick: s.quick, CPUs: runtime.NumCPU(), Go: runtime.Version(),
-		Seconds: took.Round(time.Second).Seconds(), Passed: verdict == nil, Cells: results,
-	}
-	if err := os.MkdirAll(s.results, 0o755); err != nil {
-		return err
-	}
-	file := filepath.Join(s.results, "faults.json")
+	p := published{s.seed, harness.NewStand(s.Quick, took, verdict), results}
 	if s.merge {
-		if err := p.mergeInto(file); err != nil {
+		if err := p.mergeInto(filepath.Join(s.Results, "faults.json")); err != nil {
 			return err
 		}
 	}
-	if err := page.WriteJSON(file, p); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(s.results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
+	if err := harness.Write(s.Results, "faults", p, p.markdown()); err != nil {
 		return err
 	}
 	for i := range results {
 		if results[i].skipped() {
-			say(out, "SKIPPED %s: %s\n", results[i].Name, results[i].Skipped)
+			harness.Say(out, "SKIPPED %s: %s\n", results[i].Name, results[i].Skipped)
 		}
 	}
-	say(out, "\n%d runs in %v, SEED=%d, results in %s\n", len(results), took.Round(time.Second), s.seed, s.results)
+	harness.Say(out, "\n%d runs in %v, SEED=%d, results in %s\n", len(results), took.Round(time.Second), s.seed, s.Results)
 	return verdict
 }
 
@@ -95,29 +78,11 @@ func (p *published) mergeInto(file string) error {
 }
 
 // readPublished reads a file that publish wrote.
-func readPublished(file string) (p published, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return p, err
-	}
-	return p, json.Unmarshal(text, &p)
-}
+func readPublished(file string) (published, error) { return harness.Read[published](file) }
 
 // judge is nil when every cell showed what it had to.
 func judge(results []result) error {
-	bad := 0
-	for i := range results {
-		if !results[i].Passed && !results[i].skipped() {
-			bad++
-		}
-	}
-	if bad > 0 {
-		return fmt.Errorf("%d of %d runs failed", bad, len(results))
-	}
-	if len(results) == 0 {
-		return errors.New("no cell was run")
-	}
-	return nil
+	return harness.Verdict("runs", results, func(r *result) bool { return !r.Passed && !r.skipped() })
 }
 
 // row is all runs of one fault on one database in one mode.
@@ -163,9 +128,9 @@ func (p *published) markdown() string {
 	b.WriteString("No. is the fault's number in the list of faults that the service must survive. Recovery is the time from the fault's end " +
 		"until the slowest instance draws again.\n\n")
 	heads := []string{"no.", "fault", "database", "mode", "instances", "runs", "draws", "answers", "unknown", "settled", "recovery ms", "verdict"}
-	b.WriteString(tableHead(heads...))
+	b.WriteString(harness.Table(heads))
 	for _, r := range p.rows() {
-		b.WriteString(tableRow(r.columns()...))
+		b.WriteString(harness.TableRow(r.columns()...))
 	}
 	for i := range p.Cells {
 		c := &p.Cells[i]
@@ -195,12 +160,6 @@ func (p *published) summary() string {
 		"%d failed, %d were skipped, %d held only when run again because they had been late.",
 		len(p.Cells), p.Seconds/60, p.CPUs, p.Go, p.Seed, failed, skipped, late)
 }
-
-func tableHead(heads ...string) string {
-	return tableRow(heads...) + "|" + strings.Repeat("---|", len(heads)) + "\n"
-}
-
-func tableRow(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
 func (r *row) columns() []string {
 	mode, number, recovery := r.Mode, "–", "–"

@@ -4,10 +4,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/faults/experiments"
+	"drawsvc/loadtest/harness"
 )
 
 const folder = "results"
@@ -46,52 +50,15 @@ func TestEveryNumberIsPublished(t *testing.T) {
 	for n := 1; n <= 23; n++ {
 		require.True(t, numbers[n], "the table has no fault with the number %d", n)
 	}
-	require.Len(t, controls(), condemned)
-}
-
-func TestEveryNumberHasAFault(t *testing.T) {
-	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
-	for _, e := range experiments() {
-		numbers[e.number] = true
-	}
-	for n := 1; n <= 23; n++ {
-		require.True(t, numbers[n], "no fault has the number %d", n)
-	}
-}
-
-func TestNamesTellCellsApart(t *testing.T) {
-	s, err := parse(nil)
-	require.NoError(t, err)
-	seen := map[string]bool{}
-	for _, c := range cells(s) {
-		require.False(t, seen[c.name()], c.name())
-		seen[c.name()] = true
-	}
-}
-
-// TestQuickHasTheSharpest: each of them is one of the whole, and some of those
-// before them must be condemned.
-func TestQuickHasTheSharpest(t *testing.T) {
-	faults, condemned := map[string]bool{}, map[string]bool{}
-	for _, c := range quick() {
-		require.NotNil(t, c.run)
-		if c.condemned != nil {
-			condemned[c.program] = true
-		} else {
-			faults[c.experiment.name] = true
-		}
-	}
-	require.Len(t, faults, 11)
-	require.True(t, faults[hedged().name])
-	require.Equal(t, map[string]bool{textbook: true, faulty: true, refusesKnown: true, keepsLooks: true}, condemned)
+	require.Len(t, experiments.Cells(harness.Selection{Only: regexp.MustCompile("^CONTROL")}), condemned)
 }
 
 func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
-	s := settings{results: t.TempDir(), merge: true}
+	s := settings{merge: true, Selection: harness.Selection{Results: t.TempDir()}}
 	cell := func(name string, seed uint64) result { return result{Name: name, Seed: seed, Passed: true} }
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 1), cell("a", 2), cell("b", 3)}, time.Minute))
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 4), cell("a", 5), cell("a", 6), cell("c", 7)}, time.Minute))
-	p, err := readPublished(filepath.Join(s.results, "faults.json"))
+	p, err := readPublished(filepath.Join(s.Results, "faults.json"))
 	require.NoError(t, err)
 	var seeds []uint64
 	for _, r := range p.Cells {
@@ -113,7 +80,7 @@ func TestVerdictsCanBeBad(t *testing.T) {
 
 // TestSoaksAddUp: the sum of two is what both counted.
 func TestSoaksAddUp(t *testing.T) {
-	s := settings{results: t.TempDir()}
+	s := settings{Selection: harness.Selection{Results: t.TempDir()}}
 	for n := range 2 {
 		one := newSoaked(uint64(n))
 		one.Rounds, one.Draws, one.Seconds = 1, 100, 60
@@ -121,7 +88,7 @@ func TestSoaksAddUp(t *testing.T) {
 		one.Recoveries[10], one.Recoveries[1000], one.Worst = 2, 1, 995
 		require.NoError(t, one.publish(s, io.Discard))
 	}
-	all, err := readSoaks(filepath.Join(s.results, "soak.json"))
+	all, err := readSoaks(filepath.Join(s.Results, "soak.json"))
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	whole := sum(all)

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/experiments"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 // result is what one run of one cell showed. It is published as it stands.
@@ -48,50 +51,49 @@ type result struct {
 	onlyLate bool
 }
 
-func newResult(c cell, seed uint64) result {
+func newResult(c experiments.Cell, seed uint64) result {
+	s := c.Scene()
 	return result{
-		Name: c.name(), Fault: c.experiment.name, Number: c.number, Program: c.program, Database: databaseName(c.database),
-		Mode: c.mode, Lock: c.lock, Instances: c.instances, Condemned: c.condemned != nil, Seed: seed,
-		At:     time.Now().UTC().Format(time.RFC3339),
+		Name: c.Name(), Fault: c.Experiment.Name, Number: c.Number, Program: s.Program, Database: harness.DatabaseName(s.Database),
+		Mode: s.Mode, Lock: s.Lock, Instances: s.Instances, Condemned: c.Condemned != nil, Seed: seed,
+		At:     harness.Now(),
 		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
 	}
 }
 
 // report copies the figures of a trial.
-func (t *trial) report(r *result) {
-	for _, o := range t.history.Ops() {
+func (r *result) report(t *client.Trial) {
+	for _, o := range t.History.Ops() {
 		r.Answers[o.Answer()]++
 		if o.Kind == history.Draw {
 			r.Draws++
 		}
-		if took := milliseconds(o.Return - o.Call); !t.instances[o.Instance].halted(t.history.Time(o.Call), t.history.Time(o.Return)) {
+		if took := harness.Milliseconds(o.Return - o.Call); !t.Instances[o.Instance].Halted(t.History.Time(o.Call), t.History.Time(o.Return)) {
 			r.Longest = max(r.Longest, took)
 		}
 	}
-	r.Unknown = t.unknown
-	r.Settled = t.unknown - t.verdict.Count(history.Unsettled)
-	for _, took := range t.recoveries {
-		r.Recovery = max(r.Recovery, milliseconds(took))
+	r.Unknown = t.Unknown
+	r.Settled = t.Unknown - t.Verdict.Count(history.Unsettled)
+	for _, took := range t.Recoveries {
+		r.Recovery = max(r.Recovery, harness.Milliseconds(took))
 	}
-	r.Lag = milliseconds(time.Duration(t.lag.Load()))
-	r.Notes = append(r.Notes, t.notes...)
+	r.Lag = harness.Milliseconds(time.Duration(t.Lag.Load()))
+	r.Notes = append(r.Notes, t.Notes...)
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
 // take judges. A program that is broken must have broken a rule that says so.
-func (r *result) take(t *trial, c cell) {
-	for _, v := range t.verdict.Violations {
+func (r *result) take(t *client.Trial, c experiments.Cell) {
+	for _, v := range t.Verdict.Violations {
 		r.Broken = append(r.Broken, v.Rule+": "+v.Detail)
 	}
-	if c.condemned == nil {
+	if c.Condemned == nil {
 		r.Passed = len(r.Broken) == 0
-		r.onlyLate = !r.Passed && !slices.ContainsFunc(t.verdict.Violations, func(v history.Violation) bool {
-			return v.Rule != history.Overdue && v.Rule != ruleRecovery
+		r.onlyLate = !r.Passed && !slices.ContainsFunc(t.Verdict.Violations, func(v history.Violation) bool {
+			return v.Rule != history.Overdue && v.Rule != history.NotRecovered
 		})
 		return
 	}
-	r.Passed = slices.ContainsFunc(c.condemned, func(rule string) bool { return t.verdict.Count(rule) > 0 })
+	r.Passed = slices.ContainsFunc(c.Condemned, func(rule string) bool { return t.Verdict.Count(rule) > 0 })
 }
 
 func (r *result) skipped() bool { return r.Skipped != "" }

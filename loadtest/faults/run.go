@@ -9,7 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/experiments"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
 // cellMax is the longest that one cell may take.
@@ -25,14 +29,14 @@ const chances = 3
 
 // try runs one cell, again with the same seed where it was only late, and says
 // so in its result.
-func (g *ground) try(ctx context.Context, c cell, seed uint64) result {
-	r := g.run(ctx, c, seed)
-	for n := 1; n < chances && c.condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
-		r = g.run(ctx, c, seedOf(seed, c.name(), n))
+func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
+	r := run(ctx, g, c, seed)
+	for n := 1; n < chances && c.Condemned != nil && !r.Passed && ctx.Err() == nil; n++ {
+		r = run(ctx, g, c, experiments.SeedOf(seed, c.Name(), n))
 	}
 	for n := 1; n <= lateMax && r.onlyLate && ctx.Err() == nil; n++ {
 		late := r.Broken
-		r = g.run(ctx, c, seed)
+		r = run(ctx, g, c, seed)
 		r.Late = n
 		for _, broken := range late {
 			r.Notes = append(r.Notes, fmt.Sprintf("run %d: %.300s", n, broken))
@@ -42,34 +46,34 @@ func (g *ground) try(ctx context.Context, c cell, seed uint64) result {
 }
 
 // run runs one cell, from the empty database to the verdict.
-func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
+func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	ctx, cancel := context.WithTimeout(ctx, cellMax)
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
-	err := site.On(c.name(), func(s *site.Site) error {
-		w, err := newWorld(ctx, s, g, c)
+	err := harness.On(c.Name(), func(s *harness.Site) error {
+		w, err := stage.NewWorld(ctx, s, g, c.Scene())
 		if err != nil {
 			return err
 		}
-		defer func() { r.output += w.printed() }()
-		t, err := newTrial(w, seed, "")
+		defer func() { r.output += w.Printed() }()
+		t, err := client.NewTrial(w, seed, "", c.Expected())
 		if err != nil {
 			return err
 		}
-		err = t.show()
-		t.report(&r)
-		if err := w.end(); err != nil {
-			t.verdict.Say(ruleEnd, "%v", err)
+		err = show(t, c)
+		r.report(t)
+		if err := w.End(); err != nil {
+			t.Verdict.Say(history.EndedBadly, "%v", err)
 		}
 		r.take(t, c)
 		if !r.Passed {
-			t.keep(&r)
+			r.keep(t)
 		}
 		return err
 	})
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[site.Skipped](err); ok {
+	if missing, ok := errors.AsType[harness.Skipped](err); ok {
 		r.Skipped = missing.Reason
 	} else if err != nil {
 		r.Passed, r.onlyLate = false, false
@@ -79,37 +83,25 @@ func (g *ground) run(ctx context.Context, c cell, seed uint64) result {
 }
 
 // show runs the experiment and everything that follows it.
-func (t *trial) show() error {
-	defer t.watchLag()()
-	run := t.run
-	if !t.own {
-		run = func(t *trial) error { return t.underLoad(t.experiment.run) }
-	}
-	if err := run(t); err != nil {
+func show(t *client.Trial, c experiments.Cell) error {
+	defer t.WatchLag()()
+	if err := c.Show(t); err != nil {
 		return fmt.Errorf("the fault could not be made: %w", err)
 	}
-	return t.judge()
-}
-
-// judge ends all doubts, looks for what is left over, and holds the answers
-// against the rows.
-func (t *trial) judge() error {
-	t.settle()
-	t.leftovers()
-	return t.check()
+	return t.Judge()
 }
 
 // keep writes the history of a trial that failed, and what its instances
 // printed, to a temporary folder.
-func (t *trial) keep(r *result) {
+func (r *result) keep(t *client.Trial) {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-failed-")
 	if err != nil {
 		return
 	}
-	if err := t.history.Write(filepath.Join(folder, "history.jsonl")); err != nil {
+	if err := t.History.Write(filepath.Join(folder, "history.jsonl")); err != nil {
 		return
 	}
-	printed := strings.Join(append(r.Broken, t.printed()), "\n")
+	printed := strings.Join(append(r.Broken, t.Printed()), "\n")
 	if err := os.WriteFile(filepath.Join(folder, "printed.txt"), []byte(printed), 0o600); err == nil {
 		r.kept = folder
 	}

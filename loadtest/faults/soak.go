@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/experiments"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -20,43 +23,30 @@ const (
 	roundsEach = 3
 )
 
-// soakPlaces are the places of a soak, in turn: all modes, all databases, and
-// in external mode every lock once.
-func soakPlaces() []place {
-	return []place{
-		{"postgres", "for-update", "", 3}, {"mysql", "optimistic", "", 3}, {"postgres", "external", "redis×3", 3},
-		{"sqlite", "for-update", "", 1}, {"mysql", "for-update", "", 3}, {"postgres", "optimistic", "", 3},
-		{"mysql", "external", "table", 3}, {"sqlite", "optimistic", "", 1}, {"postgres", "external", "zookeeper", 3},
-		{"postgres", "external", "session", 3}, {"mysql", "external", "etcd", 3}, {"sqlite", "external", "table", 1},
-		{"postgres", "external", "row", 3}, {"mysql", "external", "redis", 3},
-	}
-}
-
 // soak makes random faults until the time is over, and adds its counts to those
 // that are published. Its error is the verdict.
 func soak(ctx context.Context, s settings, out io.Writer) error {
-	say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
-	if err := build(ctx, cell{program: faulty}); err != nil {
+	harness.Say(out, "SEED=%d DURATION=%v\nbuilding the service with fault points\n", s.seed, s.lasting)
+	if err := build(ctx, stage.Faulty); err != nil {
 		return err
 	}
 	total := newSoaked(s.seed)
 	begin := time.Now()
-	err := site.On("soak", func(whole *site.Site) error {
-		g := newGround(whole)
+	err := harness.On("soak", func(whole *harness.Site) error {
+		g := stage.NewGround(whole)
 		for turn := 0; time.Since(begin) < s.lasting && ctx.Err() == nil; turn++ {
-			places := soakPlaces()
-			p := places[(turn+int(s.seed%uint64(len(places))))%len(places)] // short soaks with other seeds see other places
-			c := cell{experiment: experiment{name: "soak", points: true, links: true}, place: p, program: faulty}
-			if !s.only.MatchString(c.name()) {
+			all := experiments.SoakCells()
+			c := all[(turn+int(s.seed%uint64(len(all))))%len(all)] // short soaks with other seeds see other places
+			if !s.Only.MatchString(c.Name()) {
 				continue
 			}
 			left := s.lasting - time.Since(begin)
-			err := site.On(c.name(), func(own *site.Site) error {
-				return g.soakAt(ctx, own, c, seedOf(s.seed, c.name(), turn), left, total, out)
+			err := harness.On(c.Name(), func(own *harness.Site) error {
+				return soakAt(ctx, own, g, c, experiments.SeedOf(s.seed, c.Name(), turn), left, total, out)
 			})
 			if err != nil {
-				total.Broken = append(total.Broken, fmt.Sprintf("%s, turn %d: %v", c.name(), turn, err))
-				say(out, "%s: %v\n", c.name(), err)
+				total.Broken = append(total.Broken, fmt.Sprintf("%s, turn %d: %v", c.Name(), turn, err))
+				harness.Say(out, "%s: %v\n", c.Name(), err)
 			}
 		}
 		return nil
@@ -66,72 +56,63 @@ func soak(ctx context.Context, s settings, out io.Writer) error {
 }
 
 // soakAt is one turn: a world and some trials on it.
-func (g *ground) soakAt(ctx context.Context, own *site.Site, c cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
-	w, err := newWorld(ctx, own, g, c)
+func soakAt(ctx context.Context, own *harness.Site, g *stage.Ground, c experiments.Cell, seed uint64, left time.Duration, total *soaked, out io.Writer) error {
+	w, err := stage.NewWorld(ctx, own, g, c.Scene())
 	if err != nil {
 		return err
 	}
 	until := time.Now().Add(left)
 	for n := 0; n < roundsEach && time.Now().Before(until) && ctx.Err() == nil; n++ {
 		began := time.Now()
-		t, err := newTrial(w, seedOf(seed, "round", n), fmt.Sprintf("r%d-", n))
+		t, err := client.NewTrial(w, experiments.SeedOf(seed, "round", n), fmt.Sprintf("r%d-", n), c.Expected())
 		if err != nil {
 			return err
 		}
-		if err := t.soakRound(total); err != nil {
-			t.verdict.Say(ruleFault, "%v", err)
+		if err := total.round(t); err != nil {
+			t.Verdict.Say(history.Fault, "%v", err)
 		}
-		r := newResult(c, t.seed)
-		t.report(&r)
+		r := newResult(c, t.Seed)
+		r.report(t)
 		r.take(t, c)
 		if !r.Passed {
-			t.keep(&r)
+			r.keep(t)
 		}
-		total.add(&r, t)
+		total.add(&r, t.Recoveries)
 		notes := r.Notes
 		r.Took, r.Notes = time.Since(began).Seconds(), nil
-		say(out, "%-48s round %d: %s; %s\n", c.name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
+		harness.Say(out, "%-48s round %d: %s; %s\n", c.Name(), n+1, r.line(total.Seed), strings.Join(notes, ", "))
 		if !r.Passed {
 			return nil // it is counted; what follows on this world could be its consequence
 		}
 	}
-	return w.end()
+	return w.End()
 }
 
-// soakRound is one trial: load, and faults one after another.
-func (t *trial) soakRound(total *soaked) error {
-	if err := t.makeSmall(); err != nil {
+// round is one trial: load, and faults one after another.
+func (s *soaked) round(t *client.Trial) error {
+	if err := t.MakeSmall(); err != nil {
 		return err
 	}
-	defer t.watchLag()()
-	fitting := t.fitting()
-	l := t.startLoad(workersUsual)
-	defer l.stop()
-	for until := time.Now().Add(roundTime); time.Now().Before(until) && t.ctx.Err() == nil; {
-		t.sleep(500, 3000)
-		e := fitting[t.rng.IntN(len(fitting))]
-		t.internal = t.internal || e.internal
-		t.ended = time.Time{}
-		err := e.run(t)
-		if t.ended.IsZero() {
-			t.ended = time.Now()
+	defer t.WatchLag()()
+	fitting := experiments.FittingTo(t.Scene)
+	l := t.StartLoad(client.WorkersUsual)
+	defer l.Stop()
+	for until := time.Now().Add(roundTime); time.Now().Before(until) && t.Ctx.Err() == nil; {
+		t.Sleep(500, 3000)
+		e := fitting[t.Rand.IntN(len(fitting))]
+		t.Internal = t.Internal || e.Internal
+		t.Ended = time.Time{}
+		err := e.Make(t)
+		if t.Ended.IsZero() {
+			t.Ended = time.Now()
 		}
-		total.Faults[e.name]++
-		t.note("%s", e.name)
+		s.Faults[e.Name]++
+		t.Note("%s", e.Name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+			return fmt.Errorf("%s: %w", e.Name, err)
 		}
-		t.recover(t.ended)
+		t.Recover(t.Ended)
 	}
-	l.stop()
-	return t.judge()
-}
-
-// fitting are the experiments that a soak may use at the trial's place.
-func (t *trial) fitting() []experiment {
-	return slices.DeleteFunc(experiments(), func(e experiment) bool {
-		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
-			return p.database == t.database && (p.mode == t.mode || p.mode == "") && (p.lock == t.lock || p.lock == "table" || p.lock == "")
-		})
-	})
+	l.Stop()
+	return t.Judge()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
 )
 
 // soaked are the counts of one soak, or of all of them.
@@ -48,15 +48,15 @@ func newSoaked(seed uint64) *soaked {
 }
 
 // add counts one round.
-func (s *soaked) add(r *result, t *trial) {
+func (s *soaked) add(r *result, recoveries []time.Duration) {
 	s.Rounds++
-	s.Places[t.cell.name()]++
+	s.Places[r.Name]++
 	s.Draws += r.Draws
 	s.Unknown += r.Unknown
 	s.Settled += r.Settled
 	addCounts(s.Answers, r.Answers)
-	for _, took := range t.recoveries {
-		ms := milliseconds(took)
+	for _, took := range recoveries {
+		ms := harness.Milliseconds(took)
 		s.Recoveries[(int(ms)/recoveryStep+1)*recoveryStep]++
 		s.Worst = max(s.Worst, ms)
 	}
@@ -117,12 +117,12 @@ func (s *soaked) line() string {
 
 // publish adds the soak to those in the file. Its error is the verdict.
 func (s *soaked) publish(to settings, out io.Writer) error {
-	s.At = time.Now().UTC().Format(time.RFC3339)
+	s.At = harness.Now()
 	s.Passed = len(s.Broken) == 0 && s.Rounds > 0
-	if err := os.MkdirAll(to.results, 0o755); err != nil {
+	if err := os.MkdirAll(to.Results, 0o755); err != nil {
 		return err
 	}
-	file := filepath.Join(to.results, "soak.json")
+	file := filepath.Join(to.Results, "soak.json")
 	all, err := readSoaks(file)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 	if err := page.WriteJSON(file, append(all, s)); err != nil {
 		return err
 	}
-	say(out, "%s; SEED=%d\n", s.line(), s.Seed)
+	harness.Say(out, "%s; SEED=%d\n", s.line(), s.Seed)
 	if !s.Passed {
 		return fmt.Errorf("%d rules were broken, in %d rounds", len(s.Broken), s.Rounds)
 	}
@@ -138,13 +138,10 @@ func (s *soaked) publish(to settings, out io.Writer) error {
 }
 
 // readSoaks reads what publish wrote; there may be nothing yet.
-func readSoaks(file string) (all []*soaked, err error) {
-	text, err := os.ReadFile(file)
+func readSoaks(file string) ([]*soaked, error) {
+	all, err := harness.Read[[]*soaked](file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	return all, json.Unmarshal(text, &all)
+	return all, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"drawsvc/internal/locker"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
 )
 
 // service is the program under proof; the others are the textbook's.
@@ -29,7 +30,7 @@ type cell struct {
 
 // name tells the cell from all others.
 func (c cell) name() string {
-	parts := []string{c.script, c.program, c.databaseName(), c.mode}
+	parts := []string{c.script, c.program, harness.DatabaseName(c.database), c.mode}
 	if c.lock != "" {
 		parts = append(parts, c.lock+":")
 	}
@@ -40,19 +41,6 @@ func (c cell) name() string {
 		parts = append(parts, "(drawn)")
 	}
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
-}
-
-// databaseName is what was really run: the mysql of these proofs is MariaDB.
-func (c cell) databaseName() string {
-	switch c.database {
-	case "postgres":
-		return "PostgreSQL"
-	case "mysql":
-		return "MariaDB"
-	case "sqlite":
-		return "SQLite"
-	}
-	return ""
 }
 
 // control says that the run must catch an over-issue.
@@ -91,12 +79,12 @@ func locksFor(database string) []string {
 // cells lists what is run, in order, with the control first.
 func cells(s settings) []cell {
 	all := fullCells()
-	if s.quick {
+	if s.Quick {
 		all = quickCells()
 	}
 	var chosen []cell
 	for _, c := range all {
-		if s.only.MatchString(c.name()) {
+		if s.Only.MatchString(c.name()) {
 			chosen = append(chosen, c)
 		}
 	}

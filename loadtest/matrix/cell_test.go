@@ -6,13 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 func TestBothMatricesBeginWithTheControlAndCoverEverything(t *testing.T) {
 	for name, quick := range map[string]bool{"full": false, "quick": true} {
 		t.Run(name, func(t *testing.T) {
-			list := cells(settings{quick: quick, only: regexp.MustCompile("")})
+			list := cells(settings{harness.Selection{Quick: quick, Only: regexp.MustCompile("")}})
 			assert.True(t, list[0].control(), "the control comes first")
 			names, modes, databases := map[string]bool{}, map[string]bool{}, map[string]bool{}
 			for _, c := range list {
@@ -46,14 +46,14 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 
 func TestASiteCleansUpAndTellsSkippedFromFailed(t *testing.T) {
 	var order []int
-	err := site.On("s", func(s *site.Site) error {
+	err := harness.On("s", func(s *harness.Site) error {
 		s.Cleanup(func() { order = append(order, 1) })
 		s.Cleanup(func() { order = append(order, 2) })
 		s.Skip("not installed")
 		return nil
 	})
-	assert.Equal(t, site.Skipped{Reason: "not installed"}, err)
+	assert.Equal(t, harness.Skipped{Reason: "not installed"}, err)
 	assert.Equal(t, []int{2, 1}, order)
-	err = site.On("s", func(s *site.Site) error { s.Fatalf("no %s", "luck"); return nil })
-	assert.Equal(t, site.Failed{Reason: "no luck"}, err)
+	err = harness.On("s", func(s *harness.Site) error { s.Fatalf("no %s", "luck"); return nil })
+	assert.Equal(t, harness.Failed{Reason: "no luck"}, err)
 }

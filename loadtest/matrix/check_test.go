@@ -9,25 +9,29 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
-// The tables without their constraints: the check has to see what those would
+// The tables without their constraints: the judgement has to see what those would
 // refuse.
 const bareTables = `
 CREATE TABLE pools (id TEXT, version INTEGER);
 CREATE TABLE prizes (pool_id TEXT, id TEXT, stocked INTEGER, issued INTEGER);
 CREATE TABLE awards (pool_id TEXT, version INTEGER, draw_id TEXT, ordinal INTEGER, user_id TEXT, prize_id TEXT, unit INTEGER);
-CREATE TABLE moves (pool_id TEXT, version INTEGER, prize_id TEXT, delta INTEGER);
+CREATE TABLE moves (pool_id TEXT, version INTEGER, prize_id TEXT, delta INTEGER, key_id TEXT, stocked INTEGER, issued INTEGER);
 CREATE TABLE changes (pool_id TEXT, version INTEGER);
 INSERT INTO pools VALUES ('p', 4), ('other', 9);
 INSERT INTO prizes VALUES ('p', 'gold', 2, 2), ('p', 'tin', 5, 1);
-INSERT INTO moves VALUES ('p', 1, 'gold', 2), ('p', 2, 'tin', 5);
+INSERT INTO moves VALUES ('p', 1, 'gold', 2, NULL, 2, 0), ('p', 2, 'tin', 5, NULL, 5, 0);
 INSERT INTO awards VALUES ('p', 3, 'd1', 1, 'u1', 'gold', 1), ('p', 4, 'd1', 2, 'u1', 'tin', 1),
 	('p', 5, 'd2', 1, 'u2', 'gold', 2), ('other', 1, 'd9', 1, 'u9', 'gold', 1);
 INSERT INTO changes VALUES ('p', 6);
 UPDATE pools SET version = 6 WHERE id = 'p';`
 
-func TestCheckNamesEveryBrokenLaw(t *testing.T) {
+func TestEveryBrokenLawIsNamed(t *testing.T) {
+	const mixed = "SQL: draw-twice: pool p has 2 awards of the draw d1, which are not one draw of one user"
 	for name, c := range map[string]struct {
 		damage string
 		faults []string
@@ -35,31 +39,44 @@ func TestCheckNamesEveryBrokenLaw(t *testing.T) {
 		"nothing": {"", nil},
 		"an award too many": {
 			"INSERT INTO awards VALUES ('p', 7, 'd3', 1, 'u3', 'gold', 3); UPDATE pools SET version = 7 WHERE id = 'p'",
-			[]string{"SQL: gold over-issued by 1 (stocked 2, awards 3)", "SQL: gold says issued 2, has 3 awards"},
+			[]string{
+				"SQL: over-issued: pool p issued 1 more of gold than the 2 stocked",
+				"SQL: counters: pool p says 2 issued and 2 stocked of gold; its logs say 3 and 2",
+			},
 		},
 		"a lost award": {
 			"DELETE FROM awards WHERE version = 4 AND pool_id = 'p'",
-			[]string{"SQL: tin says issued 1, has 0 awards", "SQL: 1 versions are missing"},
+			[]string{
+				"SQL: counters: pool p says 1 issued and 5 stocked of tin; its logs say 0 and 5",
+				"SQL: versions: pool p lacks the version 4 of 6",
+			},
 		},
 		"a version twice": {
 			"UPDATE awards SET version = 4 WHERE version = 3",
-			[]string{"SQL: 1 versions are there twice", "SQL: 1 versions are missing"},
+			[]string{"SQL: versions: pool p has the version 4 twice", "SQL: versions: pool p lacks the version 3 of 6"},
 		},
 		"a log that ends early": {
-			"UPDATE pools SET version = 7 WHERE id = 'p'", []string{"SQL: the pool's version is 7, its log ends at 6"},
+			"UPDATE pools SET version = 7 WHERE id = 'p'", []string{"SQL: versions: pool p lacks the version 7 of 7"},
 		},
-		"a key of two users": {
-			"UPDATE awards SET user_id = 'u5' WHERE version = 4", []string{"SQL: 1 draws are not one draw of one user"},
-		},
-		"a key drawn twice": {
-			"UPDATE awards SET ordinal = 1 WHERE draw_id = 'd1'", []string{"SQL: 1 draws are not one draw of one user"},
+		"a key of two users": {"UPDATE awards SET user_id = 'u5' WHERE version = 4", []string{mixed}},
+		"a key drawn twice":  {"UPDATE awards SET ordinal = 1 WHERE draw_id = 'd1'", []string{mixed}},
+		"a unit twice": {
+			"UPDATE awards SET unit = 1 WHERE version = 5", []string{"SQL: unit-twice: pool p issued unit 1 of gold twice"},
 		},
 		"stock from nowhere": {
-			"UPDATE prizes SET stocked = 3 WHERE id = 'gold'", []string{"SQL: gold says stocked 3, its moves add up to 2"},
+			"UPDATE prizes SET stocked = 3 WHERE id = 'gold'",
+			[]string{"SQL: counters: pool p says 2 issued and 3 stocked of gold; its logs say 2 and 2"},
 		},
 		"an award of nothing": {
 			"UPDATE awards SET prize_id = 'lead' WHERE version = 4",
-			[]string{"SQL: tin says issued 1, has 0 awards", "SQL: 1 awards are of no prize of the pool"},
+			[]string{
+				"SQL: counters: pool p says 1 issued and 5 stocked of tin; its logs say 0 and 5",
+				"SQL: counters: pool p has 1 awards of lead, which it does not have",
+			},
+		},
+		"no pool": {
+			"DELETE FROM prizes; DELETE FROM awards; DELETE FROM moves; DELETE FROM changes; DELETE FROM pools",
+			[]string{"SQL: counters: pool p has no prizes"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,26 +86,33 @@ func TestCheckNamesEveryBrokenLaw(t *testing.T) {
 			_, err = db.Exec(bareTables + c.damage)
 			require.NoError(t, err)
 			require.NoError(t, db.Close())
-			found, err := check(t.Context(), "sqlite:"+file, "p")
+			found, err := read(t.Context(), "sqlite:"+file, "p", false)
 			require.NoError(t, err)
-			assert.ElementsMatch(t, c.faults, found.faults())
+			assert.ElementsMatch(t, c.faults, lawsBroken(found))
 		})
 	}
 }
 
-func TestCheckReadsOnly(t *testing.T) {
-	_, err := check(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "absent.db"), "p")
+func TestRowsAreReadOnly(t *testing.T) {
+	_, err := read(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "absent.db"), "p", false)
 	assert.Error(t, err)
 }
 
+// TestCountIsThatOfTheRows: not that of the counters beside them.
+func TestCountIsThatOfTheRows(t *testing.T) {
+	rows := history.Rows{
+		Prizes: []history.PrizeRow{{ID: "gold", Stocked: 1, Issued: 1}, {ID: "tin", Stocked: 5}},
+		Awards: []history.AwardRow{{Prize: "gold"}, {Prize: "gold"}},
+	}
+	assert.Equal(t, []counted{{"gold", 1, 2, 1}, {"tin", 5, 0, 0}}, count(rows))
+	assert.Equal(t, counted{"", 6, 2, 1}, total(count(rows)))
+}
+
 func TestAgreeNamesThePrize(t *testing.T) {
-	r := rows{prizes: map[string]prizeRows{"gold": {stocked: 2, awards: 2}}}
-	s := &summary{Prizes: []counted{{Prize: "gold", Stocked: 2, Awards: 2}}}
-	var a audited
-	a.Prizes = append(a.Prizes, auditedPrize{Prize: "gold", Stocked: 2, Awards: 2})
-	assert.Empty(t, agree(a, s, r))
-	s.Prizes[0].Awards = 1
-	assert.Equal(t, []string{"gold: audit 2 of 2, log 1 of 2, SQL 2 of 2"}, agree(a, s, r))
+	gold := func(awards int64) []counted { return []counted{{Prize: "gold", Stocked: 2, Awards: awards}} }
+	assert.Empty(t, agree(gold(2), gold(2), gold(2)))
+	assert.Equal(t, []string{"gold: audit 2 of 2, log 1 of 2, SQL 2 of 2"}, agree(gold(2), gold(1), gold(2)))
+	assert.Equal(t, []string{"audit, log and SQL know 1, 1 and 0 prizes", "gold: audit 2 of 2, log 2 of 2, SQL 0 of 0"}, agree(gold(2), gold(2), nil))
 }
 
 // TestSummary adds up sell-outs, and names the one that is not as it must be.
@@ -96,7 +120,7 @@ func TestSummary(t *testing.T) {
 	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Passed: true}
 	table, redis, spike, bad := ok, ok, ok, ok
 	table.Lock, redis.Lock, spike.Script, bad.Passed, bad.LogOverIssued, bad.Program = "table", "redis", "spike", false, 3, "broken"
-	summary := published{At: "2026-01-02T03:04:05Z", Cells: []result{table, redis, bad, spike}}.summary()
+	summary := published{Stand: harness.Stand{At: "2026-01-02T03:04:05Z"}, Cells: []result{table, redis, bad, spike}}.summary()
 	assert.Contains(t, summary, "4 cells: 3 passed, 0 skipped")
 	assert.Contains(t, summary, "| drawsvc | SQLite | external `table:` `redis:` | 3 | 2 | 200 | 20 | 20 | 0 | ok |\n")
 	assert.Contains(t, summary, "| textbook `broken` | SQLite | external | 3 | 1 | 100 | 10 | 10 | 3 | FAILED |\n")

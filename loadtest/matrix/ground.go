@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
@@ -9,8 +10,23 @@ import (
 	"sync"
 
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
+
+// bin is where everything is built to, from the root of the repository.
+const bin = "loadtest/bin"
+
+// build makes k6, the service and the textbook programs, each from its own
+// go.mod, so that versions are pinned.
+func build(ctx context.Context) error {
+	return harness.Build(ctx, "loadtest/k6/go.mod", bin, func(to string) [][]string {
+		return [][]string{
+			{"build", "-C", "loadtest/k6", "-o", filepath.Join(to, "k6"), "go.k6.io/k6/v2"},
+			{"build", "-C", "loadtest/textbook", "-o", to + "/", "./..."},
+			{"build", "-o", filepath.Join(to, service), "./cmd/drawsvc"},
+		}
+	})
+}
 
 // ground has the servers that cells share. Each is started by the first cell
 // that needs it.
@@ -21,10 +37,10 @@ type ground struct {
 // newGround makes shared databases write through to the disk, as in
 // production, so that the figures mean something. A server that the
 // environment names is used as it is.
-func newGround(whole *site.Site) *ground {
+func newGround(whole *harness.Site) *ground {
 	for kind, variable := range map[string]string{"postgres": "DRAWSVC_TEST_POSTGRES", "mysql": "DRAWSVC_TEST_MYSQL"} {
 		if os.Getenv(variable) == "" {
-			_ = site.On(kind, func(*site.Site) error { // where it is not installed, its cells say so
+			_ = harness.On(kind, func(*harness.Site) error { // where it is not installed, its cells say so
 				return os.Setenv(variable, servertest.Start(whole, kind, servertest.Durable()).URL())
 			})
 		}
@@ -34,24 +50,8 @@ func newGround(whole *site.Site) *ground {
 	})}
 }
 
-// database returns the URL of an empty database for the cell.
-func (g *ground) database(s *site.Site, kind string) string {
-	switch kind {
-	case "postgres":
-		return servertest.Postgres(s)
-	case "mysql":
-		return servertest.MySQL(s)
-	}
-	folder, err := os.MkdirTemp("", "drawsvc-matrix-")
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return "sqlite:" + filepath.Join(folder, "draws.db")
-}
-
 // lock returns the URL of a lock service that no other cell uses at the time.
-func (g *ground) lock(s *site.Site, scheme string) string {
+func (g *ground) lock(s *harness.Site, scheme string) string {
 	if scheme == majority {
 		return fmt.Sprintf("redis://%s,%s/0", hostOf(servertest.Redis(s)), strings.Join(g.redisMore(), ","))
 	}
@@ -60,7 +60,7 @@ func (g *ground) lock(s *site.Site, scheme string) string {
 
 // lasting returns the address of a Redis that flushes every second, as the
 // textbook has it.
-func (g *ground) lasting(s *site.Site) string {
+func (g *ground) lasting(s *harness.Site) string {
 	return servertest.Start(s, "redis", servertest.Args("--appendonly", "yes", "--appendfsync", "everysec")).Addr()
 }
 

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // summary is what a load script writes at its end.
@@ -23,14 +23,6 @@ type summary struct {
 	Metrics map[string]map[string]float64 `json:"metrics"`
 }
 
-// counted is one prize as the script counted it in the award log.
-type counted struct {
-	Prize      string `json:"prize"`
-	Stocked    int64  `json:"stocked"`
-	Awards     int64  `json:"awards"`
-	OverIssued int64  `json:"over_issued"`
-}
-
 // loadRun is a script's run: its exit code, what it printed and its summary,
 // nil where it came to none.
 type loadRun struct {
@@ -41,15 +33,10 @@ type loadRun struct {
 
 // load runs a script against the instances. The error says that it could not
 // be run at all. With sample set, its REST API is served on that address.
-func load(ctx context.Context, s *site.Site, c cell, urls []string, api string) (loadRun, error) {
-	folder, err := os.MkdirTemp("", "drawsvc-load-")
-	if err != nil {
-		return loadRun{}, err
-	}
-	s.Cleanup(func() { _ = os.RemoveAll(folder) })
-	file := filepath.Join(folder, "summary.json")
+func load(ctx context.Context, s *harness.Site, c cell, urls []string, api string) (loadRun, error) {
+	file := filepath.Join(s.TempDir(), "summary.json")
 	args := []string{"run", "--quiet", "--no-usage-report", "--log-format", "raw", "--no-color",
-		"-e", "BASE_URL=" + strings.Join(urls, ","), "-e", "ADMIN_TOKEN=" + adminToken, "-e", "DRAW_TOKEN=" + drawToken, "-e", "SUMMARY=" + file}
+		"-e", "BASE_URL=" + strings.Join(urls, ","), "-e", "ADMIN_TOKEN=" + harness.AdminToken, "-e", "DRAW_TOKEN=" + harness.DrawToken, "-e", "SUMMARY=" + file}
 	for _, option := range c.options {
 		args = append(args, "-e", option)
 	}
@@ -77,14 +64,3 @@ func load(ctx context.Context, s *site.Site, c cell, urls []string, api string) 
 
 // metric is one figure of a summary, 0 where there is none.
 func (s *summary) metric(name, key string) float64 { return s.Metrics[name][key] }
-
-// total adds up the prizes.
-func (s *summary) total() counted {
-	var t counted
-	for _, p := range s.Prizes {
-		t.Stocked += p.Stocked
-		t.Awards += p.Awards
-		t.OverIssued += p.OverIssued
-	}
-	return t
-}

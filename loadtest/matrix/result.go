@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"drawsvc/loadtest/harness"
 )
 
 // result is what one cell showed. It is published as it stands.
@@ -47,7 +49,7 @@ type result struct {
 
 func newResult(c cell) result {
 	return result{
-		Name: c.name(), Script: c.script, Program: c.program, Database: c.databaseName(), Mode: c.mode, Lock: c.lock,
+		Name: c.name(), Script: c.script, Program: c.program, Database: harness.DatabaseName(c.database), Mode: c.mode, Lock: c.lock,
 		Instances: c.instances, MustCross: c.crossed, Faults: []string{},
 	}
 }
@@ -61,7 +63,7 @@ func (r *result) take(run loadRun) {
 	if s == nil {
 		return
 	}
-	total := s.total()
+	total := total(s.Prizes)
 	r.Seconds, r.Stocked, r.LogAwards, r.LogOverIssued = s.Seconds, total.Stocked, total.Awards, total.OverIssued
 	n := func(name string) int64 { return int64(s.metric(name, "count")) }
 	r.Won, r.SoldOut, r.Replays, r.Busy, r.Unknown = n("won"), n("sold_out"), n("replays"), n("busy"), n("outcome_unknown")

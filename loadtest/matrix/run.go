@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // cellMax is the longest that one cell may take.
@@ -20,9 +21,9 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	defer cancel()
 	r := newResult(c)
 	begin := time.Now()
-	err := site.On(c.name(), func(s *site.Site) error { return g.show(ctx, s, c, &r) })
+	err := harness.On(c.name(), func(s *harness.Site) error { return g.show(ctx, s, c, &r) })
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[site.Skipped](err); ok {
+	if missing, ok := errors.AsType[harness.Skipped](err); ok {
 		r.Skipped = missing.Reason
 	} else if err != nil {
 		r.Faults = append(r.Faults, err.Error())
@@ -31,10 +32,10 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	return r
 }
 
-func (g *ground) show(ctx context.Context, s *site.Site, c cell, r *result) error {
+func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) error {
 	var database string
 	if c.database != "" {
-		database = g.database(s, c.database) //nolint:contextcheck // servers for tests bound their own waits
+		database = harness.NewDatabase(s, c.database) //nolint:contextcheck // servers for tests bound their own waits
 	}
 	instances, err := g.start(ctx, s, c, database)
 	if err != nil {
@@ -42,9 +43,9 @@ func (g *ground) show(ctx context.Context, s *site.Site, c cell, r *result) erro
 	}
 	var urls []string
 	for k, i := range instances {
-		urls = append(urls, i.url)
+		urls = append(urls, i.URL)
 		// What the program printed is shown where the cell fails.
-		defer func() { r.output += fmt.Sprintf("\n%s %d printed at its end:\n%s", c.program, k+1, i.output) }()
+		defer func() { r.output += fmt.Sprintf("\n%s %d printed at its end:\n%s", c.program, k+1, i.Output) }()
 	}
 	var run loadRun
 	if c.sampled {
@@ -67,35 +68,23 @@ func (g *ground) show(ctx context.Context, s *site.Site, c cell, r *result) erro
 	if c.program != service {
 		return nil // the textbook programs end when they are killed
 	}
-	for _, i := range instances {
-		err = errors.Join(err, i.stop())
-	}
-	return err
+	return harness.StopAll(instances)
 }
 
 // start starts the cell's program, as often as it asks for.
-func (g *ground) start(ctx context.Context, s *site.Site, c cell, database string) ([]*instance, error) {
-	args := []string{"--listen", "127.0.0.1:0", "--database", database}
+func (g *ground) start(ctx context.Context, s *harness.Site, c cell, database string) ([]*harness.Process, error) {
+	const listen = "127.0.0.1:0"
+	args := []string{"--listen", listen, "--database", database}
 	switch {
 	case c.program == service:
-		args = append([]string{"serve", "--mode", c.mode, "--log-format", "json"}, args...)
-		if c.database != "sqlite" {
-			args = append(args, "--migrate")
-		}
+		args = harness.ServeArgs(listen, database, c.mode)
 		if c.lock != "" {
 			args = append(args, "--lock", g.lock(s, c.lock)) //nolint:contextcheck // servers for tests bound their own waits
 		}
 	case strings.HasPrefix(c.program, "redis-"):
 		args = append(args, "--redis", g.lasting(s)) //nolint:contextcheck // servers for tests bound their own waits
 	}
-	instances := make([]*instance, c.instances)
-	for k := range instances {
-		var err error
-		if instances[k], err = start(ctx, s, c.program, args...); err != nil {
-			return nil, err
-		}
-	}
-	return instances, nil
+	return harness.LaunchAll(ctx, s, c.instances, filepath.Join(bin, c.program), args...)
 }
 
 // expected compares how k6 ended with how it had to end.
@@ -125,27 +114,27 @@ func expected(c cell, run loadRun) []string {
 // thresholdCode is k6's exit code when a threshold is crossed.
 const thresholdCode = 99
 
-// compare reads the rows beside the program and holds them against what the
-// program and the script say.
+// compare reads the rows beside the program, compares them with what the program
+// and the script say, and judges them by the laws.
 func (r *result) compare(ctx context.Context, c cell, database, base string, s *summary) error {
-	said, err := audit(ctx, base, s.Pool)
-	if err != nil {
+	var audit struct {
+		Prizes []counted `json:"prizes"`
+	}
+	if err := harness.FetchJSON(ctx, base+"/admin/pools/"+s.Pool+"/audit", &audit); err != nil {
 		return err
 	}
 	if database == "" {
 		return nil // no database: there is only what the program says
 	}
-	found, err := check(ctx, database, s.Pool)
+	rows, err := read(ctx, database, s.Pool, c.program != service)
 	if err != nil {
 		return err
 	}
-	r.SQLAwards, r.SQLOverIssued = 0, found.overIssued()
-	for _, p := range found.prizes {
-		r.SQLAwards += p.awards
-	}
-	r.Faults = append(r.Faults, agree(said, s, found)...)
+	found := count(rows)
+	r.SQLAwards, r.SQLOverIssued = total(found).Awards, total(found).OverIssued
+	r.Faults = append(r.Faults, agree(audit.Prizes, s.Prizes, found)...)
 	if c.program == service {
-		r.Faults = append(r.Faults, found.faults()...)
+		r.Faults = append(r.Faults, lawsBroken(rows)...)
 	}
 	if caught := r.SQLOverIssued > 0; caught != c.control() {
 		r.Faults = append(r.Faults, fmt.Sprintf("SQL counts %d over-issued", r.SQLOverIssued))

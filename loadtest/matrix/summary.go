@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"drawsvc/loadtest/harness"
 )
 
 // group are the sell-outs of one program on one database in one mode.
@@ -70,7 +72,7 @@ func (p published) summary() string {
 		}
 		mode := strings.TrimSpace(g.mode + " " + strings.Join(g.locks, " "))
 		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %d | %d | %d | %d | %s |\n",
-			name, dash(g.database), dash(mode), g.instances, g.cells, g.asked, g.stocked, g.issued, g.over, g.verdict)
+			name, harness.Dash(g.database), harness.Dash(mode), g.instances, g.cells, g.asked, g.stocked, g.issued, g.over, g.verdict)
 	}
 	return b.String()
 }

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"net"
 	"time"
 
-	"drawsvc/loadtest/site"
+	"drawsvc/loadtest/harness"
 )
 
 // sampleEvery is the time between two samples of a run that is drawn.
@@ -27,8 +26,8 @@ type sample struct {
 }
 
 // sampled runs a script and watches it.
-func sampled(ctx context.Context, s *site.Site, c cell, urls []string) (loadRun, *timeline, error) {
-	address, err := freeAddress(ctx)
+func sampled(ctx context.Context, s *harness.Site, c cell, urls []string) (loadRun, *timeline, error) {
+	address, err := harness.FreeAddress(ctx)
 	if err != nil {
 		return loadRun{}, nil, err
 	}
@@ -80,7 +79,7 @@ func remainingOf(ctx context.Context, pool string) (int64, error) {
 			Remaining int64 `json:"remaining"`
 		} `json:"prizes"`
 	}
-	err := fetch(ctx, pool, &answer)
+	err := harness.FetchJSON(ctx, pool, &answer)
 	var n int64
 	for _, p := range answer.Prizes {
 		n += p.Remaining
@@ -98,18 +97,10 @@ func countersOf(ctx context.Context, k6 string) (map[string]int64, error) {
 			} `json:"attributes"`
 		} `json:"data"`
 	}
-	err := fetch(ctx, k6+"/v1/metrics", &answer)
+	err := harness.FetchJSON(ctx, k6+"/v1/metrics", &answer)
 	counters := make(map[string]int64)
 	for _, metric := range answer.Data {
 		counters[metric.ID] = int64(metric.Attributes.Sample["count"])
 	}
 	return counters, err
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }

@@ -8,5 +8,5 @@
 // for each promise, and the suite has to catch every one.
 //
 // What the suite measures goes to the file that DRAWSVC_LOCKS_OUT names, from
-// which the command in folder lockstable makes the tables of docs/locks.md.
+// which the program loadtest/locks makes the tables of docs/locks.md.
 package lockertest

@@ -47,12 +47,6 @@ type Result struct {
 	AsksPerSecond   float64 `json:",omitzero"`
 	WokenPerRelease float64 `json:",omitzero"`
 
-	// Uncontended is the time of acquire and release, DrawsPerSecond that of
-	// external mode with so many Callers.
-	Uncontended    float64 `json:",omitzero"`
-	DrawsPerSecond float64 `json:",omitzero"`
-	Callers        int     `json:",omitzero"`
-
 	// Of the faults: how long a call takes that finds the server down or its
 	// link broken, how long after the server's return the lock works again,
 	// and what else was seen.

@@ -43,9 +43,6 @@ func Run(t *testing.T, s Subject) {
 	for _, c := range Checks() {
 		t.Run(c.Name, func(t *testing.T) { require.NoError(t, b.steadily(t, c)) })
 	}
-	if measuring() {
-		t.Run("speed", func(t *testing.T) { require.NoError(t, speed(t, b)) })
-	}
 }
 
 // Catches holds the subject to the check of that name alone, and returns what

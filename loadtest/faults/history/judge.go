@@ -12,6 +12,9 @@ type Violation struct {
 	Detail string `json:"detail"`
 }
 
+// String is the rule and the detail.
+func (v Violation) String() string { return v.Rule + ": " + v.Detail }
+
 // The rules.
 const (
 	AcknowledgedLost = "acknowledged-lost" // an answer 200 that the rows do not hold
@@ -19,19 +22,30 @@ const (
 	AnswersDiffer    = "answers-differ"    // one key, two answers
 	NothingHappened  = "nothing-happened"  // rows of a key that was always refused
 	Unasked          = "unasked"           // rows of a key that nobody sent
-	Unsettled        = "unsettled"         // a doubt that asking again did not end
+	Unsettled        = "unsettled"         // a doubt that retries did not end
 	OverIssued       = "over-issued"       // more awards than stock
 	Counters         = "counters"          // a counter that is not the sum of its log
 	UnitTwice        = "unit-twice"        // a unit that two awards have
 	Versions         = "versions"          // a version that is missing or there twice
 	Undocumented     = "undocumented"      // an answer that the contract does not have
-	SoldOutUnseen    = "sold-out-unseen"   // sold out told of a pool that never was
+	SoldOutUnseen    = "sold-out-unseen"   // sold out said of a pool that never was
 	Overdue          = "overdue"           // an answer after its deadline
 	KnownRefused     = "known-refused"     // a key that was answered 200, and was refused when it was asked for again
 	NotLinear        = "not-linearizable"  // answers that no order of events explains
 )
 
-// perRule bounds how many violations of one rule are told.
+// The rules that this package cannot judge: the client and the experiments do.
+const (
+	NotRecovered = "not-recovered" // an instance that does not draw again
+	LeftOver     = "left-over"     // something that the load left behind
+	AuditDiffers = "audit-differs" // an audit that says otherwise than the rows
+	EndedBadly   = "ended-badly"   // a program that ends by itself, or not well
+	NodesDiffer  = "nodes-differ"  // a node that does not hold what the others hold
+	Odds         = "odds"          // awards that contradict the law of a draw
+	Fault        = "fault"         // what an experiment itself has to say
+)
+
+// perRule bounds how many violations of one rule are kept.
 const perRule = 5
 
 // Verdict collects violations, also from several goroutines at once.
@@ -66,7 +80,7 @@ type Terms struct {
 	Excused func(instance int, from, to time.Duration) bool
 	// Internal allows 500, outcome unknown: a panic was made to happen.
 	Internal bool
-	// Settled is when the last round of asking again began.
+	// Settled is when the last round of retries began.
 	Settled time.Duration
 	// Plenty are pools whose stock never ran low.
 	Plenty map[string]bool

@@ -19,30 +19,31 @@ type Prize struct {
 // step makes a new one and leaves the old as it was.
 type urn struct {
 	version int64
-	// changes are the versions of operators' changes, which nobody draws.
-	changes map[int64]bool
 	prizes  []PrizeRow
 	draws   map[string][]Award
 	moves   map[string]Op
+	// changes are the versions that an operator's changes took.
+	changes map[int64]bool
 }
 
 // Linear says whether some order of events, in which each happens between its
 // request and its answer, explains all answers that one pool gave: Ok, Illegal,
 // or Unknown when the time did not suffice. Orders that are hard to find are not
-// told as broken. changes are the versions of the pool's changes by the rows.
-func Linear(ops []Op, pool string, made []Prize, changes []int64, most time.Duration) porcupine.CheckResult {
-	return porcupine.CheckOperationsTimeout(model(made, changes), events(ops, pool), most)
+// reported as broken. version is the pool's when it was made, changes are the
+// versions of the rows of changes: they name no draw and no move.
+func Linear(ops []Op, pool string, made []Prize, version int64, changes []int64, most time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(model(made, version, changes), events(ops, pool), most)
 }
 
-func model(made []Prize, changes []int64) porcupine.Model {
+func model(made []Prize, version int64, changes []int64) porcupine.Model {
+	changed := map[int64]bool{}
+	for _, v := range changes {
+		changed[v] = true
+	}
 	return porcupine.Model{
 		Init: func() any {
-			u := &urn{changes: map[int64]bool{}, draws: map[string][]Award{}, moves: map[string]Op{}}
-			for _, version := range changes {
-				u.changes[version] = true
-			}
-			for _, p := range made { // each by the move that stocked it
-				u.version = u.next()
+			u := &urn{version: version, draws: map[string][]Award{}, moves: map[string]Op{}, changes: changed}
+			for _, p := range made {
 				u.prizes = append(u.prizes, PrizeRow{ID: p.ID, Stocked: p.Stock})
 			}
 			return u
@@ -118,15 +119,6 @@ func (u *urn) step(o Op) *urn {
 	return nil
 }
 
-// next is the version of the next draw or move.
-func (u *urn) next() int64 {
-	version := u.version + 1
-	for u.changes[version] {
-		version++
-	}
-	return version
-}
-
 func (u *urn) when(legal bool) *urn {
 	if legal {
 		return u
@@ -138,9 +130,9 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 	if drawn || len(o.Awards) != o.Count {
 		return nil
 	}
-	next := &urn{version: u.version, changes: u.changes, prizes: slices.Clone(u.prizes), moves: u.moves}
+	next := &urn{version: u.next() - 1, prizes: slices.Clone(u.prizes), moves: u.moves, changes: u.changes}
 	for _, a := range o.Awards {
-		next.version = next.next()
+		next.version++
 		p := next.prize(a.Prize)
 		p.Issued++
 		if a.Version != next.version || a.Unit != p.Issued || p.Issued > p.Stocked {
@@ -153,7 +145,7 @@ func (u *urn) draw(o Op, drawn bool) *urn {
 }
 
 func (u *urn) move(o Op, moved bool) *urn {
-	next := &urn{version: u.next(), changes: u.changes, prizes: slices.Clone(u.prizes), draws: u.draws}
+	next := &urn{version: u.next(), prizes: slices.Clone(u.prizes), draws: u.draws, changes: u.changes}
 	p := next.prize(o.Prize)
 	p.Stocked += o.Delta
 	if moved || o.Version != next.version || p.Stocked < p.Issued || p.Stocked != o.Stocked || p.Issued != o.Issued {
@@ -162,6 +154,15 @@ func (u *urn) move(o Op, moved bool) *urn {
 	next.moves = maps.Clone(u.moves)
 	next.moves[o.Key] = o
 	return next
+}
+
+// next is the version of the next draw or move: changes may have come between.
+func (u *urn) next() int64 {
+	version := u.version + 1
+	for u.changes[version] {
+		version++
+	}
+	return version
 }
 
 // prize finds a prize; one that the pool does not have is empty.

@@ -7,7 +7,7 @@ type asked struct {
 	first   Op
 	won     *Op
 	unknown bool
-	// refused: the last round of asking again was told no.
+	// refused: the last round of retries was refused.
 	refused bool
 }
 
@@ -48,22 +48,14 @@ func (a *asked) note(v *Verdict, o *Op, t Terms) {
 }
 
 func matchDraws(v *Verdict, draws map[string]*asked, r Rows) {
-	rows := map[string][]AwardRow{}
-	for _, row := range r.Awards {
-		rows[row.Draw] = append(rows[row.Draw], row)
-	}
+	rows := byDraw(r.Awards)
 	for key, of := range rows {
 		a := draws[key]
 		if a == nil {
 			v.Say(Unasked, "pool %s has awards of the draw %s, which nobody asked for", r.Pool, key)
 			continue
 		}
-		slices.SortFunc(of, func(x, y AwardRow) int { return x.Ordinal - y.Ordinal })
-		whole := len(of) == a.first.Count
-		for i, row := range of {
-			whole = whole && row.Ordinal == i+1 && row.User == a.userOf()
-		}
-		if !whole {
+		if len(of) != a.first.Count || !isOneDraw(of) || of[0].User != a.userOf() {
 			v.Say(DrawTwice, "%s has the rows %+v", &a.first, of)
 		}
 	}
@@ -167,4 +159,34 @@ func Laws(v *Verdict, r Rows) {
 	for id, n := range awards {
 		v.Say(Counters, "pool %s has %d awards of %s, which it does not have", r.Pool, n, id)
 	}
+	if len(r.Prizes) == 0 {
+		v.Say(Counters, "pool %s has no prizes", r.Pool)
+	}
+	for draw, of := range byDraw(r.Awards) {
+		if !isOneDraw(of) {
+			v.Say(DrawTwice, "pool %s has %d awards of the draw %s, which are not one draw of one user", r.Pool, len(of), draw)
+		}
+	}
+}
+
+// byDraw are the rows of each draw, in order of their ordinals.
+func byDraw(awards []AwardRow) map[string][]AwardRow {
+	draws := map[string][]AwardRow{}
+	for _, row := range awards {
+		draws[row.Draw] = append(draws[row.Draw], row)
+	}
+	for _, of := range draws {
+		slices.SortFunc(of, func(x, y AwardRow) int { return x.Ordinal - y.Ordinal })
+	}
+	return draws
+}
+
+// isOneDraw says whether the rows are one user's, numbered from 1.
+func isOneDraw(of []AwardRow) bool {
+	for i, row := range of {
+		if row.Ordinal != i+1 || row.User != of[0].User {
+			return false
+		}
+	}
+	return true
 }

@@ -80,7 +80,7 @@ func (o *Op) Unknown() bool {
 	return false
 }
 
-// Refused says that a rule refused the request: asked again now, it would be
+// Refused says that a rule refused the request: sent again now, it would be
 // refused again.
 func (o *Op) Refused() bool { return o.Status >= 400 && o.Status < 500 }
 

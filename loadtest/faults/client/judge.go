@@ -1,0 +1,176 @@
+package client
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// Judge ends all doubts, looks for what is left over, and holds the answers
+// against the rows.
+func (t *Trial) Judge() error {
+	t.settle()
+	t.leftovers()
+	return t.check()
+}
+
+// leftovers looks for what the trial left behind, in the instances and in the
+// database.
+func (t *Trial) leftovers() {
+	t.Client.CloseIdleConnections()
+	for _, said := range t.Leftovers() {
+		t.Verdict.Say(history.LeftOver, "%s", said)
+	}
+}
+
+// check holds everything that was answered against the rows.
+func (t *Trial) check() error {
+	ops := t.History.Ops()
+	terms := history.Terms{
+		Deadline: t.Limit() + stage.Grace + time.Duration(t.Lag.Load()), Internal: t.Internal, Settled: t.settled,
+		Plenty: map[string]bool{t.Pool(MainPool): true},
+		Excused: func(instance int, from, to time.Duration) bool {
+			return t.Instances[instance].Halted(t.History.Time(from), t.History.Time(to))
+		},
+	}
+	history.Answers(&t.Verdict, ops, terms)
+	changes := map[string][]int64{}
+	for pool := range t.Made {
+		rows, err := t.Rows(pool)
+		if err != nil {
+			return err
+		}
+		changes[pool] = rows.Changes
+		history.Match(&t.Verdict, ops, rows, terms)
+		history.Laws(&t.Verdict, rows)
+		t.checkNodes(rows)
+		if t.Program != stage.Textbook {
+			t.checkAudit(rows)
+		}
+	}
+	for _, p := range t.Small {
+		t.checkLinear(ops, p.Name, changes[p.Name])
+	}
+	t.lose()
+	return nil
+}
+
+// Rows reads a pool's rows. A connection that died unseen is not the answer.
+func (t *Trial) Rows(pool string) (rows history.Rows, err error) {
+	for range 3 {
+		if rows, err = history.Read(t.Ctx, t.Base.Admin, pool, t.Numbered(), t.Program == stage.Textbook); err == nil {
+			break
+		}
+	}
+	return rows, err
+}
+
+func (t *Trial) checkLinear(ops []history.Op, pool string, changes []int64) {
+	most := linearMax
+	if t.Condemned {
+		most = 200 * time.Millisecond // it does not deserve more
+	}
+	version := int64(len(t.Made[pool]))
+	if t.Program != stage.Textbook {
+		version++ // the change that made it
+	}
+	switch history.Linear(ops, pool, t.Made[pool], version, changes, most) {
+	case porcupine.Illegal:
+		t.Verdict.Say(history.NotLinear, "no order of events explains the answers of pool %s", pool)
+	case porcupine.Unknown:
+		t.Note("the time did not suffice to check pool %s for linearizability", pool)
+	case porcupine.Ok:
+	}
+}
+
+// checkAudit compares what the service says of a pool with its rows.
+func (t *Trial) checkAudit(rows history.Rows) {
+	var said struct {
+		OK      bool  `json:"ok"`
+		Version int64 `json:"version"`
+		Prizes  []struct {
+			Prize   string `json:"prize"`
+			Stocked int64  `json:"stocked"`
+			Issued  int64  `json:"issued"`
+			Left    int64  `json:"remaining"`
+		} `json:"prizes"`
+		Violations []any `json:"violations"`
+	}
+	err := harness.FetchJSON(t.Ctx, t.Instances[0].URL()+"/admin/pools/"+rows.Pool+"/audit", &said)
+	if err != nil || !said.OK || said.Version != rows.Version || len(said.Prizes) != len(rows.Prizes) {
+		t.Verdict.Say(history.AuditDiffers, "pool %s: %v %+v, the rows are at version %d", rows.Pool, err, said, rows.Version)
+		return
+	}
+	counters := map[string]history.PrizeRow{}
+	for _, p := range rows.Prizes {
+		counters[p.ID] = p
+	}
+	for _, p := range said.Prizes {
+		if r := counters[p.Prize]; p.Stocked != r.Stocked || p.Issued != r.Issued || p.Left != r.Stocked-r.Issued {
+			t.Verdict.Say(history.AuditDiffers, "pool %s: %+v, the row is %+v", rows.Pool, p, r)
+		}
+	}
+}
+
+// checkNodes wants the same rows of a pool on every node, after the time that a
+// node may lag behind.
+func (t *Trial) checkNodes(rows history.Rows) {
+	for name, db := range t.Nodes {
+		said := stage.Within(t.Ctx, RecoverMax, func() string { return t.differs(t.Ctx, db, rows) })
+		if said != "" {
+			t.Verdict.Say(history.NodesDiffer, "%s, pool %s: %s", name, rows.Pool, said)
+		}
+	}
+}
+
+// differs says how a node's rows of a pool differ from the given ones.
+func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) string {
+	have, err := history.Read(ctx, db, want.Pool, t.Numbered(), t.Program == stage.Textbook)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(have.Awards) != len(want.Awards) || have.Version != want.Version:
+		return fmt.Sprintf("%d awards at version %d, and %d at version %d elsewhere", len(have.Awards), have.Version, len(want.Awards), want.Version)
+	case !reflect.DeepEqual(have, want):
+		return "as many rows as elsewhere, but others"
+	}
+	return ""
+}
+
+// lossRules are broken where acknowledged changes are lost: the answer has no
+// row, a retry gives another or is refused, and no order of events explains
+// both.
+func lossRules() []string {
+	return []string{history.AcknowledgedLost, history.AnswersDiffer, history.KnownRefused, history.NotLinear}
+}
+
+// lose takes what an experiment has to lose off its verdict. One that loses
+// nothing has shown nothing.
+func (t *Trial) lose() {
+	if !t.Loses {
+		return
+	}
+	won := map[string]bool{}
+	for _, o := range t.History.Ops() {
+		if o.Won() && o.Call < t.settled {
+			won[o.Pool+" "+o.Key] = true
+		}
+	}
+	lost := t.Verdict.Count(history.AcknowledgedLost)
+	t.Note("%d of %d acknowledged draws and stock moves are lost", lost, len(won))
+	t.Verdict.Violations = slices.DeleteFunc(t.Verdict.Violations, func(v history.Violation) bool {
+		return slices.Contains(lossRules(), v.Rule)
+	})
+	if lost == 0 {
+		t.Verdict.Say(history.Fault, "nothing was lost, so that nothing was shown")
+	}
+}

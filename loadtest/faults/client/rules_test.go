@@ -1,0 +1,89 @@
+package client
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// trialOn is a trial whose one instance is a handler.
+func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
+	t.Helper()
+	service := httptest.NewServer(handler)
+	t.Cleanup(service.Close)
+	client := newClient()
+	t.Cleanup(client.CloseIdleConnections)
+	return &Trial{
+		World: &stage.World{
+			Ctx:       t.Context(),
+			Instances: []*stage.Instance{{Address: strings.TrimPrefix(service.URL, "http://")}},
+		},
+		Client:  client,
+		History: history.New(),
+	}
+}
+
+// TestAnInstanceThatDoesNotComeBackIsTold: it refuses for ever.
+func TestAnInstanceThatDoesNotComeBackIsTold(t *testing.T) {
+	t.Parallel()
+	tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"code":"store-unavailable"}`))
+	})
+	tr.Recover(time.Now())
+	require.Equal(t, 1, tr.Verdict.Count(history.NotRecovered))
+	require.Equal(t, RecoverMax, tr.Recoveries[0])
+}
+
+// TestADoubtThatStaysIsTold: a key that gets no clear answer, however often it
+// is asked for; and one that gets one at last.
+func TestADoubtThatStaysIsTold(t *testing.T) {
+	t.Parallel()
+	for name, settles := range map[string]bool{"never": false, "at the third time": true} {
+		var asked atomic.Int64
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
+			if asked.Add(1) > 2 && settles {
+				w.WriteHeader(http.StatusConflict)
+				_, _ = w.Write([]byte(`{"code":"sold-out","outcome":"none"}`))
+				return
+			}
+			w.WriteHeader(http.StatusGatewayTimeout)
+			_, _ = w.Write([]byte(`{"code":"outcome-unknown","outcome":"unknown"}`))
+		})
+		tr.Condemned = true // its time is short
+		tr.Send(t.Context(), history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1})
+		tr.settle()
+		require.Equal(t, 1, tr.Unknown, name)
+		require.Equal(t, settles, tr.Verdict.Count(history.Unsettled) == 0, name)
+	}
+}
+
+// TestAnAuditThatDiffersIsTold: what the service says of a pool is
+// compared with its rows.
+func TestAnAuditThatDiffersIsTold(t *testing.T) {
+	t.Parallel()
+	rows := history.Rows{Pool: "p", Version: 3, Prizes: []history.PrizeRow{{ID: "tin", Stocked: 5, Issued: 2}}}
+	const right = `{"ok":true,"version":3,"prizes":[{"prize":"tin","stocked":5,"issued":2,"remaining":3}],"violations":[]}`
+	for said, differs := range map[string]bool{
+		right: false,
+		strings.Replace(right, "true", "false", 1):                                            true,
+		strings.Replace(right, `"version":3`, `"version":4`, 1):                               true,
+		strings.Replace(right, `"stocked":5`, `"stocked":6`, 1):                               true,
+		strings.Replace(right, `"issued":2`, `"issued":1`, 1):                                 true,
+		strings.Replace(right, `"remaining":3`, `"remaining":2`, 1):                           true,
+		strings.Replace(right, `{"prize":"tin","stocked":5,"issued":2,"remaining":3}`, "", 1): true,
+		"": true,
+	} {
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(said)) })
+		tr.checkAudit(rows)
+		require.Equal(t, differs, tr.Verdict.Count(history.AuditDiffers) > 0, said)
+	}
+}

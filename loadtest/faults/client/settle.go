@@ -1,0 +1,111 @@
+package client
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"drawsvc/loadtest/faults/history"
+)
+
+const (
+	// RecoverMax is the longest that an instance may take to draw again after
+	// a fault has ended.
+	RecoverMax = 5 * time.Second
+	// settleMax is the longest that retries may take to end all doubts.
+	settleMax = 15 * time.Second
+	// linearMax bounds the search for an order of events that explains a pool.
+	linearMax = 20 * time.Second
+)
+
+// Recover measures how long each instance takes to draw again since a fault
+// ended: probes start all the time, whatever becomes of those before.
+func (t *Trial) Recover(since time.Time) {
+	var mu sync.Mutex
+	Parallel(len(t.Instances), func(n int) {
+		took, err := t.recoverOne(n, since)
+		mu.Lock()
+		defer mu.Unlock()
+		t.Recoveries = append(t.Recoveries, took)
+		if err != nil {
+			t.Verdict.Say(history.NotRecovered, "%v", err)
+		}
+	})
+}
+
+func (t *Trial) recoverOne(n int, since time.Time) (time.Duration, error) {
+	served := make(chan time.Duration, 1)
+	var all sync.WaitGroup
+	defer all.Wait()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(RecoverMax + time.Duration(t.Lag.Load()))
+	defer limit.Stop()
+	var last sync.Map
+	for {
+		all.Go(func() {
+			key := t.Key()
+			o := t.Send(t.Ctx, history.Op{Kind: history.Draw, Pool: t.Pool(MainPool), Key: key, User: "probe", Count: 1, Client: 1000 + n, Instance: n})
+			if !o.Won() {
+				last.Store(0, o.String())
+				return
+			}
+			select {
+			case served <- time.Since(since):
+			default:
+			}
+		})
+		select {
+		case took := <-served:
+			return took, nil
+		case <-limit.C:
+			said, _ := last.Load(0)
+			return RecoverMax, fmt.Errorf("instance %d does not draw %v after the fault's end: %v", n, RecoverMax, said)
+		case <-tick.C:
+		}
+	}
+}
+
+// settle retries everything that is in doubt, until nothing is; then
+// once more on another instance, which must answer the same.
+func (t *Trial) settle() {
+	t.settled = t.History.Now()
+	doubts := t.History.Doubtful(t.settled)
+	t.Unknown = len(doubts)
+	limit := settleMax
+	if t.Condemned {
+		limit = time.Second // it does not deserve more
+	}
+	for until := time.Now().Add(limit); len(doubts) > 0; doubts = t.History.Doubtful(t.settled) {
+		if time.Now().After(until) {
+			for _, o := range doubts {
+				t.Verdict.Say(history.Unsettled, "%s", &o)
+			}
+			return
+		}
+		t.AskAgain(doubts, 0)
+		time.Sleep(20 * time.Millisecond)
+	}
+	again := t.History.Ops()
+	var once []history.Op
+	for _, o := range again {
+		if o.Call >= t.settled && o.Won() {
+			once = append(once, o)
+		}
+	}
+	t.AskAgain(once, 1)
+}
+
+// AskAgain repeats requests, each on an instance so many numbers further.
+func (t *Trial) AskAgain(ops []history.Op, shift int) {
+	const atOnce = 16
+	Parallel(atOnce, func(n int) {
+		for k := n; k < len(ops); k += atOnce {
+			o := ops[k]
+			t.Send(t.Ctx, history.Op{
+				Kind: o.Kind, Pool: o.Pool, Key: o.Key, User: o.User, Count: o.Count, Prize: o.Prize, Delta: o.Delta,
+				Client: 2000 + n, Instance: (o.Instance + shift) % len(t.Instances),
+			})
+		}
+	})
+}

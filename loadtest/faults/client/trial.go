@@ -1,0 +1,180 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// Trial is one stretch of load on a world, with pools and a history of its
+// own, from the first draw to the verdict.
+type Trial struct {
+	*stage.World
+	Client  *http.Client
+	Seed    uint64
+	Rand    *rand.Rand
+	label   string
+	History *history.History
+	Verdict history.Verdict
+	Expected
+	Made  map[string][]history.Prize
+	Small []*SmallPool
+	// settled is when the last round of retries began.
+	settled time.Duration
+	// Unknown counts what was in doubt then.
+	Unknown int
+	// Ended is when the fault ended, where that is not when its function
+	// returns.
+	Ended time.Time
+	// Recoveries are how long the instances took to draw again.
+	Recoveries []time.Duration
+	Lag        atomic.Int64
+	keys       atomic.Int64
+	Notes      []string
+}
+
+// Expected is what the experiment brings with it, so that it is not judged.
+type Expected struct {
+	// Internal allows responses 500: a panic was made to happen.
+	Internal bool
+	// Condemned says that the program is broken, and deserves little time.
+	Condemned bool
+	// Loses says that acknowledged changes must be lost, and no other rule broken.
+	Loses bool
+}
+
+// SmallPool is a pool whose history is short enough to be checked for
+// linearizability.
+type SmallPool struct {
+	Name string
+	left atomic.Int64 // operations
+}
+
+const (
+	// MainPool has units enough for every trial.
+	MainPool = "main"
+	// smallPools is how many small pools there are, smallMax the most
+	// operations on each.
+	smallPools = 6
+	smallMax   = 300
+)
+
+// NewTrial makes the trial's pools. The label tells its keys and pools from
+// those of other trials on the world.
+func NewTrial(w *stage.World, seed uint64, label string, e Expected) (*Trial, error) {
+	t := &Trial{
+		World: w, Client: newClient(), Seed: seed, Rand: rand.New(rand.NewPCG(seed, 0)), label: label, //nolint:gosec // to be replayed
+		History: history.New(), Expected: e, Made: map[string][]history.Prize{},
+	}
+	w.Cleanup(t.Client.CloseIdleConnections)
+	if err := t.MakePool(t.Pool(MainPool), 100_000, 300_000, 600_000); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// MakeSmall makes the small pools.
+func (t *Trial) MakeSmall() error {
+	for n := range smallPools {
+		p := &SmallPool{Name: t.Pool(fmt.Sprint("small-", n))}
+		p.left.Store(smallMax)
+		if err := t.MakePool(p.Name, 3, 9); err != nil {
+			return err
+		}
+		t.Small = append(t.Small, p)
+	}
+	return nil
+}
+
+// Pool is the name of one of the trial's pools.
+func (t *Trial) Pool(name string) string { return t.label + name }
+
+// Key is a new key.
+func (t *Trial) Key() string { return fmt.Sprintf("%skey-%d", t.label, t.keys.Add(1)) }
+
+// MakePool makes a pool of prizes with the given stock.
+func (t *Trial) MakePool(name string, stock ...int64) error {
+	type prize struct {
+		ID    string `json:"id"`
+		Name  string `json:"name"`
+		Value string `json:"value"`
+		Stock int64  `json:"stock"`
+	}
+	var prizes []prize
+	for i, n := range stock {
+		id := stage.PrizeNames()[i]
+		prizes = append(prizes, prize{id, "A " + id + " one", "1.50", n})
+		t.Made[name] = append(t.Made[name], history.Prize{ID: id, Stock: n})
+	}
+	return t.Admin(http.MethodPost, "/admin/pools", map[string]any{"id": name, "name": name, "prizes": prizes}, http.StatusCreated)
+}
+
+// Admin makes an operator's call on the first instance that takes it.
+func (t *Trial) Admin(method, path string, content any, want int) error {
+	body, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	for _, i := range t.Instances {
+		if _, err = harness.Operate(t.Ctx, method, i.URL()+path, string(body), want); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// UnderLoad runs a fault under load, waits for the recovery,
+// and lets the load end.
+func (t *Trial) UnderLoad(fault func() error) error {
+	if err := t.MakeSmall(); err != nil {
+		return err
+	}
+	l := t.StartLoad(WorkersUsual)
+	defer l.Stop()
+	t.Sleep(300, 700)
+	t.Ended = time.Time{}
+	err := fault()
+	if t.Ended.IsZero() {
+		t.Ended = time.Now()
+	}
+	if err != nil {
+		return err
+	}
+	t.Recover(t.Ended)
+	t.Sleep(200, 400)
+	return nil
+}
+
+// Sleep waits for a random time, in milliseconds.
+func (t *Trial) Sleep(least, most int) {
+	d := time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond
+	select {
+	case <-time.After(d):
+	case <-t.Ctx.Done():
+	}
+}
+
+// Any is a random instance.
+func (t *Trial) Any() *stage.Instance { return t.Instances[t.Rand.IntN(len(t.Instances))] }
+
+// Note adds a line to the result.
+func (t *Trial) Note(format string, args ...any) {
+	t.Notes = append(t.Notes, fmt.Sprintf(format, args...))
+}
+
+// Parallel runs fn n times at once, and waits for all.
+func Parallel(n int, fn func(n int)) {
+	var all sync.WaitGroup
+	for k := range n {
+		all.Go(func() { fn(k) })
+	}
+	all.Wait()
+}

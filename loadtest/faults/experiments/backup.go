@@ -1,0 +1,248 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// backupRestored makes a backup under load, and restores it after more draws,
+// by the commands of docs/backup.md. Where the backup is a dump, the instances
+// live on.
+func backupRestored() Experiment {
+	return Experiment{
+		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true,
+		run: func(t *trial) error {
+			r, err := newRestore(t)
+			if err != nil {
+				return err
+			}
+			return r.run()
+		},
+	}
+}
+
+// pageDatabase and pagePool are the names that the page uses.
+const (
+	pageDatabase = "drawsvc"
+	pagePool     = "spring"
+	// pageCallers draw from that pool, one draw after another.
+	pageCallers = 3
+)
+
+// onDatabaseOfThePage makes the cell's database under the name that the page
+// has, on a server of its own.
+func onDatabaseOfThePage(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	switch kind {
+	case "sqlite":
+		return g.Database(s, kind, nil)
+	case "postgres":
+		servertest.NeedPrograms(s, "postgresql", "psql", "pg_dump", "vacuumdb")
+	case "mysql":
+		servertest.NeedPrograms(s, "mariadb-server", "mariadb", "mariadb-dump")
+	}
+	args := stage.ServerArgs(kind)
+	if kind == "mysql" {
+		args = append(args, "--log-bin=binlog", "--server-id=1", "--binlog-format=ROW")
+	}
+	return g.Named(s, kind, pageDatabase, servertest.Start(s, kind, servertest.Args(args...)))
+}
+
+// restore is a backup and its restore under way.
+type restore struct {
+	*trial
+	*shell
+	// before and after are when the backup was begun and when it was whole.
+	before, after time.Duration
+	stopped       chan struct{}
+	callers       sync.WaitGroup
+}
+
+func newRestore(t *trial) (*restore, error) {
+	s, err := newShell(t)
+	return &restore{trial: t, shell: s, stopped: make(chan struct{})}, err
+}
+
+// steps are the blocks of the page: those of the backup, and those of the
+// restore up to the start of the instances.
+func (r *restore) steps() (backup, restored []string) {
+	switch r.Kind {
+	case "sqlite":
+		return []string{"sqlite-backup"}, []string{"sqlite-keep", "sqlite-restore", "pause"}
+	case "postgres":
+		return []string{"pg-dump"}, []string{"pg-restore", "pause", "pg-switch"}
+	}
+	return []string{"mysql-dump"}, []string{"mysql-restore", "pause", "mysql-switch"}
+}
+
+func (r *restore) run() error {
+	backup, restored := r.steps()
+	if err := r.MakePool(pagePool, 50_000, 50_000); err != nil {
+		return err
+	}
+	r.call()
+	defer r.quiet()
+	r.Sleep(300, 600)
+	r.before = r.History.Now()
+	if err := r.do(backup...); err != nil {
+		return err
+	}
+	r.after = r.History.Now()
+	r.Sleep(500, 1000)
+	if err := r.replace(restored); err != nil {
+		return err
+	}
+	r.quiet()
+	if err := r.compare(); err != nil {
+		return err
+	}
+	if err := r.open(); err != nil {
+		return err
+	}
+	r.Ended = time.Now()
+	return nil
+}
+
+// call lets callers draw from the page's pool, until quiet.
+func (r *restore) call() {
+	for n := range pageCallers {
+		r.callers.Go(func() {
+			for {
+				o := r.asking(pagePool, 1)[0]
+				o.Client, o.Instance = 9000+n, n%len(r.Instances)
+				r.Send(r.Ctx, o)
+				select {
+				case <-r.stopped:
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+		})
+	}
+}
+
+func (r *restore) quiet() {
+	select {
+	case <-r.stopped:
+	default:
+		close(r.stopped)
+	}
+	r.callers.Wait()
+}
+
+// replace puts the backup in the place of the database. A file is taken from
+// the instance that has it.
+func (r *restore) replace(steps []string) error {
+	if r.Kind != "sqlite" {
+		return r.do(steps...)
+	}
+	if err := errors.Join(r.Instances[0].Stop(), r.do(steps...)); err != nil {
+		return err
+	}
+	return errors.Join(r.reopen(), r.Instances[0].Again(r.Ctx))
+}
+
+// promised are the keys of the pool's wins that were answered, with
+// their answers.
+func (r *restore) promised() map[string]history.Op {
+	won := map[string]history.Op{}
+	for _, o := range r.History.Ops() {
+		if o.Pool == pagePool && o.Kind == history.Draw && o.Won() {
+			won[o.Key] = o
+		}
+	}
+	return won
+}
+
+// compare finds what was promised and is lost: all that was won since the
+// backup, and nothing from before it.
+func (r *restore) compare() error {
+	promised := r.promised()
+	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600); err != nil {
+		return err
+	}
+	said := stage.Within(r.Ctx, client.RecoverMax, func() string {
+		if err := r.do("compare"); err != nil { // the instances have to find their database again
+			return err.Error()
+		}
+		return ""
+	})
+	if said != "" {
+		r.Verdict.Say(history.NotRecovered, "the comparison: %s", said)
+		return nil
+	}
+	text, err := os.ReadFile(filepath.Join(r.work, "lost-keys.txt"))
+	if err != nil {
+		return err
+	}
+	r.judgeLost(promised, strings.Fields(string(text)))
+	return nil
+}
+
+// judgeLost holds the keys that the comparison found against the time of the
+// backup and the rows.
+func (r *restore) judgeLost(promised map[string]history.Op, found []string) {
+	kept, wrong := sortOut(promised, found, r.before, r.after)
+	for _, said := range wrong {
+		r.Verdict.Say(history.Fault, "%s", said)
+	}
+	rows, err := r.Rows(pagePool)
+	if err != nil || len(rows.Awards) != kept {
+		r.Verdict.Say(history.Fault, "%d promised draws are kept, and the restored pool has %d awards: %v", kept, len(rows.Awards), err)
+	}
+	if r.Note("the comparison found %d of %d promised draws lost", len(found), len(promised)); len(found) == 0 || kept == 0 {
+		r.Verdict.Say(history.Fault, "%d are lost and %d kept, which shows nothing", len(found), kept)
+	}
+}
+
+// sortOut counts the promised draws that are kept, and says which of them had to
+// be lost, and which of those that are lost had to be kept.
+func sortOut(promised map[string]history.Op, lost []string, before, after time.Duration) (kept int, wrong []string) {
+	for _, key := range lost {
+		switch o, ok := promised[key]; {
+		case !ok:
+			wrong = append(wrong, "promised to nobody, and found to be lost: "+key)
+		case o.Return < before:
+			wrong = append(wrong, "won before the backup, and lost: "+o.String())
+		}
+	}
+	for key, o := range promised {
+		if slices.Contains(lost, key) {
+			continue
+		}
+		if kept++; o.Call > after {
+			wrong = append(wrong, "won after the backup, and not found to be lost: "+o.String())
+		}
+	}
+	return kept, wrong
+}
+
+// open opens the pools that were open in the backup.
+func (r *restore) open() error {
+	if r.Kind != "sqlite" { // whose file the instance has
+		return r.do("open")
+	}
+	text, err := os.ReadFile(filepath.Join(r.work, "open-pools.txt"))
+	if err != nil {
+		return err
+	}
+	for _, pool := range strings.Fields(string(text)) {
+		if err := r.setState(pool, "open"); err != nil {
+			return fmt.Errorf("open %s: %w", pool, err)
+		}
+	}
+	return nil
+}

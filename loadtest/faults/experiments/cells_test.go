@@ -1,0 +1,59 @@
+package experiments
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+func TestEveryNumberHasAFault(t *testing.T) {
+	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
+	for _, e := range experiments() {
+		numbers[e.Number] = true
+	}
+	for n := 1; n <= 23; n++ {
+		require.True(t, numbers[n], "no fault has the number %d", n)
+	}
+}
+
+func TestNamesTellCellsApart(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Cells(harness.Selection{Only: regexp.MustCompile("")}) {
+		require.False(t, seen[c.Name()], c.Name())
+		seen[c.Name()] = true
+	}
+}
+
+// TestQuickHasTheSharpest: each of them is one of the whole, and some of those
+// before them must be condemned.
+func TestQuickHasTheSharpest(t *testing.T) {
+	faults, condemned := map[string]bool{}, map[string]bool{}
+	for _, c := range quick() {
+		require.NotNil(t, c.run)
+		if c.Condemned != nil {
+			condemned[c.Program] = true
+		} else {
+			faults[c.Experiment.Name] = true
+		}
+	}
+	require.Len(t, faults, 11)
+	require.True(t, faults[hedged().Name])
+	require.Equal(t, map[string]bool{stage.Textbook: true, stage.Faulty: true, history.RefusesKnown: true, history.KeepsLooks: true}, condemned)
+}
+
+// TestEveryDoubleIsCondemned: a double that no cell tries shows nothing.
+func TestEveryDoubleIsCondemned(t *testing.T) {
+	t.Parallel()
+	tried := map[string]bool{}
+	for _, c := range controls() {
+		tried[c.Program] = true
+	}
+	for _, d := range history.Doubles() {
+		require.True(t, tried[d.Program], d.Program)
+	}
+}

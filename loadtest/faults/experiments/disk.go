@@ -1,0 +1,177 @@
+package experiments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// diskFaults are those of the file that holds the database.
+func diskFaults() []Experiment {
+	return []Experiment{
+		{Name: "disk full", Number: 17, places: everywhere(2), base: onSmallDisk, run: diskFull},
+		{Name: "killed ten times", Number: 20, places: at(1, "sqlite"), run: killedTenTimes},
+		{Name: "file opened by a second process", Number: 20, places: at(1, "sqlite"), soaks: true, run: openedTwice},
+	}
+}
+
+// room is how much of the small disk is free when the load begins.
+const room = 24 << 20
+
+// onSmallDisk makes the cell's database on a file system in memory that has
+// little room. Only root may mount one.
+func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	if os.Geteuid() != 0 {
+		s.Skip("only root can mount a small file system")
+	}
+	if kind == "sqlite" {
+		b := g.Database(s, kind, nil)
+		mount(s, filepath.Dir(b.File), room/4)
+		return b
+	}
+	server := servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
+	server.Stop()
+	data, aside := filepath.Join(server.Dir(), "data"), filepath.Join(server.Dir(), "aside")
+	if err := os.Rename(data, aside); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.Mkdir(data, 0o700); err != nil {
+		s.Fatal(err)
+	}
+	mount(s, data, sizeOf(aside)+room)
+	s.Cleanup(server.Stop) // before the disk goes
+	if output, err := exec.Command("cp", "-a", aside+"/.", data).CombinedOutput(); err != nil {
+		s.Fatalf("copy the data: %v\n%s", err, output)
+	}
+	if err := server.Start(); err != nil {
+		s.Fatal(err)
+	}
+	return g.Database(s, kind, server)
+}
+
+// mount mounts an empty file system on a folder, until the site ends.
+func mount(s *harness.Site, folder string, size int64) {
+	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-faults", folder).CombinedOutput()
+	if err != nil {
+		s.Skip(fmt.Sprintf("no small file system can be mounted here: %v %s", err, output))
+	}
+	s.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
+}
+
+// sizeOf is what the files of a folder take.
+func sizeOf(folder string) (size int64) {
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // it was removed meanwhile
+		}
+		if info, err := entry.Info(); err == nil {
+			size += (info.Size() + 8191) &^ 4095
+		}
+		return nil
+	})
+	return size
+}
+
+// diskFull fills the disk for some time. A server that ended of it is started
+// again, as its operator would.
+func diskFull(t *trial) error {
+	folder := filepath.Dir(t.File)
+	if t.Server != nil {
+		folder = filepath.Join(t.Server.Dir(), "data")
+	}
+	filler := filepath.Join(folder, "filler")
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if err := fill(filler); err != nil { // and what the database has freed meanwhile
+			return err
+		}
+	}
+	if err := os.Remove(filler); err != nil {
+		return err
+	}
+	if t.Server == nil {
+		return nil
+	}
+	if err := t.Server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+		return err
+	}
+	t.Ended = time.Now()
+	return nil
+}
+
+// fill appends to a file until the disk is full.
+func fill(name string) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if errors.Is(err, syscall.ENOSPC) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for _, size := range []int{1 << 20, 4096, 1} {
+		chunk := make([]byte, size)
+		for {
+			if _, err := f.Write(chunk); errors.Is(err, syscall.ENOSPC) {
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func killedTenTimes(t *trial) error {
+	for range 10 {
+		i := t.Instances[0]
+		i.Kill()
+		t.Ended = time.Now()
+		if err := i.Again(t.Ctx); err != nil {
+			return err
+		}
+		t.Sleep(50, 300)
+	}
+	return t.integrity()
+}
+
+// integrity asks SQLite itself.
+func (t *trial) integrity() error {
+	var said string
+	if err := t.Base.Admin.QueryRowContext(t.Ctx, `PRAGMA integrity_check`).Scan(&said); err != nil {
+		return err
+	}
+	if said != "ok" {
+		t.Verdict.Say(history.Fault, "integrity_check says %s", said)
+	}
+	return nil
+}
+
+// openedTwice starts a second program on the file: it must be refused, with a
+// line that says why.
+func openedTwice(t *trial) error {
+	ctx, cancel := context.WithTimeout(t.Ctx, harness.StartMax)
+	defer cancel()
+	for _, args := range [][]string{
+		{"serve", "--listen", "127.0.0.1:0", "--database", t.URL},
+		{"stock", "add", "--database", t.URL, "--pool", t.Pool(client.MainPool), "--prize", "tin", "--delta", "5", "--reason", "second"},
+	} {
+		output, err := exec.CommandContext(ctx, filepath.Join(stage.Bin, stage.Released), args...).CombinedOutput()
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "in use by another process") {
+			t.Verdict.Say(history.Fault, "a second process on the file: %v: %s", err, output)
+		}
+	}
+	return nil
+}

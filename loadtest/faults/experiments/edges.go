@@ -1,0 +1,168 @@
+package experiments
+
+import (
+	"fmt"
+	"maps"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// edgeTimeout is the service's usual time for a request, because hundreds of
+// clients come in one moment.
+const edgeTimeout = 5 * time.Second
+
+// edges are the faults of stock that runs out and keys that meet.
+func edges() []Experiment {
+	return []Experiment{
+		sellOut(),
+		{Name: "500 clients, one unit", Number: 2, places: everywhere(3), own: true, timeout: edgeTimeout, run: oneUnit},
+		{Name: "one key 200 times at once, then another user", Number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: oneKey},
+		stockMoved(),
+		hedged(),
+	}
+}
+
+// sellOut asks for twice the stock at once.
+func sellOut() Experiment {
+	return Experiment{Name: "twice the stock at once", Number: 1, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
+		pool, err := t.edge(1, 9, 190)
+		if err != nil {
+			return err
+		}
+		return t.mustAnswer(t.crowd(pool, 400), map[string]int{"won": 200, "sold-out": 200})
+	}}
+}
+
+// edge makes a pool that is checked for linearizability.
+func (t *trial) edge(stock ...int64) (string, error) {
+	return t.Pool("edge"), t.makeEdge(t.Pool("edge"), stock...)
+}
+
+func (t *trial) makeEdge(name string, stock ...int64) error {
+	t.Small = append(t.Small, &client.SmallPool{Name: name})
+	return t.MakePool(name, stock...)
+}
+
+// crowd asks n times at once, each with a key of its own.
+func (t *trial) crowd(pool string, n int) []history.Op {
+	return t.atOnce(t.asking(pool, n))
+}
+
+// asking are n draws with keys of their own.
+func (t *trial) asking(pool string, n int) []history.Op {
+	ops := make([]history.Op, n)
+	for k := range ops {
+		key := t.Key()
+		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: key, User: "user-" + key, Count: 1, Client: k, Instance: k % len(t.Instances)}
+	}
+	return ops
+}
+
+// atOnce sends requests in the same moment and returns them answered. Those that
+// are answered that the pool is busy come again, as the response says.
+func (t *trial) atOnce(ops []history.Op) []history.Op {
+	answered := make([]history.Op, len(ops))
+	var busy atomic.Int64
+	ready := make(chan struct{})
+	go func() {
+		time.Sleep(50 * time.Millisecond) // all of them wait by then
+		close(ready)
+	}()
+	client.Parallel(len(ops), func(n int) {
+		<-ready
+		answered[n] = t.Send(t.Ctx, ops[n])
+		for until := time.Now().Add(edgeTimeout); answered[n].Busy() && time.Now().Before(until); {
+			busy.Add(1)
+			time.Sleep(100 * time.Millisecond)
+			answered[n] = t.Send(t.Ctx, ops[n])
+		}
+	})
+	if n := busy.Load(); n > 0 {
+		t.Note("%d came again because the pool was busy", n)
+	}
+	return answered
+}
+
+// mustAnswer wants exactly these answers.
+func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
+	got := map[string]int{}
+	for i := range ops {
+		got[ops[i].Answer()]++
+	}
+	if !maps.Equal(got, want) {
+		t.Verdict.Say(history.Fault, "answers are %v and must be %v", got, want)
+	}
+	return nil
+}
+
+func oneUnit(t *trial) error {
+	pool, err := t.edge(1)
+	if err != nil {
+		return err
+	}
+	return t.mustAnswer(t.crowd(pool, 500), map[string]int{"won": 1, "sold-out": 499})
+}
+
+func oneKey(t *trial) error {
+	pool, err := t.edge(3, 30)
+	if err != nil {
+		return err
+	}
+	ops := make([]history.Op, 200)
+	for k := range ops {
+		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: t.Pool("one"), User: "first", Count: 2, Client: k, Instance: k % len(t.Instances)}
+	}
+	if err := t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}); err != nil {
+		return err
+	}
+	other := make([]history.Op, 20)
+	for k := range other {
+		other[k] = ops[k]
+		other[k].User = "second"
+	}
+	if err := t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}); err != nil {
+		return err
+	}
+	return t.mustAnswer(t.atOnce(ops[:20]), map[string]int{"replayed": 20})
+}
+
+// stockMoved moves stock up and down as fast as it can while draws run.
+func stockMoved() Experiment {
+	return Experiment{Name: "stock moved under load", Number: 18, places: everywhere(2), soaks: true, run: func(t *trial) error {
+		until := time.Now().Add(1500 * time.Millisecond)
+		const movers = 6
+		rngs := make([]*client.Worker, movers)
+		for n := range rngs {
+			rngs[n] = t.Worker(n + 500)
+		}
+		client.Parallel(movers, func(n int) {
+			for time.Now().Before(until) {
+				o := rngs[n].Move(t.Pool(client.MainPool), int64(rngs[n].Rand.IntN(2001)-1000))
+				o.Client, o.Instance = rngs[n].Number, rngs[n].Rand.IntN(len(t.Instances))
+				t.Send(t.Ctx, o)
+			}
+		})
+		return nil
+	}}
+}
+
+// kills is a fault that ends an instance and starts it again; fn ends it.
+func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
+	return func(t *trial) error {
+		i := t.Any()
+		i.Expect()
+		if err := fn(t, i); err != nil {
+			return err
+		}
+		if err := i.Process.AwaitEnd(); err == nil {
+			return fmt.Errorf("instance %d ended in good order though it was killed", i.Number)
+		}
+		t.Sleep(100, 400)
+		t.Ended = time.Now()
+		return i.Again(t.Ctx)
+	}
+}

@@ -1,0 +1,64 @@
+package experiments
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"drawsvc/loadtest/faults/stage"
+)
+
+// fromBehind makes the cluster anew from a node that had left before the others
+// went on, as an operator does who picks the wrong one. The others then take
+// over its state.
+func fromBehind(t *trial) error {
+	p, err := t.part()
+	if err != nil {
+		return err
+	}
+	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]
+	behind.Stop()
+	if err := p.lose(); err != nil {
+		return err
+	}
+	for _, node := range others {
+		node.Kill()
+	}
+	if err := forceBootstrap(behind.Dir()); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := behind.Start(); err != nil {
+		return err
+	}
+	t.Note("the node that was behind serves after %.1f s", time.Since(began).Seconds())
+	t.Ended = time.Now()
+	if err := p.goOn(); err != nil {
+		return err
+	}
+	t.Recover(t.Ended)
+	for _, node := range others {
+		// What it has that the others lack keeps a node from joining.
+		if err := os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")); err != nil {
+			return err
+		}
+		if err := node.Start(); err != nil {
+			return err
+		}
+	}
+	t.Note("the others had its state after %.1f s", time.Since(began).Seconds())
+	t.Ended = time.Now()
+	return p.judge()
+}
+
+// forceBootstrap lets a node begin a cluster although it was not the last one
+// to leave.
+func forceBootstrap(folder string) error {
+	file := filepath.Join(folder, "data", "grastate.dat")
+	state, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.Replace(string(state), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1)), 0o600)
+}

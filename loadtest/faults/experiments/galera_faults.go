@@ -1,0 +1,182 @@
+package experiments
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// node is a node as an operator sees it: asked without waiting for the others.
+func (t *trial) node(n int) (*sql.DB, error) { return stage.OpenMySQL(t.Cluster[n].URL(), "") }
+
+// written is no fault but that of conflicts, which it counts.
+func written(t *trial) error {
+	began, before := time.Now(), t.conflicts()
+	drawn := t.History.Len()
+	time.Sleep(5 * time.Second)
+	seconds := time.Since(began).Seconds()
+	t.Note("%.0f requests/s, %.0f conflicts/s between nodes", float64(t.History.Len()-drawn)/seconds, (t.conflicts()-before)/seconds)
+	return nil
+}
+
+// conflicts counts the tries that were repeated because of another node.
+func (t *trial) conflicts() (sum float64) {
+	for _, i := range t.Instances {
+		for name, value := range t.Metrics(i) {
+			if strings.HasPrefix(name, "drawsvc_retries_total{") && strings.Contains(name, `reason="deadlock"`) {
+				sum += value
+			}
+		}
+	}
+	return sum
+}
+
+// nodeKilled kills a node. All instances have to draw within the usual time
+// while it is away, and after it has joined again.
+func nodeKilled(t *trial) error {
+	n := t.Rand.IntN(stage.GaleraNodes)
+	other, err := t.node((n + 1) % stage.GaleraNodes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = other.Close() }()
+	killed := time.Now()
+	t.Cluster[n].Kill()
+	if err := t.awaitStatus(other, "wsrep_cluster_size", "2"); err != nil {
+		return err
+	}
+	t.Note("Galera knew after %.1f s", time.Since(killed).Seconds())
+	t.Recover(time.Now())
+	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
+	t.Sleep(1000, 2000)
+	began := time.Now()
+	if err := t.Cluster[n].Start(); err != nil {
+		return err
+	}
+	t.Note("joined again after %.1f s", time.Since(began).Seconds())
+	t.Sleep(500, 1000)
+	t.Ended = time.Now()
+	return nil
+}
+
+// nodeCutOff isolates a node from the others. Until they know, nobody's commit
+// can end; from then on the instances have to draw.
+func nodeCutOff(t *trial) error {
+	n := t.Rand.IntN(stage.GaleraNodes)
+	node, err := t.node(n)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = node.Close() }()
+	began := time.Now()
+	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`); err != nil {
+		return err
+	}
+	if err := t.awaitStatus(node, "wsrep_ready", "OFF"); err != nil {
+		return err
+	}
+	other, err := t.node((n + 1) % stage.GaleraNodes)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = other.Close() }()
+	if err := t.awaitStatus(other, "wsrep_cluster_status", "Primary"); err != nil {
+		return err
+	}
+	t.Note("Galera knew after %.1f s", time.Since(began).Seconds())
+	t.Recover(time.Now())
+	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
+	t.Sleep(1000, 2000)
+	began = time.Now()
+	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`); err != nil {
+		return err
+	}
+	if err := t.awaitStatus(node, "wsrep_ready", "ON"); err != nil {
+		return err
+	}
+	t.Note("joined again after %.1f s", time.Since(began).Seconds())
+	return nil
+}
+
+// awaitStatus waits until a node says of itself what is wanted.
+func (t *trial) awaitStatus(node *sql.DB, name, want string) error {
+	said := stage.Within(t.Ctx, 30*time.Second, func() string {
+		var value string
+		err := node.QueryRowContext(t.Ctx, `SHOW GLOBAL STATUS LIKE '`+name+`'`).Scan(new(string), &value)
+		switch {
+		case err != nil:
+			return err.Error()
+		case value != want:
+			return name + " is " + value
+		}
+		return ""
+	})
+	if said != "" {
+		return fmt.Errorf("the node: %s", said)
+	}
+	return nil
+}
+
+// askedElsewhere asks every other instance for what one has just answered: it
+// must know.
+func askedElsewhere(t *trial) error {
+	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
+	if err := t.MakePool(name, 1); err != nil {
+		return err
+	}
+	asked, answers := 0, map[string]int{}
+	for until := time.Now().Add(6 * time.Second); time.Now().Before(until); asked++ {
+		first := t.Any().Number
+		for _, draw := range t.asking(pool, 1) {
+			draw.Instance = first
+			if o := t.Send(t.Ctx, draw); !o.Won() {
+				continue // there are conflicts
+			}
+			for n := range t.Instances {
+				draw.Instance = n
+				o := t.Send(t.Ctx, draw)
+				answers[o.Answer()]++
+				if !o.Won() || !o.Replayed {
+					t.Verdict.Say(history.Fault, "asked elsewhere: %s", &o)
+				}
+				if err := t.knows(n, pool, draw.Key); err != nil {
+					t.Verdict.Say(history.Fault, "%v", err)
+				}
+			}
+		}
+		t.restockedElsewhere(name, first)
+	}
+	t.Note("%d draws asked for on each node, %v", asked, answers)
+	return nil
+}
+
+// knows asks an instance for a draw that was answered.
+func (t *trial) knows(n int, pool, draw string) error {
+	_, err := harness.Fetch(t.Ctx, t.Instances[n].URL()+"/pools/"+pool+"/draws/"+draw)
+	return err
+}
+
+// restockedElsewhere sells a pool out on one instance, stocks it there, and
+// draws on another, which must not be sold out.
+func (t *trial) restockedElsewhere(pool string, first int) {
+	move := history.Op{Kind: history.Stock, Pool: pool, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 1, Instance: first}
+	if o := t.Send(t.Ctx, move); !o.Won() {
+		return
+	}
+	for n := 1; n < len(t.Instances); n++ {
+		for _, draw := range t.asking(pool, 1) {
+			draw.Instance = (first + n) % len(t.Instances)
+			o := t.Send(t.Ctx, draw)
+			if n == 1 && o.Answer() == "sold-out" {
+				t.Verdict.Say(history.Fault, "stocked elsewhere before: %s", &o)
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package experiments
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// heldPrizes are the faults of a prize whose row another session holds: whether
+// a pick can be written must not change what is picked.
+func heldPrizes() []Experiment {
+	return []Experiment{
+		heldPrize(),
+		{Name: "one prize's row held, three instances", Number: 12, places: at(3, "postgres", "mysql"), timeout: heldTimeout, run: heldAmongThree},
+		prizeDeadlocks(),
+	}
+}
+
+func heldPrize() Experiment {
+	return Experiment{Name: "one prize's row held by another session", Number: 12, places: at(1, "postgres", "mysql"), timeout: heldTimeout, run: heldAlone}
+}
+
+const (
+	// heldTimeout leaves a draw the time to join an attempt, to wait for a row
+	// as long as MariaDB does, and to be looked up.
+	heldTimeout = 3 * time.Second
+	// heldPools pools have a prize's row held at the same time, heldRounds
+	// times.
+	heldPools  = 4
+	heldRounds = 3
+	// heldFirst draws of a pool, at least, are made in each round: the one that
+	// is stuck, and some after it.
+	heldFirst = 4
+	// stuckMax draws in a row do not all go to the prize that a quarter of the
+	// units are.
+	stuckMax = 40
+)
+
+// held is a pool, of which a session holds the row of the prize that most of
+// the units are.
+type held struct {
+	t     *trial
+	pool  string
+	conn  *sql.Conn
+	known history.Op
+}
+
+// hold makes the pools, and runs fn for each of them at once.
+func (t *trial) hold(pools int, stock []int64, fn func(h *held) error) (names []string, err error) {
+	failed := make([]error, pools)
+	all := make([]*held, pools)
+	for n := range pools {
+		h := &held{t: t, pool: t.Pool(fmt.Sprint("held-", n))}
+		if err := t.MakePool(h.pool, stock...); err != nil {
+			return nil, err
+		}
+		conn, leave, err := t.otherSession()
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		h.conn = conn
+		h.known = h.draw(0)
+		all[n], names = h, append(names, h.pool)
+	}
+	client.Parallel(pools, func(n int) { failed[n] = fn(all[n]) })
+	return names, errors.Join(failed...)
+}
+
+// lock lets the session hold the row of the first prize.
+func (h *held) lock() error {
+	return h.t.say(h.conn, "BEGIN", `SELECT stocked FROM prizes WHERE pool_id = '`+h.pool+`' AND id = '`+stage.PrizeNames()[0]+`' FOR UPDATE`)
+}
+
+func (h *held) unlock() error { return h.t.say(h.conn, "ROLLBACK") }
+
+// draw asks an instance for a unit, with a key of its own.
+func (h *held) draw(instance int) history.Op {
+	o := h.t.asking(h.pool, 1)[0]
+	o.Client, o.Instance = 6000+instance, instance
+	return h.t.Send(h.t.Ctx, o)
+}
+
+// want says it when an answer is not the one that there has to be.
+func (h *held) want(o history.Op, answer string) {
+	if o.Answer() != answer {
+		h.t.Verdict.Say(history.Fault, "must be %s: %s", answer, &o)
+	}
+}
+
+// wantBusy says it when a draw that cannot be written is answered anything but that
+// the pool is busy, or that its outcome is not known.
+func (h *held) wantBusy(o history.Op) {
+	if o.Answer() != "contended" && o.Answer() != "outcome-unknown" {
+		h.t.Verdict.Say(history.Fault, "under a row that is held: %s", &o)
+	}
+}
+
+// heldAlone holds the row of a prize until a draw takes a unit of it: the pool
+// stops there, replays and other pools go on, and the same unit comes first
+// when the row is free.
+func heldAlone(t *trial) error {
+	from := t.History.Now()
+	pools, err := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
+		for range heldRounds {
+			if err := h.round(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.othersGoOn(from, t.History.Now())
+	return t.judgeOdds(pools, heldRounds*heldFirst)
+}
+
+// round is one hold of a pool that one instance draws from, one draw after
+// another.
+func (h *held) round() error {
+	if err := h.lock(); err != nil {
+		return err
+	}
+	stuck := false
+	for n := 0; n < stuckMax && !stuck; n++ {
+		o := h.draw(0)
+		if stuck = !o.Won(); stuck {
+			h.wantBusy(o)
+		}
+	}
+	if !stuck {
+		h.t.Verdict.Say(history.Fault, "pool %s: %d draws went past the prize whose row is held", h.pool, stuckMax)
+	}
+	h.wantBusy(h.draw(0))
+	h.known.Client = 7000
+	h.want(h.t.Send(h.t.Ctx, h.known), "replayed")
+	if err := h.unlock(); err != nil {
+		return err
+	}
+	first := h.draw(0)
+	h.want(first, "won")
+	if first.Won() && first.Awards[0].Prize != stage.PrizeNames()[0] {
+		h.t.Verdict.Say(history.Fault, "another prize was picked when the row was free: %s %+v", &first, first.Awards)
+	}
+	for range heldFirst - 1 {
+		h.want(h.draw(0), "won")
+	}
+	return nil
+}
+
+// othersGoOn wants pools whose rows are free to be drawn from all the while.
+func (t *trial) othersGoOn(from, to time.Duration) {
+	drawn, longest := 0, time.Duration(0)
+	for _, o := range t.History.Ops() {
+		small := false
+		for _, p := range t.Small {
+			small = small || p.Name == o.Pool
+		}
+		if o.Call < from || o.Return > to || o.Kind != history.Draw || !small && o.Pool != t.Pool(client.MainPool) {
+			continue
+		}
+		if !o.Won() && !o.Refused() {
+			t.Verdict.Say(history.Fault, "on a pool whose rows are free: %s", &o)
+		}
+		drawn++
+		longest = max(longest, o.Return-o.Call)
+	}
+	t.Note("%d draws on pools whose rows are free, the slowest %.0f ms", drawn, harness.Milliseconds(longest))
+}

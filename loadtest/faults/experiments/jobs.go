@@ -1,0 +1,137 @@
+package experiments
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/stage"
+)
+
+const (
+	// jobStale is how soon a run is taken over in these experiments.
+	jobStale = 2 * time.Second
+	// jobAway is longer than that, the term of the lock and two polls.
+	jobAway = jobStale + stage.LockTTL + 10*time.Second
+	// jobMax is how long a job may take to succeed again after a fault: a
+	// lease, then a silence, then a poll, on a machine that is busy.
+	jobMax = 90 * time.Second
+)
+
+// jobFaults are those of an instance that runs a job, and of what it needs. The
+// job is the catalogue: its source sends another content each time, so that a run
+// which writes late is seen.
+func jobFaults() []Experiment {
+	all := slices.Concat(
+		jobsOn("postgres", "table", "row", "session", "redis", "redis×3", "zookeeper", "etcd"), jobsOn("mysql", "table", "row", "session"),
+		[]place{{"sqlite", lockmode.ForUpdate, "table", 1}},
+	)
+	services := jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd")
+	return []Experiment{
+		{Name: "job: runner killed", places: all, jobs: true, run: runnerKilled},
+		{Name: "job: runner stopped past stale_after, then woken", places: all, jobs: true, run: runnerStopped},
+		{Name: "job: lock service killed in the middle of a run", places: services, jobs: true, run: jobLockKilled},
+		{Name: "job: Redis emptied in the middle of a run", places: jobsOn("postgres", "redis"), jobs: true, run: jobLockEmptied},
+		{Name: "job: database killed in the middle of a run", places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...), jobs: true, run: jobDatabaseKilled},
+		{
+			Name: "job: database's clock an hour ahead, then back", jobs: true, clock: stage.ClockOfDatabase, run: jobClockMoved,
+			places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...),
+		},
+	}
+}
+
+// jobsOn is a database with each of the locks, and three instances.
+func jobsOn(database string, locks ...string) []place {
+	var all []place
+	for _, lock := range locks {
+		all = append(all, place{database, lockmode.ForUpdate, lock, 3})
+	}
+	return all
+}
+
+func runnerKilled(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		i, err := j.running()
+		if err != nil {
+			return err
+		}
+		i.Kill()
+		j.Sleep(0, 500)
+		return i.Again(j.Ctx)
+	})
+}
+
+// runnerStopped has the runner stand still past its lease and stale_after, with a
+// fetch whose response waits for it in its socket.
+func runnerStopped(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		i, err := j.running()
+		if err != nil {
+			return err
+		}
+		j.Source.StandsStill(i.Number, true)
+		i.Halt()
+		time.Sleep(jobAway)
+		i.Signal(syscall.SIGCONT)
+		i.Answers()
+		time.Sleep(time.Second) // what it writes late
+		j.Source.StandsStill(i.Number, false)
+		return nil
+	})
+}
+
+func jobLockKilled(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		if _, err := j.running(); err != nil {
+			return err
+		}
+		for _, server := range j.LockServers {
+			server.Kill()
+		}
+		time.Sleep(awayFor)
+		for _, server := range j.LockServers {
+			if err := server.Start(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func jobLockEmptied(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		if _, err := j.running(); err != nil {
+			return err
+		}
+		_, err := stage.RedisDo(j.Ctx, j.LockServers[0].Addr(), "FLUSHALL")
+		return err
+	})
+}
+
+func jobDatabaseKilled(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		if _, err := j.running(); err != nil {
+			return err
+		}
+		j.Server.Kill()
+		j.Sleep(200, 1500)
+		return j.Server.Start()
+	})
+}
+
+func jobClockMoved(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		for _, seconds := range []int64{3600, 0} {
+			if err := j.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
+				return err
+			}
+			if err := j.clockIsOff(seconds); err != nil {
+				return err
+			}
+			j.Sleep(2500, 3500)
+		}
+		return nil
+	})
+}

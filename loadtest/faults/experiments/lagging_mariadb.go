@@ -1,0 +1,108 @@
+package experiments
+
+import (
+	"database/sql"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// replicated is a MariaDB server and a read-only replica of it.
+type replicated struct{ primary, replica *servertest.Server }
+
+// base makes the cell's database on a server that writes a log for its replica.
+func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	args := func(id int, more ...string) servertest.Option {
+		return servertest.Args(append(append(stage.ServerArgs(kind), "--log-bin=changes", fmt.Sprintf("--server-id=%d", id), "--binlog-format=ROW"), more...)...)
+	}
+	r.primary = servertest.Start(s, kind, args(1))
+	r.replica = servertest.Start(s, kind, args(2, "--read-only=ON"))
+	b := g.Database(s, kind, r.primary)
+	migrateUp(s, b.URL)
+	u, err := url.Parse(b.URL)
+	if err != nil {
+		s.Fatal(err)
+	}
+	host, port, _ := strings.Cut(r.primary.Addr(), ":")
+	from, err := url.Parse(r.primary.URL())
+	if err != nil {
+		s.Fatal(err)
+	}
+	password, _ := from.User.Password()
+	whole, err := stage.OpenMySQL(r.replica.URL(), "")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = whole.Close() })
+	if err := stage.ExecAll(whole, fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
+		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`); err != nil {
+		s.Fatal(err)
+	}
+	replica, err := stage.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = replica.Close() })
+	b.Nodes = map[string]*sql.DB{lostNode: b.Admin, heirNode: replica}
+	awaitSchema(s, b)
+	at := func(hosts ...string) string {
+		return strings.Replace(b.URL, r.primary.Addr(), strings.Join(hosts, ","), 1)
+	}
+	primary, second := r.primary.Addr(), r.replica.Addr()
+	b.URLs = []string{at(primary, second), at(second, primary), at(second)}
+	b.Server = nil
+	return b
+}
+
+// behind lets the replica take in changes without applying them, changes pools
+// on the primary, and hands the primary's place over in the end.
+func (r *replicated) behind(t *trial) error {
+	begin := t.History.Now()
+	pools, err := t.beforeBehind()
+	if err != nil {
+		return err
+	}
+	primary, heir := t.Nodes[lostNode], t.Nodes[heirNode]
+	if err := r.caughtUp(t, primary, heir); err != nil {
+		return err
+	}
+	if err := stage.ExecAll(heir, `STOP SLAVE SQL_THREAD`); err != nil {
+		return err
+	}
+	if err := t.askBehind(begin, pools); err != nil {
+		return err
+	}
+	if err := stage.ExecAll(primary, `SET GLOBAL read_only = ON`); err != nil {
+		return err
+	}
+	if err := stage.ExecAll(heir, `START SLAVE SQL_THREAD`); err != nil {
+		return err
+	}
+	if err := r.caughtUp(t, primary, heir); err != nil {
+		return err
+	}
+	r.primary.Kill()
+	delete(t.Nodes, lostNode)
+	t.Base.Admin = heir
+	if err := stage.ExecAll(heir, `STOP SLAVE`, `RESET SLAVE ALL`, `CREATE TABLE probes (at timestamp)`, `SET GLOBAL read_only = OFF`); err != nil {
+		return err
+	}
+	return t.awaitWritable(t.Nodes, false)
+}
+
+// caughtUp waits until the heir has applied what the primary has committed.
+func (r *replicated) caughtUp(t *trial, primary, heir *sql.DB) error {
+	var position string
+	if err := primary.QueryRowContext(t.Ctx, `SELECT @@global.gtid_binlog_pos`).Scan(&position); err != nil {
+		return err
+	}
+	n, err := stage.CountOn(t.Ctx, heir, fmt.Sprintf(`SELECT MASTER_GTID_WAIT('%s', 15)`, position))
+	if err == nil && n != 0 {
+		err = fmt.Errorf("the replica does not come to %s", position)
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package experiments
+
+import (
+	"errors"
+	"time"
+
+	"drawsvc/internal/fault"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// linkFaults are those of the way to the database.
+func linkFaults() []Experiment {
+	forUpdate := []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}}
+	return []Experiment{
+		{Name: "session killed before COMMIT", Number: 10, places: servers(), points: true, soaks: true, run: atCommit(sessionAtCommit)},
+		{Name: "COMMIT cut before it arrives", Number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(commitCut)},
+		{Name: "answer cut at COMMIT", Number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(answerCut)},
+		{Name: "link cut", Number: 11, places: servers(), links: true, soaks: true, run: linksCut},
+		{Name: "link silent for 6 s", Number: 11, places: servers(), links: true, soaks: true, run: linksSilent(6 * time.Second)},
+		{Name: "link silent for 30 s", Number: 11, places: forUpdate, links: true, run: linksSilent(30 * time.Second)},
+		{Name: "answers held for 3 s", Number: 11, places: servers(), links: true, soaks: true, run: answersHeld},
+	}
+}
+
+// commitPause is how long a batch stands still before its COMMIT.
+const commitPause = 200 * time.Millisecond
+
+// atCommit breaks something while a batch stands before its COMMIT, some times.
+// Its callers are to be answered 200: the batch is run again with its keys. A
+// lock that lives in the database went with the link, and its term may outlast
+// the caller's time.
+func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error {
+	return func(t *trial) error {
+		from := t.History.Now()
+		for range 5 {
+			i := t.Any()
+			if err := i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()); err != nil {
+				return err
+			}
+			if err := i.AwaitTaken(); err != nil {
+				return err
+			}
+			if err := sever(t, i); err != nil {
+				return err
+			}
+			t.Sleep(50, 200)
+		}
+		doubts := 0
+		for _, o := range t.History.Ops() {
+			if o.Call < from || !o.Unknown() || o.Kind != history.Draw {
+				continue
+			}
+			if doubts++; t.Mode != lockmode.External {
+				t.Verdict.Say(history.Fault, "it was not settled for the caller: %s", &o)
+			}
+		}
+		t.Note("%d in doubt", doubts)
+		return nil
+	}
+}
+
+func sessionAtCommit(t *trial, _ *stage.Instance) error {
+	killed, err := t.killSessions()
+	if err == nil && killed == 0 {
+		err = errors.New("the service had no session")
+	}
+	return err
+}
+
+func commitCut(t *trial, i *stage.Instance) error {
+	t.Links[i.Number].Cut()
+	time.Sleep(2 * commitPause)
+	t.Links[i.Number].Pass()
+	return nil
+}
+
+// answerCut lets COMMIT through and its answer not.
+func answerCut(t *trial, i *stage.Instance) error {
+	t.Links[i.Number].HoldAnswers()
+	time.Sleep(2 * commitPause)
+	t.Links[i.Number].Cut()
+	t.Sleep(10, 50)
+	t.Links[i.Number].Pass()
+	return nil
+}
+
+func (t *trial) each(do func(*servertest.Proxy)) {
+	for _, link := range t.Links {
+		do(link)
+	}
+}
+
+func linksCut(t *trial) error {
+	t.each((*servertest.Proxy).Cut)
+	t.Sleep(300, 2000)
+	t.each((*servertest.Proxy).Pass)
+	return nil
+}
+
+func linksSilent(d time.Duration) func(*trial) error {
+	return func(t *trial) error {
+		t.each((*servertest.Proxy).Hold)
+		defer t.each((*servertest.Proxy).Pass)
+		select {
+		case <-time.After(d):
+		case <-t.Ctx.Done():
+		}
+		return nil
+	}
+}
+
+func answersHeld(t *trial) error {
+	t.each((*servertest.Proxy).HoldAnswers)
+	defer t.each((*servertest.Proxy).Pass)
+	time.Sleep(3 * time.Second)
+	return nil
+}

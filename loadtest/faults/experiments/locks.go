@@ -1,0 +1,240 @@
+package experiments
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"drawsvc/internal/fault"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// lockFaults are those of the service that hands out the locks of external
+// mode. Whatever it does, the guarded write decides.
+func lockFaults() []Experiment {
+	all := lockedBy("redis", "redis×3", "zookeeper", "etcd")
+	redis := lockedBy("redis")
+	return []Experiment{
+		{Name: "lock service killed", Number: 15, places: all, soaks: true, run: lockKilled},
+		{Name: "lock service halted for 4 s", Number: 15, places: all, soaks: true, run: lockHalted},
+		{Name: "lock service slow", Number: 15, places: all, soaks: true, run: lockSlow},
+		{Name: "link to the lock service cut", Number: 16, places: all, soaks: true, run: lockLinks((*servertest.Proxy).Cut)},
+		{Name: "link to the lock service silent for 4 s, sessions expire", Number: 16, places: all, soaks: true, run: lockLinks((*servertest.Proxy).Hold)},
+		{Name: "Redis emptied", Number: 15, places: lockedBy("redis", "redis×3"), soaks: true, run: redisEmptied},
+		{Name: "Redis failed over to a replica without the lock", Number: 15, places: redis, soaks: true, run: redisFailedOver},
+		{Name: "Redis's clock an hour ahead, then back", Number: 15, places: redis, clock: stage.ClockOfLock, run: clockMoved},
+		{Name: "one of three lock servers killed, then silent", Number: 15, places: lockedBy("redis×3"), soaks: true, run: oneLockServer},
+		{
+			Name: "lock holder stopped past its lease", Number: 14, points: true, soaks: true, run: holderStopped,
+			places: lockedBy("redis", "redis×3", "zookeeper", "etcd", "row", "session", "table"),
+		},
+	}
+}
+
+// lockedBy is external mode on PostgreSQL with each of the locks.
+func lockedBy(locks ...string) []place {
+	var all []place
+	for _, lock := range locks {
+		all = append(all, place{"postgres", lockmode.External, lock, 2})
+	}
+	return all
+}
+
+// awayFor is longer than the term of a lock, so that every holder loses it.
+const awayFor = 2 * stage.LockTTL
+
+// lockKilled ends the whole lock service. Draws are refused as
+// lock-unavailable, soon, until it is back.
+func lockKilled(t *trial) error {
+	for _, server := range t.LockServers {
+		server.Kill()
+	}
+	err := t.onlyLockedOut(awayFor)
+	for _, server := range t.LockServers {
+		if failed := server.Start(); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+func lockHalted(t *trial) error {
+	for _, server := range t.LockServers {
+		server.Pause()
+		defer server.Resume()
+	}
+	return t.onlyLockedOut(awayFor)
+}
+
+// lockSlow lets the lock servers work only a small part of the time.
+func lockSlow(t *trial) error {
+	each := func(do func(*servertest.Server)) {
+		for _, server := range t.LockServers {
+			do(server)
+		}
+	}
+	defer each((*servertest.Server).Resume)
+	for range 30 {
+		each((*servertest.Server).Pause)
+		t.Sleep(40, 80)
+		each((*servertest.Server).Resume)
+		t.Sleep(5, 25)
+	}
+	return nil
+}
+
+// lockLinks breaks the ways to the lock service for longer than a session
+// lives.
+func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
+	return func(t *trial) error {
+		for _, link := range t.LockLinks {
+			sever(link)
+			defer link.Pass()
+		}
+		return t.onlyLockedOut(awayFor)
+	}
+}
+
+// onlyLockedOut waits, and wants draws that are answered once every term has
+// ended to be refused for want of a lock: busy, in no doubt, and not later
+// than the deadline, which is checked of every answer.
+func (t *trial) onlyLockedOut(d time.Duration) error {
+	began := t.History.Now()
+	select {
+	case <-time.After(d):
+	case <-t.Ctx.Done():
+	}
+	from, to := began+stage.LockTTL+stage.Grace, t.History.Now()
+	refused, slowest := 0, time.Duration(0)
+	for _, o := range t.History.Ops() {
+		if o.Call < began || o.Return < from || o.Return > to || o.Kind != history.Draw {
+			continue
+		}
+		switch o.Answer() {
+		case "lock-unavailable", "contended", "overloaded":
+			refused++
+			slowest = max(slowest, o.Return-o.Call)
+		default:
+			t.Verdict.Say(history.Fault, "without a lock service: %s", &o)
+		}
+	}
+	t.Note("%d refused without a lock, the slowest in %v", refused, slowest.Round(time.Millisecond))
+	if refused == 0 {
+		return errors.New("nobody was answered while the lock service was away")
+	}
+	return nil
+}
+
+// redisEmptied takes the lock from under its holders, again and again.
+func redisEmptied(t *trial) error {
+	for range 20 {
+		for _, server := range t.LockServers {
+			if _, err := stage.RedisDo(t.Ctx, server.Addr(), "FLUSHALL"); err != nil {
+				return err
+			}
+		}
+		t.Sleep(20, 150)
+	}
+	return nil
+}
+
+// redisFailedOver gives the server the state of a replica that lags, some
+// times: as if that replica had taken over at the same address.
+func redisFailedOver(t *trial) error {
+	replica := t.Ground.Server(t.Site, "redis replica").Addr()
+	addr := t.LockServers[0].Addr()
+	for range 3 {
+		if err := t.copyRedis(replica, addr); err != nil {
+			return err
+		}
+		t.Sleep(200, 600) // what the replica does not hear of
+		if err := t.copyRedis(addr, replica); err != nil {
+			return err
+		}
+		t.Sleep(100, 300)
+	}
+	return nil
+}
+
+// copyRedis makes one server a copy of another, and then a leader.
+func (t *trial) copyRedis(to, from string) error {
+	host, port, err := net.SplitHostPort(from)
+	if err != nil {
+		return err
+	}
+	if _, err := stage.RedisDo(t.Ctx, from, "CONFIG", "SET", "repl-diskless-sync-delay", "0"); err != nil {
+		return err
+	}
+	if _, err := stage.RedisDo(t.Ctx, to, "REPLICAOF", host, port); err != nil {
+		return err
+	}
+	said := stage.Within(t.Ctx, 5*time.Second, func() string {
+		info, err := stage.RedisDo(t.Ctx, to, "INFO", "replication")
+		if err == nil && strings.Contains(info, "master_link_status:up") {
+			return ""
+		}
+		return fmt.Sprintf("no copy: %v %s", err, info)
+	})
+	if said != "" {
+		return fmt.Errorf("%s", said)
+	}
+	_, err = stage.RedisDo(t.Ctx, to, "REPLICAOF", "NO", "ONE")
+	return err
+}
+
+// oneLockServer: a majority goes on, if slowly, because contenders who split
+// the rest of the votes have to wait for the one that is silent.
+func oneLockServer(t *trial) error {
+	server := t.LockServers[t.Rand.IntN(len(t.LockServers))]
+	for _, away := range []struct {
+		leave func()
+		back  func() error
+	}{
+		{server.Kill, server.Start},
+		{server.Pause, func() error { server.Resume(); return nil }},
+	} {
+		away.leave()
+		time.Sleep(stage.LockTTL)
+		from := t.History.Now()
+		time.Sleep(2 * time.Second)
+		won := 0
+		for _, o := range t.History.Ops() {
+			if o.Return >= from && o.Won() {
+				won++
+			}
+		}
+		if won == 0 {
+			t.Verdict.Say(history.Fault, "nobody was served with a majority of the lock servers")
+		}
+		if err := away.back(); err != nil {
+			return err
+		}
+		t.Sleep(100, 300)
+	}
+	return nil
+}
+
+// holderStopped stops a holder for longer than its lease while another draws;
+// then it goes on with its write.
+func holderStopped(t *trial) error {
+	stale := func() (n float64) {
+		for _, i := range t.Instances {
+			n += t.Metrics(i)["drawsvc_stale_locks_total"]
+		}
+		return n
+	}
+	before := stale()
+	for range 2 {
+		if err := t.Any().HaltAt(fault.BeforeWrite, stage.LockTTL+time.Second); err != nil {
+			return err
+		}
+		t.Sleep(100, 300)
+	}
+	t.Note("%.0f late writes rejected by the token", stale()-before)
+	return nil
+}

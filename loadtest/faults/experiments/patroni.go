@@ -1,0 +1,168 @@
+package experiments
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// patroniFaults are those of a PostgreSQL cluster with a synchronous standby,
+// in which Patroni decides who is the primary.
+func patroniFaults() []Experiment {
+	c := &patroni{}
+	places := []place{{"postgres", "for-update", "", 2}, {"postgres", "optimistic", "", 2}, {"postgres", "external", "table", 3}}
+	return []Experiment{
+		{Name: "primary killed, synchronous standby (Patroni)", Number: 9, places: places, base: c.base, run: c.killed},
+		{Name: "primary hangs and is fenced, synchronous standby (Patroni)", Number: 9, places: places, base: c.base, run: c.hangs},
+		{Name: "switchover, synchronous standby (Patroni)", Number: 9, places: places, base: c.base, run: c.switched},
+	}
+}
+
+// patroni is the cluster of these experiments, which is started once: it takes
+// half a minute. Each leaves it whole, with another primary than before.
+type patroni struct {
+	*servertest.Patroni
+	whole bool
+}
+
+// patroniNodes is the least with which a cluster that has lost one still has a
+// synchronous standby, without which it takes no write.
+const patroniNodes = 3
+
+// base makes the cell's database on the cluster.
+func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	if c.Patroni == nil || !c.whole {
+		c.Patroni = servertest.StartPatroni(&stage.Lasting{Site: s, Whole: g.Whole}, patroniNodes)
+	}
+	if err := c.AwaitWhole(context.Background()); err != nil {
+		s.Fatal(err)
+	}
+	c.whole = false // until the experiment has ended well
+	return g.OnHosts(s, kind, c.Leader(context.Background()), c.Nodes)
+}
+
+// awaitWritable waits until one of the nodes takes and keeps a write: that is
+// where the fault ends for the service. A guarded one has a synchronous standby
+// by then; one that was just promoted takes writes before, and stops again.
+func (t *trial) awaitWritable(nodes map[string]*sql.DB, guarded bool) error {
+	written := make(chan string, len(nodes))
+	ctx, cancel := context.WithTimeout(t.Ctx, stage.TakeoverMax)
+	defer cancel()
+	for name, db := range nodes {
+		go func() {
+			for ctx.Err() == nil {
+				if t.probe(ctx, db, guarded) == nil {
+					written <- name
+					return
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		}()
+	}
+	began := time.Now()
+	select {
+	case name := <-written:
+		t.Ended = time.Now()
+		t.Note("%s takes writes after %.1f s", name, time.Since(began).Seconds())
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("no node takes writes after %v", stage.TakeoverMax)
+	}
+}
+
+// probe writes a row. A commit that waits for a standby is not waited for long.
+func (t *trial) probe(ctx context.Context, db *sql.DB, guarded bool) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if guarded {
+		n, err := stage.CountOn(ctx, db, `SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')`)
+		if err != nil || n == 0 {
+			return errors.Join(err, errors.New("no standby is synchronous"))
+		}
+	}
+	_, err := db.ExecContext(ctx, `INSERT INTO probes VALUES (now())`)
+	return err
+}
+
+// others are the connections to all nodes but one.
+func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
+	left := map[string]*sql.DB{}
+	for n, node := range c.Nodes {
+		if name := fmt.Sprint("node ", n+1); node != but {
+			left[name] = t.Nodes[name]
+		}
+	}
+	return left
+}
+
+// takenOver waits for a new primary and for the service to find it, under
+// load; then brings the old one back, which has to follow.
+func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
+	if err := t.awaitWritable(c.others(t, old), true); err != nil {
+		return err
+	}
+	t.Recover(t.Ended)
+	if err := back(); err != nil {
+		return err
+	}
+	if err := c.AwaitWhole(t.Ctx); err != nil {
+		return err
+	}
+	if c.Leader(t.Ctx) == old {
+		t.Verdict.Say(history.Fault, "the old primary is primary again")
+	}
+	c.whole = true
+	t.Ended = time.Now() // they draw all the same
+	return nil
+}
+
+// killed is the death of the primary's machine: PostgreSQL and its Patroni.
+func (c *patroni) killed(t *trial) error {
+	old := c.Leader(t.Ctx)
+	old.Kill()
+	return c.takenOver(t, old, old.Start)
+}
+
+// hangs is a primary that stands still, is replaced, and is ended by its
+// watchdog before it can go on: one that goes on without can take the primary's
+// place back in Patroni 3.0, with what its heir acknowledged meanwhile.
+func (c *patroni) hangs(t *trial) error {
+	old := c.Leader(t.Ctx)
+	old.Pause()
+	return c.takenOver(t, old, func() error {
+		old.Kill()
+		return old.Start()
+	})
+}
+
+// switched hands the primary's place over in good order.
+func (c *patroni) switched(t *trial) error {
+	old := c.Leader(t.Ctx)
+	if old == nil {
+		return errors.New("the cluster is not whole")
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.handOver(t, old) }()
+	return c.takenOver(t, old, func() error { return <-done })
+}
+
+// handOver asks until Patroni does it: it refuses while the heir is not quite
+// up to date.
+func (c *patroni) handOver(t *trial, old *servertest.Server) error {
+	for until := time.Now().Add(stage.TakeoverMax / 2); ; time.Sleep(200 * time.Millisecond) {
+		err := errors.New("no standby is synchronous")
+		if heir := c.Sync(t.Ctx); heir != nil {
+			err = c.Switchover(t.Ctx, old, heir)
+		}
+		if err == nil || time.Now().After(until) {
+			return err
+		}
+	}
+}

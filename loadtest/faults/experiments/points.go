@@ -1,0 +1,98 @@
+package experiments
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"drawsvc/internal/fault"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// points are the faults inside the service, at its named points.
+func points() []Experiment {
+	var all []Experiment
+	for _, p := range []struct {
+		point  fault.Point
+		words  string
+		number int
+	}{
+		{fault.BeforeWrite, "before the write", 6},
+		{fault.BeforeCommit, "before COMMIT", 6},
+		{fault.AfterCommit, "after COMMIT, before the answer", 7},
+	} {
+		all = append(all,
+			Experiment{
+				Name: "service killed " + p.words, Number: p.number, places: everywhere(2), points: true, soaks: true,
+				run: killedAt(p.point),
+			},
+			Experiment{
+				Name: "panic " + p.words, Number: 21, places: everywhere(2), points: true, Internal: true, soaks: true,
+				run: panicAt(p.point),
+			},
+			Experiment{
+				Name: "service stopped for 3 s " + p.words, Number: 14, places: everywhere(2), points: true, soaks: true,
+				run: stoppedAt(p.point),
+			},
+		)
+	}
+	return append(all,
+		Experiment{Name: "service killed", Number: 7, places: everywhere(2), soaks: true, run: kills(func(_ *trial, i *stage.Instance) error {
+			i.Kill()
+			return nil
+		})},
+		Experiment{Name: "SIGTERM under load", Number: 8, places: everywhere(2), soaks: true, run: terminated},
+	)
+}
+
+func killedAt(p fault.Point) func(*trial) error {
+	return kills(func(_ *trial, i *stage.Instance) error {
+		if err := i.Arm(p, "kill"); err != nil {
+			return err
+		}
+		return i.AwaitTaken()
+	})
+}
+
+// panicAt makes a batch panic, some times: its draws are tried one by one.
+func panicAt(p fault.Point) func(*trial) error {
+	return func(t *trial) error {
+		for range 5 {
+			i := t.Any()
+			if err := i.Arm(p, "panic"); err != nil {
+				return err
+			}
+			if err := i.AwaitTaken(); err != nil {
+				return err
+			}
+			t.Sleep(20, 150)
+		}
+		return nil
+	}
+}
+
+// stoppedAt stops the whole process for longer than a request may take and a
+// lease lasts.
+func stoppedAt(p fault.Point) func(*trial) error {
+	return func(t *trial) error {
+		return t.Any().HaltAt(p, stage.LockTTL+time.Second)
+	}
+}
+
+func terminated(t *trial) error {
+	i := t.Any()
+	i.Expect()
+	began := time.Now()
+	i.Signal(syscall.SIGTERM)
+	if err := i.Process.AwaitEnd(); err != nil {
+		t.Verdict.Say(history.EndedBadly, "instance %d after SIGTERM: %v", i.Number, err)
+	}
+	t.Note("ended %v after SIGTERM", time.Since(began).Round(time.Millisecond))
+	t.Sleep(100, 300)
+	t.Ended = time.Now()
+	if err := i.Again(t.Ctx); err != nil {
+		return fmt.Errorf("after SIGTERM: %w", err)
+	}
+	return nil
+}

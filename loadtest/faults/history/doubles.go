@@ -1,0 +1,177 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Double is the service with a law left out of its source. It is built from the
+// source as it is, with some places replaced, so that the released program
+// holds no switch for it.
+type Double struct {
+	Program string
+	// Flaw is what it does wrong, in the words of the page.
+	Flaw  string
+	edits []edit
+}
+
+// edit replaces a text that the source holds once.
+type edit struct{ from, to string }
+
+// The doubles.
+const (
+	RefusesKnown   = "drawsvc-refuses-known"
+	KeepsLooks     = "drawsvc-keeps-looks"
+	PicksAgain     = "drawsvc-picks-again"
+	VersionsAlone  = "drawsvc-versions-alone"
+	TrustsStandbys = "drawsvc-trusts-standbys"
+	Heedless       = "drawsvc-heedless"
+	NoTurns        = "drawsvc-no-turns"
+	Unfenced       = "drawsvc-unfenced"
+	Excludes       = "drawsvc-excludes"
+	TrustsFiles    = "drawsvc-trusts-files"
+)
+
+// Ahead is the service's next release, whose schema adds. It is no double, but
+// made as they are.
+const Ahead = "drawsvc-ahead"
+
+// Doubles are all that have to be condemned.
+func Doubles() []Double {
+	return []Double{
+		{RefusesKnown, "the service, which refuses a key without a read of the log", []edit{
+			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
+		}},
+		{KeepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
+			{`w.asked, w.Known = false, nil`, `_ = w`},
+		}},
+		{PicksAgain, "the service, which picks again after a write that failed", []edit{
+			{`u.deck.of(version)`, `newDeck().of(version)`},
+		}},
+		{VersionsAlone, "the service, which knows a history by its version alone", []edit{
+			{` && h.Mark == other.Mark }`, ` }`},
+			{` && h.Trail.has(other.Mark)`, ``},
+			{` AND mark = $10`, ` AND $10::bigint IS NOT NULL`},
+			{` AND pools.mark = planned.mark`, ``},
+			{` AND mark = ?`, ` AND ? IS NOT NULL`},
+		}},
+		{TrustsStandbys, "the service, which refuses on the word of any server", []edit{
+			{`NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`, `TRUE`},
+			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
+		}},
+		{Heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
+			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
+		}},
+		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
+			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
+			{`if r.Token != run.Token || r.Status != job.StatusRunning {`, `if false {`},
+		}},
+		{NoTurns, "the service, whose optimistic draws never lock the row", []edit{
+			{`lockLast: true`, `lockLast: false`},
+		}},
+		{TrustsFiles, "the service, which takes an open file for the one at its path", []edit{
+			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
+		}},
+		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
+	}
+}
+
+// nextSchema gives the service a schema of package stocktest, which is one
+// ahead of its own.
+func nextSchema(name string) []edit {
+	return []edit{
+		{`start(migrations.Embedded())`, `start(stocktest.` + name + `())`},
+		{`"syscall"
+
+	"drawsvc/db/migrations"
+)`, `"syscall"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/stock/stocktest"
+)`},
+	}
+}
+
+// edited are all programs that are made of an edited source.
+func edited() []Double {
+	return append(Doubles(), Double{Ahead, "", nextSchema("Additive")})
+}
+
+// DoubleOf finds the double that a program is.
+func DoubleOf(program string) (Double, bool) { return find(Doubles(), program) }
+
+// EditedOf finds the program among all that are made of an edited source.
+func EditedOf(program string) (Double, bool) { return find(edited(), program) }
+
+func find(all []Double, program string) (Double, bool) {
+	for _, d := range all {
+		if d.Program == program {
+			return d, true
+		}
+	}
+	return Double{}, false
+}
+
+// Overlay writes the double's files into a folder, and returns the file for the
+// flag -overlay of the go command. The repository's root is given.
+func (d *Double) Overlay(root, folder string) (string, error) {
+	texts, err := sources(filepath.Join(root, "internal"), filepath.Join(root, "cmd"))
+	if err != nil {
+		return "", err
+	}
+	changed := map[string]bool{}
+	for _, e := range d.edits {
+		found := 0
+		for file, text := range texts {
+			if n := strings.Count(text, e.from); n > 0 {
+				found += n
+				texts[file], changed[file] = strings.Replace(text, e.from, e.to, 1), true
+			}
+		}
+		if found != 1 {
+			return "", fmt.Errorf("%s: the source holds %q %d times, and has to hold it once", d.Program, e.from, found)
+		}
+	}
+	replaced := map[string]string{}
+	for file := range changed {
+		to := filepath.Join(folder, fmt.Sprint(d.Program, "-", len(replaced), ".go"))
+		if err := os.WriteFile(to, []byte(texts[file]), 0o600); err != nil {
+			return "", err
+		}
+		replaced[file] = to
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, d.Program+".json")
+	return file, os.WriteFile(file, text, 0o600)
+}
+
+// sources are the texts of the packages in the folders, without tests and fault
+// points, by their files.
+func sources(folders ...string) (texts map[string]string, err error) {
+	texts = map[string]string{}
+	add := func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "fault":
+			return filepath.SkipDir
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		texts[path] = string(text)
+		return err
+	}
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(folder, add))
+	}
+	return texts, err
+}

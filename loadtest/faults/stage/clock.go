@@ -1,0 +1,59 @@
+package stage
+
+import (
+	"os"
+	"path/filepath"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
+)
+
+// Whose clock an experiment moves.
+const (
+	ClockOfDatabase = "database"
+	ClockOfLock     = "lock"
+)
+
+// clock is one that can be set: programs that start with its environment read
+// the time by way of libfaketime.
+type clock struct {
+	file    string
+	environ []string
+}
+
+func newClock(s *harness.Site) *clock {
+	libraries, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
+	if err != nil || len(libraries) == 0 {
+		s.Skip("libfaketime is not installed")
+	}
+	folder := s.TempDir()
+	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
+		s.Fatal(err)
+	}
+	c := &clock{file: filepath.Join(folder, "clock")}
+	c.environ = []string{
+		// The C library's malloc comes before jemalloc, which asks for the time
+		// before libfaketime can say it.
+		"LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + c.file,
+		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+	}
+	if err := c.Set("+0s"); err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+// Set moves the clock to an amount such as "+3600s" from the machine's, in one
+// step: the server reads it whenever it asks for the time.
+func (c *clock) Set(amount string) error {
+	if err := os.WriteFile(c.file+".new", []byte(amount), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(c.file+".new", c.file)
+}
+
+// clocked starts a server of the world's own whose clock can be moved.
+func (w *World) clocked(kind string) *servertest.Server {
+	w.ClockMoved = newClock(w.Site)
+	return servertest.Start(w.Site, kind, servertest.Args(ServerArgs(kind)...), servertest.Environ(w.ClockMoved.environ...))
+}

@@ -1,0 +1,246 @@
+package stage
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
+	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
+)
+
+// Ground has the servers that cells share, one after another. A cell may kill
+// them, but has to leave them running.
+type Ground struct {
+	Whole   *harness.Site
+	servers map[string]*servertest.Server
+	galera  []*servertest.Server
+}
+
+// NewGround has no server yet; those to come end with the whole.
+func NewGround(whole *harness.Site) *Ground {
+	return &Ground{Whole: whole, servers: map[string]*servertest.Server{}}
+}
+
+// Server returns the server of a kind or role, such as "redis 2", running.
+func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
+	kind, _, _ := strings.Cut(name, " ")
+	if g.servers[name] == nil {
+		g.servers[name] = servertest.Start(&Lasting{Site: s, Whole: g.Whole}, kind, servertest.Args(ServerArgs(kind)...))
+		return g.servers[name]
+	}
+	server := g.servers[name]
+	server.Resume()
+	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+		s.Fatalf("%s does not start again: %v", name, err)
+	}
+	return server
+}
+
+// ServerArgs make limits small enough to be reached, and deadlocks be found
+// before waits for a lock end.
+func ServerArgs(kind string) []string {
+	switch kind {
+	case "postgres":
+		return []string{"-c", "max_connections=100", "-c", "deadlock_timeout=100ms"}
+	case "mysql":
+		return []string{"--max-connections=100"}
+	}
+	return nil
+}
+
+// Lasting fails and skips in the cell, and cleans up with the whole.
+type Lasting struct {
+	*harness.Site
+	Whole *harness.Site
+}
+
+// Cleanup implements testing.TB.
+func (l *Lasting) Cleanup(fn func()) { l.Whole.Cleanup(fn) }
+
+// Base is the database of one cell.
+type Base struct {
+	Kind string
+	// URL is the service's own; it may do everything in its database and
+	// nothing else.
+	URL string
+	// HogURL is the account of another program without rights.
+	HogURL string
+	// Admin reads the rows, and does what operators and other programs do. An SQLite
+	// file is opened for reading alone.
+	Admin *sql.DB
+	// Server is nil for a file.
+	Server *servertest.Server
+	File   string
+	// A database of several nodes has a URL for each instance in turn, where
+	// they are not all to begin with the same node, and a connection to each
+	// node by its name: in the end all nodes must hold the same rows. Both are
+	// nil where there is one node, which url and admin lead to.
+	URLs  []string
+	Nodes map[string]*sql.DB
+	// Cluster are the servers of those nodes, where each can be written.
+	Cluster []*servertest.Server
+}
+
+const (
+	// ServiceRole is the account of the service on a server.
+	ServiceRole = "draws"
+	hogRole     = "hog"
+	// ServicePassword is that account's, which no response may hold.
+	ServicePassword = "faults-service-password"
+	// statementMax is the longest that a statement of the harness may take.
+	statementMax = 20 * time.Second
+)
+
+// Database makes an empty database for the cell, on the given server.
+func (g *Ground) Database(s *harness.Site, kind string, server *servertest.Server) *Base {
+	return g.Named(s, kind, "draws_"+strings.ToLower(rand.Text()), server)
+}
+
+// Named is database with a name, which an embedded one has none of.
+func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Server) *Base {
+	b := &Base{Kind: kind, Server: server}
+	var err error
+	switch kind {
+	case "sqlite":
+		b.File = filepath.Join(s.TempDir(), "draws.db")
+		b.URL = "sqlite:" + b.File
+		b.Admin, err = b.OpenFile()
+	case "postgres":
+		err = b.makePostgres(s, name)
+	case "mysql":
+		err = b.makeMySQL(s, name)
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = b.Admin.Close() })
+	return b
+}
+
+// OpenFile opens an embedded database to read it.
+func (b *Base) OpenFile() (*sql.DB, error) {
+	return sql.Open("sqlite", "file:"+b.File+"?mode=ro&_pragma=busy_timeout(5000)")
+}
+
+func (b *Base) makePostgres(s *harness.Site, name string) error {
+	whole, err := sql.Open("pgx", b.Server.URL())
+	if err != nil {
+		return err
+	}
+	s.Cleanup(func() {
+		_ = ExecAll(whole, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server goes as well
+		_ = whole.Close()
+	})
+	for _, role := range []string{ServiceRole, hogRole} {
+		err = errors.Join(err, ExecAll(whole,
+			`DO $$ BEGIN CREATE ROLE `+role+` LOGIN PASSWORD '`+ServicePassword+`'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`))
+	}
+	if err = errors.Join(err, ExecAll(whole, `CREATE DATABASE `+name+` OWNER `+ServiceRole)); err != nil {
+		return err
+	}
+	at, err := url.Parse(b.Server.URL())
+	if err != nil {
+		return err
+	}
+	at.Path = "/" + name
+	if b.Admin, err = sql.Open("pgx", at.String()); err != nil {
+		return err
+	}
+	at.User = url.UserPassword(ServiceRole, ServicePassword)
+	b.URL = at.String()
+	at.User = url.UserPassword(hogRole, ServicePassword)
+	b.HogURL = at.String()
+	return nil
+}
+
+func (b *Base) makeMySQL(s *harness.Site, name string) error {
+	whole, err := OpenMySQL(b.Server.URL(), "")
+	if err != nil {
+		return err
+	}
+	s.Cleanup(func() {
+		_ = ExecAll(whole, "DROP DATABASE IF EXISTS "+name) // the server goes as well
+		_ = whole.Close()
+	})
+	err = ExecAll(whole,
+		`CREATE USER IF NOT EXISTS `+ServiceRole+`@'%' IDENTIFIED BY '`+ServicePassword+`'`,
+		`CREATE USER IF NOT EXISTS `+hogRole+`@'%' IDENTIFIED BY '`+ServicePassword+`'`,
+		`CREATE DATABASE IF NOT EXISTS `+name,
+		`GRANT ALL ON `+name+`.* TO `+ServiceRole+`@'%'`)
+	if err != nil {
+		return err
+	}
+	if b.Admin, err = OpenMySQL(b.Server.URL(), name); err != nil {
+		return err
+	}
+	at := &url.URL{Scheme: "mysql", User: url.UserPassword(ServiceRole, ServicePassword), Host: b.Server.Addr(), Path: "/" + name}
+	b.URL = at.String()
+	at.User = url.UserPassword(hogRole, ServicePassword)
+	b.HogURL = at.String()
+	return nil
+}
+
+// OpenMySQL connects to a database, "" for none, with the given variables and
+// their values in turn.
+func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	config := mysql.NewConfig()
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, name
+	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
+	config.Params = map[string]string{}
+	for n := 0; n+1 < len(variables); n += 2 {
+		config.Params[variables[n]] = variables[n+1]
+	}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// ExecAll runs statements one after another.
+func ExecAll(db *sql.DB, statements ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementMax)
+	defer cancel()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// Count asks a question that is answered with one number. A connection that
+// died unseen is not the answer.
+func (b *Base) Count(ctx context.Context, query string) (int64, error) {
+	return CountOn(ctx, b.Admin, query)
+}
+
+// CountOn is Count on a connection.
+func CountOn(ctx context.Context, db *sql.DB, query string) (n int64, err error) {
+	for range 3 {
+		if err = db.QueryRowContext(ctx, query).Scan(&n); err == nil {
+			return n, nil
+		}
+	}
+	return n, errors.Join(fmt.Errorf("%s", query), err)
+}
+
+// Numbered says whether the database numbers the parameters of a statement.
+func (b *Base) Numbered() bool { return b.Kind == "postgres" }

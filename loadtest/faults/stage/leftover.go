@@ -1,0 +1,100 @@
+package stage
+
+import (
+	"fmt"
+	"time"
+)
+
+// goroutinesMore is how many goroutines more than at its start an idle
+// instance may have: those of its connections, and of pools that were drawn
+// from just now. What leaks, leaks with every request.
+const goroutinesMore = 40
+
+// leftoverMax is the longest that something may be left over, above the term of a
+// lock whose holder died.
+const leftoverMax = 5 * time.Second
+
+// Leftovers is what stays behind in the instances, in the database and in the lock
+// service, as long as each of them may take to have nothing left.
+func (w *World) Leftovers() (all []string) {
+	for _, left := range []func() string{w.leftInInstances, w.leftInDatabase, w.leftLocks, w.leftInLockService} {
+		if said := Within(w.Ctx, leftoverMax+LockTTL, left); said != "" {
+			all = append(all, said)
+		}
+	}
+	return all
+}
+
+func (w *World) leftInInstances() string {
+	if w.Program == Textbook {
+		return ""
+	}
+	for n, i := range w.Instances {
+		m := w.Metrics(i)
+		if len(m) == 0 {
+			return fmt.Sprintf("instance %d has no metrics", n)
+		}
+		if inUse := m["drawsvc_database_connections_in_use"]; inUse > 0 {
+			return fmt.Sprintf("instance %d has %.0f connections in use", n, inUse)
+		}
+		if now := m["go_goroutines"]; now > w.calm[n]+goroutinesMore {
+			return fmt.Sprintf("instance %d has %.0f goroutines, %.0f at its start", n, now, w.calm[n])
+		}
+	}
+	return ""
+}
+
+// transactionsSQL counts what sessions have not ended.
+func transactionsSQL(kind string) []string {
+	switch kind {
+	case "postgres":
+		return []string{
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+				AND backend_type = 'client backend' AND state <> 'idle'`,
+			`SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+				WHERE d.datname = current_database() AND l.locktype = 'advisory'`,
+		}
+	case "mysql":
+		return []string{
+			`SELECT count(*) FROM information_schema.innodb_trx`,
+			`SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon') AND id <> CONNECTION_ID()
+				AND user = '` + ServiceRole + `'`,
+		}
+	}
+	return nil
+}
+
+func (w *World) leftInDatabase() string {
+	for name, node := range w.everyNode() {
+		for _, query := range transactionsSQL(w.Kind) {
+			n, err := CountOn(w.Ctx, node, query)
+			if err != nil {
+				return name + ": " + err.Error()
+			}
+			if n > 0 {
+				return fmt.Sprintf("%d are left in %s by %s", n, name, query)
+			}
+		}
+	}
+	return ""
+}
+
+// leftLocks looks for leases that still run in the database's table of locks.
+func (w *World) leftLocks() string {
+	clock := map[string]string{
+		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
+		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
+		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
+	}[w.Kind]
+	if w.Program == Textbook {
+		return ""
+	}
+	n, err := w.Count(w.Ctx, `SELECT count(*) FROM locks WHERE expires_at > `+clock)
+	switch {
+	case err != nil:
+		return err.Error()
+	case n > 0:
+		return fmt.Sprintf("%d leases still run", n)
+	}
+	return ""
+}

@@ -1,0 +1,182 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
+)
+
+// World is the stage of one cell: database, lock service, instances, and the
+// ways between them.
+type World struct {
+	*harness.Site
+	Scene
+	Ctx    context.Context
+	Ground *Ground
+	*Base
+	// Links are the ways to the database, one for each instance; lockLinks
+	// those to the lock service.
+	Links, LockLinks []*servertest.Proxy
+	LockServers      []*servertest.Server
+	lockURL          string
+	// ClockMoved is the clock that the cell may move, nil for none.
+	ClockMoved *clock
+	// Source is that of the catalogue, nil where the cell has none.
+	Source    *source
+	Instances []*Instance
+	// calm is the number of goroutines of an instance before any load.
+	calm []float64
+}
+
+const (
+	// usualTimeout is the service's time for a request: short, so that many
+	// faults fit into an hour.
+	usualTimeout = 2 * time.Second
+	// LockTTL bounds how long a dead holder keeps the lock.
+	LockTTL = 2 * time.Second
+	// outputMax is how much of an instance's output is kept, in bytes.
+	outputMax = 16 << 10
+	// Grace is how much later than its time an answer may come.
+	Grace = 500 * time.Millisecond
+)
+
+// NewWorld starts everything that the cell needs.
+func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World, error) {
+	w := &World{Site: s, Scene: c, Ctx: ctx, Ground: g}
+	switch {
+	case c.NewBase != nil:
+		w.Base = c.NewBase(g, s, c.Database)
+	case c.Clock == ClockOfDatabase:
+		w.Base = g.Database(s, c.Database, w.clocked(c.Database))
+	case c.Database == "sqlite":
+		w.Base = g.Database(s, c.Database, nil)
+	default:
+		w.Base = g.Database(s, c.Database, g.Server(s, c.Database))
+	}
+	w.openLock()
+	if c.Jobs {
+		var err error
+		if w.Source, err = newSource(s); err != nil {
+			return nil, err
+		}
+	}
+	if c.Linked && w.Server != nil {
+		for range c.Instances {
+			w.Links = append(w.Links, servertest.StartProxy(s, w.URL))
+		}
+	}
+	for n := range c.Instances {
+		i, err := w.newInstance(n)
+		if err != nil {
+			return nil, err
+		}
+		w.Instances = append(w.Instances, i)
+		if err := i.start(); err != nil {
+			return nil, err
+		}
+		s.Cleanup(i.Kill)
+	}
+	for _, i := range w.Instances {
+		if err := i.awaitReady(ctx); err != nil {
+			return nil, err
+		}
+		w.calm = append(w.calm, w.Metrics(i)["go_goroutines"])
+	}
+	return w, nil
+}
+
+// newInstance prepares an instance on an address that stays its own.
+func (w *World) newInstance(n int) (*Instance, error) {
+	address, err := harness.FreeAddress(w.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	url := w.urlOf(n)
+	if len(w.Links) > 0 {
+		url = w.Links[n].URL()
+	}
+	i := &Instance{
+		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), env: w.Env,
+		control: filepath.Join(w.Site.TempDir(), "control"),
+	}
+	i.Args = []string{"--listen", address, "--database", url}
+	if w.Program == Textbook {
+		return i, nil
+	}
+	i.Args = harness.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
+		"--request-timeout", w.Limit().String(), "--lock-ttl", LockTTL.String(), "--lock-wait", (w.Limit() / 2).String())
+	i.Args = append(i.Args, w.Flags...)
+	if w.Jobs {
+		i.Args = append(i.Args, w.Source.flags(n, w.lockURL)...)
+	}
+	return i, nil
+}
+
+// openLock gives the cell a lock service with keys of its own.
+func (w *World) openLock() {
+	scheme, count, _ := strings.Cut(w.Lock, "×")
+	servers := 1
+	if count != "" {
+		servers = int(count[0] - '0')
+	}
+	if scheme == "" {
+		scheme = "table"
+	}
+	if servertest.Locks()[scheme].InDatabase {
+		w.lockURL = scheme + ":"
+		return
+	}
+	var addresses []string
+	for n := range servers {
+		var server *servertest.Server
+		if w.Clock == ClockOfLock {
+			server = w.clocked(scheme)
+		} else {
+			server = w.Ground.Server(w.Site, fmt.Sprintf("%s %d", scheme, n+1))
+		}
+		link := servertest.StartProxy(w.Site, server.Addr())
+		w.LockServers, w.LockLinks = append(w.LockServers, server), append(w.LockLinks, link)
+		addresses = append(addresses, link.Addr())
+	}
+	w.lockURL = scheme + "://" + strings.Join(addresses, ",")
+	switch scheme {
+	case "redis":
+		w.lockURL += "/0"
+	case "zookeeper":
+		w.lockURL += "/faults-" + strings.ToLower(rand.Text())
+	}
+}
+
+// End stops the instances in good order.
+func (w *World) End() error {
+	var all error
+	for _, i := range w.Instances {
+		if died, err := i.died(); died {
+			all = errors.Join(all, fmt.Errorf("instance %d ended by itself: %w", i.Number, err))
+			continue
+		}
+		if w.Program == Textbook {
+			i.Kill()
+			continue
+		}
+		all = errors.Join(all, i.Stop())
+	}
+	return all
+}
+
+// Printed is what the instances printed.
+func (w *World) Printed() string {
+	var b strings.Builder
+	for _, i := range w.Instances {
+		fmt.Fprintf(&b, "--- instance %d printed at its end:\n%s\n", i.Number, i.output)
+	}
+	return b.String()
+}

@@ -1,0 +1,102 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// Site is what package servertest asks of a test: a place to clean up after,
+// to fail and to skip. Something that is measured or tried is one, and so is
+// the whole run. The embedded interface is nil; only the methods below are
+// called.
+type Site struct {
+	testing.TB
+	name     string
+	cleanups []func()
+	errors   []error
+	ctx      context.Context
+}
+
+// Skipped is the error of a site that was left because something is missing,
+// such as a server that is not installed.
+type Skipped struct{ Reason string }
+
+// Error is the reason.
+func (s Skipped) Error() string { return s.Reason }
+
+// Failed is the error of a site that could not be set up.
+type Failed struct{ Reason string }
+
+// Error is the reason.
+func (f Failed) Error() string { return f.Reason }
+
+// On runs fn and cleans up after it, the last thing first. Its error is fn's,
+// or Skipped or Failed.
+func On(name string, fn func(s *Site) error) (err error) {
+	ctx, end := context.WithCancel(context.Background())
+	s := &Site{name: name, ctx: ctx}
+	defer func() {
+		for _, cleanup := range slices.Backward(s.cleanups) {
+			cleanup()
+		}
+		for _, e := range s.errors {
+			fmt.Fprintln(os.Stderr, e)
+		}
+	}()
+	defer end()
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case Skipped:
+			err = reason
+		case Failed:
+			err = reason
+		default:
+			panic(reason)
+		}
+	}()
+	return fn(s)
+}
+
+// Helper implements testing.TB.
+func (s *Site) Helper() {}
+
+// Name implements testing.TB.
+func (s *Site) Name() string { return s.name }
+
+// Context implements testing.TB: it ends before the site is cleaned up.
+func (s *Site) Context() context.Context { return s.ctx }
+
+// Cleanup implements testing.TB.
+func (s *Site) Cleanup(fn func()) { s.cleanups = append(s.cleanups, fn) }
+
+// TempDir implements testing.TB: an empty folder of the site's own.
+func (s *Site) TempDir() string {
+	folder, err := os.MkdirTemp("", "drawsvc-loadtest-")
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = os.RemoveAll(folder) })
+	return folder
+}
+
+// Skip implements testing.TB.
+func (s *Site) Skip(args ...any) { panic(Skipped{fmt.Sprint(args...)}) }
+
+// Fatal implements testing.TB.
+func (s *Site) Fatal(args ...any) { panic(Failed{fmt.Sprint(args...)}) }
+
+// Fatalf implements testing.TB.
+func (s *Site) Fatalf(format string, args ...any) { panic(Failed{fmt.Sprintf(format, args...)}) }
+
+// FailNow implements testing.TB.
+func (s *Site) FailNow() { panic(Failed{fmt.Sprint(errors.Join(s.errors...))}) }
+
+// Errorf implements testing.TB.
+func (s *Site) Errorf(format string, args ...any) {
+	s.errors = append(s.errors, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
+)
+
+// settings are the command line.
+type settings struct {
+	do, results, page string
+	only              *regexp.Regexp
+}
+
+func main() {
+	harness.Main("locks", func(ctx context.Context, args []string, out io.Writer) error {
+		s, err := parse(args)
+		if err != nil {
+			return harness.Usage(err)
+		}
+		do := map[string]func(context.Context, settings, io.Writer) error{"": prove, "speed": show, "doc": publish}[s.do]
+		return do(ctx, s, out)
+	})
+}
+
+func parse(args []string) (s settings, err error) {
+	if len(args) > 0 && (args[0] == "speed" || args[0] == "doc") {
+		s.do, args = args[0], args[1:]
+	}
+	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
+	flags.StringVar(&s.results, "results", "bin/locks.json", "file of the results, one JSON object in each line")
+	flags.StringVar(&s.page, "page", "docs/locks.md", "page that shows the tables between its marks locks:begin and locks:end")
+	only := flags.String("only", "", "measure the speed only of the locks whose name matches this regular expression")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if s.only, err = regexp.Compile(*only); err != nil {
+		return s, fmt.Errorf("--only: %w", err)
+	}
+	return s, nil
+}
+
+// prove runs the suite, measures the speeds and publishes both.
+func prove(ctx context.Context, s settings, out io.Writer) error {
+	if err := runSuite(ctx, s.results, out); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(s.results, os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := speeds(ctx, s.only, out, json.NewEncoder(file).Encode); err != nil {
+		return err
+	}
+	return publish(ctx, s, out)
+}
+
+// runSuite lets the suite write what it measures to a new file.
+func runSuite(ctx context.Context, results string, out io.Writer) error {
+	path, err := filepath.Abs(results)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", "20m", "-run", "TestLocks|TestFaults", "./internal/locker")
+	cmd.Env = append(os.Environ(), "DRAWSVC_LOCKS_OUT="+path)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("the suite of the locks: %w", err)
+	}
+	return nil
+}
+
+// show prints the speeds.
+func show(ctx context.Context, s settings, out io.Writer) error {
+	var lines bytes.Buffer
+	if err := speeds(ctx, s.only, out, json.NewEncoder(&lines).Encode); err != nil {
+		return err
+	}
+	all, err := read(&lines)
+	if err != nil {
+		return err
+	}
+	harness.Say(out, "\n%s", table(speedColumns(), all))
+	return nil
+}
+
+// publish writes the tables into the page.
+func publish(_ context.Context, s settings, _ io.Writer) error {
+	in, err := os.Open(s.results)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	all, err := read(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.results, err)
+	}
+	return page.Fill(s.page, "locks", tables(all))
+}
