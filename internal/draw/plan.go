@@ -39,9 +39,10 @@ type Plan struct {
 	// of no meaning where the rules have no budget.
 	Spending Spending
 
-	urn   *Urn
-	facts *Facts
-	users map[string][]tally
+	urn    *Urn
+	spends bool
+	facts  *Facts
+	users  map[string][]tally
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
 	asks     []*Ask
@@ -124,6 +125,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 		}
 	}
 	p.sum()
+	p.spends = p.isSpending()
 	if len(p.Awards) > 0 {
 		p.To = p.From.Next(len(p.Awards))
 	}
@@ -257,7 +259,9 @@ func (p *Plan) Settle() {
 
 // Spends says that the plan, once it is written, changes what was spent of a
 // budget.
-func (p *Plan) Spends() bool {
+func (p *Plan) Spends() bool { return p.spends }
+
+func (p *Plan) isSpending() bool {
 	t, before := p.urn.rules(), p.urn.spending
 	return t != nil && t.Budget != nil && len(p.Awards) > 0 &&
 		(p.Spending.Cents != before.Cents || !p.Spending.From.Equal(before.From))

@@ -266,12 +266,12 @@ func TestGivenUpBatchReplays(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
 	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
 	busy := draw.Errorf(draw.CodeContended, "busy")
-	log := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}
+	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}
 	asked := 0
 	log := lookUp(func(ids []string) (map[string]draw.Draw, error) {
 		asked++
 		require.NotContains(t, ids, "made", "a name that the service made is new")
-		return log, nil
+		return known, nil
 	})
 	require.True(t, b.AsksLog())
 	p, err := b.PlanReplays(t.Context(), busy, log)

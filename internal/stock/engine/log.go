@@ -260,12 +260,12 @@ func (l Log[T]) join(text func(i int, c Column[T]) string) string {
 // ReadAwards are the columns of awards AS a and prizes AS p for ScanAward. Only
 // a damaged pool has awards without a prize; they are shown all the same.
 func ReadAwards(l Log[draw.Award]) string {
-	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') <> 'blank'`
+	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') = 'blank'`
 }
 
 // ScanAward reads an award with its prize.
 func ScanAward(l Log[draw.Award], row Scanner) (a draw.Award, err error) {
-	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value, &a.Win)...)
+	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value, &a.Blank)...)
 	return a, err
 }
 
