@@ -319,10 +319,10 @@ func TestBudgetToTheCent(t *testing.T) {
 			p.Settle()
 			day := at.Truncate(24 * time.Hour)
 			for _, a := range p.Awards {
-				if r := a.Redirect; r != nil && byDay[day]+cents(prizes[r.Drawn[1]-'0'].Value) <= limit {
+				if r := a.Redirect; r != nil && byDay[day]+Cents(prizes[r.Drawn[1]-'0'].Value) <= limit {
 					return byDay, fmt.Errorf("%q was withheld at %d of %d", r.Drawn, byDay[day], limit)
 				}
-				byDay[day] += cents(a.Value)
+				byDay[day] += Cents(a.Value)
 			}
 			if u.spending.Cents != p.Spending.Cents || byDay[day] > limit {
 				return byDay, fmt.Errorf("spent %d of %d", byDay[day], limit)

@@ -155,7 +155,7 @@ func (m *model) withheld(user, id string) Why {
 			return WhyLimit
 		}
 	}
-	if b := m.rules.Budget; b != nil && m.spent()+cents(p.Value) > b.Max {
+	if b := m.rules.Budget; b != nil && m.spent()+Cents(p.Value) > b.Max {
 		return WhyBudget
 	}
 	return ""
@@ -181,7 +181,7 @@ func (m *model) unit(user string, version int64) string {
 	}
 	p := m.prize(id)
 	p.Issued++
-	a := modelAward{user: user, prize: id, win: p.IsWin(), at: m.at, cents: cents(p.Value), counted: map[Counted]bool{}}
+	a := modelAward{user: user, prize: id, win: p.IsWin(), at: m.at, cents: Cents(p.Value), counted: map[Counted]bool{}}
 	if r := m.rules; r != nil {
 		a.budget = r.Budget != nil
 		a.counted[CountedMiss] = r.Guarantee != nil

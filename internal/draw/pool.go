@@ -31,6 +31,11 @@ type Pool struct {
 	// Version counts the entries of the pool's history: awards, moves and
 	// changes. Revision is the version of the last change.
 	Version, Revision int64
+	// RulesVersion is the one of the change whose rules are in force, 0 for none.
+	RulesVersion int64
+	// Rules are those that a new pool begins with, nil for none. A pool that was
+	// read has none: see [Ruling].
+	Rules *Rules
 	// Archived hides a closed pool from lists.
 	Archived bool
 	// Prizes are in the order in which they were added.

@@ -158,6 +158,19 @@ func (r *Rules) Same(other *Rules) bool {
 	return r.digest == other.digest
 }
 
+// CountsUsers says that the rules have a limit of draws or of wins, so that what
+// a user drew can be told from his turns.
+func (r *Rules) CountsUsers() bool {
+	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
+}
+
+// SameWindow says that what was spent under other rules counts on under r's
+// budget: both have one, over the same windows.
+func (r *Rules) SameWindow(other *Rules) bool {
+	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per == other.Budget.Per &&
+		r.Zone.String() == other.Zone.String()
+}
+
 // Counted lists the kinds of turns that the rules count, each once: a turn of
 // each is written where it happens. It is empty where nothing is counted, and
 // then no user need be looked up.

@@ -139,7 +139,7 @@ func (r *Rules) readBudget(d *rulesDocument) error {
 	if err != nil || *d.Budget.Max == "" {
 		return errMember("budget.max", "must be an amount such as \"5000.00\", 0 to %s", ValueMax())
 	}
-	r.Budget = &Budget{Max: cents(value)}
+	r.Budget = &Budget{Max: Cents(value)}
 	if d.Budget.Per == nil {
 		return nil
 	}

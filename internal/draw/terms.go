@@ -52,8 +52,8 @@ func (s Spending) in(b *Budget, at time.Time, zone *time.Location) Spending {
 	return s
 }
 
-// cents is a value in cents; values carry two decimals at most.
-func cents(value decimal.Decimal) int64 { return value.Shift(2).IntPart() }
+// Cents is a value in cents; values carry two decimals at most.
+func Cents(value decimal.Decimal) int64 { return value.Shift(2).IntPart() }
 
 // rules are those in force, nil for none.
 func (u *Urn) rules() *Rules {

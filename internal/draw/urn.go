@@ -154,7 +154,7 @@ func (u *Urn) Prizes() int { return len(u.prizes) }
 func (u *Urn) put(p Prize) {
 	put := urnPrize{
 		id: p.ID, name: p.Name, value: p.Value, stocked: p.Stocked, issued: p.Issued,
-		cents: cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(),
+		cents: Cents(p.Value), blank: !p.IsWin(), endless: p.IsEndless(),
 	}
 	place, known := u.places[p.ID]
 	if !known {

@@ -153,7 +153,7 @@ func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
 		if len(awards) > 0 {
 			return draw.Errorf(draw.CodeAlreadyIssued, "pool %q has issued units; archive it instead", id)
 		}
-		for _, table := range []string{"statements", s.changes.Table, s.moves.Table, "prizes"} {
+		for _, table := range []string{"statements", "turns", "redirects", s.changes.Table, s.moves.Table, "prizes"} {
 			if _, err := s.builder().Delete(table).Where(ofPool).RunWith(tx).ExecContext(ctx); err != nil {
 				return err
 			}
@@ -176,8 +176,8 @@ func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lo
 	p := &of.pool
 	var trail []byte
 	var last time.Time
-	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "version", "mark", "trail", "at"}
-	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last)}
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last)}
 	of.at = now()
 	if s.engine.Clock != "" {
 		columns, to = append(columns, s.engine.Clock), append(to, &of.at)

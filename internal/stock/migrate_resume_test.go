@@ -91,6 +91,7 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 // own, and migrates again.
 func resume(t *testing.T, dialect string, set migrations.Set, n int) (made string, err error) {
 	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: 3 * time.Second})
+	defer s.Close() // there are more prefixes than the server takes connections
 	script, err := s.PendingSQL(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, runSome(t.Context(), s.LockDB(), stocktest.Statements(script), n))

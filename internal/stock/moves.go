@@ -84,7 +84,7 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 		if err != nil {
 			return err
 		}
-		if err := checkDelta(prize, w.Delta); err != nil {
+		if err := errors.Join(w.Admit(&prize), checkDelta(prize, w.Delta)); err != nil {
 			return err
 		}
 		err = s.stockAll(ctx, tx, of, []stocking{{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}})

@@ -46,6 +46,11 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 			stockings[i] = stocking{prize: prize, delta: prize.Stocked, reason: reasonCreated, isNew: true}
 		}
 		err = s.stockAll(ctx, tx, of, stockings)
+		if err == nil && p.Rules != nil {
+			var r draw.Ruling
+			r, err = s.recordRules(ctx, tx, of, nil, p.Rules, p.Prizes)
+			p.RulesVersion = r.Version
+		}
 		p.Version, p.Revision = of.head.Version, of.pool.Revision
 		return err
 	})
@@ -90,10 +95,10 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 
 // pools reads the pools that which selects.
 func (s *Store) pools(ctx context.Context, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
-	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived").OrderBy("id"))
+	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules").OrderBy("id"))
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
 		pools, err = selectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
-			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived)
+			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion)
 			return p, err
 		})
 		if err != nil || len(pools) == 0 {

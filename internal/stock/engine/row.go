@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -113,6 +114,11 @@ func Collect(draws map[string]draw.Draw, poolID string, a draw.Award) {
 
 // PrizeColumns are what ScanPrize reads.
 const PrizeColumns = `id, name, value, stocked, issued, kind`
+
+// PrizeColumnsOf are PrizeColumns of a table that a prefix such as "p." names.
+func PrizeColumnsOf(prefix string) string {
+	return prefix + strings.ReplaceAll(PrizeColumns, ", ", ", "+prefix)
+}
 
 // ScanPrize reads a prize.
 func ScanPrize(row Scanner) (draw.Prize, error) {
