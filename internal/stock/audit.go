@@ -31,6 +31,12 @@ func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 			a.take(e)
 		}
 		a.end(version)
+		if err := s.auditTurns(ctx, tx, poolID, &a.found); err != nil {
+			return err
+		}
+		if err := s.auditSpent(ctx, tx, poolID, &a.found); err != nil {
+			return err
+		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		audit.Violations, audit.Found = a.found.list()
 		return nil

@@ -19,6 +19,9 @@ const (
 	rulePrizeUnknown    = "prize-unknown"     // each entry is of a prize of the pool
 	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not fall
 	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
+	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
+	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, and of its time
+	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
 	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
 )
 

@@ -1,0 +1,106 @@
+package stock
+
+import (
+	"context"
+	"strings"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// auditTurns reads the turns of a pool once, in the order of their key, each
+// with the award that it is of.
+func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string, found *findings) error {
+	log := engine.Turns()
+	var last draw.Turn
+	for {
+		page, err := s.turnsAfter(ctx, q, log, poolID, last)
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			page[i].check(&last, found)
+			last = page[i].Turn
+		}
+		if len(page) < entriesMax {
+			return nil
+		}
+	}
+}
+
+// auditedTurn is a turn with the user of its award, "" where there is none, and
+// whether both are of one time.
+type auditedTurn struct {
+	draw.Turn
+	user, prize string
+	sameTime    bool
+}
+
+func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, log engine.Log[draw.Turn], poolID string, last draw.Turn) ([]auditedTurn, error) {
+	query := s.selectFrom("turns AS t LEFT JOIN awards AS a ON a.pool_id = t.pool_id AND a.version = t.version",
+		log.Read("t."), "COALESCE(a.user_id, '')", "COALESCE(a.prize_id, '')", "COALESCE(a.at = t.at, a.at IS NOT NULL)").
+		Where(squirrel.Eq{"t.pool_id": poolID}).
+		Where(squirrel.GtOrEq{"t.user_id": last.UserID}). // a range that every database finds by the key
+		Where("(t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)", last.UserID, string(last.Counted), string(last.Counted), last.Seq).
+		OrderBy("t.user_id", "t.what", "t.seq").Limit(entriesMax)
+	return selectAll(ctx, q, query, func(row engine.Scanner) (t auditedTurn, err error) {
+		err = row.Scan(append(log.Fields(&t.Turn), &t.user, &t.prize, &t.sameTime)...)
+		return t, err
+	})
+}
+
+// check compares a turn with the one before it and with its award.
+func (t *auditedTurn) check(before *draw.Turn, found *findings) {
+	expected, version := int64(1), int64(0)
+	if before.UserID == t.UserID && before.Counted == t.Counted {
+		expected, version = before.Seq+1, before.Version
+	}
+	if t.Seq != expected || t.Version < version {
+		found.add(ruleTurnGap, "turn %d %q of version %d stands where turn %d is due", t.Seq, t.Counted, t.Version, expected)
+	}
+	prize, isPrize := strings.CutPrefix(string(t.Counted), "prize:")
+	switch {
+	case t.user == "":
+		found.add(ruleTurnStray, "turn %d %q is of version %d, which is no award", t.Seq, t.Counted, t.Version)
+	case t.user != t.UserID:
+		found.add(ruleTurnStray, "turn %d %q is of version %d, the award of another user", t.Seq, t.Counted, t.Version)
+	case !t.sameTime:
+		found.add(ruleTurnStray, "turn %d %q is of another time than its award of version %d", t.Seq, t.Counted, t.Version)
+	case isPrize && prize != t.prize:
+		found.add(ruleTurnStray, "turn %d %q is of version %d, an award of prize %q", t.Seq, t.Counted, t.Version, t.prize)
+	}
+}
+
+// auditSpent compares what the pool says was spent of its budget with the
+// awards.
+func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string, found *findings) error {
+	spent, err := selectAll(ctx, q, s.selectFrom("pools", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
+		func(row engine.Scanner) (r struct {
+			rules    int64
+			spending draw.Spending
+		}, err error) {
+			err = row.Scan(&r.rules, &r.spending.Cents, engine.ScanTime(&r.spending.From))
+			return r, err
+		})
+	if err != nil || len(spent) == 0 || spent[0].rules == 0 {
+		return err
+	}
+	ruling, err := s.ruling(ctx, q, poolID, spent[0].rules)
+	if err != nil || ruling.Version == 0 {
+		found.add(draw.RuleRulesUnknown, "the rules in force are of version %d, which no change of rules has", spent[0].rules)
+		return nil //nolint:nilerr // it was found
+	}
+	if ruling.Rules == nil || ruling.Rules.Budget == nil {
+		return nil
+	}
+	cents, err := s.spentSince(ctx, q, poolID, spent[0].spending.From)
+	if err != nil {
+		return err
+	}
+	if cents != spent[0].spending.Cents {
+		found.add(ruleSpentIsAwards, "%d cents were spent by the pool's row, %d by its awards", spent[0].spending.Cents, cents)
+	}
+	return nil
+}
