@@ -91,13 +91,16 @@ func (c *Config) check() error {
 // while it drains, new draws are refused.
 type Server struct {
 	Config
-	engine   *gin.Engine
-	gate     *gate
-	refusals *refusals
-	ids      ids
-	problems map[draw.Code]problem
-	metrics  metrics
-	limits   limits
+	engine    *gin.Engine
+	gate      *gate
+	refusals  *refusals
+	ids       ids
+	problems  map[draw.Code]problem
+	metrics   metrics
+	limits    limits
+	bounds    bounds
+	copies    *copies
+	readiness *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
 	strict   json.Options
@@ -117,17 +120,20 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config:   c,
-		gate:     newGate(&c, m),
-		refusals: newRefusals(c.Log),
-		ids:      newIDs(),
-		problems: problems(),
-		metrics:  m,
-		limits:   defaultLimits(c.RequestTimeout),
-		strict:   json.JoinOptions(json.RejectUnknownMembers(true)),
-		headers:  headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
-		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		Config:    c,
+		gate:      newGate(&c, m),
+		refusals:  newRefusals(c.Log),
+		ids:       newIDs(),
+		problems:  problems(),
+		metrics:   m,
+		limits:    defaultLimits(c.RequestTimeout),
+		bounds:    newBounds(),
+		readiness: newReadiness(c.Ready),
+		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
+		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
+		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 	}
+	s.copies = newCopies(s.encodePool)
 	s.engine, err = s.newEngine(s.routes())
 	return s, err
 }
