@@ -85,7 +85,7 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 
 // askLock asks a lock service outside the database, which check-ups ask anyway.
 func askLock(ctx context.Context, lock locker.Lock, url string) []checkup.Finding {
-	if !strings.Contains(url, "://") {
+	if !isLockService(url) {
 		return nil
 	}
 	err := lock.Ping(ctx)

@@ -98,7 +98,8 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	watchQueues(registry, batcher)
-	opened.add(watchPools(ctx, registry, store, func(ctx context.Context) error { return ready(ctx, store, lock) }))
+	ready := readiness(store, lock, c.lock.url)
+	opened.add(watchPools(ctx, registry, store, ready))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, doors, store, lock, batcher, jobs, registry, log))
+	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, registry, log))
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
@@ -170,17 +171,21 @@ func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *gr
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls,
 		RequestTimeout: c.timeout,
-		Ready:          func(ctx context.Context) error { return ready(ctx, store, lock) },
+		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
 	}
 }
 
-// ready asks everything that a draw needs.
-func ready(ctx context.Context, store *stock.Store, lock locker.Lock) error {
-	if err := store.CheckSchema(ctx); err != nil {
-		return err
+// readiness asks everything that a draw needs. A lock in the database answers
+// when the database does, and its connections may all be at work.
+func readiness(store *stock.Store, lock locker.Lock, url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := store.CheckSchema(ctx)
+		if err != nil || !isLockService(url) {
+			return err
+		}
+		return lock.Ping(ctx)
 	}
-	return lock.Ping(ctx)
 }
 
 // lockName tells a lock from others in the database. It holds no more of the
