@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,19 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	require.NotContains(t, p.run("doctor", "--admin-token-file", file).stdout, "file-mode: "+file)
 	require.NoError(t, os.Chmod(file, 0o644))
 	require.Contains(t, p.run("doctor", "--admin-token-file", file).stdout, "warning: file-mode: "+file+" has the mode 0644\n")
+
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	entry := `{"tokens":[{"name":"a","role":"admin","sha256":"` + strings.Repeat("a", 64) + `"}]}`
+	require.NoError(t, os.WriteFile(tokens, []byte(entry), 0o600))
+	require.NoError(t, os.Chmod(tokens, 0o644))
+	require.NotContains(t, p.run("doctor", "--tokens", tokens).stdout, "file-mode: "+tokens, "it holds digests: all may read it")
+	require.NoError(t, os.Chmod(tokens, 0o664))
+	require.Contains(t, p.run("doctor", "--tokens", tokens).stdout, "warning: file-mode: "+tokens+" has the mode 0664\n")
+	require.Contains(t, p.run("doctor", "--tls-key", file, "--tls-cert", file).stdout, "warning: file-mode: "+file+" has the mode 0644\n")
+	link := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.WriteFile(link, []byte("table:"), 0o600))
+	require.NoError(t, os.Chmod(link, 0o640))
+	require.Contains(t, p.run("doctor", "--lock-file", link).stdout, "warning: file-mode: "+link+" has the mode 0640\n")
 }
 
 // TestDoctorFindsMissingPrivileges: an account that may not write, on

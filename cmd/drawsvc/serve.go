@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
@@ -61,6 +62,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	defer doors.close() // the server has done so already, save after an error below
 	c.warn(cmd.Flags(), log)
+	limitMemory(log, memlimit.FromCgroup)
 	last, endLast := lastContext(ctx, c.delay)
 	defer endLast()
 	var opened closers
@@ -150,11 +152,17 @@ func (c *config) watchFiles(ctx context.Context, d *doors, asked <-chan os.Signa
 	return func() { end(); ended.Wait() }
 }
 
+// secrets are those of the flags.
+func (c *config) secrets() []*secret {
+	return []*secret{&c.adminSecret, &c.drawSecret, &c.database.url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret}
+}
+
 // warn logs what makes secrets less of one.
 func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
-	for _, s := range []*secret{&c.adminSecret, &c.drawSecret, &c.database.url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret} {
+	for _, s := range c.secrets() {
 		s.warn(flags, log)
 	}
+	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
@@ -169,7 +177,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Cont
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
-		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls,
+		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
 		RequestTimeout: c.timeout,
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
