@@ -143,3 +143,29 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	o := on(t, u.String()).run("doctor")
 	require.Contains(t, o.stdout, "danger: privileges: this account lacks UPDATE on pools\n", o.message)
 }
+
+// TestDoctorFindsMissingPrivilegesOfMySQL, however the others were granted.
+func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql")
+	p := on(t, server.URL())
+	p.ok("migrate", "up")
+	db := rows(t, server.URL())
+	u, err := url.Parse(server.URL())
+	require.NoError(t, err)
+	database := strings.TrimPrefix(u.Path, "/")
+	as := func(name string, grants ...string) string {
+		for _, statement := range append([]string{`CREATE USER '` + name + `'@'%' IDENTIFIED BY 'of-the-tests'`}, grants...) {
+			_, err := db.ExecContext(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+		of := *u
+		of.User = url.UserPassword(name, "of-the-tests")
+		return on(t, of.String()).run("doctor").stdout
+	}
+	require.NotContains(t, as("all", `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO 'all'@'%'`), "privileges:")
+	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO draws`,
+		`GRANT draws TO 'by_role'@'%'`, `SET DEFAULT ROLE draws FOR 'by_role'@'%'`), "privileges:")
+	require.Contains(t, as("reader", `GRANT SELECT ON `+database+`.* TO 'reader'@'%'`, `GRANT INSERT ON `+database+`.awards TO 'reader'@'%'`,
+		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks UPDATE on awards, INSERT on changes, UPDATE on changes, ")
+}

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
 	"drawsvc/internal/locker"
@@ -173,7 +174,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Drawer: drawer{b}, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
@@ -182,6 +183,14 @@ func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Cont
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
 	}
+}
+
+// drawer tells the batcher which request a draw is of.
+type drawer struct{ *group.Batcher }
+
+// Draw implements http.Drawer.
+func (d drawer) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
+	return d.DrawFor(ctx, http.RequestID(ctx), r)
 }
 
 // readiness asks everything that a draw needs. A lock in the database answers

@@ -25,6 +25,15 @@ type Reader interface {
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
 }
 
+type requestIDKey struct{}
+
+// RequestID is the id of the request that a Drawer's context belongs to, ""
+// where there is none. The log names the request by it.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
 // drawBody is the body of POST /draw.
 type drawBody struct {
 	Pool  string `json:"pool"`
@@ -42,7 +51,7 @@ func (s *Server) postDraw(c call) error {
 	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
-	made, err := s.Drawer.Draw(context.WithoutCancel(ctx), request)
+	made, err := s.Drawer.Draw(context.WithValue(context.WithoutCancel(ctx), requestIDKey{}, c.requestID()), request)
 	if err != nil {
 		return err
 	}
