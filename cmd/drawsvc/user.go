@@ -42,7 +42,7 @@ won later is kept under the user's name. The command can be run again.`,
 	db.flag(c, env)
 	by.flag(c)
 	c.Flags().StringVar(&pool, "pool", "", "`ID` of the pool")
-	c.Flags().BoolVar(&all, "all", false, "forget the user in all pools, archived ones too")
+	c.Flags().BoolVar(&all, "all", false, "erase the user in all pools, archived ones too")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if all == (pool != "") {
 			return usageError{errors.New("give --pool ID or --all, and not both")}
@@ -58,21 +58,21 @@ won later is kept under the user's name. The command can be run again.`,
 					return err
 				}
 			}
-			return forget(ctx, env, store, pools, args[0], string(by))
+			return eraseUser(ctx, env, store, pools, args[0], string(by))
 		})
 	}
 	return c
 }
 
-// forget forgets a user in one pool after another. The key dies with it.
-func forget(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
+// eraseUser replaces a user in one pool after another. The key dies with it.
+func eraseUser(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
 	key := []byte(rand.Text())
 	for _, id := range pools {
-		awards, err := store.ForgetUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
+		awards, err := store.EraseUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is forgotten in %d awards\n", id, awards); err != nil {
+		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is replaced in %d awards\n", id, awards); err != nil {
 			return err
 		}
 	}

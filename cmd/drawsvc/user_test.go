@@ -31,9 +31,9 @@ func TestUserForget(t *testing.T) {
 				require.Contains(t, p.run("user", "forget", user, "--all").message, "in use by another process")
 				require.Equal(t, exitOK, s.end().code)
 			}
-			require.Equal(t, "pool spring: the user is forgotten in 2 awards\n", p.ok("user", "forget", user, "--pool", "spring", "--actor", "cleo"))
-			require.Equal(t, "pool empty: the user is forgotten in 0 awards\npool spring: the user is forgotten in 0 awards\n"+
-				"pool summer: the user is forgotten in 1 awards\n", p.ok("user", "forget", user, "--all"))
+			require.Equal(t, "pool spring: the user is replaced in 2 awards\n", p.ok("user", "forget", user, "--pool", "spring", "--actor", "cleo"))
+			require.Equal(t, "pool empty: the user is replaced in 0 awards\npool spring: the user is replaced in 0 awards\n"+
+				"pool summer: the user is replaced in 1 awards\n", p.ok("user", "forget", user, "--all"))
 			if dialect == "sqlite" {
 				s = p.serve()
 			}
@@ -58,7 +58,7 @@ func TestUserForget(t *testing.T) {
 			_, again, err := s.ask("GET", "/pools/spring/draws/key-1", "")
 			require.NoError(t, err)
 			kept, _ := parseDraw(t, again)
-			require.Regexp(t, `^forgotten-[0-9a-f]{32}$`, kept["user"])
+			require.Regexp(t, `^erased-[0-9a-f]{32}$`, kept["user"])
 			kept["user"] = user
 			require.Equal(t, first, kept, "the award is the one that was won")
 		})

@@ -60,9 +60,9 @@ func TestReadinessOutlivesItsCaller(t *testing.T) {
 		require.True(t, bounded)
 		return errors.Join(ctx.Err(), result)
 	})
-	gone, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = r.ask(gone) // it may have been too late to begin
+	_ = r.ask(canceled) // it may have been too late to begin
 	require.NoError(t, r.ask(t.Context()))
 	result = down
 	require.NoError(t, r.ask(t.Context()), "of the last second")
@@ -71,7 +71,7 @@ func TestReadinessOutlivesItsCaller(t *testing.T) {
 	require.ErrorIs(t, r.ask(t.Context()), down, "a failure is kept as well")
 	require.LessOrEqual(t, checks, 3)
 	r.turn <- struct{}{}
-	require.ErrorIs(t, r.ask(gone), context.Canceled)
+	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
 
 // TestPoolIsShownFromMemory: one reading serves all callers of a second, and
@@ -179,7 +179,7 @@ func TestCopyReadBeforeAChange(t *testing.T) {
 		read := answer
 		if read == "before" {
 			answer = "after"
-			c.forget("p") // the change ends while the pool is read
+			c.drop("p") // the change ends while the pool is read
 		}
 		return []byte(read), nil
 	})

@@ -73,7 +73,7 @@ func checked(c call) error {
 		}
 	}
 	if pool := c.param("pool"); pool != "" && !c.isRead() {
-		defer c.server.copies.forget(pool) // it may have changed, whatever the answer
+		defer c.server.copies.drop(pool) // it may have changed, whatever the answer
 	}
 	return c.route.handle(c)
 }

@@ -16,7 +16,7 @@ type conn struct {
 	net.Conn
 	drawing     atomic.Bool
 	read, write deadline
-	// ended, where set, is told of the connection's end.
+	// ended, where set, is called with the connection before it is closed.
 	ended func(*conn)
 }
 

@@ -64,7 +64,7 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 		nc = secured.NetConn()
 	}
 	of, ok := nc.(*conn)
-	if !ok || state == nethttp.StateClosed { // ended has been told
+	if !ok || state == nethttp.StateClosed { // ended is called for that
 		return
 	}
 	c.mu.Lock()
@@ -77,7 +77,7 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 	}
 }
 
-// ended forgets a connection.
+// ended drops a connection.
 func (c *connections) ended(of *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -113,15 +113,15 @@ func (c *copies) keep(poolID string, one *poolCopy, body []byte, err error, bega
 	return one.body, one.tag, err
 }
 
-// forget has the next caller read the pool: this instance has changed it. What
+// drop has the next caller read the pool: this instance has changed it. What
 // is being read now is not kept.
-func (c *copies) forget(poolID string) {
+func (c *copies) drop(poolID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.drop(poolID)
+	c.remove(poolID)
 }
 
-func (c *copies) drop(poolID string) {
+func (c *copies) remove(poolID string) {
 	if one := c.kept[poolID]; one != nil {
 		c.bytes -= len(one.body)
 		delete(c.kept, poolID)
@@ -141,7 +141,7 @@ func (c *copies) evict(save *poolCopy) {
 		if oldest == "" {
 			return
 		}
-		c.drop(oldest)
+		c.remove(oldest)
 	}
 }
 

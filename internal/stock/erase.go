@@ -20,10 +20,10 @@ import (
 const WhatUserForgotten draw.What = "user-forgotten"
 
 const (
-	// forgetScanMax is how many versions one statement looks through, and
-	// forgetRowsMax how many awards one changes.
-	forgetScanMax = 100_000
-	forgetRowsMax = 1000
+	// eraseScanMax is how many versions one statement searches, and
+	// eraseRowsMax how many awards one changes.
+	eraseScanMax = 100_000
+	eraseRowsMax = 1000
 	// pseudonymBytes are enough that no two users share a pseudonym.
 	pseudonymBytes = 16
 )
@@ -33,16 +33,16 @@ const (
 func Pseudonym(key []byte, poolID, user string) string {
 	sum := hmac.New(sha256.New, key)
 	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool holds no zero byte
-	return "forgotten-" + hex.EncodeToString(sum.Sum(nil)[:pseudonymBytes])
+	return "erased-" + hex.EncodeToString(sum.Sum(nil)[:pseudonymBytes])
 }
 
-// ForgetUser replaces a user by a pseudonym in all awards that a pool has, and
+// EraseUser replaces a user by a pseudonym in all awards that a pool has, and
 // returns their number. It is one change, which does not name the user; where
 // there are no awards it is none. Nothing else of the awards changes. The awards
-// are looked for while draws go on, and the pool is locked for those that come
+// are searched while draws go on, and the pool is locked for those that come
 // meanwhile and for the writing. Errors: CodeInvalidRequest, CodePoolNotFound,
 // and those of the store.
-func (s *Store) ForgetUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
+func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err
 	}
@@ -76,11 +76,11 @@ func (s *Store) ForgetUser(ctx context.Context, poolID, user, pseudonym, actor s
 }
 
 // versionsOf are those of a user's awards, above after and up to last. No
-// statement looks through so many that a server is silent for long.
+// statement searches so many that a server is silent for long.
 func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
-	for ; after < last; after += forgetScanMax {
+	for ; after < last; after += eraseScanMax {
 		query := s.selectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).
-			Where(squirrel.Gt{"version": after}).Where(squirrel.LtOrEq{"version": min(after+forgetScanMax, last)}).
+			Where(squirrel.Gt{"version": after}).Where(squirrel.LtOrEq{"version": min(after+eraseScanMax, last)}).
 			Where(squirrel.Eq{"user_id": user}).OrderBy("version")
 		found, err := selectAll(ctx, q, query, scanInt)
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user s
 // rename gives the awards of a user at some versions to another, and returns
 // their number: those that somebody else was first at are not among them.
 func (s *Store) rename(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
-	for part := range slices.Chunk(versions, forgetRowsMax) {
+	for part := range slices.Chunk(versions, eraseRowsMax) {
 		result, err := s.builder().Update("awards").Set("user_id", to).
 			Where(squirrel.Eq{"pool_id": poolID, "version": part, "user_id": user}).RunWith(tx).ExecContext(ctx)
 		if err != nil {

@@ -25,9 +25,9 @@ func planOf(user, poolID string, from, issued int64, drawIDs ...string) *draw.Pl
 	return p
 }
 
-// remembers says what a history still tells of a user before the change that
-// forgot them, and about that change.
-func remembers(entries []draw.Entry, user string) error {
+// leftOf says what a history still tells of a user before the change that
+// erased them, and about that change.
+func leftOf(entries []draw.Entry, user string) error {
 	changes := 0
 	for i := len(entries) - 1; i >= 0; i-- {
 		switch e := entries[i]; {
@@ -46,8 +46,8 @@ func remembers(entries []draw.Entry, user string) error {
 	return nil
 }
 
-// testForget: a user's awards get a pseudonym and stay what they are otherwise.
-func testForget(t *testing.T, s *stock.Store) {
+// testErase: a user's awards get a pseudonym and stay what they are otherwise.
+func testErase(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	const user = "Ann-of-the-tests"
 	key := []byte("key of the tests")
@@ -59,7 +59,7 @@ func testForget(t *testing.T, s *stock.Store) {
 	before, err := s.Awards(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	pseudonym := stock.Pseudonym(key, "p", user)
-	n, err := s.ForgetUser(ctx, "p", user, pseudonym, "cleo")
+	n, err := s.EraseUser(ctx, "p", user, pseudonym, "cleo")
 	require.NoError(t, err)
 	require.Equal(t, int64(4), n)
 	NoViolations(t, s, "p")
@@ -76,15 +76,15 @@ func testForget(t *testing.T, s *stock.Store) {
 	require.Equal(t, `user-forgotten {"awards":4} by cleo`, lines[len(lines)-1])
 	entries, err := s.Log(ctx, "p", 0, 100)
 	require.NoError(t, err)
-	require.NoError(t, remembers(entries, user))
+	require.NoError(t, leftOf(entries, user))
 	entries[3].Award.UserID = user // the double
-	require.Error(t, remembers(entries, user))
+	require.Error(t, leftOf(entries, user))
 	d, err := s.Draw(ctx, "p", "d2")
 	require.NoError(t, err)
 	require.Equal(t, pseudonym, d.UserID)
 	require.NoError(t, draw.CheckUser(d.UserID))
 
-	n, err = s.ForgetUser(ctx, "p", user, stock.Pseudonym([]byte("another"), "p", user), "cleo")
+	n, err = s.EraseUser(ctx, "p", user, stock.Pseudonym([]byte("another"), "p", user), "cleo")
 	require.NoError(t, err)
 	require.Zero(t, n, "there is nothing left")
 	require.Len(t, linesOf(t, s, "p"), len(lines), "and nothing has changed")
@@ -93,10 +93,10 @@ func testForget(t *testing.T, s *stock.Store) {
 	require.Equal(t, user, other[0].UserID, "another pool is not touched")
 	require.NotEqual(t, pseudonym, stock.Pseudonym(key, "q", user), "pools cannot be connected")
 
-	_, err = s.ForgetUser(ctx, "none", user, pseudonym, "cleo")
+	_, err = s.EraseUser(ctx, "none", user, pseudonym, "cleo")
 	code(t, draw.CodePoolNotFound, err)
 	for _, bad := range [][3]string{{"", pseudonym, "cleo"}, {user, "", "cleo"}, {user, pseudonym, ""}} {
-		_, err = s.ForgetUser(ctx, "q", bad[0], bad[1], bad[2])
+		_, err = s.EraseUser(ctx, "q", bad[0], bad[1], bad[2])
 		code(t, draw.CodeInvalidRequest, err)
 	}
 	ids, err := s.PoolIDs(ctx)
@@ -104,9 +104,9 @@ func testForget(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{"p", "q"}, ids)
 }
 
-// testForgetWhileDrawing: what the user wins before the change is forgotten,
-// also what is won while the awards are looked for.
-func testForgetWhileDrawing(t *testing.T, s *stock.Store) {
+// testEraseWhileDrawing: what the user wins before the change is erased, also
+// what is won while the awards are searched.
+func testEraseWhileDrawing(t *testing.T, s *stock.Store) {
 	const user = "Ann-of-the-tests"
 	Pool(t, s, "p", 3000)
 	require.NoError(t, Write(t, s, stock.TxOptions{}, planOf(user, "p", 2, 0, "first")))
@@ -126,13 +126,13 @@ func testForgetWhileDrawing(t *testing.T, s *stock.Store) {
 		}
 		drawn <- n
 	}()
-	forgotten, err := s.ForgetUser(t.Context(), "p", user, stock.Pseudonym([]byte("key"), "p", user), "cleo")
+	erased, err := s.EraseUser(t.Context(), "p", user, stock.Pseudonym([]byte("key"), "p", user), "cleo")
 	end()
 	<-drawn
 	require.NoError(t, err)
-	require.Positive(t, forgotten)
+	require.Positive(t, erased)
 	entries, err := s.Log(t.Context(), "p", 0, 10_000)
 	require.NoError(t, err)
-	require.NoError(t, remembers(entries, user))
+	require.NoError(t, leftOf(entries, user))
 	NoViolations(t, s, "p")
 }
