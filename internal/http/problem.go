@@ -66,7 +66,7 @@ func problems() map[draw.Code]problem {
 		codeTooManyGuesses:        {status: 429, title: "Too many wrong tokens", retryAfter: "10"},
 		draw.CodeInternal:         {status: 500, title: "Internal error", unknown: true},
 		draw.CodeContended:        {status: 503, title: "Pool contended", retryAfter: "1"},
-		draw.CodeOverloaded:       {status: 503, title: "Queue full", retryAfter: "1"},
+		draw.CodeOverloaded:       {status: 503, title: "Overloaded", retryAfter: "1"},
 		draw.CodeStoreUnavailable: {status: 503, title: "Database unavailable", retryAfter: "2"},
 		draw.CodeLockUnavailable:  {status: 503, title: "Lock service unavailable", retryAfter: "2"},
 		draw.CodeDraining:         {status: 503, title: "Shutting down", retryAfter: "2"},
