@@ -91,7 +91,9 @@ func (c *Config) check() error {
 // while it drains, new draws are refused.
 type Server struct {
 	Config
-	engine   *gin.Engine
+	engine *gin.Engine
+	// handler is the engine, or in tests what checks its answers.
+	handler  nethttp.Handler
 	gate     *gate
 	refusals *refusals
 	ids      ids
@@ -129,8 +131,9 @@ func New(c Config) (*Server, error) {
 		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 	}
 	s.engine, err = s.newEngine(s.routes())
+	s.handler = s.engine
 	return s, err
 }
 
 // Handler returns the handler of all calls, for a server of the caller's own.
-func (s *Server) Handler() nethttp.Handler { return s.engine }
+func (s *Server) Handler() nethttp.Handler { return s.handler }
