@@ -17,8 +17,8 @@ import (
 var (
 	// callOnPage finds a call as the page writes it.
 	callOnPage = regexp.MustCompile("`(GET|POST|PATCH|DELETE|PUT) (/[^ `]*)`")
-	codeRow  = regexp.MustCompile(`(?m)^\| (\d{3}(?:, \d{3})*) \| ([^|]*) \|`)
-	inTicks  = regexp.MustCompile("`([^`]+)`")
+	codeRow    = regexp.MustCompile(`(?m)^\| (\d{3}(?:, \d{3})*) \| ([^|]*) \|`)
+	inTicks    = regexp.MustCompile("`([^`]+)`")
 )
 
 // comparePage checks the calls and the problems that a page lists against the
