@@ -105,7 +105,7 @@ func (c *Client) attempt(ctx context.Context, r call, into any) error {
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
 	body, err := io.ReadAll(io.LimitReader(response.Body, bodyMax))
 	if err != nil {
 		return err

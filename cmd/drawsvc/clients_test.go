@@ -27,7 +27,7 @@ func recipes(t *testing.T) map[string]caller {
 	all := map[string]caller{"go": goClient}
 	for language, i := range interpreters() {
 		all[language] = func(ctx context.Context, address string) (string, error) {
-			return i.run(t, ctx, strings.ReplaceAll(block(t, string(text), language), "http://127.0.0.1:8080", address))
+			return i.run(ctx, t, strings.ReplaceAll(block(t, string(text), language), "http://127.0.0.1:8080", address))
 		}
 	}
 	return all

@@ -35,7 +35,7 @@ func draws(t *testing.T, loop func(address string) string, answers ...http.Handl
 	t.Helper()
 	python := interpreters()["python"]
 	return script(t, answers, func(ctx context.Context, address string) (string, error) {
-		return python.run(t, ctx, loop(address))
+		return python.run(ctx, t, loop(address))
 	})
 }
 
@@ -75,7 +75,7 @@ func interpreters() map[string]interpreter {
 	}
 }
 
-func (i interpreter) run(t *testing.T, ctx context.Context, code string) (printed string, err error) {
+func (i interpreter) run(ctx context.Context, t *testing.T, code string) (printed string, err error) {
 	servertest.NeedPrograms(t, i.pkg, i.program)
 	cmd := exec.CommandContext(ctx, i.program, i.args...)
 	cmd.Stdin = strings.NewReader(code)
