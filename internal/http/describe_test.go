@@ -302,9 +302,12 @@ func TestDescriptionCatches(t *testing.T) {
 				require.ErrorContains(t, err, d.want)
 				return
 			}
+			quick := errors.Join(c.compare(table, problems()), sendExamples(t, c), c.unstreamed(t))
+			if strings.Contains(fmt.Sprint(quick), d.want) {
+				return
+			}
 			seen, wrong := exercise(t, c)
-			wrong = errors.Join(wrong, c.compare(table, problems()), sendExamples(t, c))
-			require.Contains(t, fmt.Sprint(wrong, c.unsent(seen), c.unstreamed(t)), d.want)
+			require.Contains(t, fmt.Sprint(wrong, c.unsent(seen)), d.want)
 		})
 	}
 }
