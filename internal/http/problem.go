@@ -22,6 +22,9 @@ const (
 	codeTooManyGuesses       draw.Code = "too-many-guesses"
 )
 
+// problemType and a code are the type of a problem, where GET explains it.
+const problemType = "/problems/"
+
 // problem is one code on the wire.
 type problem struct {
 	status int
@@ -122,7 +125,7 @@ func (c call) fail(err error) {
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
-	b = append(b, `{"type":"/problems/`...)
+	b = append(b, `{"type":"`+problemType...)
 	b = append(b, e.Code...)
 	b = append(b, `","title":"`...)
 	b = append(b, p.title...)

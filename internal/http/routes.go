@@ -52,6 +52,9 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, reads(s.runJob)},
 		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, reads(s.runs)},
 
+		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
+		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
+		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},

@@ -49,7 +49,7 @@ func defaultLimits(request time.Duration) limits {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
-	server := s.newServer(requests, s.engine, s.connections)
+	server := s.newServer(requests, s.handler, s.connections)
 	l = newListener(l, s.connections)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)

@@ -96,7 +96,9 @@ func (c *Config) check() error {
 // while it drains, new draws are refused.
 type Server struct {
 	Config
-	engine      *gin.Engine
+	engine *gin.Engine
+	// handler is the engine, or in tests what checks its answers.
+	handler     nethttp.Handler
 	gate        *gate
 	refusals    *refusals
 	ids         ids
@@ -145,8 +147,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.engine, err = s.newEngine(s.routes())
+	s.handler = s.engine
 	return s, err
 }
 
 // Handler returns the handler of all calls, for a server of the caller's own.
-func (s *Server) Handler() nethttp.Handler { return s.engine }
+func (s *Server) Handler() nethttp.Handler { return s.handler }

@@ -54,7 +54,7 @@ func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes u
 func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measures the heap of the process
 	const callers, mostMB = 8, 45
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })
+	s := undescribed(newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
 	s.bounds.answers = semaphore.NewWeighted(16 << 20)
 	addr := served(t, s)
 	public, conns := heldBy(t, addr, callers, "/pools/big HTTP/1.1\r\nHost: localhost")
