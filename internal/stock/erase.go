@@ -37,7 +37,8 @@ func Pseudonym(key []byte, poolID, user string) string {
 }
 
 // EraseUser replaces a user by a pseudonym in all awards that a pool has, and
-// returns their number. It is one change, which does not name the user; where
+// returns their number. His turns go with them, so that limits of the user begin
+// anew. It is one change, which does not name the user; where
 // there are no awards it is none. Nothing else of the awards changes. The awards
 // are searched while draws go on, and the pool is locked for those that come
 // meanwhile and for the writing. Errors: CodeInvalidRequest, CodePoolNotFound,
@@ -64,6 +65,10 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 			return err
 		}
 		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, slices.Concat(found, late)); err != nil || awards == 0 {
+			return err
+		}
+		turns := s.builder().Update("turns").Set("user_id", pseudonym).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
+		if _, err := turns.RunWith(tx).ExecContext(ctx); err != nil {
 			return err
 		}
 		return s.record(ctx, tx, of, []newChange{{what: WhatUserForgotten, body: map[string]int64{"awards": awards}}})

@@ -1,0 +1,169 @@
+package stocktest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// rulesOf parses a document that a test has written.
+func rulesOf(t *testing.T, document string) *draw.Rules {
+	t.Helper()
+	rules, err := draw.ParseRules([]byte(document))
+	require.NoError(t, err)
+	return rules
+}
+
+// campaign makes a pool of gold and an endless blank, under rules.
+func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
+	t.Helper()
+	p, err := s.CreatePool(t.Context(), draw.Pool{ID: id, Name: id, Rules: rulesOf(t, rules), Prizes: []draw.Prize{
+		{ID: "gold", Name: "Gold", Value: decimal.RequireFromString("2.50"), Stocked: 20},
+		{ID: "none", Name: "No win", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
+	}}, "anna")
+	require.NoError(t, err)
+	return p
+}
+
+// drawOne draws for a user as a mode does: it reads the pool and the user's
+// turns, plans, and writes.
+func drawOne(t *testing.T, s *stock.Store, urn *draw.Urn, o stock.TxOptions, user, id string) (draw.Draw, error) {
+	t.Helper()
+	tx, err := s.Read(t.Context(), urn, o)
+	require.NoError(t, err)
+	defer tx.Rollback()
+	asks := []*draw.Ask{{Request: draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1}}}
+	var facts *draw.Facts
+	if needs := urn.Needs(asks); len(needs) > 0 {
+		facts, err = tx.Turns(t.Context(), urn, needs)
+		require.NoError(t, err)
+	}
+	plan := urn.PlanWith(asks, facts, s.Now())
+	require.NoError(t, tx.Write(t.Context(), plan))
+	plan.Settle()
+	return plan.Answer(0)
+}
+
+// testRules: rules are changes of the pool; the same again changes nothing, and
+// whoever names other rules than those in force is rejected.
+func testRules(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	p := campaign(t, s, "p", `{"fallback":"none","win":"1/2"}`)
+	require.Equal(t, int64(4), p.RulesVersion, "behind its own change and two moves")
+	first, err := s.Rules(ctx, "p", 0)
+	require.NoError(t, err)
+	require.Equal(t, "anna", first.Actor)
+	require.Equal(t, `{"fallback":"none","win":"1/2"}`, first.Rules.Document())
+
+	again, err := s.SetRules(ctx, "p", rulesOf(t, `{"win":"1/2", "fallback":"none"}`), nil, "ben")
+	require.NoError(t, err)
+	require.Equal(t, first.Version, again.Version, "the same document")
+	_, err = s.SetRules(ctx, "p", rulesOf(t, `{"fallback":"gold"}`), nil, "ben")
+	code(t, draw.CodeInvalidRequest, err)
+	_, err = s.SetRules(ctx, "p", nil, []int64{3}, "ben")
+	code(t, draw.CodeRulesChanged, err)
+
+	second, err := s.SetRules(ctx, "p", rulesOf(t, `{"fallback":"none"}`), []int64{first.Version}, "ben")
+	require.NoError(t, err)
+	require.Equal(t, first.Version+1, second.Version)
+	removed, err := s.SetRules(ctx, "p", nil, nil, "cleo")
+	require.NoError(t, err)
+	require.Nil(t, removed.Rules)
+	_, err = s.Rules(ctx, "p", 0)
+	code(t, draw.CodeRulesNotFound, err)
+	old, err := s.Rules(ctx, "p", first.Version)
+	require.NoError(t, err, "documents stay")
+	require.Equal(t, first.Rules.SHA256(), old.Rules.SHA256())
+	_, err = s.Rules(ctx, "p", 2)
+	code(t, draw.CodeRulesNotFound, err)
+	_, err = s.SetRules(ctx, "absent", nil, nil, "ben")
+	code(t, draw.CodePoolNotFound, err)
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "none", Delta: -1, Reason: "x"}, "ben")
+	code(t, draw.CodeInvalidRequest, err)
+	NoViolations(t, s, "p")
+}
+
+// testTurns: what rules count is written with the award, read by the next plan,
+// and found wrong when a row is changed.
+func testTurns(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2},{"of":"prize","prize":"gold","max":1,"per":"day"}],"budget":{"max":"5.00"}}`)
+		urn := draw.NewUrn(id)
+		for i := range 3 {
+			d, err := drawOne(t, s, urn, o, "u1", fmt.Sprint("d", i))
+			if i == 2 {
+				code(t, draw.CodeLimitReached, err)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, i == 0, d.Awards[0].Win(), "one gold a day")
+		}
+		_, err := drawOne(t, s, urn, o, "u2", "d3")
+		require.NoError(t, err)
+		d, err := drawOne(t, s, urn, o, "u3", "d4")
+		require.NoError(t, err)
+		require.Equal(t, &draw.Redirect{Drawn: "gold", Why: draw.WhyBudget}, d.Awards[0].Redirect, "two of 2.50 are spent")
+		st, err := s.Standing(t.Context(), id, "u1")
+		require.NoError(t, err)
+		require.Zero(t, st.Limits[0].Left)
+		_, err = s.Odds(t.Context(), id, "u1")
+		code(t, draw.CodeLimitReached, err)
+		audit, err := s.AuditDeep(t.Context(), id)
+		require.NoError(t, err)
+		require.Empty(t, audit.Violations)
+	}
+	for rule, statement := range map[string]string{
+		"turn-gap":        `UPDATE turns SET seq = 7 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`,
+		"turn-stray":      `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`,
+		"spent-is-awards": `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`,
+		"outside-urn":     `DELETE FROM redirects`,
+	} {
+		kept := Keep(t, s, "pool-locked")
+		_, err := s.LockDB().ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+		audit, err := s.AuditDeep(t.Context(), "pool-locked")
+		require.NoError(t, err)
+		require.NotEmpty(t, audit.Violations, rule)
+		require.Equal(t, rule, audit.Violations[0].Rule)
+		kept.PutBack(t, s)
+	}
+}
+
+// testSpent: what was spent counts on under a new document of the same windows,
+// and is summed anew for others.
+func testSpent(t *testing.T, s *stock.Store) {
+	campaign(t, s, "p", `{"fallback":"none","budget":{"max":"5.00"}}`)
+	urn := draw.NewUrn("p")
+	next := 0
+	wins := func(want bool) {
+		t.Helper()
+		next++
+		d, err := drawOne(t, s, urn, stock.TxOptions{Lock: true}, "u", fmt.Sprint("d", next))
+		require.NoError(t, err)
+		require.Equal(t, want, d.Awards[0].Win())
+	}
+	for _, step := range []struct {
+		rules string
+		wins  []bool
+	}{
+		{`{"fallback":"none","budget":{"max":"5.00"}}`, []bool{true, true, false}},
+		{`{"fallback":"none","budget":{"max":"7.50"}}`, []bool{true, false}},
+		{`{"fallback":"none"}`, []bool{true}},
+		{`{"fallback":"none","budget":{"max":"10.00","per":"day"}}`, []bool{true, false}},
+	} {
+		_, err := s.SetRules(t.Context(), "p", rulesOf(t, step.rules), nil, "anna")
+		require.NoError(t, err)
+		for _, want := range step.wins {
+			wins(want)
+		}
+	}
+	audit, err := s.AuditDeep(t.Context(), "p")
+	require.NoError(t, err)
+	require.Empty(t, audit.Violations)
+}
