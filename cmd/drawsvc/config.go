@@ -33,6 +33,7 @@ type config struct {
 	drawSecret  secret
 	publicDraw  bool
 	tokensFile  string
+	ticketsFile string
 	tlsCert     string
 	tlsKey      string
 	metrics     string
@@ -49,6 +50,8 @@ type config struct {
 	adminToken, drawToken string
 	// tokens are those of the flags and of the file.
 	tokens tokens
+	// tickets are the keys of the file of tickets.
+	tickets tickets
 	// trusted is read from proxies.
 	trusted []netip.Prefix
 	// level is read from logLevel.
@@ -74,6 +77,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	c.drawSecret.flag(f, "draw-token", "", "bearer `token` of drawing and reading")
 	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
 	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
+	f.StringVar(&c.ticketsFile, "ticket-keys", "", "`file` of the keys of tickets, a JWKS, read again when it changes")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
@@ -108,6 +112,9 @@ func (c *config) read(cmd *cobra.Command) error {
 		return usageError{err}
 	}
 	if err := c.readConnections(descriptorLimit()); err != nil {
+		return usageError{err}
+	}
+	if c.tickets, err = readTickets(c.ticketsFile); err != nil {
 		return usageError{err}
 	}
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate

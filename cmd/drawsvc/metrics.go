@@ -47,7 +47,7 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string) *metri
 	}).Set(1)
 	m := &metrics{
 		draws: f.NewCounterVec(prometheus.CounterOpts{
-			Name: "drawsvc_draws_total", Help: "Draws by mode and outcome: won, replayed, or the code of the problem.",
+			Name: "drawsvc_draws_total", Help: "Draws by mode and outcome: won, blank, replayed, or the code of the problem.",
 		}, []string{"mode", "outcome"}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "drawsvc_batch_draws", Help: "Draws decided in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
@@ -79,7 +79,7 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string) *metri
 // begins at 1, Prometheus does not see the first increase.
 func (m *metrics) begin(mode string) {
 	for _, outcome := range []string{
-		group.OutcomeWon, group.OutcomeReplayed, string(draw.CodeSoldOut), string(draw.CodeContended), string(draw.CodeInternal),
+		group.OutcomeWon, group.OutcomeBlank, group.OutcomeReplayed, string(draw.CodeSoldOut), string(draw.CodeContended), string(draw.CodeInternal),
 		string(draw.CodeStoreUnavailable), string(draw.CodeLockUnavailable), string(draw.CodeOutcomeUnknown),
 	} {
 		m.draws.WithLabelValues(mode, outcome)

@@ -75,7 +75,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 	var db database
 	var pool poolName
 	var by actor
-	var name, mode, state string
+	var name, mode, state, rulesFile string
 	var prizes prizeFlags
 	c := &cobra.Command{
 		Use:   "create ID",
@@ -92,7 +92,9 @@ func poolCreateCommand(env environment) *cobra.Command {
 	f.StringVar(&mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
 		" (default the service's; not taken from the environment, where it is the service's)")
 	f.Lookup("mode").Annotations = map[string][]string{noVariable: {"true"}}
-	f.Var(&prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT]; once for each\n"+
+	f.StringVar(&rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
+	f.Var(&prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+
+		"(a blank is a losing ticket; one without stock is endless, for rules)\n"+
 		"(default name its id; a name that holds a comma: 'id=a,\"name=A, B\",stock=1')")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		wanted := draw.Pool{ID: string(pool), Name: name, State: draw.State(state), Mode: mode, Prizes: prizes}
@@ -104,6 +106,15 @@ func poolCreateCommand(env environment) *cobra.Command {
 		}
 		if mode != "" && !slices.Contains(lockmode.Names(), mode) {
 			return usageError{fmt.Errorf("--mode must be one of %s", strings.Join(lockmode.Names(), ", "))}
+		}
+		if rulesFile != "" {
+			var err error
+			if wanted.Rules, err = readRules(rulesFile, env); err != nil {
+				return err
+			}
+			if err := wanted.Rules.Check(wanted.Prizes); err != nil {
+				return err
+			}
 		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
 			made, err := store.CreatePool(ctx, wanted, string(by))

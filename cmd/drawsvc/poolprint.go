@@ -1,19 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 
 	"drawsvc/internal/draw"
 )
 
-// units are the counts of a pool, all its prizes together.
+// units are the counts of a pool, all its prizes together but endless blanks.
 type units struct{ stocked, issued int64 }
 
 func unitsOf(p *draw.Pool) (u units) {
 	for i := range p.Prizes {
+		if p.Prizes[i].IsEndless() {
+			continue
+		}
 		u.stocked += p.Prizes[i].Stocked
 		u.issued += p.Prizes[i].Issued
 	}
@@ -58,16 +63,41 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return json.NewEncoder(w).Encode(jsonPool(p))
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version); err != nil {
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p)); err != nil {
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
 	for i := range p.Prizes {
 		z := &p.Prizes[i]
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\n", z.ID, z.Value.StringFixed(2), z.Stocked, z.Issued, z.Remaining(), z.Name)
+		stocked, remaining := stockOf(z)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value.StringFixed(2), stocked, z.Issued, remaining, z.Name, blank(z))
 	}
 	return t.Flush()
+}
+
+// rulesOf is what the line of a pool says of its rules.
+func rulesOf(p *draw.Pool) string {
+	if p.RulesVersion == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", rules of version %d", p.RulesVersion)
+}
+
+// stockOf is how a table shows what a prize has and what remains of it.
+func stockOf(p *draw.Prize) (stocked, remaining string) {
+	if p.IsEndless() {
+		return "endless", "endless"
+	}
+	return strconv.FormatInt(p.Stocked, 10), strconv.FormatInt(p.Remaining(), 10)
+}
+
+// blank is what a prize's line says behind its name.
+func blank(p *draw.Prize) string {
+	if p.IsWin() {
+		return ""
+	}
+	return " (blank)"
 }
 
 // poolJSON is a pool as GET /admin/pools/{pool} answers it.
@@ -80,27 +110,32 @@ type (
 		Version int64      `json:"version"`
 		// Revision is the version of the last change.
 		Revision int64       `json:"revision"`
+		Rules    int64       `json:"rules"`
 		Archived bool        `json:"archived"`
 		Prizes   []prizeJSON `json:"prizes"`
 	}
 	prizeJSON struct {
-		ID        string `json:"id"`
-		Name      string `json:"name"`
-		Value     string `json:"value"`
-		Stocked   int64  `json:"stocked"`
-		Issued    int64  `json:"issued"`
-		Remaining int64  `json:"remaining"`
+		ID        string    `json:"id"`
+		Name      string    `json:"name"`
+		Value     string    `json:"value"`
+		Kind      draw.Kind `json:"kind"`
+		Stocked   *int64    `json:"stocked"` // null: endless
+		Issued    int64     `json:"issued"`
+		Remaining *int64    `json:"remaining"`
 	}
 )
 
 func jsonPool(p *draw.Pool) poolJSON {
-	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
+	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
 	if p.Mode != "" {
 		j.Mode = &p.Mode
 	}
 	for i := range p.Prizes {
 		z := &p.Prizes[i]
-		j.Prizes[i] = prizeJSON{z.ID, z.Name, z.Value.StringFixed(2), z.Stocked, z.Issued, z.Remaining()}
+		j.Prizes[i] = prizeJSON{ID: z.ID, Name: z.Name, Value: z.Value.StringFixed(2), Kind: cmp.Or(z.Kind, draw.KindPrize), Issued: z.Issued}
+		if remaining := z.Remaining(); !z.IsEndless() {
+			j.Prizes[i].Stocked, j.Prizes[i].Remaining = &z.Stocked, &remaining
+		}
 	}
 	return j
 }

@@ -24,7 +24,7 @@ func (p *prizeFlags) Set(text string) error {
 	// The record of a CSV file, so that a name may hold a comma.
 	parts, err := csv.NewReader(strings.NewReader(text)).Read()
 	if err != nil {
-		return errors.New("must be id=ID,stock=N[,name=NAME][,value=AMOUNT]")
+		return errors.New("must be id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
 	}
 	given := map[string]string{}
 	for _, part := range parts {
@@ -53,15 +53,20 @@ func prizeOf(given map[string]string) (prize draw.Prize, err error) {
 			prize.Value, err = draw.ParseValue(value)
 		case "stock":
 			prize.Stocked, err = strconv.ParseInt(value, 10, 64)
+		case "kind":
+			prize.Kind = draw.Kind(value)
 		default:
-			return prize, fmt.Errorf("%q is none of id, name, value and stock", key)
+			return prize, fmt.Errorf("%q is none of id, name, value, stock and kind", key)
 		}
 		if err != nil {
 			return prize, fmt.Errorf("%s %q: %s", key, value, plain(err))
 		}
 	}
 	if _, ok := given["stock"]; !ok {
-		return prize, errors.New("stock is missing")
+		if prize.Kind != draw.KindBlank {
+			return prize, errors.New("stock is missing")
+		}
+		prize.Stocked = draw.EndlessStock
 	}
 	if err := prize.Check(); err != nil {
 		return prize, errors.New(plain(err))

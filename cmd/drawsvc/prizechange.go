@@ -28,14 +28,14 @@ func prizeAddCommand(env environment) *cobra.Command {
 	var pool poolName
 	var prizes prizeFlags
 	c := &cobra.Command{
-		Use:     "add --pool ID --prize id=ID,stock=N[,name=NAME][,value=AMOUNT]",
+		Use:     "add --pool ID --prize id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]",
 		Short:   "Add a prize to a pool",
 		Example: `  drawsvc prize add --pool spring --prize 'id=tin,name=Tin soldier,value=0.50,stock=40'`,
 	}
 	db.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
-	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT]")
+	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
@@ -48,7 +48,8 @@ func prizeAddCommand(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s has the prize %s: %d stocked\n", pool, made.ID, made.Stocked)
+			stocked, _ := stockOf(&made)
+			_, err = fmt.Fprintf(env.stdout, "pool %s has the prize %s: %s stocked\n", pool, made.ID, stocked)
 			return err
 		})
 	}

@@ -137,12 +137,15 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Re
 	return group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout}), nil
 }
 
-// watchFiles follows the changes of the files of tokens and of TLS, until the
+// watchFiles follows the changes of the files of tokens, tickets and TLS, until the
 // function that it returns is called. It does so also while the service drains.
 func (c *config) watchFiles(ctx context.Context, d *doors, asked <-chan os.Signal, log *slog.Logger) func() {
 	var all []*reloaded
 	if c.tokens.file != nil {
 		all = append(all, c.tokens.file)
+	}
+	if c.tickets.file != nil {
+		all = append(all, c.tickets.file)
 	}
 	if d.pair != nil {
 		all = append(all, d.pair)
@@ -165,6 +168,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
+	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
 		path, _, _ = strings.Cut(path, "?")
@@ -174,8 +178,9 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: drawer{b}, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
+		Ruler: store, Odds: store, Users: store, Tickets: c.tickets.keeper,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,

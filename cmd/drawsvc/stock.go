@@ -84,7 +84,8 @@ the standard input.
 The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.Header + `
 in any order and case, commas or semicolons, and a line for each prize. A prize
 that the pool does not have is added. One that it has gets the stock added to
-its own; name and value must be the same, or empty. A field that holds the
+its own; name, value and kind must be the same, or empty. A line of kind blank is a
+losing ticket; without stock it is endless, for rules. A field that holds the
 separator or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
 
 With --key the file is imported once: the same key again prints the first

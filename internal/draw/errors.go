@@ -38,6 +38,7 @@ const (
 	CodeOutcomeUnknown   Code = "outcome-unknown"
 	CodeTicketRequired   Code = "ticket-required"
 	CodeTicketExpired    Code = "ticket-expired"
+	CodeTicketInvalid    Code = "ticket-invalid"
 	CodeLimitReached     Code = "limit-reached"
 	CodeUserBlocked      Code = "user-blocked"
 	CodeJobNotFound      Code = "job-not-found"

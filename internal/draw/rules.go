@@ -158,8 +158,8 @@ func (r *Rules) Same(other *Rules) bool {
 	return r.digest == other.digest
 }
 
-// CountsUsers says that the rules have a limit of draws or of wins, so that what
-// a user drew can be told from his turns.
+// CountsUsers says that the rules have a limit of draws or of wins, so that a
+// user's turns say what he drew.
 func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
 }

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"strings"
 	"time"
 	_ "time/tzdata" // time zones, on machines that have none
 )
@@ -41,10 +42,18 @@ func parsePer(member, s string) (Per, error) {
 	return Per{rolling: d}, nil
 }
 
-// String returns the calendar's word, or the duration, "" for ever.
+// String returns the calendar's word, or the duration without parts that are 0,
+// such as 168h, "" for ever.
 func (p Per) String() string {
 	if p.rolling > 0 {
-		return p.rolling.String()
+		text := p.rolling.String()
+		if short, ok := strings.CutSuffix(text, "m0s"); ok {
+			text = short + "m"
+		}
+		if short, ok := strings.CutSuffix(text, "h0m"); ok {
+			text = short + "h"
+		}
+		return text
 	}
 	return string(p.calendar)
 }

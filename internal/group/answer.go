@@ -40,8 +40,8 @@ func (b *Batch) SettleReplays(p *draw.Plan) {
 
 // tally counts answers by their outcome.
 type tally struct {
-	wins, replays int
-	refusals      map[draw.Code]int
+	wins, blanks, replays int
+	refusals              map[draw.Code]int
 }
 
 // leave leaves the i-th answer of a plan with its waiter.
@@ -55,6 +55,8 @@ func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 		t.refusals[draw.CodeOf(w.err)]++
 	case w.draw.Replayed:
 		t.replays++
+	case !slices.ContainsFunc(w.draw.Awards, func(a draw.Award) bool { return a.Win() }):
+		t.blanks++
 	default:
 		t.wins++
 	}
@@ -63,6 +65,7 @@ func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 // report tells the observer.
 func (b *Batch) report(t tally) {
 	b.observe(OutcomeWon, t.wins)
+	b.observe(OutcomeBlank, t.blanks)
 	b.observe(OutcomeReplayed, t.replays)
 	for code, n := range t.refusals {
 		b.observe(string(code), n)

@@ -22,7 +22,7 @@ type Observer interface {
 	// first of them had waited when it was taken.
 	Gathered(draws int, waited time.Duration)
 	// Answered is called with the number of draws of one mode that ended in
-	// one outcome: OutcomeWon, OutcomeReplayed or the code of a refusal.
+	// one outcome: OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
 	Answered(mode, outcome string, draws int)
 	// DoubtSettled is called when draws that were in doubt, because the response
 	// to a commit was lost, have got their answers.
@@ -31,7 +31,9 @@ type Observer interface {
 
 // The outcomes of a draw that are not a refusal.
 const (
-	OutcomeWon      = "won"
+	OutcomeWon = "won"
+	// OutcomeBlank is a draw that gave blanks alone.
+	OutcomeBlank    = "blank"
 	OutcomeReplayed = "replayed"
 )
 

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"archived":false,"prizes":[` +
-		`{"id":"gold","name":"Gold coin","value":"19.90","stocked":10,"issued":3,"remaining":7},` +
-		`{"id":"pin","name":"Pin","value":"0.00","stocked":5,"issued":0,"remaining":5}]}`
-	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"archived":false,"prizes":[]}`
+	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"rules":0,"archived":false,"prizes":[` +
+		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize","stocked":10,"issued":3,"remaining":7},` +
+		`{"id":"pin","name":"Pin","value":"0.00","kind":"prize","stocked":5,"issued":0,"remaining":5}]}`
+	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"archived":false,"prizes":[]}`
 )
 
 // logJSON are the entries of someLog.
@@ -23,7 +23,7 @@ func logJSON() []string {
 	return []string{
 		`{"kind":"change","version":1,` + at + `,"what":"created","body":{"name":"Spring","state":"open","mode":null},"actor":"admin"}`,
 		`{"kind":"move","version":2,` + at + `,"prize":"gold","delta":10,"reason":"created","actor":"admin","stocked":10,"issued":0}`,
-		`{"kind":"award","version":3,` + at + `,"draw":"d1","ordinal":1,"user":"u1","prize":"gold","name":"Gold coin","value":"19.90","unit":17}`,
+		`{"kind":"award","version":3,` + at + `,"draw":"d1","ordinal":1,"user":"u1","prize":"gold","name":"Gold coin","value":"19.90","win":true,"unit":17}`,
 	}
 }
 
@@ -41,13 +41,13 @@ func TestAdminAnswers(t *testing.T) {
 		{
 			"POST", "/admin/pools", `{"id":"new","name":"New","mode":"external","prizes":[{"id":"a","name":"A","value":"0.5","stock":3},{"id":"b","name":"B","stock":0}]}`,
 			201, "/admin/pools/new",
-			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"archived":false,"prizes":[` +
-				`{"id":"a","name":"A","value":"0.50","stocked":3,"issued":0,"remaining":3},` +
-				`{"id":"b","name":"B","value":"0.00","stocked":0,"issued":0,"remaining":0}]}`,
+			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"rules":0,"archived":false,"prizes":[` +
+				`{"id":"a","name":"A","value":"0.50","kind":"prize","stocked":3,"issued":0,"remaining":3},` +
+				`{"id":"b","name":"B","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0}]}`,
 		},
 		{
 			"POST", "/admin/pools/spring/prizes", `{"id":"a","name":"A","value":"7","stock":3}`,
-			201, "/admin/pools/spring", `{"id":"a","name":"A","value":"7.00","stocked":3,"issued":0,"remaining":3}`,
+			201, "/admin/pools/spring", `{"id":"a","name":"A","value":"7.00","kind":"prize","stocked":3,"issued":0,"remaining":3}`,
 		},
 		{
 			"POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":100,"reason":"restock"}`, 200, "",
@@ -57,7 +57,7 @@ func TestAdminAnswers(t *testing.T) {
 		{
 			"GET", "/admin/pools/spring/awards", "", 200, "",
 			`{"awards":[{"version":1234,"at":"2026-03-04T04:06:07.000890Z","draw":"d","ordinal":1,"user":"u1","prize":"gold",` +
-				`"name":"Gold coin","value":"19.90","unit":17}],"next":null}`,
+				`"name":"Gold coin","value":"19.90","win":true,"unit":17}],"next":null}`,
 		},
 		{
 			"GET", "/admin/pools/spring/moves", "", 200, "",
@@ -65,7 +65,7 @@ func TestAdminAnswers(t *testing.T) {
 		},
 		{
 			"PATCH", "/admin/pools/spring/prizes/gold", `{"name":"New"}`, 200, "",
-			`{"id":"gold","name":"New","value":"0.00","stocked":0,"issued":0,"remaining":0}`,
+			`{"id":"gold","name":"New","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0}`,
 		},
 		{"GET", "/admin/pools/spring/log", "", 200, "", `{"entries":[` + strings.Join(logJSON(), ",") + `],"next":null}`},
 		{"GET", "/admin/pools/spring/log?after=1&limit=1", "", 200, "", `{"entries":[` + logJSON()[1] + `],"next":2}`},

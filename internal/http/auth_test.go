@@ -32,6 +32,9 @@ func calls() []example {
 		{roleDraw, "POST", "/draw", `{"pool":"p","user":"u"}`},
 		{roleDraw, "GET", "/pools/p", ""},
 		{roleDraw, "GET", "/pools/p/draws/d", ""},
+		{roleDraw, "GET", "/pools/p/odds", ""},
+		{roleDraw, "GET", "/pools/p/users/u1", ""},
+		{roleDraw, "GET", "/pools/p/users/u1/awards", ""},
 		{roleAdmin, "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
 		{roleAuditor, "GET", "/admin/pools", ""},
 		{roleAuditor, "GET", "/admin/pools/p", ""},
@@ -44,6 +47,10 @@ func calls() []example {
 		{roleAuditor, "GET", "/admin/pools/p/awards", ""},
 		{roleAuditor, "GET", "/admin/pools/p/moves", ""},
 		{roleAuditor, "GET", "/admin/pools/p/log", ""},
+		{roleAdmin, "PUT", "/admin/pools/p/rules", `{}`},
+		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
+		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},
 		{roleAuditor, "GET", "/admin/pools/p/statements", ""},
 		{roleAuditor, "GET", "/admin/jobs", ""},
@@ -62,7 +69,7 @@ func calls() []example {
 
 // target fills the parts of a route's path in.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":code", "sold-out").Replace(path)
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":user", "u1", ":code", "sold-out").Replace(path)
 }
 
 // TestListOfCallsIsWhole holds the table of routes to the list of calls, and

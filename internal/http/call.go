@@ -86,6 +86,8 @@ func (c call) readPath() error {
 		switch {
 		case err != nil:
 			return draw.Errorf(draw.CodeInvalidRequest, "the %s in the path is not percent-encoded", p.Key)
+		case p.Key == "user":
+			err = draw.CheckUser(value)
 		case p.Key != "draw":
 			err = draw.CheckID(p.Key+" in the path", value)
 		case draw.CheckKey(value) != nil:

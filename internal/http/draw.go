@@ -36,9 +36,10 @@ func RequestID(ctx context.Context) string {
 
 // drawBody is the body of POST /draw.
 type drawBody struct {
-	Pool  string `json:"pool"`
-	User  string `json:"user"`
-	Count int    `json:"count"`
+	Pool   string `json:"pool"`
+	User   string `json:"user"`
+	Count  int    `json:"count"`
+	Ticket string `json:"ticket"`
 }
 
 // postDraw is the hot path: what it does is paid for every draw.
@@ -65,9 +66,15 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 	if err != nil {
 		return draw.Request{}, err
 	}
-	body := drawBody{Count: 1}
+	body := drawBody{Count: countAbsent}
 	if err := s.decode(r, &body); err != nil {
 		return draw.Request{}, err
+	}
+	if body.Ticket != "" {
+		return s.ticketRequest(&body, key)
+	}
+	if body.Count == countAbsent {
+		body.Count = 1
 	}
 	request := draw.Request{PoolID: body.Pool, UserID: body.User, Count: body.Count, DrawID: key, Named: key != ""}
 	if !request.Named {
@@ -102,9 +109,10 @@ type poolAnswer struct {
 }
 
 type prizeAnswer struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	ID    string    `json:"id"`
+	Name  string    `json:"name"`
+	Value string    `json:"value"`
+	Kind  draw.Kind `json:"kind"`
 	// The catalogue's, where it has any.
 	Description string `json:"description,omitempty"`
 	Image       string `json:"image,omitempty"`
@@ -115,7 +123,7 @@ type prizeAnswer struct {
 // goes before the prize's own, in this answer alone.
 func (s *Server) prize(p *draw.Prize) prizeAnswer {
 	item := s.Catalogue(p.ID)
-	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), item.Description, item.Image, item.Link}
+	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
 }
 
 // pool answers GET /pools/{pool} from memory.

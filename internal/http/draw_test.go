@@ -20,7 +20,7 @@ func TestDrawAnswersAsTheContractShows(t *testing.T) {
 	w := do(newServer(t, f), request("POST", "/draw", `{"pool":"spring","user":"u1","count":2}`, "Idempotency-Key", "k1"))
 	require.Equal(t, nethttp.StatusOK, w.Code, w.Body)
 	require.Equal(t, `{"draw":"k1","pool":"spring","user":"u1","replayed":false,"awards":[`+
-		`{"prize":"gold","name":"Gold coin","value":"19.90","unit":17,"version":1234,"at":"2026-03-04T04:06:07.000890Z"}]}`+"\n",
+		`{"prize":"gold","name":"Gold coin","value":"19.90","win":true,"unit":17,"version":1234,"at":"2026-03-04T04:06:07.000890Z"}]}`+"\n",
 		w.Body.String())
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
 	require.Empty(t, w.Header().Get("Idempotent-Replayed"))
@@ -66,11 +66,13 @@ func TestDrawIsNotItsCallersToCancel(t *testing.T) {
 func TestAnswerIsTheSameAsAnEncodersOne(t *testing.T) {
 	nasty := "\"\\/<>&\u2028\u007f\t\x01ü😀" + string(rune(0xfffd))
 	d := draw.Draw{ID: nasty, PoolID: nasty, UserID: nasty, Awards: []draw.Award{award(nasty, nasty), award(nasty, nasty)}}
+	d.Awards[0].Blank = true
 	d.Awards[0].PrizeName, d.Awards[1].PrizeID = nasty, nasty
 	type jsonAward struct {
 		Prize   string `json:"prize"`
 		Name    string `json:"name"`
 		Value   string `json:"value"`
+		Win     bool   `json:"win"`
 		Unit    int64  `json:"unit"`
 		Version int64  `json:"version"`
 		At      string `json:"at"`
@@ -83,7 +85,7 @@ func TestAnswerIsTheSameAsAnEncodersOne(t *testing.T) {
 		Awards   []jsonAward `json:"awards"`
 	}{Draw: nasty, Pool: nasty, User: nasty}
 	for _, a := range d.Awards {
-		want.Awards = append(want.Awards, jsonAward{a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Unit, a.Version, "2026-03-04T04:06:07.000890Z"})
+		want.Awards = append(want.Awards, jsonAward{a.PrizeID, a.PrizeName, a.Value.StringFixed(2), !a.Blank, a.Unit, a.Version, "2026-03-04T04:06:07.000890Z"})
 	}
 	expected, err := json.Marshal(want)
 	require.NoError(t, err)
@@ -106,14 +108,14 @@ func TestDrawIsReadAgain(t *testing.T) {
 	f := &fake{}
 	w := do(newServer(t, f), request("GET", "/pools/spring/draws/order%2F7%25%20x", ""))
 	require.Equal(t, `{"draw":"order/7% x","pool":"spring","user":"u1","replayed":true,"awards":[`+
-		`{"prize":"gold","name":"Gold coin","value":"19.90","unit":17,"version":1234,"at":"2026-03-04T04:06:07.000890Z"}]}`+"\n", w.Body.String())
+		`{"prize":"gold","name":"Gold coin","value":"19.90","win":true,"unit":17,"version":1234,"at":"2026-03-04T04:06:07.000890Z"}]}`+"\n", w.Body.String())
 	require.Equal(t, [2]string{"spring", "order/7% x"}, f.last())
 }
 
 func TestPoolShowsNoCounts(t *testing.T) {
 	w := do(newServer(t, &fake{}), request("GET", "/pools/spring", ""))
 	require.Equal(t, `{"id":"spring","name":"Spring","state":"open","prizes":[`+
-		`{"id":"gold","name":"Gold coin","value":"19.90"},{"id":"pin","name":"Pin","value":"0.00"}]}`+"\n", w.Body.String())
+		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize"},{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}]}`+"\n", w.Body.String())
 }
 
 func TestBadIDsInPaths(t *testing.T) {

@@ -61,12 +61,13 @@ type awardAnswer struct {
 	Prize   string `json:"prize"`
 	Name    string `json:"name"`
 	Value   string `json:"value"`
+	Win     bool   `json:"win"`
 	Unit    int64  `json:"unit"`
 }
 
 func newAward(a *draw.Award) awardAnswer {
 	return awardAnswer{
-		a.Version, formatTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Unit,
+		a.Version, formatTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Win(), a.Unit,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/ticket"
 )
 
 const (
@@ -37,6 +38,8 @@ type fake struct {
 	asked  []any
 	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
 	awards []draw.Award
+	// rules are those of every pool.
+	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.
 	underWay int
 	draining bool
@@ -236,11 +239,14 @@ func keep(tokens ...access.Token) *access.Keeper {
 
 func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	t.Helper()
+	if f.rules == nil {
+		f.rules = someRules(t)
+	}
 	registry := prometheus.NewRegistry()
 	config := Config{
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
-		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
+		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Tickets: ticket.NewKeeper(nil), Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,

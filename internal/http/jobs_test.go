@@ -151,8 +151,8 @@ func TestCatalogueInPools(t *testing.T) {
 		}
 	})
 	w := do(s, request("GET", "/pools/p", ""))
-	require.Contains(t, w.Body.String(), `{"id":"gold","name":"Krugerrand","value":"19.90","description":"An ounce","image":"/gold.png","link":"https://example.com/gold"}`)
-	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00"}`)
+	require.Contains(t, w.Body.String(), `{"id":"gold","name":"Krugerrand","value":"19.90","kind":"prize","description":"An ounce","image":"/gold.png","link":"https://example.com/gold"}`)
+	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}`)
 	require.NotContains(t, do(s, asAdmin("GET", "/admin/pools/p", "")).Body.String(), "Krugerrand")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
 }

@@ -22,6 +22,7 @@ type (
 	awardEntry struct {
 		Kind string `json:"kind"`
 		awardAnswer
+		Redirect *redirectAnswer `json:"redirect,omitempty"`
 	}
 	moveEntry struct {
 		Kind string `json:"kind"`
@@ -41,7 +42,7 @@ type (
 func newEntry(e *draw.Entry) any {
 	switch {
 	case e.Award != nil:
-		return awardEntry{"award", newAward(e.Award)}
+		return awardEntry{"award", newAward(e.Award), newRedirect(e.Award.Redirect)}
 	case e.Move != nil:
 		return moveEntry{"move", newMove(e.Move)}
 	}

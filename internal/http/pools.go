@@ -35,6 +35,8 @@ type poolBody struct {
 	Mode   *string      `json:"mode"`
 	State  *draw.State  `json:"state"`
 	Prizes *[]prizeBody `json:"prizes"`
+	// Rules are a rules document, as it was sent.
+	Rules jsontext.Value `json:"rules"`
 }
 
 // prizeBody is one prize of a new pool, and the body of POST …/prizes.
@@ -42,15 +44,26 @@ type prizeBody struct {
 	ID    string  `json:"id"`
 	Name  string  `json:"name"`
 	Value *string `json:"value"`
-	Stock *int64  `json:"stock"`
+	Kind  *string `json:"kind"`
+	// Stock may be left out for a blank, which is then endless.
+	Stock *int64 `json:"stock"`
 }
 
 func (b *prizeBody) prize() (draw.Prize, error) {
-	p := draw.Prize{ID: b.ID, Name: b.Name}
-	if b.Stock == nil {
+	p := draw.Prize{ID: b.ID, Name: b.Name, Kind: draw.KindPrize}
+	if b.Kind != nil {
+		if p.Kind = draw.Kind(*b.Kind); p.Kind == "" {
+			return p, draw.Errorf(draw.CodeInvalidRequest, "kind of prize %q is empty", b.ID)
+		}
+	}
+	switch {
+	case b.Stock != nil:
+		p.Stocked = *b.Stock
+	case p.Kind == draw.KindBlank:
+		p.Stocked = draw.EndlessStock
+	default:
 		return p, draw.Errorf(draw.CodeInvalidRequest, "stock of prize %q is missing", b.ID)
 	}
-	p.Stocked = *b.Stock
 	if b.Value != nil {
 		if *b.Value == "" {
 			return p, draw.Errorf(draw.CodeInvalidRequest, "value of prize %q is empty", b.ID)
@@ -64,12 +77,10 @@ func (b *prizeBody) prize() (draw.Prize, error) {
 	return p, p.Check()
 }
 
-func (s *Server) newPool(b *poolBody) (draw.Pool, error) {
+// pool is the pool that the body describes; its mode is not checked.
+func (b *poolBody) pool() (draw.Pool, error) {
 	p := draw.Pool{ID: b.ID, Name: b.Name, State: draw.StateOpen}
 	if b.Mode != nil {
-		if err := s.checkMode(*b.Mode); err != nil {
-			return p, err
-		}
 		p.Mode = *b.Mode
 	}
 	if b.State != nil {
@@ -85,7 +96,17 @@ func (s *Server) newPool(b *poolBody) (draw.Pool, error) {
 			return p, err
 		}
 	}
-	return p, cmp.Or(p.Check(), draw.CheckStart(p.State))
+	if err := cmp.Or(p.Check(), draw.CheckStart(p.State)); err != nil {
+		return p, err
+	}
+	if len(b.Rules) == 0 || b.Rules.Kind() == 'n' {
+		return p, nil
+	}
+	var err error
+	if p.Rules, err = draw.ParseRules(b.Rules); err != nil {
+		return p, err
+	}
+	return p, p.Rules.Check(p.Prizes)
 }
 
 func (s *Server) checkMode(mode string) error {
@@ -97,7 +118,12 @@ func (s *Server) checkMode(mode string) error {
 
 // createPool answers POST /admin/pools.
 func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminPoolAnswer, error) {
-	wanted, err := s.newPool(body)
+	if body.Mode != nil {
+		if err := s.checkMode(*body.Mode); err != nil {
+			return adminPoolAnswer{}, err
+		}
+	}
+	wanted, err := body.pool()
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
@@ -121,20 +147,24 @@ type adminPoolAnswer struct {
 	Name  string     `json:"name"`
 	State draw.State `json:"state"`
 	// Mode is null when the pool uses the service's own.
-	Mode     *string            `json:"mode"`
-	Version  int64              `json:"version"`
-	Revision int64              `json:"revision"`
+	Mode     *string `json:"mode"`
+	Version  int64   `json:"version"`
+	Revision int64   `json:"revision"`
+	// Rules is the version of the rules in force, 0 for none.
+	Rules    int64              `json:"rules"`
 	Archived bool               `json:"archived"`
 	Prizes   []adminPrizeAnswer `json:"prizes"`
 }
 
 type adminPrizeAnswer struct {
-	ID        string `json:"id"`
-	Name      string `json:"name"`
-	Value     string `json:"value"`
-	Stocked   int64  `json:"stocked"`
+	ID    string    `json:"id"`
+	Name  string    `json:"name"`
+	Value string    `json:"value"`
+	Kind  draw.Kind `json:"kind"`
+	// Stocked and Remaining are null for an endless blank.
+	Stocked   *int64 `json:"stocked"`
 	Issued    int64  `json:"issued"`
-	Remaining int64  `json:"remaining"`
+	Remaining *int64 `json:"remaining"`
 }
 
 func newAdminPool(p *draw.Pool) adminPoolAnswer {
@@ -142,11 +172,16 @@ func newAdminPool(p *draw.Pool) adminPoolAnswer {
 	if p.Mode != "" {
 		mode = &p.Mode
 	}
-	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.Archived, each(p.Prizes, newAdminPrize)}
+	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Archived, each(p.Prizes, newAdminPrize)}
 }
 
 func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
-	return adminPrizeAnswer{p.ID, p.Name, p.Value.StringFixed(2), p.Stocked, p.Issued, p.Remaining()}
+	a := adminPrizeAnswer{ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: kindOf(p), Issued: p.Issued}
+	if !p.IsEndless() {
+		stocked, remaining := p.Stocked, p.Remaining()
+		a.Stocked, a.Remaining = &stocked, &remaining
+	}
+	return a
 }
 
 // adminPools answers GET /admin/pools.

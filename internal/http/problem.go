@@ -44,15 +44,18 @@ func problems() map[draw.Code]problem {
 		draw.CodeForbidden:        {status: 403, title: "Forbidden"},
 		draw.CodeTicketRequired:   {status: 403, title: "Ticket required"},
 		draw.CodeTicketExpired:    {status: 403, title: "Ticket expired"},
+		draw.CodeTicketInvalid:    {status: 403, title: "Ticket not valid"},
 		draw.CodePoolNotFound:     {status: 404, title: "Pool not found"},
 		draw.CodePrizeNotFound:    {status: 404, title: "Prize not found"},
 		draw.CodeDrawNotFound:     {status: 404, title: "Draw not found"},
 		draw.CodeJobNotFound:      {status: 404, title: "Job not found"},
+		draw.CodeRulesNotFound:    {status: 404, title: "Rules not found"},
 		codeNotFound:              {status: 404, title: "Not found"},
 		codeMethodNotAllowed:      {status: 405, title: "Method not allowed"},
 		codeRequestTimeout:        {status: 408, title: "Request timeout"},
 		draw.CodeLimitReached:     {status: 409, title: "Limit reached"},
 		draw.CodeUserBlocked:      {status: 409, title: "User blocked"},
+		draw.CodeUserNotCounted:   {status: 409, title: "User not counted"},
 		draw.CodeSoldOut:          {status: 409, title: "Sold out"},
 		draw.CodePoolNotOpen:      {status: 409, title: "Pool not open"},
 		draw.CodePoolClosed:       {status: 409, title: "Pool closed"},
@@ -63,6 +66,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeStockBelowIssued: {status: 409, title: "Stock below issued"},
 		draw.CodeJobRunning:       {status: 409, title: "Job running"},
 		draw.CodeChangedMeanwhile: {status: 412, title: "Changed meanwhile"},
+		draw.CodeRulesChanged:     {status: 412, title: "Rules changed"},
 		codeBodyTooLarge:          {status: 413, title: "Body too large"},
 		codeUnsupportedMediaType:  {status: 415, title: "Unsupported media type"},
 		draw.CodeKeyReused:        {status: 422, title: "Idempotency key reused"},
@@ -135,13 +139,17 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	b, _ = jsontext.AppendQuote(b, e.Detail) // invalid UTF-8 becomes U+FFFD
 	b = append(b, `,"code":"`...)
 	b = append(b, e.Code...)
+	b = append(b, '"')
 	switch {
 	case draws && p.unknown:
-		b = append(b, `","outcome":"unknown`...)
+		b = append(b, `,"outcome":"unknown"`...)
 	case draws:
-		b = append(b, `","outcome":"none`...)
+		b = append(b, `,"outcome":"none"`...)
 	}
-	return append(b, "\"}\n"...)
+	if e.Reached != nil {
+		b = appendReached(b, e.Reached)
+	}
+	return append(b, "}\n"...)
 }
 
 func noRoute(call) error {

@@ -30,6 +30,9 @@ func (s *Server) routes() []route {
 		{"POST", drawPath, roleDraw, nil, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, s.pool},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
+		{"GET", "/pools/:pool/odds", roleDraw, nil, reads(s.odds)},
+		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
+		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, reads(s.userAwards)},
 
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, page, reads(s.adminPools)},
@@ -43,6 +46,10 @@ func (s *Server) routes() []route {
 		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), streamed(s.exportAwards))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), streamed(s.exportMoves))},
 		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), streamed(s.exportLog))},
+		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
+		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
+		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
+		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, streamed(s.audit)},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), streamed(s.exportStatements))},
 

@@ -36,6 +36,12 @@ type Config struct {
 	JobReader  JobReader
 	JobChanger JobChanger
 	Statements Statements
+	// Ruler, Odds and Users are the database's.
+	Ruler Ruler
+	Odds  Odds
+	Users Users
+	// Tickets reads the tickets of draws.
+	Tickets Tickets
 	// WakeJobs has this instance look for a job that was asked for.
 	WakeJobs func()
 	// Catalogue returns what the catalogue says of a prize.
@@ -80,6 +86,8 @@ func (c *Config) check() error {
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
+	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Tickets == nil:
+		return errors.New("http: ruler, odds, users and tickets must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

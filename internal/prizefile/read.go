@@ -30,6 +30,8 @@ type Line struct {
 	Prize  draw.Prize
 	// HasValue says that the line gave a value, be it 0.
 	HasValue bool
+	// HasKind says that the line gave a kind.
+	HasKind bool
 }
 
 // BadLines collects what is wrong with a file.
@@ -162,13 +164,19 @@ func (c columns) line(number int, fields []string) (line Line, err error) {
 	}
 	value, stock := c.of(fields, "value"), c.of(fields, "stock")
 	line = Line{Number: number, Prize: draw.Prize{ID: c.of(fields, "prize"), Name: c.of(fields, "name")}, HasValue: value != ""}
-	if kind := c.of(fields, "kind"); kind != "" && kind != "prize" {
-		return line, fmt.Errorf("kind must be prize or empty, not %s: no other kind can be stocked", clipped(kind))
+	switch kind := draw.Kind(c.of(fields, "kind")); kind {
+	case "":
+	case draw.KindPrize, draw.KindBlank:
+		line.Prize.Kind, line.HasKind = kind, true
+	default:
+		return line, fmt.Errorf("kind must be prize, blank or empty, not %s", clipped(string(kind)))
 	}
 	if line.Prize.Value, err = draw.ParseValue(value); err != nil {
 		return line, fmt.Errorf("%s, with a point before the cents and no other mark, not %s", detailOf(err), clipped(value))
 	}
-	if line.Prize.Stocked, err = parseStock(stock); err != nil {
+	if stock == "" && line.Prize.Kind == draw.KindBlank {
+		line.Prize.Stocked = draw.EndlessStock
+	} else if line.Prize.Stocked, err = parseStock(stock); err != nil {
 		return line, err
 	}
 	checked := line.Prize

@@ -99,7 +99,9 @@ func resultOf(version int64, moves []stocking) draw.Imported {
 		} else {
 			d.Restocked++
 		}
-		d.Units += moves[i].delta
+		if !moves[i].prize.IsEndless() {
+			d.Units += moves[i].delta
+		}
 	}
 	return d
 }
@@ -156,6 +158,12 @@ func importMoves(w draw.Import, lines []prizefile.Line, present map[string]draw.
 			bad.Add(line.Number, "prize %q has the name %q in the pool", prize.ID, prize.Name)
 		case isPresent && line.HasValue && !line.Prize.Value.Equal(prize.Value):
 			bad.Add(line.Number, "prize %q has the value %s in the pool", prize.ID, prize.Value.StringFixed(2))
+		case isPresent && line.HasKind && line.Prize.IsWin() != prize.IsWin():
+			bad.Add(line.Number, "prize %q has the kind %s in the pool", prize.ID, prize.Kind)
+		case isPresent && prize.IsEndless() && (line.Prize.IsEndless() || move.delta == 0):
+			// It has no stock that a file could raise.
+		case isPresent && (&draw.Stocking{Delta: move.delta}).Admit(&prize) != nil:
+			bad.Add(line.Number, "prize %q is a blank of the pool; an endless one has no stock, and no other becomes endless", prize.ID)
 		case isPresent && prize.Stocked+move.delta > draw.StockMax:
 			bad.Add(line.Number, "the stock of prize %q would be above %d", prize.ID, draw.StockMax)
 		case !isPresent && line.Prize.Name == "":

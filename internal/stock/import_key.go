@@ -22,6 +22,9 @@ func importMark(key string, lines []prizefile.Line) string {
 	file := sha256.New()
 	for i := range lines {
 		p := &lines[i].Prize
+		if lines[i].HasKind && !p.IsWin() { // files without blanks have the mark that they always had
+			_, _ = fmt.Fprintf(file, "%s\x00", p.Kind)
+		}
 		_, _ = fmt.Fprintf(file, "%s\x00%s\x00%t\x00%s\x00%d\n", p.ID, p.Name, lines[i].HasValue, p.Value.StringFixed(2), p.Stocked) // a hash takes all
 	}
 	return importOf(key) + base64.RawURLEncoding.EncodeToString(file.Sum(nil)) + ":"
@@ -53,7 +56,9 @@ func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	}
 	done.Version = found[0].Version + int64(done.Added+done.Restocked) - 1
 	for i := range lines {
-		done.Units += lines[i].Prize.Stocked
+		if !lines[i].Prize.IsEndless() {
+			done.Units += lines[i].Prize.Stocked
+		}
 	}
 	return &done, nil
 }

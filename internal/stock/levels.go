@@ -12,8 +12,8 @@ import (
 )
 
 // Levels returns the counts of every open pool, the newest pools first, from
-// one snapshot. It reads each prize of an open pool once. Errors: those of the
-// store.
+// one snapshot. Endless blanks count for nothing. It reads each prize of an open
+// pool once. Errors: those of the store.
 func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 	open := squirrel.Eq{"state": string(draw.StateOpen)}
 	pools := s.selectFrom("pools", "id").Where(open).OrderBy("created_at DESC", "id")
@@ -21,6 +21,7 @@ func (s *Store) Levels(ctx context.Context) (levels []draw.Level, err error) {
 	// outer one.
 	sums := s.selectFrom("prizes", "pool_id", "SUM(stocked)", "SUM(issued)").
 		Where(squirrel.Select("1").Prefix("EXISTS (").From("pools").Where("pools.id = prizes.pool_id").Where(open).Suffix(")")).
+		Where(squirrel.Or{squirrel.NotEq{"kind": string(draw.KindBlank)}, squirrel.NotEq{"stocked": int64(draw.EndlessStock)}}).
 		GroupBy("pool_id")
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
 		levels, err = selectAll(ctx, tx, pools, func(row engine.Scanner) (l draw.Level, err error) {

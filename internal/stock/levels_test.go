@@ -20,17 +20,21 @@ func TestLevels(t *testing.T) {
 			require.Empty(t, none)
 
 			stocktest.Pool(t, s, "spring", 10, draw.StockMax)
+			_, err = s.AddPrize(t.Context(), "spring", draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock}, "test")
+			require.NoError(t, err)
+			_, err = s.AddPrize(t.Context(), "spring", draw.Prize{ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 5}, "test")
+			require.NoError(t, err)
 			stocktest.Pool(t, s, "empty")
 			stocktest.Pool(t, s, "paused", 5)
 			paused := draw.StatePaused
 			_, err = s.ChangePool(t.Context(), "paused", draw.PoolChange{State: &paused}, "test")
 			require.NoError(t, err)
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 3, "a", 0, "d1", "d2", "d3")))
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", 5, "a", 0, "d1", "d2", "d3")))
 
 			levels, err := s.Levels(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, []draw.Level{{PoolID: "empty"}, {PoolID: "spring", Stocked: draw.StockMax + 10, Issued: 3}}, levels, "the newest first")
-			require.Equal(t, draw.StockMax+int64(7), levels[1].Remaining())
+			require.Equal(t, []draw.Level{{PoolID: "empty"}, {PoolID: "spring", Stocked: draw.StockMax + 15, Issued: 3}}, levels, "the newest first; an endless blank counts for nothing")
+			require.Equal(t, draw.StockMax+int64(12), levels[1].Remaining())
 		})
 	}
 }

@@ -61,12 +61,15 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 }
 
 // Log returns at most limit entries of a pool's history in order of their
-// versions, from the first above after. Errors: CodePoolNotFound, and those of
+// versions, from the first above after. Awards have their redirects. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		awards, err := selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward)
 		if err != nil {
+			return err
+		}
+		if err := s.addRedirects(ctx, tx, poolID, awards); err != nil {
 			return err
 		}
 		moves, err := selectAll(ctx, tx, pageAfter(s.selectMoves(poolID), after, limit), s.scanMove(poolID))
@@ -89,6 +92,29 @@ func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) 
 		return err
 	})
 	return entries, err
+}
+
+// addRedirects reads what the rules gave awards in place of, which are in order
+// of their versions.
+func (s *Store) addRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
+	if len(awards) == 0 {
+		return nil
+	}
+	log := engine.Redirects()
+	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID}).
+		Where(squirrel.GtOrEq{"version": awards[0].Version}).Where(squirrel.LtOrEq{"version": awards[len(awards)-1].Version})
+	redirects, err := selectAll(ctx, q, query, func(row engine.Scanner) (r engine.Redirected, err error) {
+		err = row.Scan(log.Fields(&r)...)
+		return r, err
+	})
+	at := make(map[int64]*draw.Redirect, len(redirects))
+	for i := range redirects {
+		at[redirects[i].Version] = &redirects[i].Redirect
+	}
+	for i := range awards {
+		awards[i].Redirect = at[awards[i].Version]
+	}
+	return err
 }
 
 // absent is err, which says that something is not there, from a server that

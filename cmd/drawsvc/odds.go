@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/stock"
+)
+
+func oddsCommand(env environment) *cobra.Command {
+	var db database
+	var pool poolName
+	var output output
+	var user string
+	c := &cobra.Command{
+		Use:   "odds --pool ID [--user U]",
+		Short: "State the exact chances of a pool's next draw, of anybody or of one user",
+		Long: `State the exact chances of a pool's next draw, of anybody or of one user. No
+random number is used, so this tells nothing of what the next draw gives.`,
+	}
+	db.flag(c, env)
+	output.flag(c.Flags())
+	pool.declare(c, false)
+	c.Flags().StringVar(&user, "user", "", "the `user`, with what he has drawn; a ticket is taken as given")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		if c.Flags().Changed("user") {
+			if err := draw.CheckUser(user); err != nil {
+				return err
+			}
+		}
+		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			found, err := store.Odds(ctx, string(pool), user)
+			if output == outputJSON {
+				return http.WriteOdds(env.stdout, &found, err)
+			}
+			if err != nil {
+				return err
+			}
+			return printOdds(env.stdout, string(pool), &found)
+		})
+	}
+	return c
+}
+
+func printOdds(w io.Writer, pool string, o *draw.Statement) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
+	fmt.Fprintln(t, "prize\tchance\tpercent")
+	for _, c := range o.Odds {
+		fmt.Fprintf(t, "%s\t%s\t%s\n", c.PrizeID, c.Chance, percent(c.Chance))
+	}
+	fmt.Fprintf(t, "(none)\t%s\t%s\n", o.None, percent(o.None))
+	if g := o.Guarantee; g != nil {
+		rate := "depends on what was drawn before"
+		if g.Rate != nil {
+			rate = percent(g.Rate) + " of many draws"
+		}
+		fmt.Fprintf(t, "\nguarantee of %s after %d misses; wins are %s\n", g.PrizeID, g.After, rate)
+	}
+	return errors.Join(t.Flush())
+}
+
+// percent writes a chance with four decimals.
+func percent(chance *big.Rat) string {
+	return new(big.Rat).Mul(chance, big.NewRat(100, 1)).FloatString(4) + " %"
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/stock"
+)
+
+func rulesCommand(env environment) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "rules",
+		Short: "Show, check and set the rules of a pool, straight on the database",
+		Args:  cobra.NoArgs,
+		RunE:  needsSubcommand,
+	}
+	c.AddCommand(rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))
+	return c
+}
+
+// readRules reads a rules document; name - is the standard input.
+func readRules(name string, env environment) (*draw.Rules, error) {
+	text, err := readDocument(name, env, draw.RulesMax)
+	if err != nil {
+		return nil, err
+	}
+	return draw.ParseRules(text)
+}
+
+// readDocument reads a file of at most most bytes.
+func readDocument(name string, env environment, most int64) ([]byte, error) {
+	file, closeFile, err := openImport(name, env)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFile()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, usageError{fmt.Errorf("%s is larger than %d bytes", name, most)}
+	}
+	return text, err
+}
+
+func rulesShowCommand(env environment) *cobra.Command {
+	var db database
+	var pool poolName
+	var output output
+	var version int64
+	c := &cobra.Command{Use: "show --pool ID [--version N]", Short: "Show the rules of a pool, those in force or earlier ones"}
+	db.flag(c, env)
+	output.flag(c.Flags())
+	pool.declare(c, false)
+	c.Flags().Int64Var(&version, "version", 0, "the version of the pool that put the rules in force (default those in force)")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		if c.Flags().Changed("version") && version < 1 {
+			return usageError{errors.New("--version must be 1 or more")}
+		}
+		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			found, err := store.Rules(ctx, string(pool), version)
+			if err != nil {
+				return err
+			}
+			if output == outputJSON {
+				return http.WriteRules(env.stdout, &found)
+			}
+			document := "none: this version has removed the rules"
+			if found.Rules != nil {
+				document = found.Rules.Document()
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n",
+				pool, found.Version, found.Actor, found.At.UTC().Format(draw.TimeFormat), document)
+			return err
+		})
+	}
+	return c
+}
+
+func rulesSetCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	c := &cobra.Command{
+		Use:     "set --pool ID FILE.json",
+		Short:   "Put rules in force in a pool, in place of those before",
+		Example: `  drawsvc rules set --pool spring rules.json`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	c.Args = oneFile
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		rules, err := readRules(args[0], env)
+		if err != nil {
+			return err
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			set, err := store.SetRules(ctx, string(pool), rules, nil, string(by))
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", pool, set.Version, set.Rules.SHA256())
+			return err
+		})
+	}
+	return c
+}
+
+func rulesCheckCommand(env environment) *cobra.Command {
+	var db database
+	var pool poolName
+	c := &cobra.Command{Use: "check --pool ID FILE.json", Short: "Say whether rules could be put in force in a pool; writes nothing"}
+	db.flag(c, env)
+	pool.declare(c, false)
+	c.Args = oneFile
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		rules, err := readRules(args[0], env)
+		if err != nil {
+			return err
+		}
+		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			found, err := store.Pool(ctx, string(pool))
+			if err != nil {
+				return err
+			}
+			if err := rules.Check(found.Prizes); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules fit, sha256 %s\n", pool, rules.SHA256())
+			return err
+		})
+	}
+	return c
+}
+
+func rulesRemoveCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	c := &cobra.Command{Use: "remove --pool ID", Short: "Remove the rules of a pool; its past stays as it is"}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			set, err := store.SetRules(ctx, string(pool), nil, nil, string(by))
+			if err != nil {
+				return err
+			}
+			if set.Version == 0 {
+				return draw.Errorf(draw.CodeRulesNotFound, "pool %q has no rules", pool)
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
+			return err
+		})
+	}
+	return c
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/stock"
+)
+
+// errUnlikely: a simulation gave a prize in another share than it should.
+var errUnlikely = errors.New("a simulated share is further from its expectation than chance explains")
+
+// zMax is the distance from an expectation, in standard deviations, that chance
+// does not explain.
+const zMax = 5
+
+// configMax is the largest file of a pool to simulate, in bytes.
+const configMax = 64 << 20
+
+// simulation is the command line of `simulate`.
+type simulation struct {
+	pool         poolName
+	config       string
+	draws, users int
+	rate, from   string
+	asStocked    bool
+	seed         uint64
+	output       output
+}
+
+func simulateCommand(env environment) *cobra.Command {
+	var db database
+	var s simulation
+	c := &cobra.Command{
+		Use:   "simulate --pool ID | --config FILE.json",
+		Short: "Try a pool's stock and rules with many draws, in memory; writes nothing",
+		Long: `Try a pool's stock and rules with many draws, in memory, by the code that decides
+real draws. Nothing is written. FILE.json is a pool as POST /admin/pools takes
+it; a pool of the database begins where it stands.
+
+The table has the exact mean of what the urn gives, where there is one, and z:
+how far the simulation is from it, in standard deviations. Exit code 3 says that
+a |z| is above 5.`,
+		Example: `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s`,
+	}
+	db.flag(c, env)
+	s.flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		run, err := s.read()
+		if err != nil {
+			return err
+		}
+		if s.config != "" {
+			text, err := readDocument(s.config, env, configMax)
+			if err != nil {
+				return err
+			}
+			pool, err := http.ReadPool(text)
+			if err != nil {
+				return err
+			}
+			return s.run(env.stdout, run, &pool)
+		}
+		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+			pool, err := store.Pool(ctx, string(s.pool))
+			if err == nil && pool.RulesVersion != 0 {
+				// The rules of a version never change, so both are of one state.
+				var ruling draw.Ruling
+				ruling, err = store.Rules(ctx, pool.ID, pool.RulesVersion)
+				pool.Rules = ruling.Rules
+			}
+			if err != nil {
+				return err
+			}
+			return s.run(env.stdout, run, &pool)
+		})
+	}
+	return c
+}
+
+func (s *simulation) flags(c *cobra.Command) {
+	s.pool.declare(c, false)
+	s.output.flag(c.Flags())
+	f := c.Flags()
+	f.StringVar(&s.config, "config", "", "`FILE` of a pool that need not exist, - for the standard input")
+	f.IntVar(&s.draws, "draws", 1_000_000, "number of draws, each of one unit")
+	f.IntVar(&s.users, "users", 10_000, "number of users, all equally likely to draw")
+	f.StringVar(&s.rate, "rate", "50/s", "draws per second, minute or hour of the simulated clock: 50/s, 10/m, 3/h")
+	f.StringVar(&s.from, "from", "", "`TIME` at which the simulated clock begins, such as 2026-12-01T00:00:00Z (default now)")
+	f.BoolVar(&s.asStocked, "as-stocked", false, "begin with all units that were ever stocked, as if none were issued")
+	f.Uint64Var(&s.seed, "seed", 1, "chooses the random numbers: the same seed, the same run")
+}
+
+// The most draws and users of a simulation keep it within minutes and a GB.
+const (
+	simulatedDrawsMax = 1_000_000_000
+	simulatedUsersMax = 10_000_000
+)
+
+func (s *simulation) read() (run draw.Simulation, err error) {
+	run = draw.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
+	switch {
+	case (s.pool == "") == (s.config == ""):
+		return run, usageError{errors.New("name the pool with --pool, or a file with --config")}
+	case s.draws < 1 || s.draws > simulatedDrawsMax:
+		return run, usageError{fmt.Errorf("--draws must be 1 to %d", simulatedDrawsMax)}
+	case s.users < 1 || s.users > simulatedUsersMax:
+		return run, usageError{fmt.Errorf("--users must be 1 to %d", simulatedUsersMax)}
+	}
+	if s.pool != "" {
+		if err := s.pool.check(); err != nil {
+			return run, err
+		}
+	}
+	if s.from != "" {
+		if run.From, err = time.Parse(time.RFC3339, s.from); err != nil {
+			return run, usageError{errors.New("--from must be a time such as 2026-12-01T00:00:00Z")}
+		}
+	}
+	run.Rate, err = parseRate(s.rate)
+	return run, err
+}
+
+// parseRate reads a number per s, m or h, and returns it per second.
+func parseRate(text string) (float64, error) {
+	number, unit, _ := strings.Cut(text, "/")
+	seconds := map[string]float64{"s": 1, "m": 60, "h": 3600}[unit]
+	n, err := strconv.ParseFloat(number, 64)
+	const most, least = 1e6, 1e-6 // keep the simulated clock within what times hold
+	if rate := n / seconds; err == nil && rate >= least && rate <= most {
+		return rate, nil
+	}
+	return 0, usageError{errors.New("--rate must be such as 50/s, 10/m or 3/h, at most 1000000/s")}
+}
+
+func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) error {
+	run.Pool = draw.Snapshot{Prizes: pool.Prizes, Rules: pool.Rules}
+	if s.asStocked {
+		for i := range run.Pool.Prizes {
+			run.Pool.Prizes[i].Issued = 0
+		}
+	}
+	done, err := draw.Simulate(run)
+	if err != nil {
+		return err
+	}
+	if s.output == outputJSON {
+		err = json.NewEncoder(w).Encode(jsonSimulated(&done))
+	} else {
+		err = printSimulated(w, &done)
+	}
+	if err == nil && isUnlikely(&done) {
+		err = errUnlikely
+	}
+	return err
+}
+
+func isUnlikely(s *draw.Simulated) bool {
+	if g := s.Guarantee; g != nil && math.Abs(g.Z) > zMax {
+		return true
+	}
+	return slices.ContainsFunc(s.Prizes, func(p draw.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
+}
+
+type (
+	simulatedJSON struct {
+		Draws     int64                `json:"draws"`
+		Prizes    []simulatedPrizeJSON `json:"prizes"`
+		Redirects map[draw.Why]int64   `json:"redirects"`
+		Refusals  map[draw.Code]int64  `json:"refusals"`
+		Spent     string               `json:"spent"`
+		Guarantee *guaranteedJSON      `json:"guarantee,omitempty"`
+	}
+	simulatedPrizeJSON struct {
+		Prize        string   `json:"prize"`
+		Count        int64    `json:"count"`
+		Share        float64  `json:"share"`
+		Expected     *float64 `json:"expected"`
+		Z            *float64 `json:"z"`
+		SoldOutAfter *int64   `json:"sold_out_after"`
+	}
+	guaranteedJSON struct {
+		Wins     int64   `json:"wins"`
+		Rate     float64 `json:"rate"`
+		Expected float64 `json:"expected"`
+		Z        float64 `json:"z"`
+	}
+)
+
+func jsonSimulated(s *draw.Simulated) simulatedJSON {
+	j := simulatedJSON{Draws: s.Draws, Prizes: make([]simulatedPrizeJSON, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals, Spent: cents(s.Spent)}
+	for i := range s.Prizes {
+		p := &s.Prizes[i]
+		j.Prizes[i] = simulatedPrizeJSON{Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected, Z: p.Z}
+		if p.SoldOutAfter > 0 {
+			j.Prizes[i].SoldOutAfter = &p.SoldOutAfter
+		}
+	}
+	if g := s.Guarantee; g != nil {
+		j.Guarantee = &guaranteedJSON{g.Wins, g.Rate, g.Expected, g.Z}
+	}
+	return j
+}
+
+func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
+
+func printSimulated(w io.Writer, s *draw.Simulated) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	number := func(format string, n *float64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprintf(format, *n)
+	}
+	fmt.Fprintln(t, "prize\tcount\tshare\texpected\tz\tsold out after")
+	for i := range s.Prizes {
+		p := &s.Prizes[i]
+		after := cmp.Or(strings.TrimPrefix(strconv.FormatInt(p.SoldOutAfter, 10), "0"), "-")
+		fmt.Fprintf(t, "%s\t%d\t%.6f\t%s\t%s\t%s\n", p.PrizeID, p.Count, p.Share, number("%.6f", p.Expected), number("%+.2f", p.Z), after)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\ndraws %d, spent %s\n", s.Draws, cents(s.Spent))
+	for _, why := range slices.Sorted(maps.Keys(s.Redirects)) {
+		fmt.Fprintf(w, "redirected, %s: %d\n", why, s.Redirects[why])
+	}
+	for _, code := range slices.Sorted(maps.Keys(s.Refusals)) {
+		fmt.Fprintf(w, "refused, %s: %d\n", code, s.Refusals[code])
+	}
+	if g := s.Guarantee; g != nil {
+		fmt.Fprintf(w, "guarantee: wins %d, rate %.6f, expected %.6f, z %+.2f\n", g.Wins, g.Rate, g.Expected, g.Z)
+	}
+	return nil
+}

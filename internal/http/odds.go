@@ -1,0 +1,143 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/big"
+	"slices"
+
+	"drawsvc/internal/draw"
+)
+
+// Odds states the chances of a pool's next draw.
+type Odds interface {
+	// Odds are those of a user, or for userID "" of one without turns. A draw
+	// that would be refused is an error with the refusal's code.
+	Odds(ctx context.Context, poolID, userID string) (draw.Statement, error)
+}
+
+type oddsAnswer struct {
+	Version int64          `json:"version"`
+	Law     draw.Law       `json:"law"`
+	Win     string         `json:"win"`
+	Odds    []chanceAnswer `json:"odds"`
+	None    string         `json:"none"`
+	// Guarantee is null for rules without one.
+	Guarantee *guaranteeAnswer `json:"guarantee"`
+}
+
+type chanceAnswer struct {
+	Prize  string `json:"prize"`
+	Chance string `json:"chance"`
+}
+
+type guaranteeAnswer struct {
+	After int64  `json:"after"`
+	Prize string `json:"prize"`
+	// Rate is null where it has no exact value.
+	Rate *string `json:"rate"`
+}
+
+func newOdds(o *draw.Statement) oddsAnswer {
+	a := oddsAnswer{
+		Version: o.Version, Law: o.Law, Win: fraction(o.Win), None: fraction(o.None),
+		Odds: each(o.Odds, func(c *draw.Chance) chanceAnswer { return chanceAnswer{c.PrizeID, fraction(c.Chance)} }),
+	}
+	if g := o.Guarantee; g != nil {
+		a.Guarantee = &guaranteeAnswer{After: g.After, Prize: g.PrizeID}
+		if g.Rate != nil {
+			rate := fraction(g.Rate)
+			a.Guarantee.Rate = &rate
+		}
+	}
+	return a
+}
+
+// fraction writes a/b in lowest terms, also 0/1 and 1/1.
+func fraction(r *big.Rat) string { return r.String() }
+
+// odds answers GET /pools/{pool}/odds, where the rules say that players may read
+// them.
+func (s *Server) odds(ctx context.Context, c call) (oddsAnswer, error) {
+	poolID := c.param("pool")
+	ruling, err := s.Ruler.Rules(ctx, poolID, 0)
+	if err == nil && (ruling.Rules == nil || !ruling.Rules.Disclose) {
+		err = draw.Errorf(draw.CodeRulesNotFound, "pool %q publishes no odds", poolID)
+	}
+	if err != nil {
+		return oddsAnswer{}, err
+	}
+	found, err := s.Odds.Odds(ctx, poolID, "")
+	if err != nil {
+		return oddsAnswer{}, err
+	}
+	return newOdds(&found), nil
+}
+
+// refusedAnswer says what would refuse a user's draw now.
+type refusedAnswer struct {
+	Refused draw.Code `json:"refused"`
+	Detail  string    `json:"detail"`
+	// Limit and RetryAt belong to limit-reached; RetryAt is null for ever.
+	Limit   *limitAnswer `json:"limit"`
+	RetryAt *string      `json:"retry_at"`
+}
+
+// gates are the codes of what may refuse a draw.
+func gates() []draw.Code {
+	return []draw.Code{draw.CodePoolNotOpen, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
+}
+
+// newRefused is the answer to a draw that would be refused; ok is false for an
+// error that is none of a gate.
+func newRefused(err error) (a refusedAnswer, ok bool) {
+	e, isNamed := errors.AsType[*draw.Error](err)
+	if !isNamed || !slices.Contains(gates(), e.Code) {
+		return a, false
+	}
+	a = refusedAnswer{Refused: e.Code, Detail: e.Detail}
+	if r := e.Reached; r != nil {
+		limit := newLimit(&r.Limit)
+		a.Limit = &limit
+		if !r.RetryAt.IsZero() {
+			at := formatTime(r.RetryAt)
+			a.RetryAt = &at
+		}
+	}
+	return a, true
+}
+
+// WriteOdds writes what GET /admin/pools/{pool}/odds answers as a line of JSON:
+// a statement, or the refusal that err is. Errors are those of w, and err where
+// no gate has refused.
+func WriteOdds(w io.Writer, o *draw.Statement, err error) error {
+	answer, err := oddsOrRefusal(o, err)
+	if err != nil {
+		return err
+	}
+	return writeLine(w, answer)
+}
+
+func oddsOrRefusal(o *draw.Statement, err error) (any, error) {
+	if refused, ok := newRefused(err); ok {
+		return refused, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newOdds(o), nil
+}
+
+// adminOdds answers GET /admin/pools/{pool}/odds.
+func (s *Server) adminOdds(ctx context.Context, c call) (any, error) {
+	userID := ""
+	if c.query.Has("user") {
+		userID = c.query.Get("user")
+		if err := draw.CheckUser(userID); err != nil {
+			return nil, err
+		}
+	}
+	found, err := s.Odds.Odds(ctx, c.param("pool"), userID)
+	return oddsOrRefusal(&found, err)
+}
