@@ -206,16 +206,24 @@ func jsonSimulated(s *draw.Simulated) simulatedJSON {
 	j := simulatedJSON{Draws: s.Draws, Prizes: make([]simulatedPrizeJSON, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals, Spent: cents(s.Spent)}
 	for i := range s.Prizes {
 		p := &s.Prizes[i]
-		j.Prizes[i] = simulatedPrizeJSON{Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected, Z: p.Z}
+		j.Prizes[i] = simulatedPrizeJSON{Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected}
+		if p.Z != nil {
+			z := finite(*p.Z)
+			j.Prizes[i].Z = &z
+		}
 		if p.SoldOutAfter > 0 {
 			j.Prizes[i].SoldOutAfter = &p.SoldOutAfter
 		}
 	}
 	if g := s.Guarantee; g != nil {
-		j.Guarantee = &guaranteedJSON{g.Wins, g.Rate, g.Expected, g.Z}
+		j.Guarantee = &guaranteedJSON{g.Wins, g.Rate, g.Expected, finite(g.Z)}
 	}
 	return j
 }
+
+// finite keeps a distance within what JSON can say: where the mean leaves no
+// choice, any other outcome is infinitely far.
+func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }
 
 func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 

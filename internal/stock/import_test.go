@@ -152,7 +152,8 @@ func TestImportRefusesBadFiles(t *testing.T) {
 		header + "b,B,1," + strings.Repeat("9", 50): badStock + `"` + strings.Repeat("9", 40) + `…"; nothing was imported`,
 		header + "b,B,1,1\n\nc,C,1,1\nb,B,1,1":      `line 5: prize id "b" is on line 2 already; nothing was imported`,
 		header + "b," + strings.Repeat("x", 201) + ",1,1": "line 2: prize name is longer than 200 characters; nothing was imported",
-		"prize,name,value,stock,kind\nb,B,1,1,blank\n":    `line 2: kind must be prize or empty, not "blank": no other kind can be stocked; nothing was imported`,
+		"prize,name,value,stock,kind\nb,B,1,1,code\n":     `line 2: kind must be prize, blank or empty, not "code"; nothing was imported`,
+		"prize,name,value,stock,kind\nb,B,1,1,blank\n":    `line 2: value of blank "b" must be 0; nothing was imported`,
 	} {
 		require.Equal(t, want, refusedImport(t, s, "spring", text), "%.60q", text)
 	}
