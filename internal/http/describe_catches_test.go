@@ -23,7 +23,7 @@ func TestDescriptionCatches(t *testing.T) {
 		"a status is missing":              {`        "409": {$ref: "#/components/responses/AlreadyIssued"}` + "\n", "", "status 409 is not described"},
 		"another status is missing":        {`        "422": {$ref: "#/components/responses/KeyReused"}` + "\n", "", "POST /draw: statuses"},
 		"a status that is not answered":    {`        "504": {$ref`, "        \"418\": {description: Tea., x-problem-codes: [internal]}\n        \"504\": {$ref", "418"},
-		"a code is missing from a status":  {"[sold-out, pool-not-open]", "[sold-out]", "not described with the code pool-not-open"},
+		"a code is missing from a status":  {"[sold-out, pool-not-open, ", "[sold-out, ", "not described with the code pool-not-open"},
 		"a code of another status":         {"x-problem-codes: [pool-not-found]", "x-problem-codes: [pool-not-found, sold-out]", "sold-out is no code of 404"},
 		"a code is missing":                {"        - sold-out\n", "", "codes:"},
 		"a code that nothing has":          {"        - sold-out\n", "        - sold-out\n        - sold-in\n", "sold-in"},

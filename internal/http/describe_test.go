@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
@@ -149,6 +150,26 @@ func full(c *Config) {
 		return catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
 	}
 	c.Auditor = violated{c.Auditor}
+	c.Tickets = anyTicket{}
+}
+
+// anyTicket takes every ticket for the draw of the examples.
+type anyTicket struct{}
+
+func (anyTicket) Read(string) (draw.Request, error) {
+	return draw.Request{PoolID: "spring", UserID: "u1", DrawID: "order", Named: true, Count: 1, TicketUntil: at}, nil
+}
+
+// reached are refusals of a limit that is for ever, and of one that ends.
+func reached(t *testing.T) (all []error) {
+	rules, err := draw.ParseRules([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
+	require.NoError(t, err)
+	for i, end := range []time.Time{{}, at} {
+		e := draw.Errorf(draw.CodeLimitReached, "because")
+		e.Reached = &draw.Reached{Limit: rules.Limits[i], RetryAt: end}
+		all = append(all, e)
+	}
+	return all
 }
 
 // violated is an auditor that finds something.
@@ -163,6 +184,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
 	f := &fake{awards: manyAwards(3)}
+	f.awards[0].Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
 	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)
@@ -176,6 +198,10 @@ func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
 	for code := range problems() {
 		ask(request("GET", problemType+string(code), ""))
+	}
+	for _, f.err = range reached(t) {
+		ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))
+		ask(request("GET", "/admin/pools/p/odds?user=u", ""))
 	}
 	own, err := ownContract()
 	require.NoError(t, err)
@@ -228,7 +254,7 @@ func TestDescribedMembersAreSent(t *testing.T) {
 // sendExamples sends the example of each request body, which has every member
 // that is described, and has it taken.
 func sendExamples(t *testing.T, c *contract) (wrong error) {
-	s := newServer(t, &fake{})
+	s := newServer(t, &fake{}, full)
 	sent := 0
 	for _, o := range c.operations {
 		if o.RequestBody == nil {
