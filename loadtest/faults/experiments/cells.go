@@ -90,6 +90,11 @@ func controls() []Cell {
 			Experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, Program: history.Excludes,
 			Condemned: []string{history.Fault},
 		},
+		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(),
+		{
+			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
+			Condemned: []string{history.Fault},
+		},
 	}
 }
 
@@ -129,7 +134,7 @@ func quick() []Cell {
 	}
 	theirs := slices.DeleteFunc(controls(), func(c Cell) bool {
 		_, ok := history.DoubleOf(c.Program)
-		return ok && !chosen[c.Experiment.Name]
+		return (ok || c.Flaw != "") && !chosen[c.Experiment.Name]
 	})
 	return append(theirs, sharpest...)
 }

@@ -35,6 +35,8 @@ const (
 	Unfenced       = "drawsvc-unfenced"
 	Excludes       = "drawsvc-excludes"
 	TrustsFiles    = "drawsvc-trusts-files"
+	Guessable      = "drawsvc-guessable"
+	AlwaysReady    = "drawsvc-always-ready"
 )
 
 // Ahead is the service's next release, whose schema adds. It is no double, but
@@ -76,6 +78,12 @@ func Doubles() []Double {
 		}},
 		{TrustsFiles, "the service, which takes an open file for the one at its path", []edit{
 			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
+		}},
+		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
+			{`if !g.guesses.mayTry(from, digest, now) {`, `if !g.guesses.mayTry(from, digest, now) && false {`},
+		}},
+		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
+			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}
