@@ -86,11 +86,12 @@ func controls() []Cell {
 			Experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, Program: history.Unfenced,
 			Condemned: []string{history.Fault},
 		},
+		jobFailedOver(history.Unfenced),
 		{
 			Experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, Program: history.Excludes,
 			Condemned: []string{history.Fault},
 		},
-		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(),
+		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(),
 		{
 			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
 			Condemned: []string{history.Fault},

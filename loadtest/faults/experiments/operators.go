@@ -23,6 +23,7 @@ func operatorFaults() []Experiment {
 		rollingUpgrade(),
 		rollingUpdate("--shutdown-delay", updateDelay),
 		tokenReplaced(),
+		alerts(),
 		{Name: "four processes migrate at once", Number: 23, places: []place{{"postgres", "for-update", "", 1}, {"mysql", "for-update", "", 1}}, own: true, run: migratedAtOnce},
 	}
 }
