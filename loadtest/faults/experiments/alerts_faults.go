@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"drawsvc/internal/servertest"
@@ -39,14 +40,16 @@ func (a *alarm) killOne() (func() error, error) {
 // runAhead starts the next release on the schema of this one, which admits it.
 func (a *alarm) runAhead() (func() error, error) {
 	i := a.Instances[2]
-	replace := func(program string) error {
+	args := i.Args
+	replace := func(program string, args []string) error {
 		if err := i.Stop(); err != nil {
 			return err
 		}
-		i.Program = program
+		i.Program, i.Args = program, args
 		return i.Again(a.Ctx)
 	}
-	return func() error { return replace(a.Begins) }, replace(a.Program)
+	unmigrated := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--migrate" })
+	return func() error { return replace(a.Begins, args) }, replace(a.Program, unmigrated)
 }
 
 func (a *alarm) patchJob(body string) error {

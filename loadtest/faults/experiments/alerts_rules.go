@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -69,8 +70,10 @@ func newAlarm(t *trial) (*alarm, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(t.Site.TempDir(), "rules.yml")
-	if err := os.WriteFile(file, []byte(short), 0o644); err != nil { //nolint:gosec // the server has an account of its own
+	folder := t.Site.TempDir()
+	file := filepath.Join(folder, "rules.yml")
+	// The server has an account of its own.
+	if err := errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)); err != nil {
 		return nil, err
 	}
 	var targets []string

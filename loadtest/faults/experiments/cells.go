@@ -86,7 +86,7 @@ func controls() []Cell {
 			Experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, Program: history.Unfenced,
 			Condemned: []string{history.Fault},
 		},
-		jobFailedOver(history.Unfenced),
+		jobFailedOver(history.NoTakeover),
 		{
 			Experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, Program: history.Excludes,
 			Condemned: []string{history.Fault},

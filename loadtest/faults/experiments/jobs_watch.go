@@ -42,6 +42,9 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 		if err := fault(j); err != nil {
 			return err
 		}
+		if j.Condemned && len(j.Verdict.Violations) > 0 {
+			break // it does not deserve more time
+		}
 		if err := j.succeeds(); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)
 		}
