@@ -84,7 +84,7 @@ func alertsFire(t *trial) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.await("drawsvc_ready == 1", len(t.Instances)); err != nil {
+	if err := a.await("drawsvc_ready == 1", len(t.Instances)); err != nil {
 		return err
 	}
 	if n, err := a.query(`ALERTS{alertstate="firing"}`); err != nil || n > 0 {
@@ -112,7 +112,7 @@ func (a *alarm) fires(f alertFault) error {
 	began := time.Now()
 	var said []string
 	for _, alert := range f.alerts {
-		if _, err := a.await(firing(alert, f.labels), 1); err != nil {
+		if err := a.await(firing(alert, f.labels), 1); err != nil {
 			a.Verdict.Say(history.Fault, "%s: %s does not fire: %v", f.name, alert, err)
 			continue
 		}

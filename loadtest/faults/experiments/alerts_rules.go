@@ -107,20 +107,15 @@ func firing(alert, labels string) string {
 	return fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing"%s}`, alert, labels)
 }
 
-// await waits until an expression has at least so many series, and says how long
-// that took.
-func (a *alarm) await(expr string, least int) (time.Duration, error) {
-	began := time.Now()
-	for {
+// await waits until an expression has at least so many series.
+func (a *alarm) await(expr string, least int) error {
+	for until := time.Now().Add(firesMax); ; time.Sleep(200 * time.Millisecond) {
 		n, err := a.query(expr)
-		switch took := time.Since(began); {
-		case err != nil:
-			return took, err
-		case n >= least:
-			return took, nil
-		case took > firesMax:
-			return took, fmt.Errorf("%d instead of %d series of %s after %v", n, least, expr, firesMax)
+		switch {
+		case err != nil || n >= least:
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("%d instead of %d series of %s after %v", n, least, expr, firesMax)
 		}
-		time.Sleep(200 * time.Millisecond)
 	}
 }
