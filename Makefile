@@ -21,7 +21,7 @@ test: ## Installs the servers that the tests need, and runs every test with the 
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
-	$(TEST) -short -p 4 -vet=off ./cmd/... ./db/... ./internal/...
+	$(TEST) -short -p 4 -vet=off ./client/... ./cmd/... ./db/... ./internal/...
 
 .PHONY: lint
 lint: ## The house rules

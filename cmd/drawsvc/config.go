@@ -39,6 +39,7 @@ type config struct {
 	hosts       []string
 	proxies     []string
 	delay       time.Duration
+	connections int
 	migrate     bool
 	demo        bool
 	logFormat   string
@@ -79,6 +80,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
+	f.IntVar(&c.connections, "connections-max", 0, "most connections of callers, idle ones are closed first (default below the limit of open files)")
 	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
 	f.BoolVar(&c.demo, "demo", false, "make and stock the pool demo if there is none, and print how to draw from it")
 	f.StringVar(&c.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
@@ -103,6 +105,9 @@ func (c *config) read(cmd *cobra.Command) error {
 		return usageError{err}
 	}
 	if c.tokens, err = c.readTokens(); err != nil {
+		return usageError{err}
+	}
+	if err := c.readConnections(descriptorLimit()); err != nil {
 		return usageError{err}
 	}
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate

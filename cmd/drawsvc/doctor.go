@@ -76,16 +76,25 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 		return nil, err
 	}
 	more, err := checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
-	files := []string{c.database.url.file, c.adminSecret.file, c.drawSecret.file}
+	return slices.Concat(found, more, checkup.Links(url, lock.url), checkFiles(c, url)), err
+}
+
+// checkFiles judges the modes of all files of secrets. A file of tokens holds
+// digests: it may be read.
+func checkFiles(c *config, url string) []checkup.Finding {
+	files := []string{c.tlsKey}
+	for _, s := range c.secrets() {
+		files = append(files, s.file)
+	}
 	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
 		files = append(files, path)
 	}
-	return slices.Concat(found, more, checkup.Links(url, lock.url), checkup.Files(files...)), err
+	return slices.Concat(checkup.Files(othersMayReadOrWrite, files...), checkup.Files(othersMayWrite, c.tokensFile))
 }
 
 // askLock asks a lock service outside the database, which check-ups ask anyway.
 func askLock(ctx context.Context, lock locker.Lock, url string) []checkup.Finding {
-	if !strings.Contains(url, "://") {
+	if !isLockService(url) {
 		return nil
 	}
 	err := lock.Ping(ctx)

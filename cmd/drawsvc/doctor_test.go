@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,19 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	require.NotContains(t, p.run("doctor", "--admin-token-file", file).stdout, "file-mode: "+file)
 	require.NoError(t, os.Chmod(file, 0o644))
 	require.Contains(t, p.run("doctor", "--admin-token-file", file).stdout, "warning: file-mode: "+file+" has the mode 0644\n")
+
+	tokens := filepath.Join(t.TempDir(), "tokens.json")
+	entry := `{"tokens":[{"name":"a","role":"admin","sha256":"` + strings.Repeat("a", 64) + `"}]}`
+	require.NoError(t, os.WriteFile(tokens, []byte(entry), 0o600))
+	require.NoError(t, os.Chmod(tokens, 0o644))
+	require.NotContains(t, p.run("doctor", "--tokens", tokens).stdout, "file-mode: "+tokens, "it holds digests: all may read it")
+	require.NoError(t, os.Chmod(tokens, 0o664))
+	require.Contains(t, p.run("doctor", "--tokens", tokens).stdout, "warning: file-mode: "+tokens+" has the mode 0664\n")
+	require.Contains(t, p.run("doctor", "--tls-key", file, "--tls-cert", file).stdout, "warning: file-mode: "+file+" has the mode 0644\n")
+	link := filepath.Join(t.TempDir(), "lock")
+	require.NoError(t, os.WriteFile(link, []byte("table:"), 0o600))
+	require.NoError(t, os.Chmod(link, 0o640))
+	require.Contains(t, p.run("doctor", "--lock-file", link).stdout, "warning: file-mode: "+link+" has the mode 0640\n")
 }
 
 // TestDoctorFindsMissingPrivileges: an account that may not write, on
@@ -128,4 +142,30 @@ func TestDoctorFindsMissingPrivileges(t *testing.T) {
 	u.User = url.UserPassword("reader", "of-the-tests")
 	o := on(t, u.String()).run("doctor")
 	require.Contains(t, o.stdout, "danger: privileges: this account lacks UPDATE on pools\n", o.message)
+}
+
+// TestDoctorFindsMissingPrivilegesOfMySQL, however the others were granted.
+func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
+	t.Parallel()
+	server := servertest.Start(t, "mysql")
+	p := on(t, server.URL())
+	p.ok("migrate", "up")
+	db := rows(t, server.URL())
+	u, err := url.Parse(server.URL())
+	require.NoError(t, err)
+	database := strings.TrimPrefix(u.Path, "/")
+	as := func(name string, grants ...string) string {
+		for _, statement := range append([]string{`CREATE USER '` + name + `'@'%' IDENTIFIED BY 'of-the-tests'`}, grants...) {
+			_, err := db.ExecContext(t.Context(), statement)
+			require.NoError(t, err, statement)
+		}
+		of := *u
+		of.User = url.UserPassword(name, "of-the-tests")
+		return on(t, of.String()).run("doctor").stdout
+	}
+	require.NotContains(t, as("all", `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO 'all'@'%'`), "privileges:")
+	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO draws`,
+		`GRANT draws TO 'by_role'@'%'`, `SET DEFAULT ROLE draws FOR 'by_role'@'%'`), "privileges:")
+	require.Contains(t, as("reader", `GRANT SELECT ON `+database+`.* TO 'reader'@'%'`, `GRANT INSERT ON `+database+`.awards TO 'reader'@'%'`,
+		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks UPDATE on awards, INSERT on changes, UPDATE on changes, ")
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,8 @@ type program struct {
 	schema string
 	// file is the program of another release; "" is this one.
 	file string
+	// wrap, where set, makes another command of the one that starts it.
+	wrap func(*exec.Cmd) *exec.Cmd
 }
 
 // on is a program whose environment names the database.

@@ -98,7 +98,7 @@ func checkHealth(ctx context.Context, target, cert string) error {
 // pin trusts the certificate of a file and no other one. Its names do not
 // matter: the check asks the machine itself.
 func pin(file string) (*tls.Config, error) {
-	text, err := readFile(file)
+	text, err := readPrivate(file)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert: %w", err)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,6 +27,9 @@ func (l *lockFlags) read(flags *pflag.FlagSet) (err error) {
 	l.url, err = l.secret.readURL(flags)
 	return err
 }
+
+// isLockService says that a lock is outside the database.
+func isLockService(url string) bool { return strings.Contains(url, "://") }
 
 // Validate refuses values out of bounds.
 func (l *lockFlags) Validate() error {

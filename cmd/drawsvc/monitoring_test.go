@@ -216,7 +216,7 @@ type series struct {
 	}
 }
 
-// TestPrometheusScrapes: a real Prometheus reads an instance, evaluates each rule
+// TestPrometheusScrapes: a real Prometheus reads three instances, evaluates each rule
 // and each panel without an error, and fires for a pool that is sold out.
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
@@ -225,8 +225,11 @@ func TestPrometheusScrapes(t *testing.T) {
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
 	one := p.serve()
 	one.won("spring", "u1", "")
-	two := p.serve() // reads its pools after the win
-	prometheus := servertest.StartPrometheus(t, rulesFile, strings.TrimPrefix(one.url, "http://"), strings.TrimPrefix(two.url, "http://"))
+	targets := []string{strings.TrimPrefix(one.url, "http://")}
+	for range 2 {
+		targets = append(targets, strings.TrimPrefix(p.serve().url, "http://")) // read their pools after the win
+	}
+	prometheus := servertest.StartPrometheus(t, rulesFile, targets...)
 	query := func(expr string) (found series) {
 		asked(t, prometheus, "/api/v1/query?query="+url.QueryEscape(expr), &found)
 		return found
@@ -235,7 +238,7 @@ func TestPrometheusScrapes(t *testing.T) {
 		found := query(`ALERTS{alertname="DrawsvcSoldOut",alertstate="firing",pool="spring"}`)
 		return len(found.Data.Result) == 1
 	}, commandMax, 200*time.Millisecond)
-	require.Eventually(t, func() bool { return len(query(`drawsvc_ready == 1`).Data.Result) == 2 }, commandMax, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return len(query(`drawsvc_ready == 1`).Data.Result) == len(targets) }, commandMax, 200*time.Millisecond)
 
 	require.Eventually(t, func() bool { return rulesAreWell(t, prometheus) }, commandMax, 200*time.Millisecond)
 	text, err := os.ReadFile(dashboardFile)

@@ -44,6 +44,9 @@ func (p program) start(args ...string) *process {
 		ended: make(chan error, 1),
 	}}
 	s.cmd = p.command(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	if p.wrap != nil {
+		s.cmd = p.wrap(s.cmd)
+	}
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
 	require.NoError(p.tb, s.cmd.Start())
 	p.tb.Cleanup(func() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -12,9 +11,6 @@ import (
 
 // reloadEvery is how often files are read again; a change is seen within 10 s.
 const reloadEvery = 5 * time.Second
-
-// reloadMax is the largest file that is read, in bytes.
-const reloadMax = 1 << 20
 
 // reloaded is a setting that files hold and that follows their changes. A file
 // that cannot be used changes nothing.
@@ -44,26 +40,13 @@ func (r *reloaded) readAll() (changed bool, err error) {
 
 func readFiles(paths []string) (texts [][]byte, err error) {
 	for _, path := range paths {
-		text, err := readFile(path)
+		text, err := readPrivate(path)
 		if err != nil {
 			return nil, err
 		}
 		texts = append(texts, text)
 	}
 	return texts, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, reloadMax+1))
-	if err == nil && len(text) > reloadMax {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, reloadMax)
-	}
-	return text, err
 }
 
 // watch follows the changes of all until ctx ends: every few seconds, and at

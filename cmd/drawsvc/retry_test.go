@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -27,11 +29,23 @@ func retryLoop(t *testing.T, address string) string {
 	return strings.ReplaceAll(code, "http://127.0.0.1:8080", address)
 }
 
-// draws runs the loop against answers, one after another. It returns what the
-// loop printed and the keys that it used.
+// draws runs a loop in Python against answers, one after another. It returns
+// what the loop printed and the keys that it used.
 func draws(t *testing.T, loop func(address string) string, answers ...http.HandlerFunc) (printed string, keys []string) {
 	t.Helper()
-	servertest.NeedPrograms(t, "python3", "python3")
+	python := interpreters()["python"]
+	return script(t, answers, func(ctx context.Context, address string) (string, error) {
+		return python.run(ctx, t, loop(address))
+	})
+}
+
+// caller makes one draw on the demo by way of an address, and returns what it
+// prints of the answer.
+type caller func(ctx context.Context, address string) (printed string, err error)
+
+// script runs a caller against answers, one after another; the last repeats.
+func script(t *testing.T, answers []http.HandlerFunc, call caller) (printed string, keys []string) {
+	t.Helper()
 	var mu sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // the loop notices where its request was not taken
@@ -42,12 +56,35 @@ func draws(t *testing.T, loop func(address string) string, answers ...http.Handl
 		next(w, r)
 	}))
 	defer server.Close()
-	cmd := exec.CommandContext(t.Context(), "python3", "-")
-	cmd.Stdin = strings.NewReader(loop(server.URL))
+	printed, err := call(t.Context(), server.URL)
+	require.NoError(t, err)
+	return printed, keys
+}
+
+// interpreter runs programs of one language that come from standard input.
+type interpreter struct {
+	program, pkg string
+	args         []string
+}
+
+// interpreters are those of the languages that pages have loops in, by the mark
+// of their blocks.
+func interpreters() map[string]interpreter {
+	return map[string]interpreter{
+		"js": {"node", "nodejs", []string{"-"}}, "python": {"python3", "python3", []string{"-"}}, "php": {"php", "php-cli", nil},
+	}
+}
+
+func (i interpreter) run(ctx context.Context, t *testing.T, code string) (printed string, err error) {
+	servertest.NeedPrograms(t, i.pkg, i.program)
+	cmd := exec.CommandContext(ctx, i.program, i.args...)
+	cmd.Stdin = strings.NewReader(code)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Run(), stderr.String())
-	return stdout.String(), keys
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return stdout.String(), nil
 }
 
 func answer(status int, body string) http.HandlerFunc {

@@ -34,7 +34,7 @@ func (s *secret) read(flags *pflag.FlagSet) (string, error) {
 	if flags.Changed(s.name) {
 		return "", usageError{fmt.Errorf("give --%s or --%s-file, not both", s.name, s.name)}
 	}
-	text, err := os.ReadFile(s.file)
+	text, err := readPrivate(s.file)
 	if err != nil {
 		return "", fmt.Errorf("--%s-file: %w", s.name, err)
 	}
@@ -103,6 +103,9 @@ func (s *secret) isSecret() bool {
 const (
 	// othersMayUse are the bits of a file's mode that let others read or write.
 	othersMayUse os.FileMode = 0o027
+	// othersMayReadOrWrite are these bits, and that the group may read, as
+	// the doctor judges it.
+	othersMayReadOrWrite os.FileMode = 0o066
 	// othersMayWrite are those that let others write.
 	othersMayWrite os.FileMode = 0o022
 )

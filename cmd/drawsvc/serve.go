@@ -16,12 +16,14 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
 	"drawsvc/internal/locker"
@@ -61,6 +63,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	defer doors.close() // the server has done so already, save after an error below
 	c.warn(cmd.Flags(), log)
+	limitMemory(log, memlimit.FromCgroup)
 	last, endLast := lastContext(ctx, c.delay)
 	defer endLast()
 	var opened closers
@@ -98,7 +101,8 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	watchQueues(registry, batcher)
-	opened.add(watchPools(ctx, registry, store, func(ctx context.Context) error { return ready(ctx, store, lock) }))
+	ready := readiness(store, lock, c.lock.url)
+	opened.add(watchPools(ctx, registry, store, ready))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -107,7 +111,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, doors, store, lock, batcher, jobs, registry, log))
+	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, registry, log))
 	if err != nil {
 		return err
 	}
@@ -149,11 +153,17 @@ func (c *config) watchFiles(ctx context.Context, d *doors, asked <-chan os.Signa
 	return func() { end(); ended.Wait() }
 }
 
+// secrets are those of the flags.
+func (c *config) secrets() []*secret {
+	return []*secret{&c.adminSecret, &c.drawSecret, &c.database.url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret}
+}
+
 // warn logs what makes secrets less of one.
 func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
-	for _, s := range []*secret{&c.adminSecret, &c.drawSecret, &c.database.url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret} {
+	for _, s := range c.secrets() {
 		s.warn(flags, log)
 	}
+	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
@@ -162,25 +172,37 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, lock locker.Lock, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: b, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Drawer: drawer{b}, Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
-		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls,
+		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
 		RequestTimeout: c.timeout,
-		Ready:          func(ctx context.Context) error { return ready(ctx, store, lock) },
+		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
 	}
 }
 
-// ready asks everything that a draw needs.
-func ready(ctx context.Context, store *stock.Store, lock locker.Lock) error {
-	if err := store.CheckSchema(ctx); err != nil {
-		return err
+// drawer tells the batcher which request a draw is of.
+type drawer struct{ *group.Batcher }
+
+// Draw implements http.Drawer.
+func (d drawer) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
+	return d.DrawFor(ctx, http.RequestID(ctx), r)
+}
+
+// readiness asks everything that a draw needs. A lock in the database answers
+// when the database does, and its connections may all be at work.
+func readiness(store *stock.Store, lock locker.Lock, url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := store.CheckSchema(ctx)
+		if err != nil || !isLockService(url) {
+			return err
+		}
+		return lock.Ping(ctx)
 	}
-	return lock.Ping(ctx)
 }
 
 // lockName tells a lock from others in the database. It holds no more of the

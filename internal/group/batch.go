@@ -47,6 +47,20 @@ const (
 // Draws is the number of draws in the batch.
 func (b *Batch) Draws() int { return len(b.waiters) }
 
+// RequestIDs are those of the batch's requests, at most the first ones.
+func (b *Batch) RequestIDs(most int) []string {
+	ids := make([]string, 0, min(most, len(b.waiters)))
+	for _, w := range b.waiters {
+		if len(ids) == most {
+			break
+		}
+		if w.requestID != "" {
+			ids = append(ids, w.requestID)
+		}
+	}
+	return ids
+}
+
 // Next replaces a settled batch by the draws that wait now. It returns false
 // when there are none, or when the batch is not settled.
 func (b *Batch) Next() bool { return b.phase == settled && b.queue.take(b) }

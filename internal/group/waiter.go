@@ -11,8 +11,10 @@ import (
 // waiter is a request and the place where its answer is left.
 type waiter struct {
 	draw.Ask
-	since time.Time
-	state atomic.Int32
+	// requestID names the request in the log, "" for nothing.
+	requestID string
+	since     time.Time
+	state     atomic.Int32
 	// asked says that the log was asked about the draw after the pool was read
 	// for the present plan.
 	asked bool

@@ -266,7 +266,7 @@ func TestProbesAreForDebugging(t *testing.T) {
 	}
 	require.Empty(t, log.String())
 	s, log = newLogged(t, &fake{}, slog.LevelInfo)
-	s.Ready = func(context.Context) error { return draw.Errorf(draw.CodeLockUnavailable, "down") }
+	s.readiness = newReadiness(func(context.Context) error { return draw.Errorf(draw.CodeLockUnavailable, "down") })
 	do(s, request("GET", "/readyz", ""))
 	require.Contains(t, log.String(), `"level":"WARN"`, "a failing one is not")
 }

@@ -51,6 +51,9 @@ func calls() []example {
 		{roleAdmin, "PATCH", "/admin/jobs/j", `{"enabled":true}`},
 		{roleAdmin, "POST", "/admin/jobs/j/run", ""},
 		{roleAuditor, "GET", "/admin/jobs/j/runs", ""},
+		{roleNone, "GET", "/problems/sold-out", ""},
+		{roleNone, "GET", "/openapi.yaml", ""},
+		{roleNone, "GET", "/openapi.json", ""},
 		{roleNone, "GET", "/livez", ""},
 		{roleNone, "GET", "/readyz", ""},
 		{roleMetrics, "GET", "/metrics", ""},
@@ -59,7 +62,7 @@ func calls() []example {
 
 // target fills the parts of a route's path in.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j").Replace(path)
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":code", "sold-out").Replace(path)
 }
 
 // TestListOfCallsIsWhole holds the table of routes to the list of calls, and

@@ -72,6 +72,9 @@ func checked(c call) error {
 			return err
 		}
 	}
+	if pool := c.param("pool"); pool != "" && !c.isRead() {
+		defer c.server.copies.drop(pool) // it may have changed, whatever the answer
+	}
 	return c.route.handle(c)
 }
 
@@ -179,11 +182,23 @@ func (c call) write(status int, body []byte) {
 	_, _ = c.gin.Writer.Write(body) // a caller who has disconnected cannot be notified
 }
 
+// isRead says whether the call changes nothing.
+func (c call) isRead() bool {
+	return c.route.method == nethttp.MethodGet || c.route.method == nethttp.MethodHead
+}
+
 // writeJSON answers with the JSON of v.
 func (c call) writeJSON(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return draw.Wrap(draw.CodeInternal, err, "the answer could not be written")
+	}
+	done, err := c.server.bounds.room(len(body))
+	if err != nil && c.isRead() {
+		return err
+	}
+	if err == nil {
+		defer done()
 	}
 	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
 	c.write(c.gin.Writer.Status(), append(body, '\n'))

@@ -44,7 +44,7 @@ func TestRevisionIsTheTag(t *testing.T) {
 // TestChangesAreRefusedByCode: each refusal of a change has its status.
 func TestChangesAreRefusedByCode(t *testing.T) {
 	for code, status := range map[draw.Code]int{
-		draw.CodeChangedMeanwhile: 412, draw.CodePoolClosed: 409, draw.CodePoolOpen: 409, draw.CodeAlreadyIssued: 409,
+		draw.CodeChangedMeanwhile: 412, draw.CodePoolClosed: 409, draw.CodePoolOpen: 409,
 	} {
 		s := newServer(t, &fake{err: draw.Errorf(code, "no")})
 		w := do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"open"}`))

@@ -16,6 +16,16 @@ type conn struct {
 	net.Conn
 	drawing     atomic.Bool
 	read, write deadline
+	// ended, where set, is called with the connection before it is closed.
+	ended func(*conn)
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	if c.ended != nil {
+		c.ended(c)
+	}
+	return c.Conn.Close()
 }
 
 // Read implements net.Conn. One byte is what net/http asks for when it watches
@@ -54,18 +64,6 @@ func (c *conn) SetWriteDeadline(t time.Time) error { return c.write.ask(t, c.Con
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
-}
-
-// listener makes conns.
-type listener struct{ net.Listener }
-
-// Accept implements net.Listener.
-func (l listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: accepted}, nil
 }
 
 type connKey struct{}

@@ -17,10 +17,10 @@ func linked(t *testing.T) (c *conn, other net.Conn) {
 	t.Cleanup(func() { _ = l.Close() })
 	other, err = net.Dial("tcp", l.Addr().String())
 	require.NoError(t, err)
-	accepted, err := listener{l}.Accept()
+	accepted, err := l.Accept()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = accepted.Close(); _ = other.Close() })
-	return accepted.(*conn), other
+	return &conn{Conn: accepted}, other
 }
 
 // TestDeadlines: whatever deadlines come after one another, the one that was

@@ -5,6 +5,7 @@ import (
 	"context"
 	nethttp "net/http"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"drawsvc/internal/draw"
@@ -24,6 +25,15 @@ type Reader interface {
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
 }
 
+type requestIDKey struct{}
+
+// RequestID is the id of the request that a Drawer's context belongs to, ""
+// where there is none. The log names the request by it.
+func RequestID(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
 // drawBody is the body of POST /draw.
 type drawBody struct {
 	Pool  string `json:"pool"`
@@ -41,7 +51,7 @@ func (s *Server) postDraw(c call) error {
 	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
-	made, err := s.Drawer.Draw(context.WithoutCancel(ctx), request)
+	made, err := s.Drawer.Draw(context.WithValue(context.WithoutCancel(ctx), requestIDKey{}, c.requestID()), request)
 	if err != nil {
 		return err
 	}
@@ -108,12 +118,33 @@ func (s *Server) prize(p *draw.Prize) prizeAnswer {
 	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), item.Description, item.Image, item.Link}
 }
 
-// pool answers GET /pools/{pool}: no counts, which would let a script time
-// its draws.
-func (s *Server) pool(ctx context.Context, c call) (poolAnswer, error) {
-	p, err := s.Reader.Pool(ctx, c.param("pool"))
+// pool answers GET /pools/{pool} from memory.
+func (s *Server) pool(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	body, tag, err := s.copies.get(ctx, c.param("pool"))
 	if err != nil {
-		return poolAnswer{}, err
+		return err
 	}
-	return poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize)}, nil
+	h := c.gin.Writer.Header()
+	h["Etag"] = []string{tag}
+	if matches(c.gin.Request.Header, tag) {
+		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
+		c.gin.Writer.WriteHeaderNow()
+		return nil
+	}
+	h["Content-Type"] = s.headers.json
+	c.write(nethttp.StatusOK, body)
+	return nil
+}
+
+// encodePool reads a pool and encodes what may be seen of it: no counts, which
+// would let a script time its draws.
+func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) {
+	p, err := s.Reader.Pool(ctx, poolID)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize)})
+	return append(body, '\n'), err
 }

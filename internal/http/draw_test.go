@@ -54,9 +54,9 @@ func TestReplayedDrawSaysSo(t *testing.T) {
 // which may be under way to the disk.
 func TestDrawIsNotItsCallersToCancel(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
-	f := &fake{drawn: func(within context.Context, _ draw.Request) (draw.Draw, error) {
+	f := &fake{drawn: func(within context.Context, r draw.Request) (draw.Draw, error) {
 		leave()
-		return draw.Draw{}, within.Err()
+		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID}, within.Err()
 	}}
 	require.Equal(t, 200, do(newServer(t, f), request("POST", "/draw", `{"pool":"p","user":"u"}`).WithContext(ctx)).Code)
 }

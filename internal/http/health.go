@@ -1,13 +1,6 @@
 package http
 
-import (
-	"time"
-
-	"drawsvc/internal/draw"
-)
-
-// readyMax is the longest that a check of readiness may take.
-const readyMax = 2 * time.Second
+import "drawsvc/internal/draw"
 
 type healthAnswer struct {
 	Status string `json:"status"`
@@ -24,7 +17,7 @@ func (s *Server) ready(c call) error {
 	}
 	ctx, cancel := c.within(readyMax)
 	defer cancel()
-	if err := s.Ready(ctx); err != nil {
+	if err := s.readiness.ask(ctx); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the service is not ready")
 	}
 	return c.writeJSON(healthAnswer{"ready"})

@@ -250,6 +250,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	}
 	s, err := New(config)
 	require.NoError(t, err)
+	judged(t, s)
 	return s
 }
 

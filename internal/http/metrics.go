@@ -1,6 +1,7 @@
 package http
 
 import (
+	"errors"
 	"log/slog"
 	nethttp "net/http"
 
@@ -11,9 +12,10 @@ import (
 // metrics are labelled by route, method and status alone: their number is
 // bounded by this package, whatever callers send.
 type metrics struct {
-	requests *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	refused  *prometheus.CounterVec
+	requests  *prometheus.CounterVec
+	duration  *prometheus.HistogramVec
+	refused   *prometheus.CounterVec
+	reclaimed prometheus.Counter
 }
 
 func newMetrics(to prometheus.Registerer) (metrics, error) {
@@ -32,7 +34,11 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 			Help: "Bearer tokens refused, by reason: wrong, expired, or unread because the address had sent too many wrong ones.",
 		}, []string{"reason"}),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused} {
+	m.reclaimed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "drawsvc_http_connections_reclaimed_total",
+		Help: "Idle connections closed because a new one came and the most were open.",
+	})
+	for _, c := range []prometheus.Collector{m.requests, m.duration, m.refused, m.reclaimed} {
 		if err := to.Register(c); err != nil {
 			return metrics{}, err
 		}
@@ -41,6 +47,18 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 		m.refused.WithLabelValues(string(reason)) // is there from the first scrape on
 	}
 	return m, nil
+}
+
+// register shows the connections.
+func (c *connections) register(to prometheus.Registerer) error {
+	return errors.Join(
+		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "drawsvc_http_connections_open", Help: "Connections of callers, save those of the listener for probes.",
+		}, func() float64 { return float64(c.count()) })),
+		to.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "drawsvc_http_connections_max", Help: "Most connections of callers at once.",
+		}, func() float64 { return float64(c.most) })),
+	)
 }
 
 // showMetrics answers GET /metrics. A metric that cannot be collected is

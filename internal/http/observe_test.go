@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
@@ -31,7 +32,7 @@ func TestHealth(t *testing.T) {
 		"store-unavailable": errors.New("dial tcp db.internal:5432"),
 		"lock-unavailable":  draw.Errorf(draw.CodeLockUnavailable, "the lock service does not answer"),
 	} {
-		err = cause
+		err, s.readiness.at = cause, time.Time{}
 		r := do(s, request("GET", "/readyz", "")).Result()
 		p := problemIn(t, r)
 		require.Equal(t, code, p.Code)

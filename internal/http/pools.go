@@ -105,6 +105,7 @@ func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminP
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
+	s.copies.drop(made.ID)
 	c.created("/admin/pools/" + made.ID)
 	return c.showPool(&made), nil
 }

@@ -22,6 +22,9 @@ const (
 	codeTooManyGuesses       draw.Code = "too-many-guesses"
 )
 
+// problemType and a code are the type of a problem, where GET explains it.
+const problemType = "/problems/"
+
 // problem is one code on the wire.
 type problem struct {
 	status int
@@ -62,7 +65,7 @@ func problems() map[draw.Code]problem {
 		codeTooManyGuesses:        {status: 429, title: "Too many wrong tokens", retryAfter: "10"},
 		draw.CodeInternal:         {status: 500, title: "Internal error", unknown: true},
 		draw.CodeContended:        {status: 503, title: "Pool contended", retryAfter: "1"},
-		draw.CodeOverloaded:       {status: 503, title: "Queue full", retryAfter: "1"},
+		draw.CodeOverloaded:       {status: 503, title: "Overloaded", retryAfter: "1"},
 		draw.CodeStoreUnavailable: {status: 503, title: "Database unavailable", retryAfter: "2"},
 		draw.CodeLockUnavailable:  {status: 503, title: "Lock service unavailable", retryAfter: "2"},
 		draw.CodeDraining:         {status: 503, title: "Shutting down", retryAfter: "2"},
@@ -118,7 +121,7 @@ func (c call) fail(err error) {
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
-	b = append(b, `{"type":"/problems/`...)
+	b = append(b, `{"type":"`+problemType...)
 	b = append(b, e.Code...)
 	b = append(b, `","title":"`...)
 	b = append(b, p.title...)

@@ -88,7 +88,7 @@ func TestEveryCodeOfADraw(t *testing.T) {
 	for code, want := range problems() {
 		t.Run(string(code), func(t *testing.T) {
 			f := &fake{err: fmt.Errorf("wrapped: %w", draw.Wrap(code, errors.New("db.internal:5432 SELECT"), "said %q", "<x>"))}
-			r := do(newServer(t, f), request("POST", "/draw", `{"pool":"p","user":"u"}`)).Result()
+			r := do(undescribed(newServer(t, f)), request("POST", "/draw", `{"pool":"p","user":"u"}`)).Result()
 			p := problemIn(t, r)
 			require.Equal(t, want.status, p.Status)
 			require.Equal(t, string(code), p.Code)
@@ -158,7 +158,7 @@ func TestTimeThatRanOut(t *testing.T) {
 
 func TestUnknownAddressesAndMethods(t *testing.T) {
 	s := newServer(t, &fake{})
-	for _, target := range []string{"/", "/draw/", "//draw", "/Draw", "/pools", "/pools/", "/pools/p/", "/pools/p/draws/", "/admin", "/x/%2F", "/problems/internal"} {
+	for _, target := range []string{"/", "/draw/", "//draw", "/Draw", "/pools", "/pools/", "/pools/p/", "/pools/p/draws/", "/admin", "/x/%2F", "/problems", "/problems/frob"} {
 		require.Equal(t, "not-found", problemIn(t, do(s, request("GET", target, "")).Result()).Code, target)
 	}
 	for target, allow := range map[string]string{

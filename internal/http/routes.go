@@ -28,7 +28,7 @@ func (s *Server) routes() []route {
 	export := append([]string{formulas}, page...)
 	return []route{
 		{"POST", drawPath, roleDraw, nil, s.postDraw},
-		{"GET", "/pools/:pool", roleDraw, nil, reads(s.pool)},
+		{"GET", "/pools/:pool", roleDraw, nil, s.pool},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
 
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
@@ -40,11 +40,11 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), s.exportAwards)},
-		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), s.exportMoves)},
-		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), s.exportLog)},
-		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.audit},
-		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), s.exportStatements)},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), streamed(s.exportAwards))},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), streamed(s.exportMoves))},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), streamed(s.exportLog))},
+		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, streamed(s.audit)},
+		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), streamed(s.exportStatements))},
 
 		{"GET", "/admin/jobs", roleAuditor, nil, reads(s.jobs)},
 		{"GET", "/admin/jobs/:job", roleAuditor, nil, reads(s.job)},
@@ -52,6 +52,9 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, reads(s.runJob)},
 		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, reads(s.runs)},
 
+		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
+		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
+		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},

@@ -49,8 +49,8 @@ func defaultLimits(request time.Duration) limits {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
-	server := s.newServer(requests, s.engine)
-	l = listener{l}
+	server := s.newServer(requests, s.handler, s.connections)
+	l = newListener(l, s.connections)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
@@ -75,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // newServer returns a server with the limits of every connection.
-func (s *Server) newServer(requests context.Context, h nethttp.Handler) *nethttp.Server {
+func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *connections) *nethttp.Server {
 	return &nethttp.Server{
 		Handler:           h,
 		ReadHeaderTimeout: s.limits.header,
@@ -85,6 +85,7 @@ func (s *Server) newServer(requests context.Context, h nethttp.Handler) *nethttp
 		MaxHeaderBytes:    headerBytesMax,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ConnContext:       withConn,
+		ConnState:         c.changed,
 		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
@@ -103,10 +104,11 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	server := s.newServer(context.WithoutCancel(ctx), engine)
+	probes := newConnections(probeConnectionsMax, s.Log, s.metrics.reclaimed)
+	server := s.newServer(context.WithoutCancel(ctx), engine, probes)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
 	defer stop()
-	if err := server.Serve(l); !errors.Is(err, nethttp.ErrServerClosed) {
+	if err := server.Serve(newListener(l, probes)); !errors.Is(err, nethttp.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil

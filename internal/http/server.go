@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -58,6 +59,8 @@ type Config struct {
 	ShutdownDelay time.Duration
 	// TLS, where it is given, makes the service speak HTTPS.
 	TLS *tls.Config
+	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
+	ConnectionsMax int
 	// RequestTimeout is the longest that a call may work, save an audit and
 	// the export of awards.
 	RequestTimeout time.Duration
@@ -81,6 +84,8 @@ func (c *Config) check() error {
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
 		return errors.New("http: tokens must be given, and hold one of role admin")
+	case c.ConnectionsMax < 0:
+		return errors.New("http: the most connections must not be below 0")
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
@@ -91,13 +96,19 @@ func (c *Config) check() error {
 // while it drains, new draws are refused.
 type Server struct {
 	Config
-	engine   *gin.Engine
-	gate     *gate
-	refusals *refusals
-	ids      ids
-	problems map[draw.Code]problem
-	metrics  metrics
-	limits   limits
+	engine *gin.Engine
+	// handler is the engine, or in tests what checks its answers.
+	handler     nethttp.Handler
+	gate        *gate
+	refusals    *refusals
+	ids         ids
+	problems    map[draw.Code]problem
+	metrics     metrics
+	limits      limits
+	bounds      bounds
+	copies      *copies
+	connections *connections
+	readiness   *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
 	strict   json.Options
@@ -117,20 +128,28 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		Config:   c,
-		gate:     newGate(&c, m),
-		refusals: newRefusals(c.Log),
-		ids:      newIDs(),
-		problems: problems(),
-		metrics:  m,
-		limits:   defaultLimits(c.RequestTimeout),
-		strict:   json.JoinOptions(json.RejectUnknownMembers(true)),
-		headers:  headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
-		buffers:  sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		Config:    c,
+		gate:      newGate(&c, m),
+		refusals:  newRefusals(c.Log),
+		ids:       newIDs(),
+		problems:  problems(),
+		metrics:   m,
+		limits:    defaultLimits(c.RequestTimeout),
+		bounds:    newBounds(),
+		readiness: newReadiness(c.Ready),
+		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
+		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
+		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+	}
+	s.copies = newCopies(s.encodePool)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, connectionsUsual), c.Log, m.reclaimed)
+	if err := s.connections.register(c.Registerer); err != nil {
+		return nil, err
 	}
 	s.engine, err = s.newEngine(s.routes())
+	s.handler = s.engine
 	return s, err
 }
 
 // Handler returns the handler of all calls, for a server of the caller's own.
-func (s *Server) Handler() nethttp.Handler { return s.engine }
+func (s *Server) Handler() nethttp.Handler { return s.handler }

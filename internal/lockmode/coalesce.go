@@ -141,7 +141,8 @@ func (c *coalescer) attempt(entries []*entry) {
 	var all []*planned
 	defer func() {
 		if v := recover(); v != nil { // attempted alone, each is answered for itself
-			c.decider.log.Error("a shared transaction panicked", "error", fmt.Errorf("panic: %v", v))
+			pools, requests := namesOf(entries)
+			c.decider.log.Error("a shared transaction panicked", "pools", pools, "requests", requests, "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
 				if p.plan != nil {
 					p.batch.InDoubt(p.plan)
@@ -160,8 +161,21 @@ func (c *coalescer) attempt(entries []*entry) {
 	err := c.decideAll(ctx, entries, &all)
 	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
 	if err != nil {
-		c.decider.log.Warn("a shared transaction failed, its batches are attempted alone", "batches", len(entries), "error", err)
+		pools, requests := namesOf(entries)
+		c.decider.log.Warn("a shared transaction failed, its batches are attempted alone",
+			"batches", len(entries), "pools", pools, "requests", requests, "error", err)
 	}
+}
+
+// namesOf are the first pools and requests of batches, for the log.
+func namesOf(entries []*entry) (pools, requests []string) {
+	for _, e := range entries {
+		if len(pools) < namesMax {
+			pools = append(pools, e.batch.Urn.PoolID)
+		}
+		requests = append(requests, e.batch.RequestIDs(namesMax-len(requests))...)
+	}
+	return pools, requests
 }
 
 func (c *coalescer) decideAll(ctx context.Context, entries []*entry, all *[]*planned) error {

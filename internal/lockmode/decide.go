@@ -158,7 +158,7 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
 	}
-	d.log.Warn("batch given up", "mode", d.name, "draws", b.Draws(), "error", err)
+	logGivenUp(d.log, d.name, b, err)
 	switch class := stock.ClassOf(err); {
 	case class == stock.ClassOther:
 		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
@@ -169,6 +169,15 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	default:
 		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; nothing happened")
 	}
+}
+
+// namesMax is the most requests, and the most pools, that a line of the log
+// names.
+const namesMax = 10
+
+// logGivenUp says which draws could not be decided. It names no key and no user.
+func logGivenUp(log *slog.Logger, mode string, b *group.Batch, err error) {
+	log.Warn("batch given up", "mode", mode, "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax), "error", err)
 }
 
 func reasonOf(err error) string {

@@ -57,9 +57,13 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 		case errors.Is(err, errLost):
 			lost++
 		default:
+			if draw.CodeOf(err) == draw.CodeLockUnavailable {
+				logGivenUp(m.log, External, b, err)
+			}
 			return err
 		}
 		if stale == staleMax || lost == lostMax {
+			logGivenUp(m.log, External, b, err)
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}
 		backoff(ctx, stale+lost)

@@ -3,7 +3,9 @@ package lockmode
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -117,6 +119,7 @@ type Switch struct {
 	own       string
 	modes     map[string]mode
 	store     Store
+	log       *slog.Logger
 	replayMax time.Duration
 }
 
@@ -125,7 +128,7 @@ func New(o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Switch{own: o.Mode, store: o.Store, replayMax: replayMax(o)}
+	s := &Switch{own: o.Mode, store: o.Store, log: o.Log, replayMax: replayMax(o)}
 	o.resolve = s.name
 	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
@@ -146,6 +149,13 @@ const switchesMax = 5
 // last read of the pool; when the row says otherwise, nothing has been written
 // yet and the batch goes over to the other mode.
 func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("a batch panicked", "mode", b.Mode(), "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax),
+				"error", fmt.Errorf("panic: %v", v), "stack", string(debug.Stack()))
+			panic(v) // the group answers its draws
+		}
+	}()
 	s.firstReplay(ctx, b)
 	for range switchesMax {
 		name := s.name(b.Urn.Mode)

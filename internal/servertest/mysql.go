@@ -65,7 +65,7 @@ func mysqlCommand(s *Server) []string {
 		"--socket=server.sock", // in the data folder: a longer path may be too long
 		"--pid-file=" + s.path("pid"), "--init-file=" + s.path("account.sql"),
 		"--skip-name-resolve", "--skip-log-bin", "--character-set-server=utf8mb4",
-		"--max-connections=300", "--performance-schema=off",
+		"--max-connections=600", "--performance-schema=off",
 	}
 	argv = append(argv, mysqlSizes()...)
 	if !s.options.durable {

@@ -89,7 +89,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		return draw.Pool{}, err
 	}
 	s.options.Changed(id)
-	return s.Pool(ctx, id)
+	return s.poolOn(ctx, s.engine.ReadBack, id)
 }
 
 // ChangePrize corrects the name or the value of a prize that has issued nothing,

@@ -31,7 +31,7 @@ func (s *Store) readClock(ctx context.Context) error {
 		return nil
 	}
 	asked := time.Now()
-	there, err := s.databaseTime(ctx, s.engine.Read)
+	there, err := s.databaseTime(ctx, s.engine.Probe)
 	if err != nil {
 		return err
 	}

@@ -64,13 +64,13 @@ const reasonCreated = "created"
 // Pools returns all pools with their prizes, in order of their ids, from one
 // snapshot. Archived ones are among them.
 func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
-	return s.pools(ctx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
+	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
 // PoolPage returns at most limit pools that are not archived, in order of their
 // ids, from the first above after.
 func (s *Store) PoolPage(ctx context.Context, after string, limit int) ([]draw.Pool, error) {
-	return s.pools(ctx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
+	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
 		return q.Where(squirrel.Eq{"archived": false}).Where(squirrel.Gt{"id": after}).Limit(uint64(limit)) //nolint:gosec // checked by the caller
 	})
 }
@@ -78,9 +78,13 @@ func (s *Store) PoolPage(ctx context.Context, after string, limit int) ([]draw.P
 // Pool returns one pool with its prizes. Error: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
-	pools, err := s.pools(ctx, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
+	return s.poolOn(ctx, s.engine.Read, id)
+}
+
+func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, error) {
+	pools, err := s.pools(ctx, db, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
 	if err == nil && len(pools) == 0 {
-		err = s.snapshot(ctx, func(tx *sql.Tx) error { return s.absent(ctx, tx, engine.PoolNotFound(id)) })
+		err = s.snapshotOn(ctx, db, func(tx *sql.Tx) error { return s.absent(ctx, tx, engine.PoolNotFound(id)) })
 	}
 	if err != nil {
 		return draw.Pool{}, err
@@ -89,9 +93,9 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 }
 
 // pools reads the pools that which selects.
-func (s *Store) pools(ctx context.Context, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
+func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
 	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived").OrderBy("id"))
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.snapshotOn(ctx, db, func(tx *sql.Tx) error {
 		pools, err = selectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
 			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived)
 			return p, err

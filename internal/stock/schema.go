@@ -91,14 +91,14 @@ func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
 	if err := s.engine.Refusal(); err != nil {
 		return engine.Public(err)
 	}
-	err := s.engine.Read.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	err := s.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
 		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
-	err = s.engine.Read.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	err = s.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
 	if err != nil && !s.lacksTable(err) {
 		return engine.Public(engine.Classify(err, s.engine.ByCode))
 	}

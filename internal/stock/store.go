@@ -148,7 +148,7 @@ func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
 
 // Ping reports whether the database answers: nil or CodeStoreUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.engine.Read.PingContext(ctx); err != nil {
+	if err := s.engine.Probe.PingContext(ctx); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer")
 	}
 	return nil

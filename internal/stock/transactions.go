@@ -98,11 +98,16 @@ func (s *Store) commit(conn *sql.Conn, tx *sql.Tx) error {
 // snapshot runs fn in a transaction that reads one state of the database. fn
 // may be run again. Its errors are *draw.Error.
 func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
+	return s.snapshotOn(ctx, s.engine.Read, fn)
+}
+
+// snapshotOn is snapshot on given connections.
+func (s *Store) snapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
 	return repeated(ctx, func() error {
 		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
-		tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
+		tx, err := db.BeginTx(ctx, &s.engine.Snapshot)
 		if err != nil {
 			return engine.Classify(err, s.engine.ByCode)
 		}

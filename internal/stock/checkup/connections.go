@@ -8,8 +8,8 @@ import (
 )
 
 // instanceConnections are the most that one instance opens by itself: for
-// draws, for locks, and for all else.
-const instanceConnections = 2*engine.ConnectionsMax + engine.AdminConnections
+// draws and for locks, for changes, reads and the check of readiness.
+const instanceConnections = 2*engine.ConnectionsMax + engine.AdminConnections + engine.ReadConnections + engine.ProbeConnections
 
 // connections is the rule on how many connections are left on the server.
 func connections() rule {

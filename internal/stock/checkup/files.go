@@ -6,16 +6,12 @@ import (
 	"os"
 )
 
-// looseMode are the permissions of a secret file that others must not have:
-// to read it or to write it.
-const looseMode fs.FileMode = 0o066
-
-// Files judges the permissions of files that hold secrets or draws. Those that
-// are not there are not judged.
-func Files(paths ...string) (found []Finding) {
+// Files judges the permissions of files that hold secrets or draws; loose are
+// those that others must not have. Files that are not there are not judged.
+func Files(loose fs.FileMode, paths ...string) (found []Finding) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		if path == "" || err != nil || info.Mode()&looseMode == 0 || !info.Mode().IsRegular() {
+		if path == "" || err != nil || info.Mode()&loose == 0 || !info.Mode().IsRegular() {
 			continue
 		}
 		found = append(found, Finding{

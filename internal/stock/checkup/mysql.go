@@ -45,6 +45,9 @@ func mysqlVitals(ctx context.Context, e *engine.Engine) (vitals, error) {
 	if v["replica"], err = mysqlReplica(ctx, e); err != nil {
 		return nil, err
 	}
+	if v["missing privileges"], err = mysqlPrivileges(ctx, e); err != nil {
+		return nil, err
+	}
 	return v, readVitals(ctx, e, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
 		FROM information_schema.tables WHERE table_schema = DATABASE() AND engine <> 'InnoDB' AND table_name IN ('`+strings.Join(stock.Tables(), `', '`)+`')`)
 }

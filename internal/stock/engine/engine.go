@@ -29,10 +29,12 @@ type Options struct {
 // Engine is an open database of one kind. It is safe for concurrent use.
 type Engine struct {
 	*Dialect
-	// Write takes statements that may write, Read those that do not; on
-	// server databases they are one pool of connections, on SQLite they are
-	// the single writer and the readers.
+	// Write takes statements that may write, Read those that do not. On SQLite
+	// they are the single writer and the readers.
 	Write, Read *sql.DB
+	// ReadBack reads what a change has made, so that changes wait for no other
+	// reads. Probe is for the check of readiness, which waits for nobody.
+	ReadBack, Probe *sql.DB
 	// Lock is a pool of connections of its own for external locks, so that
 	// draws that hold a lock never wait for connections held by others that
 	// wait for locks.

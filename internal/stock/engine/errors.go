@@ -49,9 +49,10 @@ type Error struct {
 // IsElsewhere says that another server is to be asked.
 func (e *Error) IsElsewhere() bool { return e.Reason == ReasonReadOnly || e.Reason == ReasonNotReady }
 
-// Error returns reason and cause.
+// Error returns reason and cause, but not the cause of a known key: MySQL's holds
+// the key.
 func (e *Error) Error() string {
-	if e.Err == nil {
+	if e.Err == nil || e.Class == ClassKnownKey {
 		return e.Reason
 	}
 	return fmt.Sprintf("%s: %v", e.Reason, e.Err)

@@ -8,8 +8,12 @@ const (
 	// otherwise. A pool that is drawn from needs one; three instances fit into
 	// the hundred that PostgreSQL allows by default.
 	ConnectionsMax = 10
-	// AdminConnections are for all that is not a draw.
+	// AdminConnections are for changes, and ReadConnections for what is read
+	// beside the draws: neither can use up those of the other.
 	AdminConnections = 4
+	ReadConnections  = 5
+	// ProbeConnections are for the check of readiness alone.
+	ProbeConnections = 1
 	// MigrateConnections are one for the statements of a migration, one to keep
 	// its lock alive.
 	MigrateConnections = 2

@@ -65,7 +65,9 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	}
 	draws := open(engine.ConnectionsMax, engine.StatementMax)
 	e.Write = open(engine.AdminConnections, adminSilence)
-	e.Read = e.Write
+	e.ReadBack = e.Write
+	e.Read = open(engine.ReadConnections, adminSilence)
+	e.Probe = open(engine.ProbeConnections, engine.StatementMax)
 	e.Lock = open(engine.ConnectionsMax, adminSilence)
 	e.Migrate = open(engine.MigrateConnections, engine.MigrateMax)
 	awards := engine.Awards()

@@ -73,14 +73,14 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		_ = e.Close() // it is the first error that matters
 		return nil, err
 	}
-	draws, admin, locks := pools[0], pools[1], pools[2]
+	draws, reads := pools[0], pools[3]
 	e.Attempts = newAttempts(d, draws, limitsSQL(d, o.LockWait, engine.StatementMax))
-	e.Write = stdlib.OpenDBFromPool(admin)
-	e.Read, e.Migrate = e.Write, e.Write
-	e.Lock = stdlib.OpenDBFromPool(locks)
+	for i, db := range []**sql.DB{&e.Lock, &e.Write, &e.Read, &e.Probe} {
+		*db = stdlib.OpenDBFromPool(pools[i+1])
+		e.OnClose((*db).Close)
+	}
+	e.ReadBack, e.Migrate = e.Write, e.Write
 	e.Lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
-	e.OnClose(e.Write.Close)
-	e.OnClose(e.Lock.Close)
 	e.Connections = func() engine.Connections {
 		stat := draws.Stat()
 		return engine.Connections{
@@ -88,7 +88,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 			Waited: stat.EmptyAcquireWaitTime(),
 		}
 	}
-	e.Confirm = func(ctx context.Context) error { return confirm(ctx, admin, d.Settle) }
+	e.Confirm = func(ctx context.Context) error { return confirm(ctx, reads, d.Settle) }
 	e.FailOver = func() {
 		known.Leave()
 		for _, pool := range pools {
@@ -98,12 +98,12 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	return e, nil
 }
 
-// newPools makes the pools of connections for draws, for all that is not a
-// draw, and for locks.
+// newPools makes the pools of connections: for draws, locks, changes, reads and
+// the check of readiness.
 func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (pools []*pgxpool.Pool, err error) {
-	admin := config.Copy()
-	admin.MaxConns = engine.AdminConnections
-	for _, c := range []*pgxpool.Config{config, admin, config.Copy()} {
+	for _, most := range []int32{config.MaxConns, config.MaxConns, engine.AdminConnections, engine.ReadConnections, engine.ProbeConnections} {
+		c := config.Copy()
+		c.MaxConns = most
 		pool, err := pgxpool.NewWithConfig(ctx, c)
 		if err != nil {
 			return nil, err

@@ -86,10 +86,17 @@ func serve(ctx context.Context, e *engine.Engine, path string, o engine.Options)
 	if err := g.begin(ctx, e.Write, path); err != nil { // makes the file, before the first reader asks for it
 		return err
 	}
-	if e.Read, err = connect(path, readers, o, nil, "_pragma=query_only(1)"); err != nil {
-		return err
+	for _, pool := range []struct {
+		db          **sql.DB
+		connections int
+	}{{&e.Read, engine.ReadConnections}, {&e.ReadBack, 1}, {&e.Probe, engine.ProbeConnections}} {
+		db, err := connect(path, pool.connections, o, nil, "_pragma=query_only(1)")
+		if err != nil {
+			return err
+		}
+		e.OnClose(db.Close)
+		*pool.db = db
 	}
-	e.OnClose(e.Read.Close)
 	e.Lock, e.Migrate, e.Usable, e.ByCode = e.Write, e.Write, g.usable, g.classify
 	return nil
 }
@@ -119,16 +126,13 @@ func read(e *engine.Engine, path string, o engine.Options) (err error) {
 	if sqlitefile.HasWAL(path) {
 		settings = append(settings, "mode=ro")
 	}
-	if e.Read, err = connect(path, readers, o, nil, settings...); err != nil {
+	if e.Read, err = connect(path, engine.ReadConnections, o, nil, settings...); err != nil {
 		return err
 	}
 	e.OnClose(e.Read.Close)
-	e.Write, e.Lock, e.Migrate = e.Read, e.Read, e.Read
+	e.Write, e.ReadBack, e.Probe, e.Lock, e.Migrate = e.Read, e.Read, e.Read, e.Read, e.Read
 	return nil
 }
-
-// readers are the connections that read beside the writer.
-const readers = 4
 
 // connect makes a pool of connections, each of which is prepared when it
 // is made, where prepare is set.

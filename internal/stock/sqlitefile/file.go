@@ -43,11 +43,11 @@ func (f *File) Path() string { return f.path }
 
 // Lock takes the file at path, which need not be there yet, for this process,
 // and finishes a replacement that was interrupted. The lock is on a file of its
-// own beside it: closing any descriptor of the database file would drop
-// SQLite's own locks. Errors: [ErrInUse], and those of files.
+// own beside it, which is no link: closing any descriptor of the database file
+// would drop SQLite's own locks. Errors: [ErrInUse], and those of files.
 func Lock(path string) (*File, error) {
 	f := &File{path: realPath(path)}
-	f.lock = flock.New(f.path + lockSuffix)
+	f.lock = flock.New(f.path+lockSuffix, flock.SetFlag(os.O_CREATE|os.O_RDONLY|noFollow))
 	locked, err := f.lock.TryLock()
 	if err != nil {
 		return nil, err

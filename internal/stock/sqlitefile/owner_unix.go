@@ -29,3 +29,7 @@ func inheritOwner(database, file string) error {
 	}
 	return nil
 }
+
+// noFollow refuses to open a link: what it points to would be created with the
+// rights of the service.
+const noFollow = syscall.O_NOFOLLOW

@@ -91,7 +91,9 @@ func testKnownKeys(t *testing.T, s *stock.Store) {
 		Pool(t, s, id, 10)
 		Pool(t, s, id+"-other", 10)
 		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "d1", "d2")))
-		class(t, stock.ClassKnownKey, Write(t, s, o, Plan(id, 4, "a", 2, "d3", "d2")))
+		err := Write(t, s, o, Plan(id, 4, "a", 2, "d3", "d2"))
+		class(t, stock.ClassKnownKey, err)
+		require.Equal(t, "known-key", err.Error(), "the key is not for the log")
 		require.Equal(t, int64(4), NoViolations(t, s, id).Version)
 		require.NoError(t, Write(t, s, o, Plan(id+"-other", 2, "a", 0, "d2")), "a key is of its pool")
 

@@ -28,6 +28,8 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"revisions":           testRevisions,
 		"pool life":           testPoolLife,
 		"corrections":         testCorrections,
+		"erase":               testErase,
+		"erase and draw":      testEraseWhileDrawing,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,

@@ -1,0 +1,126 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Client calls one service. Its fields are not changed once it is used; its
+// methods may be called from any goroutine.
+type Client struct {
+	// URL is the address of the service, such as https://draws.example.
+	URL string
+	// Token is the bearer token, "" for none.
+	Token string
+	// HTTP makes the requests; nil is http.DefaultClient.
+	HTTP *http.Client
+}
+
+// NewKey makes a key for one draw: a UUIDv7, which nobody can guess and which
+// rises with time. Store it before the first call.
+func NewKey() string { return uuid.Must(uuid.NewV7()).String() }
+
+// Request is a draw that is asked for.
+type Request struct {
+	Pool string
+	User string
+	// Key names the draw: 1 to 128 printable ASCII characters.
+	Key string
+	// Count is the number of units, all or none, 1 to 100; 0 stands for 1.
+	Count int
+}
+
+// Draw is a draw that was made.
+type Draw struct {
+	// Key is the request's.
+	Key  string `json:"draw"`
+	Pool string `json:"pool"`
+	User string `json:"user"`
+	// Replayed says that an earlier request made the draw.
+	Replayed bool    `json:"replayed"`
+	Awards   []Award `json:"awards"`
+}
+
+// Award is one unit that a draw took.
+type Award struct {
+	Prize string `json:"prize"`
+	Name  string `json:"name"`
+	// Value is an amount of money with two decimals.
+	Value   string    `json:"value"`
+	Unit    int64     `json:"unit"`
+	Version int64     `json:"version"`
+	At      time.Time `json:"at"`
+}
+
+// Pool is what those who draw may know of a pool.
+type Pool struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// State is open, paused or closed.
+	State  string  `json:"state"`
+	Prizes []Prize `json:"prizes"`
+}
+
+// Prize is one prize of a pool. The last three are empty without a catalogue.
+type Prize struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Value       string `json:"value"`
+	Description string `json:"description"`
+	Image       string `json:"image"`
+	Link        string `json:"link"`
+}
+
+// Draw draws once, however often it has to send the request, and whatever was
+// sent with the key before. A ctx without a deadline gets one of a minute.
+// Errors: *Error, *Unsettled, and that of a Request that cannot be sent.
+func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
+	if !isKey(r.Key) {
+		return nil, errors.New("client: a draw needs a key of 1 to 128 printable ASCII characters, stored before the first call")
+	}
+	body, err := json.Marshal(map[string]any{"pool": r.Pool, "user": r.User, "count": cmp.Or(r.Count, 1)})
+	if err != nil {
+		return nil, err
+	}
+	var made Draw
+	err = c.settle(ctx, call{http.MethodPost, "/draw", r.Key, body}, &made, func() bool { return made.Key == r.Key && made.Pool == r.Pool })
+	if err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+// DrawAgain reads a draw that was made. DrawNotFound settles nothing while a
+// request for the draw is under way: to settle, call Draw. Errors: *Error,
+// *Unsettled.
+func (c *Client) DrawAgain(ctx context.Context, pool, key string) (*Draw, error) {
+	var made Draw
+	path := "/pools/" + url.PathEscape(pool) + "/draws/" + url.PathEscape(key)
+	err := c.settle(ctx, call{method: http.MethodGet, path: path}, &made, func() bool { return made.Key == key })
+	if err != nil {
+		return nil, err
+	}
+	return &made, nil
+}
+
+// Pool reads a pool. Errors: *Error, *Unsettled.
+func (c *Client) Pool(ctx context.Context, id string) (*Pool, error) {
+	var p Pool
+	err := c.settle(ctx, call{method: http.MethodGet, path: "/pools/" + url.PathEscape(id)}, &p, func() bool { return p.ID == id })
+	if err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+func isKey(key string) bool {
+	return key != "" && len(key) <= 128 && strings.IndexFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}

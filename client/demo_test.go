@@ -1,0 +1,24 @@
+package client_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"drawsvc/client"
+)
+
+// demo is a service of one prize, for the example. It has lost its first
+// response.
+func demo() (url string, stop func()) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		key := strings.Trim(r.Header.Get("Idempotency-Key"), `"`)
+		_ = json.NewEncoder(w).Encode(client.Draw{Key: key, Pool: "demo", User: "u1", Awards: []client.Award{{Prize: "gold", Name: "Gold coin"}}})
+	}))
+	return server.URL, server.Close
+}

@@ -1,0 +1,25 @@
+// Package client draws prizes from a drawsvc, each draw exactly once.
+//
+// A draw is named by a key. Make the key with [NewKey] and store it beside what
+// the draw is for, before the first call of [Client.Draw]:
+//
+//	key := client.NewKey()
+//	// store key with the order, then
+//	made, err := c.Draw(ctx, client.Request{Pool: "spring", User: "u1", Key: key})
+//
+// Draw retries with the same key until the service has decided, or ctx ends. A
+// lost connection, 500 and 504 leave the outcome unknown; the same key settles
+// it. After 503 and 429 nothing happened; Draw waits as long as Retry-After
+// says. Waits grow and are jittered.
+//
+// What comes back is one of three:
+//
+//   - a [Draw]: it is durable, and the key gets the same one from then on;
+//   - an [*Error]: the service has decided against it, and nothing happened. Compare
+//     by code: errors.Is(err, client.SoldOut);
+//   - an [*Unsettled]: nobody knows yet. Call again with the same key, also after a
+//     restart of the caller.
+//
+// A Timeout of [Client.HTTP] must be longer than the service's --request-timeout
+// (5 s): a caller that hangs up early makes work for its own retry.
+package client

@@ -1,0 +1,85 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Code names a problem. GET /problems/CODE of the service explains it. A
+// service may have codes that are not listed here.
+type Code string
+
+// The codes that callers who draw decide by.
+const (
+	SoldOut      Code = "sold-out"
+	PoolNotOpen  Code = "pool-not-open"
+	PoolNotFound Code = "pool-not-found"
+	DrawNotFound Code = "draw-not-found"
+	KeyReused    Code = "idempotency-key-reused"
+	Invalid      Code = "invalid-request"
+	Unauthorized Code = "unauthorized"
+	Forbidden    Code = "forbidden"
+)
+
+// Error implements error, so that errors.Is compares an *Error by its code.
+func (c Code) Error() string { return string(c) }
+
+// Error is a response that is no success. Nothing happened.
+type Error struct {
+	// Status is the HTTP status.
+	Status int `json:"-"`
+	// Code is "" where a proxy answered and not the service.
+	Code   Code   `json:"code"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	// RetryAfter is how long to wait before a retry, 0 where it was not said.
+	RetryAfter time.Duration `json:"-"`
+	// RequestID names the request in the service's log.
+	RequestID string `json:"-"`
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("drawsvc: %d %s: %s (request %s)", e.Status, e.Code, e.Detail, e.RequestID)
+}
+
+// Unwrap returns the code.
+func (e *Error) Unwrap() error { return e.Code }
+
+// mayRetry says whether the same request may get another response soon.
+func (e *Error) mayRetry() bool {
+	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
+}
+
+// isUnknown says whether the request may have happened. Of the service's own
+// responses 503 says that nothing did; a proxy's may hide one that was lost.
+func (e *Error) isUnknown() bool {
+	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable)
+}
+
+// decides says whether the response also settles earlier requests with the key:
+// the service has searched for the key, or would never take the request. A
+// wrong token and the response of a proxy settle nothing.
+func (e *Error) decides() bool {
+	return e.Code != "" && e.Status != http.StatusUnauthorized && e.Status != http.StatusForbidden
+}
+
+// Unsettled says that a call ended before the service had decided. Call again
+// with the same key.
+type Unsettled struct {
+	Key string
+	// MayHaveHappened is false where the service answered every request with
+	// 503 or 429: nothing happened.
+	MayHaveHappened bool
+	// Err is the context's error, and that of the last request.
+	Err error
+}
+
+// Error implements error.
+func (u *Unsettled) Error() string {
+	return fmt.Sprintf("drawsvc: the call is not settled, retry with the same key: %v", u.Err)
+}
+
+// Unwrap returns Err.
+func (u *Unsettled) Unwrap() error { return u.Err }

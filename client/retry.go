@@ -1,0 +1,122 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// patience bounds a call whose context has no deadline.
+	patience = time.Minute
+	// attemptMax bounds one request: longer than the service's --request-timeout.
+	attemptMax = 10 * time.Second
+	// waitMin and waitMax bound the jittered wait before a retry.
+	waitMin, waitMax = 100 * time.Millisecond, 5 * time.Second
+	// bodyMax is the largest response that is read, in bytes.
+	bodyMax = 64 << 20
+)
+
+// call is a request that may be sent any number of times.
+type call struct {
+	method, path, key string
+	body              []byte
+}
+
+// settle sends a call until a response decides it. ours says whether into,
+// which a response 200 filled, belongs to this call.
+func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool) error {
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	if _, err := c.request(ctx, r); err != nil {
+		return err // no retry makes it right
+	}
+	unknown := false // one of the requests may have happened
+	for attempt := 0; ; attempt++ {
+		err := c.attempt(ctx, r, into)
+		if err == nil && ours() {
+			return nil
+		}
+		answer, _ := errors.AsType[*Error](err)
+		isFinal := answer != nil && !answer.mayRetry()
+		if isFinal && (!unknown || answer.decides()) {
+			return answer
+		}
+		unknown = unknown || answer == nil || answer.isUnknown()
+		if isFinal {
+			return &Unsettled{r.key, unknown, err}
+		}
+		if ended := pause(ctx, attempt, answer); ended != nil {
+			return &Unsettled{r.key, unknown, errors.Join(ended, err)}
+		}
+	}
+}
+
+// pause waits before a retry: Retry-After, and a jittered time that grows.
+func pause(ctx context.Context, attempt int, answer *Error) error {
+	wait := rand.N(min(waitMax, waitMin<<min(attempt, 10)))
+	if answer != nil {
+		wait += answer.RetryAfter
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	return ctx.Err()
+}
+
+func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(c.URL, "/")+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	if r.key != "" {
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Idempotency-Key", `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.key)+`"`)
+	}
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	return request, nil
+}
+
+// attempt sends a call once. Its error is an *Error where a response came.
+func (c *Client) attempt(ctx context.Context, r call, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptMax)
+	defer cancel()
+	request, err := c.request(ctx, r)
+	if err != nil {
+		return err
+	}
+	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
+	body, err := io.ReadAll(io.LimitReader(response.Body, bodyMax))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode == http.StatusOK {
+		return json.Unmarshal(body, into)
+	}
+	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
+	_ = json.Unmarshal(body, answer) // a proxy's response is no problem document
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		answer.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return answer
+}

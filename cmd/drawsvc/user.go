@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+func userCommand(env environment) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "user",
+		Short: "Work on what is kept of a user",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usageError{errors.New("a command is missing: try drawsvc user --help")}
+		},
+	}
+	c.AddCommand(userForgetCommand(env))
+	return c
+}
+
+func userForgetCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool string
+	var all bool
+	c := &cobra.Command{
+		Use:   "forget USER (--pool ID | --all)",
+		Short: "Replace a user by a pseudonym in all awards",
+		Long: `Replace a user by a pseudonym in all awards of one pool, or of all pools.
+Versions, counts and audits stay as they are. The pseudonym is a keyed hash; the
+key is made for this run and kept nowhere. Stop the user's draws first: what is
+won later is kept under the user's name. The command can be run again.`,
+		Args: cobra.ExactArgs(1),
+	}
+	db.flag(c, env)
+	by.flag(c)
+	c.Flags().StringVar(&pool, "pool", "", "`ID` of the pool")
+	c.Flags().BoolVar(&all, "all", false, "erase the user in all pools, archived ones too")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if all == (pool != "") {
+			return usageError{errors.New("give --pool ID or --all, and not both")}
+		}
+		if err := draw.CheckUser(args[0]); err != nil {
+			return err
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			pools := []string{pool}
+			if all {
+				var err error
+				if pools, err = store.PoolIDs(ctx); err != nil {
+					return err
+				}
+			}
+			return eraseUser(ctx, env, store, pools, args[0], string(by))
+		})
+	}
+	return c
+}
+
+// eraseUser replaces a user in one pool after another. The key dies with it.
+func eraseUser(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
+	key := []byte(rand.Text())
+	for _, id := range pools {
+		awards, err := store.EraseUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is replaced in %d awards\n", id, awards); err != nil {
+			return err
+		}
+	}
+	return nil
+}

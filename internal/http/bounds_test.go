@@ -1,0 +1,272 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	nethttp "net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// checksOf is how often a check is made when many ask at once.
+func checksOf(t *testing.T, ask func(check func(context.Context) error) func(context.Context) error) int64 {
+	t.Helper()
+	var checks atomic.Int64
+	letGo := make(chan struct{})
+	asked := ask(func(context.Context) error {
+		checks.Add(1)
+		<-letGo
+		return nil
+	})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { _ = asked(t.Context()) })
+	}
+	require.Eventually(t, func() bool { return checks.Load() > 0 }, 5*time.Second, time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // whoever would check beside the first has the time to
+	close(letGo)
+	all.Wait()
+	return checks.Load()
+}
+
+// TestReadinessIsCheckedOnce for all who ask at the same time, and for a second
+// after. The double asks the database for each of them.
+func TestReadinessIsCheckedOnce(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, int64(1), checksOf(t, func(check func(context.Context) error) func(context.Context) error {
+		return newReadiness(check).ask
+	}))
+	require.Greater(t, checksOf(t, func(check func(context.Context) error) func(context.Context) error { return check }), int64(1))
+}
+
+// TestReadinessOutlivesItsCaller: the check goes on for those who wait for it,
+// and its result is no longer used after a second.
+func TestReadinessOutlivesItsCaller(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	var result error
+	checks := 0
+	r := newReadiness(func(ctx context.Context) error {
+		checks++
+		_, bounded := ctx.Deadline()
+		require.True(t, bounded)
+		return errors.Join(ctx.Err(), result)
+	})
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = r.ask(canceled) // it may have been too late to begin
+	require.NoError(t, r.ask(t.Context()))
+	result = down
+	require.NoError(t, r.ask(t.Context()), "of the last second")
+	r.at = r.at.Add(-2 * readyFor)
+	require.ErrorIs(t, r.ask(t.Context()), down)
+	require.ErrorIs(t, r.ask(t.Context()), down, "a failure is kept as well")
+	require.LessOrEqual(t, checks, 3)
+	r.turn <- struct{}{}
+	require.ErrorIs(t, r.ask(canceled), context.Canceled)
+}
+
+// TestPoolIsShownFromMemory: one reading serves all callers of a second, and
+// says 304 to those that have it.
+func TestPoolIsShownFromMemory(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := newServer(t, f)
+	first := do(s, request("GET", "/pools/spring", ""))
+	tag := first.Header().Get("ETag")
+	require.Regexp(t, `^"[0-9a-f]{24}"$`, tag)
+	require.Equal(t, "application/json", first.Header().Get("Content-Type"))
+	require.NotContains(t, first.Body.String(), "stock", "no counts")
+	for range 20 {
+		again := do(s, request("GET", "/pools/spring", ""))
+		require.Equal(t, first.Body.String(), again.Body.String())
+		require.Equal(t, tag, again.Header().Get("ETag"))
+	}
+	require.Len(t, f.asked, 1, "the database was asked once")
+	for value, status := range map[string]int{tag: 304, `"x", W/` + tag: 304, "*": 304, `"x"`: 200, "": 200, strings.Trim(tag, `"`): 200} {
+		w := do(s, request("GET", "/pools/spring", "", "If-None-Match", value))
+		require.Equal(t, status, w.Code, value)
+		require.Equal(t, tag, w.Header().Get("ETag"))
+		require.Equal(t, status == 304, w.Body.Len() == 0)
+	}
+	require.Len(t, f.asked, 1)
+
+	require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/pools/spring", `{"state":"paused"}`)).Code)
+	do(s, request("GET", "/pools/spring", ""))
+	require.Len(t, f.asked, 3, "what this instance has changed is read at once")
+	s.copies.kept["spring"].at = time.Now().Add(-copyFor)
+	do(s, request("GET", "/pools/spring", ""))
+	require.Len(t, f.asked, 4, "and what another may have changed, after a second")
+}
+
+// TestCopies: what is read at a time, kept, and dropped.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	var reading, most, reads atomic.Int64
+	answers := sync.Map{}
+	c := newCopies(func(_ context.Context, id string) ([]byte, error) {
+		most.Store(max(most.Load(), reading.Add(1)))
+		defer reading.Add(-1)
+		reads.Add(1)
+		time.Sleep(time.Millisecond)
+		if answer, ok := answers.Load(id); ok {
+			if err, failed := answer.(error); failed {
+				return nil, err
+			}
+			return []byte(answer.(string)), nil
+		}
+		return []byte("of " + id), nil
+	})
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			body, _, err := c.get(t.Context(), fmt.Sprint("p", i%20))
+			if err != nil || string(body) != fmt.Sprint("of p", i%20) {
+				t.Errorf("%q %v", body, err)
+			}
+		})
+	}
+	all.Wait()
+	require.LessOrEqual(t, most.Load(), int64(loadsMax))
+
+	answers.Store("none", error(draw.Errorf(draw.CodePoolNotFound, "no")))
+	answers.Store("down", errors.New("down"))
+	for range 3 {
+		_, _, err := c.get(t.Context(), "none")
+		require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
+	}
+	begun := reads.Load()
+	_, _, _ = c.get(t.Context(), "none")
+	require.Equal(t, begun, reads.Load(), "that there is no such pool is kept too")
+	for range 2 {
+		_, _, err := c.get(t.Context(), "down")
+		require.Error(t, err)
+	}
+	require.Equal(t, begun+2, reads.Load(), "that the database is away is not")
+
+	equal, _, err := c.get(t.Context(), "p1")
+	require.NoError(t, err)
+	c.kept["p1"].at = time.Now().Add(-copyFor)
+	same, _, err := c.get(t.Context(), "p1")
+	require.NoError(t, err)
+	require.Same(t, &equal[0], &same[0], "slow readers of an unchanged pool share one copy")
+
+	answers.Store("big", strings.Repeat("b", copiesBytesMax))
+	_, _, err = c.get(t.Context(), "big")
+	require.NoError(t, err)
+	require.Len(t, c.kept, 1)
+	for i := range 3 * copiesMax {
+		c.of(fmt.Sprint("x", i))
+	}
+	require.LessOrEqual(t, len(c.kept), copiesMax)
+	require.LessOrEqual(t, c.bytes, copiesBytesMax)
+}
+
+// TestCopyReadBeforeAChange is not shown after it.
+func TestCopyReadBeforeAChange(t *testing.T) {
+	t.Parallel()
+	answer := "before"
+	var c *copies
+	c = newCopies(func(context.Context, string) ([]byte, error) {
+		read := answer
+		if read == "before" {
+			answer = "after"
+			c.drop("p") // the change ends while the pool is read
+		}
+		return []byte(read), nil
+	})
+	_, _, err := c.get(t.Context(), "p")
+	require.NoError(t, err)
+	body, _, err := c.get(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, "after", string(body))
+}
+
+// blocking is a store whose audits and logs wait until they are let go.
+type blocking struct {
+	fakeStore
+	begun chan struct{}
+	letGo chan struct{}
+}
+
+func (b blocking) Audit(ctx context.Context, id string) (draw.Audit, error) {
+	b.begun <- struct{}{}
+	<-b.letGo
+	return b.fakeStore.Audit(ctx, id)
+}
+
+func (b blocking) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
+	if limit == limitMax { // that of a stream
+		b.begun <- struct{}{}
+		<-b.letGo
+	}
+	return b.fakeStore.Awards(ctx, id, after, limit)
+}
+
+// TestStreamsAreBounded: the audits and exports beyond the bound are turned
+// away, and other calls go on.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	b := blocking{fakeStore{f}, make(chan struct{}), make(chan struct{})}
+	s := newServer(t, f, func(c *Config) { c.Auditor, c.History = b, b })
+	codes := make(chan int, streamsMax)
+	for _, r := range []*nethttp.Request{asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")} {
+		go func() { codes <- do(s, r).Code }()
+		<-b.begun
+	}
+	for path, accept := range map[string]string{
+		"/admin/pools/p/audit": "", "/admin/pools/p/awards": "text/csv", "/admin/pools/p/moves": "text/csv",
+		"/admin/pools/p/log": "application/x-ndjson", "/admin/pools/p/statements": "text/csv",
+	} {
+		w := do(s, asAdmin("GET", path, "", "Accept", accept))
+		require.Equal(t, "overloaded", problemIn(t, w.Result()).Code, path)
+		require.Equal(t, "1", w.Header().Get("Retry-After"))
+	}
+	for _, r := range []*nethttp.Request{
+		asAdmin("PATCH", "/admin/pools/p", `{"state":"paused"}`), asAdmin("GET", "/admin/pools/p", ""), asAdmin("GET", "/admin/pools/p/awards", ""),
+		asAdmin("GET", "/admin/pools/p/log", ""), request("GET", "/readyz", ""), request("GET", "/pools/p", ""), request("POST", "/draw", `{"pool":"p","user":"u"}`),
+	} {
+		require.Equal(t, 200, do(s, r).Code, r.URL)
+	}
+	close(b.letGo)
+	for range streamsMax {
+		require.Equal(t, 200, <-codes)
+	}
+	go func() { <-b.begun }()
+	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/audit", "")).Code, "there is room again")
+}
+
+// TestLongAnswersAreBounded: those that are being sent leave no room for more;
+// a change is answered all the same.
+func TestLongAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	for i := range 1000 {
+		a := award(strings.Repeat("d", 100), "u")
+		a.Version = int64(i) + 1
+		f.awards = append(f.awards, a)
+	}
+	s := newServer(t, f)
+	long := func() int { return do(s, asAdmin("GET", "/admin/pools/p/awards?limit=1000", "")).Code }
+	require.Equal(t, 200, long())
+	done, err := s.bounds.room(answersMax)
+	require.NoError(t, err)
+	require.Equal(t, 503, long())
+	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/awards?limit=10", "")).Code, "short ones need no room")
+	require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"paused"}`)).Code)
+	done()
+	require.Equal(t, 200, long())
+	done, err = s.bounds.room(2 * answersMax)
+	require.NoError(t, err, "the longest goes alone")
+	require.Equal(t, 503, long())
+	done()
+}

@@ -1,0 +1,170 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// copyFor is how old the state of a pool may be that is shown from memory.
+	copyFor = time.Second
+	// copiesMax and copiesBytesMax bound the copies that are kept.
+	copiesMax      = 256
+	copiesBytesMax = 64 << 20
+	// loadsMax is how many pools are read for copies at once.
+	loadsMax = 2
+)
+
+// copies are encoded answers that many callers share: a pool is read once a
+// second at most, and slow readers hold one copy together.
+type copies struct {
+	// encode reads a pool and encodes its answer.
+	encode func(ctx context.Context, poolID string) ([]byte, error)
+	// loads bounds the readings of all pools.
+	loads chan struct{}
+
+	mu    sync.Mutex // guards kept and the copies' body, tag, err and at
+	kept  map[string]*poolCopy
+	bytes int
+}
+
+// poolCopy is the answer of one pool.
+type poolCopy struct {
+	// turn lets one caller read while the others wait for what it reads.
+	turn chan struct{}
+	body []byte
+	tag  string
+	// err is that there is no such pool.
+	err error
+	// at is the beginning of the last reading, zero before the first.
+	at time.Time
+}
+
+func newCopies(encode func(ctx context.Context, poolID string) ([]byte, error)) *copies {
+	return &copies{encode: encode, loads: make(chan struct{}, loadsMax), kept: map[string]*poolCopy{}}
+}
+
+// get returns a pool's answer and its tag. Its state is not older than copyFor.
+func (c *copies) get(ctx context.Context, poolID string) (body []byte, tag string, err error) {
+	one := c.of(poolID)
+	if body, tag, fresh, err := c.fresh(one); fresh {
+		return body, tag, err
+	}
+	if err := enter(ctx, one.turn); err != nil {
+		return nil, "", err
+	}
+	defer leave(one.turn)
+	if body, tag, fresh, err := c.fresh(one); fresh { // read while this waited
+		return body, tag, err
+	}
+	if err := enter(ctx, c.loads); err != nil {
+		return nil, "", err
+	}
+	defer leave(c.loads)
+	began := time.Now()
+	body, err = c.encode(ctx, poolID)
+	if err != nil && draw.CodeOf(err) != draw.CodePoolNotFound {
+		return nil, "", err
+	}
+	return c.keep(poolID, one, body, err, began)
+}
+
+func (c *copies) of(poolID string) *poolCopy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.kept[poolID]
+	if one == nil {
+		one = &poolCopy{turn: make(chan struct{}, 1)}
+		c.kept[poolID] = one
+		c.evict(one)
+	}
+	return one
+}
+
+func (c *copies) fresh(one *poolCopy) (body []byte, tag string, is bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return one.body, one.tag, !one.at.IsZero() && time.Since(one.at) < copyFor, one.err
+}
+
+// keep notes what was read. Callers that still read an equal answer and those
+// to come share one copy of it.
+func (c *copies) keep(poolID string, one *poolCopy, body []byte, err error, began time.Time) ([]byte, string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !bytes.Equal(body, one.body) || one.tag == "" {
+		if c.kept[poolID] == one {
+			c.bytes += len(body) - len(one.body)
+		}
+		sum := sha256.Sum256(body)
+		one.body, one.tag = body, strconv.Quote(hex.EncodeToString(sum[:12]))
+	}
+	one.err, one.at = err, began
+	c.evict(one)
+	return one.body, one.tag, err
+}
+
+// drop has the next caller read the pool: this instance has changed it. What
+// is being read now is not kept.
+func (c *copies) drop(poolID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(poolID)
+}
+
+func (c *copies) remove(poolID string) {
+	if one := c.kept[poolID]; one != nil {
+		c.bytes -= len(one.body)
+		delete(c.kept, poolID)
+	}
+}
+
+// evict drops the copies that were read longest ago, save the one at hand,
+// until the others fit. c.mu is held.
+func (c *copies) evict(save *poolCopy) {
+	for len(c.kept) > 1 && (len(c.kept) > copiesMax || c.bytes > copiesBytesMax) {
+		oldest := ""
+		for id, one := range c.kept {
+			if one != save && (oldest == "" || one.at.Before(c.kept[oldest].at)) {
+				oldest = id
+			}
+		}
+		if oldest == "" {
+			return
+		}
+		c.remove(oldest)
+	}
+}
+
+// enter takes a place, or returns an error when ctx ends before there is one.
+func enter(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func leave(places chan struct{}) { <-places }
+
+// matches says whether If-None-Match names a tag, so that the caller has the
+// answer already.
+func matches(h nethttp.Header, tag string) bool {
+	for wanted := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
+		wanted = strings.TrimSpace(wanted)
+		if wanted == "*" || strings.TrimPrefix(wanted, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,284 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	nethttp "net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
+)
+
+// differ says how two lists of names differ.
+func differ(what string, described, real []string) error {
+	slices.Sort(described)
+	slices.Sort(real)
+	if slices.Equal(described, real) {
+		return nil
+	}
+	return fmt.Errorf("%s: described %v, in the code %v", what, described, real)
+}
+
+// compare checks a description against the table of routes and that of problems.
+func (c *contract) compare(table []route, codes map[draw.Code]problem) error {
+	var wrong error
+	note := func(err error) { wrong = errors.Join(wrong, err) }
+	byName := map[string]route{}
+	for _, r := range table {
+		parts := strings.Split(r.path, "/")
+		for i, part := range parts {
+			if name, isParam := strings.CutPrefix(part, ":"); isParam {
+				parts[i] = "{" + name + "}"
+			}
+		}
+		byName[r.method+" "+strings.Join(parts, "/")] = r
+	}
+	var described []string
+	for _, o := range c.operations {
+		described = append(described, o.String())
+		if r, known := byName[o.String()]; known {
+			note(o.compare(r, codes))
+		}
+	}
+	note(differ("routes", described, slices.Collect(maps.Keys(byName))))
+	var listed, known []string
+	for _, code := range c.doc.Components.Schemas["Code"].Value.Enum {
+		listed = append(listed, fmt.Sprint(code))
+	}
+	for code := range codes {
+		known = append(known, string(code))
+	}
+	note(differ("codes", listed, known))
+	return wrong
+}
+
+// compare checks an operation against its route: parameters, role, and the statuses
+// that follow from what the route is.
+func (o *operation) compare(r route, codes map[draw.Code]problem) error {
+	wrong := errors.Join(
+		differ(o.String()+": query", slices.Collect(maps.Keys(o.params("query"))), slices.Clone(r.query)),
+		differ(o.String()+": path", slices.Collect(maps.Keys(o.params("path"))), pathParams(r.path)),
+		differ(o.String()+": role", o.roles(), roles(r.role)))
+	var statuses, want []string
+	for status, response := range o.Responses.Map() {
+		if status[0] == '2' || status == "409" { // these no rule knows
+			continue
+		}
+		statuses = append(statuses, status)
+		for _, code := range o.codes(status) {
+			if p := codes[draw.Code(code)]; strconv.Itoa(p.status) != status {
+				wrong = errors.Join(wrong, fmt.Errorf("%s: %s is no code of %s", o, code, status))
+			}
+		}
+		if response.Value.Content.Get("application/problem+json") != nil && len(o.codes(status)) == 0 {
+			wrong = errors.Join(wrong, fmt.Errorf("%s %s: no x-problem-codes", o, status))
+		}
+	}
+	when := func(is bool, expected ...string) {
+		if is {
+			want = append(want, expected...)
+		}
+	}
+	headers := o.params("header")
+	when(true, "400", "500")
+	when(r.role != roleNone, "401", "403", "429", "503")
+	when(r.path == "/readyz", "503")
+	when(strings.Contains(r.path, ":") || r.draws(), "404")
+	when(o.RequestBody != nil, "408", "413", "415")
+	when(r.method != nethttp.MethodGet, "504")
+	when(headers[keyHeader] != nil, "422")
+	when(headers["If-Match"] != nil, "412")
+	when(headers["If-None-Match"] != nil, "304")
+	return errors.Join(wrong, differ(o.String()+": statuses", statuses, want))
+}
+
+func pathParams(path string) (names []string) {
+	for part := range strings.SplitSeq(path, "/") {
+		if name, isParam := strings.CutPrefix(part, ":"); isParam {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// roles is the security of a call as it is described: the least role, and
+// "none" where it may be open.
+func roles(need role) []string {
+	switch need {
+	case roleNone:
+		return nil
+	case roleDraw, roleMetrics:
+		return []string{string(need), "none"}
+	default:
+		return []string{string(need)}
+	}
+}
+
+func (o *operation) roles() (found []string) {
+	for _, requirement := range *o.Security {
+		if len(requirement) == 0 {
+			found = append(found, "none")
+		}
+		found = append(found, requirement["token"]...)
+	}
+	return found
+}
+
+// TestDescriptionIsWhole: routes, roles, parameters, statuses and codes, both ways.
+func TestDescriptionIsWhole(t *testing.T) {
+	t.Parallel()
+	c, err := ownContract()
+	require.NoError(t, err)
+	require.NoError(t, c.compare(newServer(t, &fake{}).routes(), problems()))
+}
+
+// full has answers show what they rarely have.
+func full(c *Config) {
+	c.Catalogue = func(string) catalogue.Item {
+		return catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
+	}
+	c.Auditor = violated{c.Auditor}
+}
+
+// violated is an auditor that finds something.
+type violated struct{ Auditor }
+
+func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
+	a, err := v.Auditor.Audit(ctx, poolID)
+	a.Violations = []draw.Violation{{Rule: "over-issued", Detail: "because"}}
+	return a, err
+}
+
+// exercise makes calls that show each member of each answer.
+func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
+	f := &fake{awards: manyAwards(3)}
+	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
+	ask := func(r *nethttp.Request) {
+		r.Header.Set("Authorization", "Bearer "+adminToken)
+		j.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	for _, e := range calls() {
+		ask(e.request())
+	}
+	ask(importCall(importPath+"?dry_run=true", "x"))
+	ask(request("POST", "/draw", `{"pool":"p","user":"u","count":2}`, "Idempotency-Key", "k"))
+	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
+	for code := range problems() {
+		ask(request("GET", problemType+string(code), ""))
+	}
+	own, err := ownContract()
+	require.NoError(t, err)
+	for _, e := range calls() { // each problem that the call has
+		o, _ := own.find(e.method, e.target)
+		for status := range o.Responses.Map() {
+			for _, code := range o.codes(status) {
+				f.err = draw.Errorf(draw.Code(code), "because")
+				ask(e.request())
+			}
+		}
+	}
+	return j.seen, wrong
+}
+
+// unsent lists the members of answers that are described and were seen nowhere.
+func (c *contract) unsent(seen map[string]bool) (missing []string) {
+	described := map[string]schemaMember{}
+	for _, o := range c.operations {
+		for status, response := range o.Responses.Map() {
+			for _, content := range response.Value.Content {
+				members(content.Schema, o.String()+" "+status, described)
+			}
+		}
+	}
+	sent := map[schemaMember]bool{}
+	for path := range seen {
+		sent[described[path]] = true
+	}
+	for path, m := range described {
+		if !sent[m] {
+			missing = append(missing, path)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// TestDescribedMembersAreSent: no answer has a member that is not described,
+// and each described one is sent.
+func TestDescribedMembersAreSent(t *testing.T) {
+	t.Parallel()
+	c, err := ownContract()
+	require.NoError(t, err)
+	seen, wrong := exercise(t, c)
+	require.NoError(t, wrong)
+	require.Empty(t, c.unsent(seen))
+}
+
+// sendExamples sends the example of each request body, which has every member
+// that is described, and has it taken.
+func sendExamples(t *testing.T, c *contract) (wrong error) {
+	s := newServer(t, &fake{})
+	sent := 0
+	for _, o := range c.operations {
+		if o.RequestBody == nil {
+			continue
+		}
+		for kind, media := range o.RequestBody.Value.Content {
+			described, has := map[string]schemaMember{}, map[string]bool{}
+			members(media.Schema, o.String(), described)
+			present(media.Example, o.String(), has)
+			for path := range described {
+				if !has[path] {
+					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
+				}
+			}
+			body, isText := media.Example.(string)
+			if !isText {
+				text, err := json.Marshal(media.Example)
+				require.NoError(t, err)
+				body = string(text)
+			}
+			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.path)
+			w := httptest.NewRecorder()
+			s.engine.ServeHTTP(w, asAdmin(o.method, path, body, "Content-Type", kind))
+			if w.Code >= 300 {
+				wrong = errors.Join(wrong, fmt.Errorf("%s does not take its example: %s", o, w.Body))
+			}
+			sent++
+		}
+	}
+	require.Positive(t, sent)
+	return wrong
+}
+
+func TestExamplesAreTaken(t *testing.T) {
+	t.Parallel()
+	c, err := ownContract()
+	require.NoError(t, err)
+	require.NoError(t, sendExamples(t, c))
+}
+
+// TestDescriptionIsServed: both forms are the same, and need no token.
+func TestDescriptionIsServed(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{}, withDrawToken)
+	var trees [2]any
+	for i, path := range []string{"/openapi.yaml", "/openapi.json"} {
+		w := do(s, request("GET", path, ""))
+		require.Equal(t, 200, w.Code)
+		require.NoError(t, yaml.Unmarshal(w.Body.Bytes(), &trees[i]))
+	}
+	require.Equal(t, trees[0], trees[1])
+	require.Equal(t, "3.1.0", trees[1].(map[string]any)["openapi"])
+}

@@ -1,0 +1,96 @@
+package http
+
+import (
+	"context"
+	"strconv"
+
+	"drawsvc/internal/draw"
+)
+
+// explanation is what GET /problems/{code} says of a code beyond the table of
+// problems: what it means, and what to do.
+type explanation struct{ meaning, remedy string }
+
+// The remedies that several codes share.
+const (
+	remedyCorrect = "Correct the request. Repeated as it is, it gets the same answer."
+	remedyRetry   = "Wait for Retry-After, then send the same request again, a draw with the same Idempotency-Key."
+	remedyName    = "Check the spelling, and that the request goes to the right deployment."
+)
+
+// explanations has a line for each code of the table of problems.
+func explanations() map[draw.Code]explanation {
+	return map[draw.Code]explanation{
+		draw.CodeInvalidRequest: {
+			"A member, a parameter or a header is missing, unknown or out of its range. The detail says which and why.", remedyCorrect},
+		codeUnauthorized: {
+			"The call needs a bearer token. It came without one, or with one that is wrong or expired.",
+			"Send Authorization: Bearer TOKEN with a token that the service knows."},
+		draw.CodeForbidden: {
+			"The role of the token does not allow the call, or the call came without a token from elsewhere than this machine.",
+			"Use a token of the role that the detail names, or have an administrator make the call."},
+		draw.CodePoolNotFound:  {"There is no pool of this id.", remedyName},
+		draw.CodePrizeNotFound: {"The pool has no prize of this id.", remedyName},
+		draw.CodeDrawNotFound: {
+			"No draw of this name has won in the pool. A draw that was refused is not recorded.",
+			"To settle a draw whose response was lost, send POST /draw again with the same Idempotency-Key."},
+		draw.CodeJobNotFound: {"There is no job of this name.", remedyName},
+		codeNotFound:         {"No call has this path.", remedyName + " GET /openapi.yaml lists all calls."},
+		codeMethodNotAllowed: {"The path exists, but not with this method.", "Use a method that the Allow header lists."},
+		codeRequestTimeout:   {"The body of the request came too slowly. Nothing happened.", "Send the request again, over a better connection."},
+		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
+		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
+		draw.CodePoolClosed:  {"The pool is closed, which is final.", "Make a new pool."},
+		draw.CodePoolOpen:    {"Only a closed pool can be archived.", "Close the pool first. That is final."},
+		draw.CodeAlreadyIssued: {"Units were issued, so the pool stays and the prize keeps its name and value.",
+			"Close and archive the pool, or add another prize."},
+		draw.CodePoolExists:  {"There is a pool of this id already.", "Read the pool: an earlier attempt may have made it. Or choose another id."},
+		draw.CodePrizeExists: {"The pool has a prize of this id already.", "Read the pool: an earlier attempt may have added it. Or choose another id."},
+		draw.CodeStockBelowIssued: {"The withdrawal would leave fewer units than were issued.",
+			"Read the pool and withdraw at most what remains."},
+		draw.CodeJobRunning: {"A run of the job is under way.", "Wait for its end, which GET /admin/jobs/{job} shows."},
+		draw.CodeChangedMeanwhile: {"The pool is at another revision than If-Match names: somebody else has changed it.",
+			"Read the pool again, and decide anew with its ETag."},
+		codeBodyTooLarge:         {"The body is larger than the call takes.", "Send less at once: a file in parts, or with the command line."},
+		codeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
+		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened.",
+			"Send the first request as it was, or choose a new key for a new request."},
+		codeTooManyGuesses:        {"Too many wrong tokens came from this address.", "Wait for Retry-After, and send the right token."},
+		draw.CodeInternal:         {"The service failed. On draws the outcome is unknown.", "Retry a draw with the same Idempotency-Key. Report X-Request-Id: the log has the cause."},
+		draw.CodeContended:        {"The pool is busy and the attempts to decide are spent. Nothing happened.", remedyRetry},
+		draw.CodeOverloaded:       {"Too many draws wait for the pool, or too many long answers are being sent. Nothing happened.", remedyRetry},
+		draw.CodeStoreUnavailable: {"The database does not answer, or does not take writes. Nothing happened.", remedyRetry},
+		draw.CodeLockUnavailable:  {"The lock service does not answer. Nothing happened.", remedyRetry},
+		draw.CodeDraining:         {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
+		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided. It may have happened.",
+			"Retry with the same Idempotency-Key until there is an answer: it happens once at most. Without a key, read before you repeat."},
+	}
+}
+
+type explanationAnswer struct {
+	Type    string    `json:"type"`
+	Code    draw.Code `json:"code"`
+	Title   string    `json:"title"`
+	Status  int       `json:"status"`
+	Outcome string    `json:"outcome"`
+	// RetryAfter is what Retry-After says, in seconds; 0 where it is not sent.
+	RetryAfter int    `json:"retry_after,omitzero"`
+	Meaning    string `json:"meaning"`
+	Remedy     string `json:"remedy"`
+}
+
+// problem answers GET /problems/{code}.
+func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
+	code := draw.Code(c.param("code"))
+	p, known := s.problems[code]
+	if !known {
+		return explanationAnswer{}, draw.Errorf(codeNotFound, "no problem has the code %q", code)
+	}
+	outcome := "none"
+	if p.unknown {
+		outcome = "unknown"
+	}
+	wait, _ := strconv.Atoi(p.retryAfter) // "" where it is not sent
+	e := explanations()[code]
+	return explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy}, nil
+}

@@ -1,0 +1,77 @@
+package checkup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
+)
+
+// The numbers of MySQL and MariaDB for a statement that the account may not make.
+const (
+	tableDenied  = 1142
+	columnDenied = 1143
+)
+
+// mysqlPrivileges says what the account may not do with the tables. It has the
+// server judge statements, because privileges also come by role, database and
+// column; EXPLAIN needs those of its statement and runs nothing.
+func mysqlPrivileges(ctx context.Context, e *engine.Engine) (string, error) {
+	var missing []string
+	for _, table := range slices.Sorted(slices.Values(stock.Tables())) {
+		column, err := firstColumn(ctx, e, table)
+		if err != nil {
+			return "", err
+		}
+		for _, ask := range []struct{ privilege, statement string }{
+			{"INSERT", `EXPLAIN INSERT INTO ` + table + ` () VALUES ()`},
+			{"SELECT", `SELECT COUNT(*) FROM ` + table + ` WHERE 1 = 0`},
+			{"UPDATE", `EXPLAIN UPDATE ` + table + ` SET ` + column + ` = NULL WHERE 1 = 0`},
+		} {
+			if table == schemaTable && ask.privilege != "SELECT" {
+				continue // for migrations
+			}
+			denied, err := isDenied(ctx, e, ask.statement)
+			if err != nil {
+				return "", err
+			}
+			if denied {
+				missing = append(missing, ask.privilege+" on "+table)
+			}
+		}
+	}
+	return strings.Join(missing, ", "), nil
+}
+
+// schemaTable is changed by migrations alone.
+const schemaTable = "schema_admits"
+
+// firstColumn is a column of a table that the account may use; any name where
+// there is none.
+func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, error) {
+	names, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (name string, err error) { return name, row.Scan(&name) },
+		`SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position LIMIT 1`, table)
+	if err != nil || len(names) == 0 {
+		return "none", err
+	}
+	return "`" + names[0] + "`", nil
+}
+
+// isDenied says that the account may not make a statement. Whatever else the
+// server has against it, such as that there is no such table, is found elsewhere.
+func isDenied(ctx context.Context, e *engine.Engine, statement string) (bool, error) {
+	rows, err := e.Read.QueryContext(ctx, statement)
+	if err == nil {
+		err = errors.Join(rows.Err(), rows.Close())
+	}
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	if !ok {
+		return false, err
+	}
+	return refused.Number == tableDenied || refused.Number == columnDenied, nil
+}

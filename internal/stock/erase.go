@@ -1,0 +1,121 @@
+package stock
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// WhatUserForgotten is the change after which a user's awards bear a pseudonym;
+// its body has their number, awards.
+const WhatUserForgotten draw.What = "user-forgotten"
+
+const (
+	// eraseScanMax is how many versions one statement searches, and
+	// eraseRowsMax how many awards one changes.
+	eraseScanMax = 100_000
+	eraseRowsMax = 1000
+	// pseudonymBytes are enough that no two users share a pseudonym.
+	pseudonymBytes = 16
+)
+
+// Pseudonym stands for a user in a pool. Who does not have the key can neither
+// tell the user from it, nor try users, nor connect pools.
+func Pseudonym(key []byte, poolID, user string) string {
+	sum := hmac.New(sha256.New, key)
+	sum.Write([]byte(poolID + "\x00" + user)) // an id of a pool holds no zero byte
+	return "erased-" + hex.EncodeToString(sum.Sum(nil)[:pseudonymBytes])
+}
+
+// EraseUser replaces a user by a pseudonym in all awards that a pool has, and
+// returns their number. It is one change, which does not name the user; where
+// there are no awards it is none. Nothing else of the awards changes. The awards
+// are searched while draws go on, and the pool is locked for those that come
+// meanwhile and for the writing. Errors: CodeInvalidRequest, CodePoolNotFound,
+// and those of the store.
+func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
+	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
+		return 0, err
+	}
+	var seen int64
+	if err := s.ofPool(ctx, poolID, func(_ *sql.Tx, version int64) error { seen = version; return nil }); err != nil {
+		return 0, err
+	}
+	found, err := s.versionsOf(ctx, s.engine.Read, poolID, user, 0, seen)
+	if err != nil {
+		return 0, engine.Public(engine.Classify(err, s.engine.ByCode))
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		late, err := s.versionsOf(ctx, tx, poolID, user, seen, of.head.Version)
+		if err != nil {
+			return err
+		}
+		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, slices.Concat(found, late)); err != nil || awards == 0 {
+			return err
+		}
+		return s.record(ctx, tx, of, []newChange{{what: WhatUserForgotten, body: map[string]int64{"awards": awards}}})
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.options.Changed(poolID)
+	return awards, nil
+}
+
+// versionsOf are those of a user's awards, above after and up to last. No
+// statement searches so many that a server is silent for long.
+func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
+	for ; after < last; after += eraseScanMax {
+		query := s.selectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).
+			Where(squirrel.Gt{"version": after}).Where(squirrel.LtOrEq{"version": min(after+eraseScanMax, last)}).
+			Where(squirrel.Eq{"user_id": user}).OrderBy("version")
+		found, err := selectAll(ctx, q, query, scanInt)
+		if err != nil {
+			return nil, err
+		}
+		versions = append(versions, found...)
+	}
+	return versions, nil
+}
+
+// rename gives the awards of a user at some versions to another, and returns
+// their number: those that somebody else was first at are not among them.
+func (s *Store) rename(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
+	for part := range slices.Chunk(versions, eraseRowsMax) {
+		result, err := s.builder().Update("awards").Set("user_id", to).
+			Where(squirrel.Eq{"pool_id": poolID, "version": part, "user_id": user}).RunWith(tx).ExecContext(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n, err := result.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		renamed += n
+	}
+	return renamed, nil
+}
+
+// PoolIDs returns the ids of all pools in order, archived ones among them.
+func (s *Store) PoolIDs(ctx context.Context) (ids []string, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		ids, err = selectAll(ctx, tx, s.selectFrom("pools", "id").OrderBy("id"), func(row engine.Scanner) (id string, err error) {
+			return id, row.Scan(&id)
+		})
+		return err
+	})
+	return ids, err
+}
