@@ -93,6 +93,10 @@ func controls() []Cell {
 		},
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(),
 		{
+			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
+			Condemned: []string{history.Fault},
+		},
+		{
 			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
 			Condemned: []string{history.Fault},
 		},

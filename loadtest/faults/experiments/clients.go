@@ -26,6 +26,7 @@ func clientFaults() []Experiment {
 		{Name: "huge requests", Number: 22, places: one, soaks: true, run: huge},
 		{Name: "slow requests", Number: 22, places: one, run: slow},
 		guessFlood(),
+		auditFlood(),
 		{Name: "thousands of idle connections", Number: 22, places: one, run: idle},
 	}
 }

@@ -38,6 +38,7 @@ const (
 	TrustsFiles    = "drawsvc-trusts-files"
 	Guessable      = "drawsvc-guessable"
 	AlwaysReady    = "drawsvc-always-ready"
+	Unbounded      = "drawsvc-unbounded"
 )
 
 // Ahead is the service's next release, whose schema adds. It is no double, but
@@ -85,6 +86,10 @@ func Doubles() []Double {
 		}},
 		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
 			{`if !g.guesses.mayTry(from, digest, now) {`, `if !g.guesses.mayTry(from, digest, now) && false {`},
+		}},
+		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
+			{`streams := c.server.bounds.streams`, `streams := semaphore.NewWeighted(1)`},
+			{`s.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `s.engine.Read.QueryRowContext(ctx, admitsFrom)`},
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
