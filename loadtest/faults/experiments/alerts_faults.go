@@ -58,7 +58,7 @@ func (a *alarm) patchJob(body string) error {
 }
 
 func (a *alarm) pinJob() (func() error, error) {
-	return func() error { return a.patchJob(`{"host":null,"schedule":"every 15m"}`) }, a.patchJob(`{"host":"gone","schedule":"every 1s"}`)
+	return func() error { return a.patchJob(`{"host":null,"schedule":"every 15m"}`) }, a.patchJob(`{"host":"absent","schedule":"every 1s"}`)
 }
 
 func (a *alarm) endSource() (func() error, error) {
@@ -147,7 +147,7 @@ func (a *alarm) loseStandby() (func() error, error) {
 		return stage.ExecAll(a.Base.Admin, `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`, `SELECT pg_reload_conf()`)
 	}
 	a.Site.Cleanup(func() { _ = names("") }) // the server is shared
-	if err := names("gone"); err != nil {
+	if err := names("absent"); err != nil {
 		return nil, err
 	}
 	end := a.meanwhile(func(context.Context) {

@@ -28,7 +28,10 @@ func Cells(s harness.Selection) []Cell {
 // controls are programs that are broken: if they were found in order, no other
 // verdict would mean anything. The first over-issues; the second is the service
 // without the check of the pool's version in the guarded write.
-func controls() []Cell {
+func controls() []Cell { return append(ofDraws(), ofOperations()...) }
+
+// ofDraws are the controls of what draws, stock and jobs promise.
+func ofDraws() []Cell {
 	return []Cell{
 		{
 			Experiment: sellOut(), place: place{"postgres", "", "", 1}, Program: stage.Textbook,
@@ -86,11 +89,17 @@ func controls() []Cell {
 			Experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, Program: history.Unfenced,
 			Condemned: []string{history.Fault},
 		},
-		jobFailedOver(history.NoTakeover),
 		{
 			Experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, Program: history.Excludes,
 			Condemned: []string{history.Fault},
 		},
+	}
+}
+
+// ofOperations are the controls of what those see who run the service.
+func ofOperations() []Cell {
+	return []Cell{
+		jobFailedOver(history.NoTakeover),
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(),
 		{
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,

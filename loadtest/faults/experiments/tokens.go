@@ -126,7 +126,7 @@ func (f *tokenFile) begin() error {
 }
 
 // replaceToken replaces the token twice: the instances see it by themselves, and
-// they are told by SIGHUP.
+// get SIGHUP.
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
 	old, err := t.newToken("shop")
@@ -191,8 +191,8 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) error {
 	return f.await(old.token, http.StatusUnauthorized)
 }
 
-// swap leaves callers with a token that is not valid any more, until they are
-// told of the new one.
+// swap leaves callers with a token that is not valid any more, until they get the
+// new one.
 func (f *tokenFile) swap(next named) error {
 	if err := f.write(next); err != nil {
 		return err

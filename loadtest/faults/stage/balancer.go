@@ -123,7 +123,7 @@ func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (b *Balancer) failed(w http.ResponseWriter, r *http.Request, err error) {
 	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
-	case r.Context().Err() != nil: // the client has gone
+	case r.Context().Err() != nil: // the client hung up
 	case isOp && op.Op == "dial":
 		b.Refused.Add(1)
 	default:

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBalancerLearnsLate: an instance that is not ready any more gets requests
-// until it is asked again, and one that has gone is a connection refused.
+// until the next question, and one that has ended is a connection refused.
 func TestBalancerLearnsLate(t *testing.T) {
 	t.Parallel()
 	var ready atomic.Bool
