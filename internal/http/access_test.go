@@ -247,9 +247,10 @@ func TestRefusalsAreSummedUp(t *testing.T) {
 			require.Equal(t, true, l["more_remotes"])
 		}
 	}
-	require.Equal(t, map[any]any{
-		"unauthorized": 7.0*guessBurst - 1, "too-many-guesses": flood - 7.0*guessBurst - 1, "not-found": flood - 1.0,
-	}, counts)
+	require.Equal(t, flood-1.0, counts["not-found"])
+	require.GreaterOrEqual(t, counts["unauthorized"], 7.0*guessBurst-1, "a few more where the flood took seconds")
+	require.Equal(t, flood-2.0, counts["unauthorized"].(float64)+counts["too-many-guesses"].(float64))
+	require.Len(t, counts, 3)
 	log.Reset()
 	s.refusals.sumUp()
 	s.refusals.sumUp()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -86,7 +87,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	harness.Say(out, "SEED=%d\nbuilding the service, and the programs that have to be condemned\n", s.seed)
 	var programs []string
 	for _, c := range list {
-		programs = append(programs, c.Program)
+		programs = append(programs, c.Program, cmp.Or(c.Scene().Begins, c.Program))
 	}
 	if err := build(ctx, programs...); err != nil {
 		return err

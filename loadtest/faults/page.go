@@ -78,17 +78,20 @@ func (p *published) controlTable() string {
 			rule, _, _ := strings.Cut(broken, ":")
 			rules[rule] = true
 		}
-		b.WriteString(harness.TableRow(controlName(r.Program), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
+		b.WriteString(harness.TableRow(r.controlName(), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
 	}
 	return b.String()
 }
 
 // controlName says what is wrong with a program.
-func controlName(program string) string {
-	if d, ok := history.DoubleOf(program); ok {
+func (r *result) controlName() string {
+	if r.Flaw != "" {
+		return r.Flaw
+	}
+	if d, ok := history.DoubleOf(r.Program); ok {
 		return d.Flaw
 	}
-	if program == stage.Textbook {
+	if r.Program == stage.Textbook {
 		return "textbook program that over-issues"
 	}
 	return "the service, its write without the check of the version"

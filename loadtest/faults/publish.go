@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -182,7 +183,7 @@ func (r *row) columns() []string {
 	}
 	fault := r.Fault
 	if r.Condemned {
-		fault += " (control: " + r.Program + ")"
+		fault += " (control: " + cmp.Or(r.Flaw, r.Program) + ")"
 	}
 	return []string{number, fault, r.Database, mode, fmt.Sprint(r.Instances), fmt.Sprint(r.runs), fmt.Sprint(r.Draws),
 		strings.Join(answers, ", "), fmt.Sprint(r.Unknown), fmt.Sprint(r.Settled), recovery, verdict}

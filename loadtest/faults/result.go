@@ -24,6 +24,7 @@ type result struct {
 	Lock      string `json:"lock"`
 	Instances int    `json:"instances"`
 	Condemned bool   `json:"must_be_condemned"`
+	Flaw      string `json:"flaw,omitempty"`
 	Seed      uint64 `json:"seed"`
 
 	At     string `json:"at"`
@@ -55,7 +56,7 @@ func newResult(c experiments.Cell, seed uint64) result {
 	s := c.Scene()
 	return result{
 		Name: c.Name(), Fault: c.Experiment.Name, Number: c.Number, Program: s.Program, Database: harness.DatabaseName(s.Database),
-		Mode: s.Mode, Lock: s.Lock, Instances: s.Instances, Condemned: c.Condemned != nil, Seed: seed,
+		Mode: s.Mode, Lock: s.Lock, Instances: s.Instances, Condemned: c.Condemned != nil, Flaw: c.Flaw, Seed: seed,
 		At:     harness.Now(),
 		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
 	}

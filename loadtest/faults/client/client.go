@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,10 +85,20 @@ func (t *Trial) ask(ctx context.Context, o *history.Op) {
 	}
 }
 
+// Present has draws sent with another token from now on.
+func (t *Trial) Present(token string) { t.presents.Store(&token) }
+
+func (t *Trial) drawToken() string {
+	if token := t.presents.Load(); token != nil {
+		return *token
+	}
+	return harness.DrawToken
+}
+
 // request writes the operation as HTTP. Its body cannot be read twice, so that
 // net/http does not send it again by itself, as it does with keys.
 func (t *Trial) request(ctx context.Context, o *history.Op) (*http.Request, error) {
-	path, token := "/draw", harness.DrawToken
+	path, token := "/draw", t.drawToken()
 	content := map[string]any{"pool": o.Pool, "user": o.User, "count": o.Count}
 	if o.Kind == history.Stock {
 		path, token = "/admin/pools/"+o.Pool+"/prizes/"+o.Prize+"/stock", harness.AdminToken
@@ -97,7 +108,7 @@ func (t *Trial) request(ctx context.Context, o *history.Op) (*http.Request, erro
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.Instances[o.Instance].URL()+path, io.NopCloser(bytes.NewReader(body)))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, cmp.Or(t.Front, t.Instances[o.Instance].URL())+path, io.NopCloser(bytes.NewReader(body)))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (t *Trial) check() error {
 		Deadline: t.Limit() + stage.Grace + time.Duration(t.Lag.Load()), Internal: t.Internal, Settled: t.settled,
 		Plenty: map[string]bool{t.Pool(MainPool): true},
 		Excused: func(instance int, from, to time.Duration) bool {
-			return t.Instances[instance].Halted(t.History.Time(from), t.History.Time(to))
+			return t.Front == "" && t.Instances[instance].Halted(t.History.Time(from), t.History.Time(to))
 		},
 	}
 	history.Answers(&t.Verdict, ops, terms)

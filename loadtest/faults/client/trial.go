@@ -39,6 +39,11 @@ type Trial struct {
 	Lag        atomic.Int64
 	keys       atomic.Int64
 	Notes      []string
+	// Front is the URL of a balancer that requests go to, "" for the instances
+	// themselves.
+	Front string
+	// presents is the token that draws are sent with, nil for the usual one.
+	presents atomic.Pointer[string]
 }
 
 // Expected is what the experiment brings with it, so that it is not judged.
@@ -133,11 +138,14 @@ func (t *Trial) Admin(method, path string, content any, want int) error {
 
 // UnderLoad runs a fault under load, waits for the recovery,
 // and lets the load end.
-func (t *Trial) UnderLoad(fault func() error) error {
+func (t *Trial) UnderLoad(fault func() error) error { return t.UnderLoadOf(WorkersUsual, fault) }
+
+// UnderLoadOf is UnderLoad with a number of clients of its own.
+func (t *Trial) UnderLoadOf(workers int, fault func() error) error {
 	if err := t.MakeSmall(); err != nil {
 		return err
 	}
-	l := t.StartLoad(WorkersUsual)
+	l := t.StartLoad(workers)
 	defer l.Stop()
 	t.Sleep(300, 700)
 	t.Ended = time.Time{}

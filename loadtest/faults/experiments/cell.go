@@ -78,6 +78,9 @@ type Cell struct {
 	// Condemned are the rules of which a program that is broken has to break
 	// one; nil is a program in order.
 	Condemned []string
+	// Flaw is what is wrong with a control whose program is in order, such as its
+	// flags.
+	Flaw string
 }
 
 // Scene is what the cell needs on the stage.

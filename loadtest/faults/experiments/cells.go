@@ -28,7 +28,10 @@ func Cells(s harness.Selection) []Cell {
 // controls are programs that are broken: if they were found in order, no other
 // verdict would mean anything. The first over-issues; the second is the service
 // without the check of the pool's version in the guarded write.
-func controls() []Cell {
+func controls() []Cell { return append(ofDraws(), ofOperations()...) }
+
+// ofDraws are the controls of what draws, stock and jobs promise.
+func ofDraws() []Cell {
 	return []Cell{
 		{
 			Experiment: sellOut(), place: place{"postgres", "", "", 1}, Program: stage.Textbook,
@@ -93,6 +96,22 @@ func controls() []Cell {
 	}
 }
 
+// ofOperations are the controls of what those see who run the service.
+func ofOperations() []Cell {
+	return []Cell{
+		jobFailedOver(history.NoTakeover),
+		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(),
+		{
+			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
+			Condemned: []string{history.Fault},
+		},
+		{
+			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
+			Condemned: []string{history.Fault},
+		},
+	}
+}
+
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []Experiment {
 	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults())
@@ -129,7 +148,7 @@ func quick() []Cell {
 	}
 	theirs := slices.DeleteFunc(controls(), func(c Cell) bool {
 		_, ok := history.DoubleOf(c.Program)
-		return ok && !chosen[c.Experiment.Name]
+		return (ok || c.Flaw != "") && !chosen[c.Experiment.Name]
 	})
 	return append(theirs, sharpest...)
 }

@@ -25,6 +25,8 @@ func clientFaults() []Experiment {
 		{Name: "malformed requests", Number: 22, places: one, soaks: true, run: malformed},
 		{Name: "huge requests", Number: 22, places: one, soaks: true, run: huge},
 		{Name: "slow requests", Number: 22, places: one, run: slow},
+		guessFlood(),
+		auditFlood(),
 		{Name: "thousands of idle connections", Number: 22, places: one, run: idle},
 	}
 }

@@ -42,6 +42,9 @@ func underJobs(t *trial, fault func(*jobTrial) error) error {
 		if err := fault(j); err != nil {
 			return err
 		}
+		if j.Condemned && len(j.Verdict.Violations) > 0 {
+			break // it does not deserve more time
+		}
 		if err := j.succeeds(); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)
 		}
@@ -129,28 +132,37 @@ func (j *jobTrial) sees(n int, description string) {
 	j.served[n] = content
 }
 
+// jobRun is a run in the history of a job.
+type jobRun struct {
+	ID       int64      `json:"id"`
+	Started  time.Time  `json:"started_at"`
+	Finished *time.Time `json:"finished_at"`
+	Result   string     `json:"result"`
+}
+
+// runs reads the history of runs from the first instance.
+func (j *jobTrial) runs() ([]jobRun, error) {
+	var page struct {
+		Runs []jobRun `json:"runs"`
+	}
+	err := harness.FetchJSON(j.Ctx, j.Instances[0].URL()+"/admin/jobs/catalogue/runs?limit=1000", &page)
+	return page.Runs, err
+}
+
 // judgeRuns reads the history of runs: they are numbered without gap, each ended
 // before the next began, and the last alone may be under way.
 func (j *jobTrial) judgeRuns() error {
-	var page struct {
-		Runs []struct {
-			ID       int64      `json:"id"`
-			Started  time.Time  `json:"started_at"`
-			Finished *time.Time `json:"finished_at"`
-			Result   string     `json:"result"`
-		} `json:"runs"`
-	}
-	err := harness.FetchJSON(j.Ctx, j.Instances[0].URL()+"/admin/jobs/catalogue/runs?limit=1000", &page)
+	runs, err := j.runs()
 	if err != nil {
 		return err
 	}
 	results := map[string]int{}
-	for n, r := range page.Runs {
+	for n, r := range runs {
 		results[r.Result]++
 		if n == 0 {
 			continue
 		}
-		before := page.Runs[n-1]
+		before := runs[n-1]
 		switch {
 		case r.ID != before.ID+1:
 			j.Verdict.Say(history.Fault, "run %d follows run %d", r.ID, before.ID)
@@ -163,6 +175,6 @@ func (j *jobTrial) judgeRuns() error {
 	if met := j.Source.Met.Load(); met > 0 {
 		j.Verdict.Say(history.Fault, "%d runs met another one at the source whose runner was alive", met)
 	}
-	j.Note("%d runs: %v; %d fetches", len(page.Runs), results, j.Source.Fetches.Load())
+	j.Note("%d runs: %v; %d fetches", len(runs), results, j.Source.Fetches.Load())
 	return nil
 }

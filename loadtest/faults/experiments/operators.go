@@ -21,6 +21,9 @@ func operatorFaults() []Experiment {
 		{Name: "mode switched under load", Number: 19, places: everywhere(2), soaks: true, run: modeSwitched},
 		{Name: "pool paused and opened under load", Number: 18, places: everywhere(2), soaks: true, run: poolPaused},
 		rollingUpgrade(),
+		rollingUpdate("--shutdown-delay", updateDelay),
+		tokenReplaced(),
+		alerts(),
 		{Name: "four processes migrate at once", Number: 23, places: []place{{"postgres", "for-update", "", 1}, {"mysql", "for-update", "", 1}}, own: true, run: migratedAtOnce},
 	}
 }

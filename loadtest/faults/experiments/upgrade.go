@@ -30,6 +30,8 @@ type rolling struct {
 	// turns are how often each instance was taken out and put back: it serves
 	// while they are even.
 	turns []atomic.Int64
+	// balancer has to know of an instance before the next one goes; nil for none.
+	balancer *stage.Balancer
 }
 
 func newRolling(t *trial) *rolling {
@@ -108,6 +110,13 @@ func (r *rolling) start(n int) bool {
 		return false
 	}
 	r.turns[n].Add(1)
+	if r.balancer == nil {
+		return true
+	}
+	if err := r.balancer.Await(r.Ctx, n); err != nil {
+		r.Verdict.Say(history.Fault, "%v", err)
+		return false
+	}
 	return true
 }
 

@@ -33,8 +33,12 @@ const (
 	Heedless       = "drawsvc-heedless"
 	NoTurns        = "drawsvc-no-turns"
 	Unfenced       = "drawsvc-unfenced"
+	NoTakeover     = "drawsvc-no-takeover"
 	Excludes       = "drawsvc-excludes"
 	TrustsFiles    = "drawsvc-trusts-files"
+	Guessable      = "drawsvc-guessable"
+	AlwaysReady    = "drawsvc-always-ready"
+	Unbounded      = "drawsvc-unbounded"
 )
 
 // Ahead is the service's next release, whose schema adds. It is no double, but
@@ -71,11 +75,24 @@ func Doubles() []Double {
 			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
 			{`if r.Token != run.Token || r.Status != job.StatusRunning {`, `if false {`},
 		}},
+		{NoTakeover, "the service, whose jobs wait for a runner that does not come back", []edit{
+			{`return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.StaleAfter`, `return r.Status == StatusRunning`},
+		}},
 		{NoTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},
 		}},
 		{TrustsFiles, "the service, which takes an open file for the one at its path", []edit{
 			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
+		}},
+		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
+			{`if !g.guesses.mayTry(from, digest, now) {`, `if !g.guesses.mayTry(from, digest, now) && false {`},
+		}},
+		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
+			{`streams := c.server.bounds.streams`, `streams := semaphore.NewWeighted(1)`},
+			{`s.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `s.engine.Read.QueryRowContext(ctx, admitsFrom)`},
+		}},
+		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
+			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}

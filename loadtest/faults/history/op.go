@@ -74,7 +74,7 @@ func (o *Op) Unknown() bool {
 	switch o.Status {
 	case 0:
 		return o.Sent
-	case 500, 504:
+	case 500, 502, 504: // a balancer says 502 of a connection that ended
 		return true
 	}
 	return false

@@ -21,6 +21,8 @@ type source struct {
 	Fetches atomic.Int64
 	// Met counts the fetches that met another one, of runners that are alive.
 	Met atomic.Int64
+	// Down says that it answers nothing but 503.
+	Down atomic.Bool
 
 	mu sync.Mutex
 	// inside are the instances that are being answered, still those that stand
@@ -63,6 +65,10 @@ func (c *source) StandsStill(n int, still bool) {
 // ServeHTTP implements http.Handler. The content's number is taken when the fetch
 // begins, so that a fetch which is answered late brings old content.
 func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.Down.Load() {
+		http.Error(w, "down", http.StatusServiceUnavailable)
+		return
+	}
 	var n int
 	_, _ = fmt.Sscanf(strings.TrimPrefix(r.URL.Path, "/"), "%d", &n)
 	content := c.Fetches.Add(1)

@@ -1,0 +1,172 @@
+package experiments
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+func nothing() error { return nil }
+
+// drawDown leaves one unit of twenty in a pool, and none in another.
+func (a *alarm) drawDown() (func() error, error) {
+	for pool, draws := range map[string]int{a.Pool("alert-low"): 19, a.Pool("alert-out"): 20} {
+		if err := a.MakePool(pool, 20); err != nil {
+			return nil, err
+		}
+		for _, o := range a.asking(pool, draws) {
+			if err := a.insist(o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nothing, nil
+}
+
+func (a *alarm) killOne() (func() error, error) {
+	i := a.Instances[2]
+	i.Kill()
+	return func() error { return i.Again(a.Ctx) }, nil
+}
+
+// runAhead starts the next release on the schema of this one, which admits it.
+func (a *alarm) runAhead() (func() error, error) {
+	i := a.Instances[2]
+	args := i.Args
+	replace := func(program string, args []string) error {
+		if err := i.Stop(); err != nil {
+			return err
+		}
+		i.Program, i.Args = program, args
+		return i.Again(a.Ctx)
+	}
+	unmigrated := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--migrate" })
+	return func() error { return replace(a.Begins, args) }, replace(a.Program, unmigrated)
+}
+
+func (a *alarm) patchJob(body string) error {
+	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/jobs/audit", body, http.StatusOK)
+	return err
+}
+
+func (a *alarm) pinJob() (func() error, error) {
+	return func() error { return a.patchJob(`{"host":null,"schedule":"every 15m"}`) }, a.patchJob(`{"host":"absent","schedule":"every 1s"}`)
+}
+
+func (a *alarm) endSource() (func() error, error) {
+	a.Source.Down.Store(true)
+	return func() error { a.Source.Down.Store(false); return nil }, nil
+}
+
+// changeRows takes an award out of a counter, in a pool of its own, and puts it
+// back.
+func (a *alarm) changeRows() (func() error, error) {
+	const made = `{"id":"tampered","name":"Tampered","prizes":[{"id":"gold","name":"Gold","value":"1.00","stock":5}]}`
+	if _, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/pools", made, http.StatusCreated); err != nil {
+		return nil, err
+	}
+	audit := func(issued string) error {
+		if err := stage.ExecAll(a.Base.Admin, `UPDATE prizes SET issued = `+issued+` WHERE pool_id = 'tampered'`); err != nil {
+			return err
+		}
+		_, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/jobs/audit/run", "", http.StatusAccepted)
+		return err
+	}
+	return func() error { return audit("0") }, audit("1")
+}
+
+// refuseAwards is somebody's trigger that fails in a way that the service does
+// not know.
+func (a *alarm) refuseAwards() (func() error, error) {
+	pool := a.Pool("alert-refused")
+	if err := a.MakePool(pool, 20); err != nil {
+		return nil, err
+	}
+	err := stage.ExecAll(a.Base.Admin,
+		`CREATE FUNCTION refuse_awards() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'XX001'; END $$`,
+		`CREATE TRIGGER refuse_awards BEFORE INSERT ON awards FOR EACH ROW WHEN (NEW.pool_id = '`+pool+`') EXECUTE FUNCTION refuse_awards()`)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range a.asking(pool, len(a.Instances)) {
+		if said := a.Send(a.Ctx, o); said.Code != "internal" {
+			return nil, fmt.Errorf("not internal: %s", &said)
+		}
+	}
+	return func() error {
+		return stage.ExecAll(a.Base.Admin, `DROP TRIGGER refuse_awards ON awards`, `DROP FUNCTION refuse_awards()`)
+	}, nil
+}
+
+// emptyRedis lets holders of the lock in beside one another.
+func (a *alarm) emptyRedis() (func() error, error) {
+	return a.meanwhile(func(ctx context.Context) {
+		_, _ = stage.RedisDo(ctx, a.LockServers[0].Addr(), "FLUSHALL") // the next one follows
+		time.Sleep(5 * time.Millisecond)
+	}), nil
+}
+
+// meanwhile does something again and again until end is called.
+func (a *alarm) meanwhile(do func(ctx context.Context)) (end func() error) {
+	ctx, cancel := context.WithCancel(a.Ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			do(ctx)
+		}
+	}()
+	return func() error { cancel(); <-ended; return nil }
+}
+
+// waitingPools are drawn from while commits hang, more than there are
+// connections.
+const waitingPools = 12
+
+// loseStandby has each commit wait for a standby that does not come.
+func (a *alarm) loseStandby() (func() error, error) {
+	var ops []history.Op
+	for n := range waitingPools {
+		pool := a.Pool(fmt.Sprint("alert-waits-", n))
+		if err := a.MakePool(pool, 1000); err != nil {
+			return nil, err
+		}
+		o := a.asking(pool, 1)[0]
+		o.Instance = n % len(a.Instances)
+		ops = append(ops, o)
+	}
+	names := func(names string) error {
+		return stage.ExecAll(a.Base.Admin, `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`, `SELECT pg_reload_conf()`)
+	}
+	a.Site.Cleanup(func() { _ = names("") }) // the server is shared
+	if err := names("absent"); err != nil {
+		return nil, err
+	}
+	end := a.meanwhile(func(context.Context) {
+		client.Parallel(len(ops), func(n int) {
+			o := ops[n]
+			o.Key = a.Key()
+			a.Send(a.Ctx, o)
+		})
+	})
+	return func() error {
+		if err := names(""); err != nil {
+			return err
+		}
+		return end()
+	}, nil
+}
+
+// silence holds every byte to and from the database.
+func (a *alarm) silence() (func() error, error) {
+	a.each((*servertest.Proxy).Hold)
+	return func() error { a.each((*servertest.Proxy).Pass); return nil }, nil
+}

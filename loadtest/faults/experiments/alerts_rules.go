@@ -1,0 +1,121 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/harness"
+)
+
+const (
+	// rulesFile are the alerts that operators get.
+	rulesFile = "deploy/prometheus/rules.yml"
+	// shortWindow is the window of each rate in the experiment.
+	shortWindow = "20s"
+	// firesMax is the longest that an alert may take: the metrics of pools are read
+	// every 15 s, within 10 s.
+	firesMax = 45 * time.Second
+)
+
+var (
+	ruleWait   = regexp.MustCompile(`(?m)^(\s+for:) \S+$`)
+	ruleWindow = regexp.MustCompile(`\[\d+[smh]\]`)
+	ruleAlert  = regexp.MustCompile(`(?m)^ *- alert: (\S+)$`)
+)
+
+// shortened are bounds of minutes and hours that the experiment does not wait
+// for.
+func shortened() [][2]string {
+	return [][2]string{
+		{"drawsvc_pools_read_timestamp_seconds > 120", "drawsvc_pools_read_timestamp_seconds > 20"},
+		{"(drawsvc_job_overdue_seconds) > 600", "(drawsvc_job_overdue_seconds) > 2"},
+		{"min(drawsvc_catalogue_age_seconds) > 43200", "min(drawsvc_catalogue_age_seconds) > 8"},
+	}
+}
+
+// shortRules are the rules with their times shortened, and nothing else.
+func shortRules(text string) (string, error) {
+	text = ruleWindow.ReplaceAllString(ruleWait.ReplaceAllString(text, "$1 1s"), "["+shortWindow+"]")
+	for _, bound := range shortened() {
+		if strings.Count(text, bound[0]) != 1 {
+			return "", fmt.Errorf("the rules hold %q not once", bound[0])
+		}
+		text = strings.Replace(text, bound[0], bound[1], 1)
+	}
+	return text, nil
+}
+
+// alarm is a Prometheus that scrapes all instances, with the shortened rules.
+type alarm struct {
+	*trial
+	prometheus *servertest.Server
+}
+
+func newAlarm(t *trial) (*alarm, error) {
+	text, err := os.ReadFile(rulesFile)
+	if err != nil {
+		return nil, err
+	}
+	short, err := shortRules(string(text))
+	if err != nil {
+		return nil, err
+	}
+	folder := t.Site.TempDir()
+	file := filepath.Join(folder, "rules.yml")
+	// The server has an account of its own.
+	if err := errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)); err != nil {
+		return nil, err
+	}
+	var targets []string
+	for _, i := range t.Instances {
+		targets = append(targets, i.Address)
+	}
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}, nil
+}
+
+// query counts the series that an expression has.
+func (a *alarm) query(expr string) (int, error) {
+	ctx, cancel := context.WithTimeout(a.Ctx, 5*time.Second)
+	defer cancel()
+	text, status, err := harness.Call(ctx, http.MethodGet, a.prometheus.URL()+"/api/v1/query?query="+url.QueryEscape(expr), "", "Connection", "close")
+	if err != nil {
+		return 0, err
+	}
+	var found struct {
+		Data struct {
+			Result []json.RawMessage `json:"result"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(text, &found); err != nil || status != http.StatusOK {
+		return 0, fmt.Errorf("prometheus answers %d %.200s", status, text)
+	}
+	return len(found.Data.Result), nil
+}
+
+// firing is the expression for an alert that fires, with further labels.
+func firing(alert, labels string) string {
+	return fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing"%s}`, alert, labels)
+}
+
+// await waits until an expression has at least so many series.
+func (a *alarm) await(expr string, least int) error {
+	for until := time.Now().Add(firesMax); ; time.Sleep(200 * time.Millisecond) {
+		n, err := a.query(expr)
+		switch {
+		case err != nil || n >= least:
+			return err
+		case time.Now().After(until):
+			return fmt.Errorf("%d instead of %d series of %s after %v", n, least, expr, firesMax)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package experiments
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// tokenReplaced follows docs/configure.md: both tokens are valid at once, the
+// callers get the new one, and the old one goes.
+func tokenReplaced() Experiment {
+	return Experiment{
+		Name: "token replaced under load", own: true, run: func(t *trial) error { return t.replaceToken(true) },
+		places: []place{{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}},
+	}
+}
+
+// tokenAtOnce is the control: the file has the new token alone, at once.
+func tokenAtOnce() Cell {
+	e := tokenReplaced()
+	e.run = func(t *trial) error { return t.replaceToken(false) }
+	c := e.at(place{"postgres", lockmode.ForUpdate, "", 3})
+	c.Flaw, c.Condemned = "an operator, who replaces the token's entry instead of adding one", []string{history.Fault}
+	return c
+}
+
+// named is a token and its entry for the file.
+type named struct{ token, entry string }
+
+// newToken asks the program for a token for draws.
+func (t *trial) newToken(name string) (named, error) {
+	output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "token", "new", "--name", name, "--role", "draw").Output()
+	if err != nil {
+		return named{}, fmt.Errorf("token new: %w", err)
+	}
+	first, second, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
+	n := named{strings.TrimPrefix(first, "token: "), strings.TrimPrefix(second, "entry: ")}
+	if n.token == first || n.entry == second {
+		return n, errors.New("token new printed another form")
+	}
+	return n, nil
+}
+
+// tokenFile is the file of tokens that all instances read.
+type tokenFile struct {
+	*trial
+	path string
+}
+
+// write replaces the file in one step.
+func (f *tokenFile) write(entries ...named) error {
+	var texts []string
+	for _, e := range entries {
+		texts = append(texts, e.entry)
+	}
+	text := `{"tokens":[` + strings.Join(texts, ",") + `]}`
+	if err := os.WriteFile(f.path+".new", []byte(text), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(f.path+".new", f.path)
+}
+
+// knownMax is the longest that a changed file may take to be used, with some
+// grace.
+const knownMax = 15 * time.Second
+
+// await waits until every instance answers a token with a status. It asks
+// seldom, since wrong tokens count as guesses.
+func (f *tokenFile) await(token string, want int) error {
+	for _, i := range f.Instances {
+		said := 0
+		for until := time.Now().Add(knownMax); said != want; time.Sleep(time.Second) {
+			if time.Now().After(until) {
+				return fmt.Errorf("instance %d answers the token with %d, not %d", i.Number, said, want)
+			}
+			var err error
+			if said, err = f.answers(f.Ctx, http.DefaultClient, i, token); err != nil {
+				return err
+			}
+			if said == want {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// answers is the status of a read with a token.
+func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, token string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL()+"/pools/main", bytes.NewReader(nil))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := c.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+// begin starts all instances again with the file.
+func (f *tokenFile) begin() error {
+	for _, i := range f.Instances {
+		if err := i.Stop(); err != nil {
+			return err
+		}
+		i.Args = append(i.Args, "--tokens", f.path)
+		if err := i.Again(f.Ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replaceToken replaces the token twice: the instances see it by themselves, and
+// get SIGHUP.
+func (t *trial) replaceToken(both bool) error {
+	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
+	old, err := t.newToken("shop")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.write(old), f.begin()); err != nil {
+		return err
+	}
+	t.Present(old.token)
+	replaced := 0
+	err = t.UnderLoad(func() error {
+		for _, hangUp := range []bool{false, true} {
+			next, err := t.newToken("shop")
+			if err != nil {
+				return err
+			}
+			if both {
+				err = f.handOver(old, next, hangUp)
+			} else {
+				err = f.swap(next)
+			}
+			if err != nil {
+				return err
+			}
+			replaced++
+			old = next
+			t.Sleep(500, 1000)
+			if !both {
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	t.Note("%d tokens replaced", replaced)
+	t.noneRefused()
+	return nil
+}
+
+// handOver is what the documentation says.
+func (f *tokenFile) handOver(old, next named, hangUp bool) error {
+	change := func(entries ...named) error {
+		err := f.write(entries...)
+		for _, i := range f.Instances {
+			if hangUp {
+				i.Signal(syscall.SIGHUP)
+			}
+		}
+		return err
+	}
+	if err := errors.Join(change(old, next), f.await(next.token, http.StatusOK)); err != nil {
+		return err
+	}
+	f.Present(next.token)
+	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old one
+	if err := change(next); err != nil {
+		return err
+	}
+	return f.await(old.token, http.StatusUnauthorized)
+}
+
+// swap leaves callers with a token that is not valid any more, until they get the
+// new one.
+func (f *tokenFile) swap(next named) error {
+	if err := f.write(next); err != nil {
+		return err
+	}
+	for _, i := range f.Instances {
+		i.Signal(syscall.SIGHUP)
+	}
+	f.Sleep(1000, 1500)
+	f.Present(next.token)
+	return nil
+}
+
+// noneRefused wants no client to have been refused for its token.
+func (t *trial) noneRefused() {
+	refused, first := map[string]int{}, ""
+	for _, o := range t.History.Ops() {
+		if o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden || o.Status == http.StatusTooManyRequests {
+			refused[fmt.Sprint(o.Status)]++
+			if first == "" {
+				first = o.String()
+			}
+		}
+	}
+	if len(refused) > 0 {
+		t.Verdict.Say(history.Fault, "clients were refused: %v; the first: %s", refused, first)
+	}
+}

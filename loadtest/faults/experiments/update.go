@@ -1,0 +1,81 @@
+package experiments
+
+import (
+	"fmt"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// updateDelay is longer than the balancer takes to learn that an instance leaves.
+const updateDelay = "3s"
+
+// updateWorkers is how many clients draw: few, for the minute that it lasts.
+const updateWorkers = 4
+
+// rollingUpdate goes to the next release and back behind a balancer that learns
+// late. With a delay that is longer, no client sees anything of it.
+func rollingUpdate(flags ...string) Experiment {
+	return Experiment{
+		Name: "rolling update behind a balancer, there and back", tries: history.Ahead, begins: stage.Released, flags: flags,
+		places: []place{{"postgres", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}}, own: true,
+		run: updatedBehindBalancer,
+	}
+}
+
+// noDelay is the control of rollingUpdate.
+func noDelay(database string) Cell {
+	c := rollingUpdate().at(place{database, lockmode.ForUpdate, "", 3})
+	c.Flaw, c.Condemned = "the service behind a balancer, without `--shutdown-delay`", []string{history.Fault}
+	return c
+}
+
+func updatedBehindBalancer(t *trial) error {
+	var urls []string
+	for _, i := range t.Instances {
+		urls = append(urls, i.URL())
+	}
+	b, err := stage.StartBalancer(t.Site, stage.BalancerEvery, urls...)
+	if err != nil {
+		return err
+	}
+	t.Front = b.URL
+	r := newRolling(t)
+	r.balancer = b
+	if err := t.UnderLoadOf(updateWorkers, r.run); err != nil {
+		return err
+	}
+	if refused, cut := b.Refused.Load(), b.Cut.Load(); refused+cut > 0 {
+		t.Verdict.Say(history.Fault, "instances refused %d connections, and ended %d before the response", refused, cut)
+	}
+	t.sawNothing()
+	return nil
+}
+
+// sawNothing wants every request to have been decided, and counts the others by
+// what they were answered.
+func (t *trial) sawNothing() {
+	failed, first := map[string]int{}, ""
+	ops := t.History.Ops()
+	for _, o := range ops {
+		if o.Status == 0 || o.Status >= 500 {
+			failed[fmt.Sprintf("%d %s", o.Status, o.Answer())]++
+			if first == "" {
+				first = o.String()
+			}
+		}
+	}
+	if len(failed) > 0 {
+		t.Verdict.Say(history.Fault, "clients saw %v; the first: %s", failed, first)
+	}
+	t.Note("%d of %d requests decided at once", len(ops)-sum(failed), len(ops))
+}
+
+// sum adds up counts.
+func sum(counts map[string]int) (n int) {
+	for _, k := range counts {
+		n += k
+	}
+	return n
+}

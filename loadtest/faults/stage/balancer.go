@@ -1,0 +1,133 @@
+package stage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/loadtest/harness"
+)
+
+// BalancerEvery is the time between two questions for /readyz: as late the
+// balancer learns that an instance leaves.
+const BalancerEvery = 2 * time.Second
+
+// askMax is the longest that an instance may take to say that it is ready.
+const askMax = 900 * time.Millisecond
+
+// Balancer is a reverse proxy that passes requests to the instances in turn. It
+// asks each for /readyz now and then, and believes its last answer until then. A
+// request that fails is not sent to another instance.
+type Balancer struct {
+	// URL is where clients find it.
+	URL string
+	// Refused counts connections that an instance refused, Cut those that ended
+	// before the response.
+	Refused, Cut atomic.Int64
+	turn         atomic.Uint64
+	backends     []*backend
+}
+
+// backend is an instance as the balancer sees it.
+type backend struct {
+	url   string
+	proxy *httputil.ReverseProxy
+	in    atomic.Bool
+}
+
+// StartBalancer starts a balancer before programs at the given URLs.
+func StartBalancer(s *harness.Site, every time.Duration, urls ...string) (*Balancer, error) {
+	b := &Balancer{}
+	ctx, end := context.WithCancel(context.Background())
+	s.Cleanup(end)
+	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
+	s.Cleanup(transport.CloseIdleConnections)
+	for _, u := range urls {
+		to, err := url.Parse(u)
+		if err != nil {
+			return nil, err
+		}
+		one := &backend{url: u, proxy: &httputil.ReverseProxy{
+			Transport: transport, ErrorHandler: b.failed,
+			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		}}
+		b.backends = append(b.backends, one)
+		one.ask(ctx)
+		go one.follow(ctx, every)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	b.URL = "http://" + listener.Addr().String()
+	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	s.Cleanup(func() { _ = server.Close() })
+	return b, nil
+}
+
+// follow asks an instance again and again.
+func (b *backend) follow(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			b.ask(ctx)
+		}
+	}
+}
+
+func (b *backend) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	_, err := harness.Fetch(ctx, b.url+"/readyz")
+	b.in.Store(err == nil)
+}
+
+// Await waits until requests go to an instance again.
+func (b *Balancer) Await(ctx context.Context, n int) error {
+	said := Within(ctx, harness.StartMax, func() string {
+		if !b.backends[n].in.Load() {
+			return fmt.Sprintf("the balancer sends nothing to instance %d", n)
+		}
+		return ""
+	})
+	if said != "" {
+		return errors.New(said)
+	}
+	return nil
+}
+
+// ServeHTTP implements http.Handler.
+func (b *Balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for range b.backends {
+		next := b.backends[b.turn.Add(1)%uint64(len(b.backends))]
+		if next.in.Load() {
+			next.proxy.ServeHTTP(w, r)
+			return
+		}
+	}
+	http.Error(w, "no instance is ready", http.StatusBadGateway)
+}
+
+// failed answers a request that got no response.
+func (b *Balancer) failed(w http.ResponseWriter, r *http.Request, err error) {
+	op, isOp := errors.AsType[*net.OpError](err)
+	switch {
+	case r.Context().Err() != nil: // the client hung up
+	case isOp && op.Op == "dial":
+		b.Refused.Add(1)
+	default:
+		b.Cut.Add(1)
+	}
+	http.Error(w, "the instance gave no response", http.StatusBadGateway)
+}

@@ -1,0 +1,52 @@
+package stage
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/harness"
+)
+
+// TestBalancerLearnsLate: an instance that is not ready any more gets requests
+// until the next question, and one that has ended is a connection refused.
+func TestBalancerLearnsLate(t *testing.T) {
+	t.Parallel()
+	var ready atomic.Bool
+	ready.Store(true)
+	var served atomic.Int64
+	one := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/readyz" && !ready.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		if r.URL.Path == "/draw" {
+			served.Add(1)
+		}
+	}))
+	require.NoError(t, harness.On("balancer", func(s *harness.Site) error {
+		b, err := StartBalancer(s, time.Hour, one.URL)
+		require.NoError(t, err)
+		draw := func() int {
+			response, err := http.Post(b.URL+"/draw", "application/json", nil)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			return response.StatusCode
+		}
+		ready.Store(false)
+		require.Equal(t, http.StatusOK, draw(), "it has not been asked since")
+		require.EqualValues(t, 1, served.Load())
+
+		one.Close()
+		require.Equal(t, http.StatusBadGateway, draw())
+		require.EqualValues(t, 1, b.Refused.Load())
+
+		b.backends[0].ask(t.Context())
+		require.Equal(t, http.StatusBadGateway, draw())
+		require.EqualValues(t, 1, b.Refused.Load(), "nothing is sent to one that is not ready")
+		return nil
+	}))
+}
