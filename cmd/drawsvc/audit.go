@@ -18,6 +18,7 @@ func auditCommand(env environment) *cobra.Command {
 	var db database
 	var output output
 	var poolID string
+	var deep bool
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
@@ -26,9 +27,10 @@ func auditCommand(env environment) *cobra.Command {
 	db.flag(c, env)
 	output.flag(c.Flags())
 	c.Flags().StringVar(&poolID, "pool", "", "`ID` of the pool; all pools when left out")
+	c.Flags().BoolVar(&deep, "deep", false, "fold the whole history through the code that decides draws; takes memory for each user that rules count")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			audits, err := audit(ctx, store, poolID)
+			audits, err := audit(ctx, store, poolID, deep)
 			if err != nil {
 				return err
 			}
@@ -46,7 +48,7 @@ func auditCommand(env environment) *cobra.Command {
 	return c
 }
 
-func audit(ctx context.Context, store *stock.Store, poolID string) ([]draw.Audit, error) {
+func audit(ctx context.Context, store *stock.Store, poolID string, deep bool) ([]draw.Audit, error) {
 	ids := []string{poolID}
 	if poolID == "" {
 		pools, err := store.Pools(ctx)
@@ -58,9 +60,13 @@ func audit(ctx context.Context, store *stock.Store, poolID string) ([]draw.Audit
 			ids = append(ids, p.ID)
 		}
 	}
+	one := store.Audit
+	if deep {
+		one = store.AuditDeep
+	}
 	audits := make([]draw.Audit, 0, len(ids))
 	for _, id := range ids {
-		a, err := store.Audit(ctx, id)
+		a, err := one(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -90,7 +90,12 @@ func TestCampaign(t *testing.T) {
 		require.Contains(t, metrics, `drawsvc_draws_total{mode="for-update",outcome="blank"} 6`)
 		require.Contains(t, metrics, `drawsvc_draws_total{mode="for-update",outcome="won"} 1`)
 		require.Equal(t, exitOK, s.end().code)
-		require.Contains(t, p.ok("audit"), " 0 violations")
+		require.Contains(t, p.ok("audit", "--deep"), " 0 violations")
+		_, err = rows(t, url).ExecContext(t.Context(), `UPDATE turns SET version = 1 WHERE user_id = 'u1' AND seq = 1`)
+		require.NoError(t, err)
+		o := p.run("audit")
+		require.Equal(t, exitViolation, o.code)
+		require.Contains(t, o.stdout, "turn-stray")
 	})
 }
 

@@ -151,6 +151,20 @@ func full(c *Config) {
 	}
 	c.Auditor = violated{c.Auditor}
 	c.Tickets = anyTicket{}
+	c.History = redirectedLog{c.History}
+}
+
+// redirectedLog is a history whose awards are not what was drawn.
+type redirectedLog struct{ History }
+
+func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error) {
+	all, err := l.History.Log(ctx, poolID, after, limit)
+	for _, e := range all {
+		if e.Award != nil {
+			e.Award.Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
+		}
+	}
+	return all, err
 }
 
 // anyTicket takes every ticket for the draw of the examples.
@@ -184,7 +198,6 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
 	f := &fake{awards: manyAwards(3)}
-	f.awards[0].Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
 	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)

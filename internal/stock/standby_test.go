@@ -31,7 +31,7 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	}
 	ways := map[string]stock.TxOptions{"d1": {Lock: true}, "d2": {}}
 	short := func() context.Context {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		t.Cleanup(cancel)
 		return ctx
 	}

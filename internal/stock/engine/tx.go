@@ -37,9 +37,8 @@ func (f Fence) TokenMax() int64 {
 	return f.Token
 }
 
-// Tx is one attempt at deciding a batch, on a pool that was read. It ends with
-// Write or with Rollback.
-type Tx interface {
+// Past is what an attempt asks of a pool's history.
+type Past interface {
 	// Draws finds the draws among ids that the pool's log holds, as it is after
 	// the read. Error: an *Error with its class; ClassUnavailable on a server
 	// that cannot be written, because what it lacks may be elsewhere.
@@ -47,11 +46,18 @@ type Tx interface {
 	// Turns reads what the rules need to know of users, as it is at the urn's
 	// head. Errors: ErrConflict when the pool has moved on, else as of Draws.
 	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
+}
+
+// Tx is one attempt at deciding a batch, on a pool that was read. It ends with
+// Write or with Rollback.
+type Tx interface {
+	Past
 	// Write is the guarded write (law 1): it commits the plan if the pool is
 	// open and still at the head that the plan was made from. The pool's head
 	// moves on, the prizes' issued are raised and the rows of awards, turns and
-	// redirects inserted, all or nothing. A plan without awards writes nothing: Write then makes sure
-	// that the draws that Draws has found are as safe as what is acknowledged.
+	// redirects inserted, all or nothing. A plan without awards writes nothing:
+	// Write then makes sure that the draws that Draws has found are as safe as
+	// what is acknowledged.
 	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *draw.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does
