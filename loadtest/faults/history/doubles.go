@@ -55,7 +55,7 @@ func Doubles() []Double {
 			{`w.asked, w.Known = false, nil`, `_ = w`},
 		}},
 		{PicksAgain, "the service, which picks again after a write that failed", []edit{
-			{`u.deck.of(version)`, `newDeck().of(version)`},
+			{`u.deck.begin(&u.stream, version)`, `newDeck().begin(&u.stream, version)`},
 		}},
 		{VersionsAlone, "the service, which knows a history by its version alone", []edit{
 			{` && h.Mark == other.Mark }`, ` }`},
