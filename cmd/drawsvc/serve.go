@@ -95,12 +95,10 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	batcher, err = newBatcher(c, store, lock, registry, log)
-	if err != nil {
+	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
-	watchQueues(registry, batcher)
 	ready := readiness(store, lock, c.lock.url)
 	opened.add(watchPools(ctx, registry, store, ready))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
@@ -134,7 +132,9 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Re
 	if err != nil {
 		return nil, err
 	}
-	return group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout}), nil
+	b := group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	watchQueues(r, b)
+	return b, nil
 }
 
 // watchFiles follows the changes of the files of tokens, tickets and TLS, until the

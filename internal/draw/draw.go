@@ -78,3 +78,13 @@ type Draw struct {
 	Replayed bool
 	Awards   []Award
 }
+
+// Wins says that some award of the draw is a win.
+func (d *Draw) Wins() bool {
+	for i := range d.Awards { // by index: an award is too large to be copied for this
+		if d.Awards[i].Win() {
+			return true
+		}
+	}
+	return false
+}

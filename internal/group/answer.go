@@ -55,7 +55,7 @@ func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 		t.refusals[draw.CodeOf(w.err)]++
 	case w.draw.Replayed:
 		t.replays++
-	case !slices.ContainsFunc(w.draw.Awards, func(a draw.Award) bool { return a.Win() }):
+	case !w.draw.Wins():
 		t.blanks++
 	default:
 		t.wins++

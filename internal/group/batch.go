@@ -171,11 +171,7 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 
 // turns reads what rules that count need to know of the users of the batch.
 func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
-	asks := make([]*draw.Ask, len(b.waiters))
-	for i, w := range b.waiters {
-		asks[i] = &w.Ask
-	}
-	needs := b.Urn.Needs(asks)
+	needs := b.Urn.Needs(b.gather())
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
@@ -223,9 +219,16 @@ func (b *Batch) plan(now time.Time, facts *draw.Facts) *draw.Plan {
 // line is the draws of the batch as they come before the urn. Those whose
 // callers still wait can no longer be withdrawn.
 func (b *Batch) line() []*draw.Ask {
-	b.asks = b.asks[:0]
 	for _, w := range b.waiters {
 		w.Skip = !w.state.CompareAndSwap(waiting, planned) && w.hasAnswer()
+	}
+	return b.gather()
+}
+
+// gather is the draws of the batch, whoever waits for them.
+func (b *Batch) gather() []*draw.Ask {
+	b.asks = b.asks[:0]
+	for _, w := range b.waiters {
 		b.asks = append(b.asks, &w.Ask)
 	}
 	return b.asks

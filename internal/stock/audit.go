@@ -17,6 +17,18 @@ import (
 // and its memory with that of the prizes. Errors: CodePoolNotFound, and those
 // of the store.
 func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
+	return s.audit(ctx, poolID, false)
+}
+
+// AuditDeep is Audit, and folds the history through the code that decides draws
+// as it passes by: given what was drawn, every award and every redirect must be
+// what the rules in force made of it. Its memory grows with the number of users
+// that the rules count, too.
+func (s *Store) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
+	return s.audit(ctx, poolID, true)
+}
+
+func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
 	var audit draw.Audit
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		prizes, err := s.auditedPrizes(ctx, tx, poolID)
@@ -24,11 +36,22 @@ func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 			return err
 		}
 		a := newAuditor(prizes)
-		for e, err := range s.entries(ctx, tx, poolID, math.MinInt64) {
+		entries := s.entries(ctx, tx, poolID, math.MinInt64)
+		var f *folding
+		if deep {
+			if f, err = s.newFolding(ctx, tx, poolID); err != nil {
+				return err
+			}
+			entries = s.redirected(ctx, tx, poolID, entries)
+		}
+		for e, err := range entries {
 			if err != nil {
 				return err
 			}
 			a.take(e)
+			if f != nil {
+				f.take(e)
+			}
 		}
 		a.end(version)
 		if err := s.auditTurns(ctx, tx, poolID, &a.found); err != nil {
@@ -39,6 +62,10 @@ func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		audit.Violations, audit.Found = a.found.list()
+		if f != nil {
+			violations, found := f.found.list()
+			audit.Violations, audit.Found = append(audit.Violations, violations...), audit.Found+found
+		}
 		return nil
 	})
 	return audit, err

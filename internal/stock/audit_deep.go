@@ -12,36 +12,20 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// AuditDeep is Audit, and folds the whole history through the code that decides
-// draws: given what was drawn, every award and every redirect must be what the
-// rules in force made of it, and the turns must be those of the awards. Its
-// memory grows with the number of users that the rules count.
-func (s *Store) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
-	audit, err := s.Audit(ctx, poolID)
-	if err != nil {
-		return audit, err
-	}
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		found := &findings{}
-		if err := s.fold(ctx, tx, poolID, found); err != nil {
-			return err
-		}
-		listed, n := found.list()
-		audit.Violations = append(audit.Violations, listed...)
-		audit.Found += n
-		return nil
-	})
-	return audit, err
+// folding folds a pool's history through the code that decides draws.
+type folding struct {
+	fold  *draw.Fold
+	found findings
 }
 
-func (s *Store) fold(ctx context.Context, tx *sql.Tx, poolID string, found *findings) error {
-	prizes, err := selectAll(ctx, tx, s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added"), engine.ScanPrize)
+func (s *Store) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*folding, error) {
+	prizes, err := s.prizes(ctx, tx, poolID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	changes, err := selectAll(ctx, tx, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).OrderBy("version"), s.scanChange(poolID))
+	changes, err := s.rulesChanges(ctx, tx, poolID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var documents []*draw.Rules
 	for i := range changes {
@@ -49,16 +33,14 @@ func (s *Store) fold(ctx context.Context, tx *sql.Tx, poolID string, found *find
 			documents = append(documents, r.Rules)
 		}
 	}
-	f := draw.NewFold(poolID, prizes, documents)
-	for e, err := range s.redirected(ctx, tx, poolID, s.entries(ctx, tx, poolID, math.MinInt64)) {
-		if err != nil {
-			return err
-		}
-		for _, v := range f.Add(e) {
-			found.add(v.Rule, "%s", v.Detail)
-		}
+	return &folding{fold: draw.NewFold(poolID, prizes, documents)}, nil
+}
+
+// take checks the next entry.
+func (f *folding) take(e draw.Entry) {
+	for _, v := range f.fold.Add(e) {
+		f.found.add(v.Rule, "%s", v.Detail)
 	}
-	return nil
 }
 
 // redirected is a sequence of entries whose awards have their redirects.

@@ -34,15 +34,7 @@ func created(p *draw.Pool) newChange {
 		Name  string     `json:"name"`
 		State draw.State `json:"state"`
 		Mode  *string    `json:"mode"`
-	}{p.Name, p.State, orNull(p.Mode)}}
-}
-
-// orNull is s, nil when it is empty.
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	}{p.Name, p.State, engine.OrNull(p.Mode)}}
 }
 
 // newChanges are those that c makes of a pool, one for each member that is to
@@ -55,7 +47,7 @@ func newChanges(p *draw.Pool, c *draw.PoolChange) (all []newChange) {
 		add(draw.WhatName, *c.Name, *c.Name)
 	}
 	if c.Mode != nil && *c.Mode != p.Mode {
-		add(draw.WhatMode, orNull(*c.Mode), engine.Optional(*c.Mode))
+		add(draw.WhatMode, engine.OrNull(*c.Mode), engine.Optional(*c.Mode))
 	}
 	if c.State != nil && *c.State != p.State {
 		add(draw.WhatState, *c.State, string(*c.State))

@@ -127,6 +127,12 @@ func (s *Store) moveByKey(ctx context.Context, tx *sql.Tx, w draw.Stocking) (*dr
 	return &move, nil
 }
 
+// prizes reads all prizes of a pool, in the order in which they were added.
+func (s *Store) prizes(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
+	query := s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	return selectAll(ctx, q, query, engine.ScanPrize)
+}
+
 func (s *Store) prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
 	query := firstFrom(s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
 	found, err := selectAll(ctx, tx, query, engine.ScanPrize)

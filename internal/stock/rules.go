@@ -48,6 +48,12 @@ func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, ver
 	return rulingOf(&found[0])
 }
 
+// rulesChanges reads all changes of a pool's rules, in order.
+func (s *Store) rulesChanges(ctx context.Context, q engine.Querier, poolID string) ([]draw.Change, error) {
+	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).OrderBy("version")
+	return selectAll(ctx, q, query, s.scanChange(poolID))
+}
+
 func rulingOf(c *draw.Change) (draw.Ruling, error) {
 	rules, _, err := draw.RulesOf(c)
 	if err != nil {
@@ -84,7 +90,7 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 		case of.pool.State == draw.StateClosed:
 			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
 		}
-		prizes, err := selectAll(ctx, tx, s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added"), engine.ScanPrize)
+		prizes, err := s.prizes(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
@@ -134,7 +140,7 @@ type budgeted struct{ from, to int64 }
 // spentSince sums the value, in cents, that was awarded since a time under rules
 // with a budget.
 func (s *Store) spentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
-	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).OrderBy("version"), s.scanChange(poolID))
+	changes, err := s.rulesChanges(ctx, q, poolID)
 	if err != nil {
 		return 0, err
 	}

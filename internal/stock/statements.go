@@ -96,7 +96,7 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 		return nil, err
 	}
 	st.closed = state == draw.StateClosed
-	prizes, err := selectAll(ctx, tx, s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added"), engine.ScanPrize)
+	prizes, err := s.prizes(ctx, tx, poolID)
 	if err != nil {
 		return nil, err
 	}

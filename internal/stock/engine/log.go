@@ -126,7 +126,7 @@ func Redirects() Log[Redirected] {
 	type redirect = Redirected
 	return Log[redirect]{"redirects", []Column[redirect]{
 		column("version", "bigint", func(r *redirect) int64 { return r.Version }, func(r *redirect) any { return &r.Version }),
-		column("drawn", "text", func(r *redirect) *string { return orNull(r.Drawn) }, func(r *redirect) any { return &r.Drawn }).orNull(),
+		column("drawn", "text", func(r *redirect) *string { return OrNull(r.Drawn) }, func(r *redirect) any { return &r.Drawn }).orNull(),
 		column("why", "text", func(r *redirect) string { return string(r.Why) }, func(r *redirect) any { return (*string)(&r.Why) }),
 	}, nil}
 }
@@ -141,7 +141,8 @@ func RedirectsOf(p *draw.Plan) (all []Redirected) {
 	return all
 }
 
-func orNull(s string) *string {
+// OrNull is s, nil when it is empty.
+func OrNull(s string) *string {
 	if s == "" {
 		return nil
 	}

@@ -77,6 +77,9 @@ func selectTurns(log engine.Log[draw.Turn], poolID string, needs []draw.Need) en
 // counted writes what the rules count of a plan; nothing for a pool without
 // rules.
 func (t *Attempts) counted(p *draw.Plan) (all []engine.Statement) {
+	if p.IsPlain() {
+		return nil
+	}
 	at := t.dialect.Time(p.At)
 	for part := range slices.Chunk(p.Turns, rowsMax) {
 		all = append(all, engine.Turns().Append(p.PoolID, at, part))
