@@ -13,7 +13,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// manager is the socket of a service manager: what it was told, in order.
+// manager is the socket of a service manager: what it heard, in order.
 type manager struct {
 	tb   testing.TB
 	conn *net.UnixConn
@@ -47,7 +47,7 @@ func (m *manager) heard(within time.Duration) string {
 }
 
 // TestServiceManagerIsTold: READY=1 when the service answers and not before, and
-// STOPPING=1 with the time that this may take when it is told to end.
+// STOPPING=1 with the time that this may take when it is to end.
 func TestServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# systemd forgets the unit. /var/lib/drawsvc stays, on purge too: it may hold promised
+# systemd drops the unit. /var/lib/drawsvc stays, on purge too: it may hold promised
 # prizes.
 set -e
 if [ -d /run/systemd/system ]; then
