@@ -31,6 +31,10 @@ lint: ## The house rules
 packages: ## The Debian package and the RPM, in bin/
 	deploy/packages/build
 
+.PHONY: image
+image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (registry and name) with the tag TAG (default latest)
+	$(GO) tool -modfile=tools/package/go.mod ko build --bare --tags=$(or $(TAG),latest) ./cmd/drawsvc
+
 .PHONY: package-test
 package-test: ## What the service is shipped as: packages, unit, image, compose file, chart; tools in a module of their own
 	.ci/packages

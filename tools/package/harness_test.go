@@ -133,9 +133,15 @@ func (o *output) String() string {
 // start starts a process in a folder with exactly the variables given.
 func start(tb testing.TB, folder string, variables []string, name string, args ...string) *daemon {
 	tb.Helper()
+	return startAs(tb, nil, folder, variables, name, args...)
+}
+
+// startAs starts it with attributes of the process, such as another account.
+func startAs(tb testing.TB, as *syscall.SysProcAttr, folder string, variables []string, name string, args ...string) *daemon {
+	tb.Helper()
 	d := &daemon{tb: tb, cmd: exec.CommandContext(context.Background(), name, args...), output: &output{}, ended: make(chan error, 1)}
 	d.cmd.Dir, d.cmd.Env = folder, append([]string{}, variables...)
-	d.cmd.Stdout, d.cmd.Stderr = d.output, d.output
+	d.cmd.Stdout, d.cmd.Stderr, d.cmd.SysProcAttr = d.output, d.output, as
 	require.NoError(tb, d.cmd.Start())
 	go func() { d.ended <- d.cmd.Wait() }()
 	tb.Cleanup(func() { _ = d.cmd.Process.Kill() }) // if it runs still
