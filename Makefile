@@ -31,6 +31,10 @@ lint: ## The house rules
 packages: ## The Debian package and the RPM, in bin/
 	deploy/packages/build
 
+.PHONY: release
+release: ## The files of the release VERSION, in bin/release: packages, programs, chart, checksums
+	VERSION=$(VERSION) deploy/packages/release
+
 .PHONY: image
 image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (registry and name) with the tag TAG (default latest)
 	$(GO) tool -modfile=tools/package/go.mod ko build --bare --tags=$(or $(TAG),latest) ./cmd/drawsvc
