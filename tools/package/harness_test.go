@@ -78,7 +78,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var distFolder = sync.OnceValue(func() string { //nolint:gochecknoglobals // built once for all tests
+var distFolder = sync.OnceValue(func() string {
 	folder, err := os.MkdirTemp("", "dist")
 	if err != nil {
 		panic(err)
@@ -86,7 +86,7 @@ var distFolder = sync.OnceValue(func() string { //nolint:gochecknoglobals // bui
 	return folder
 })
 
-var built = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once for all tests
+var built = sync.OnceValues(func() (string, error) {
 	cmd := exec.CommandContext(context.Background(), filepath.Join(root, "deploy/packages/build"))
 	cmd.Env = append(os.Environ(), "DIST="+distFolder(), "VERSION="+testVersion)
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -164,7 +164,7 @@ func (d *daemon) stop() {
 func awaitStatus(tb testing.TB, url string, status int, why *output) (body string) {
 	tb.Helper()
 	require.Eventually(tb, func() bool {
-		got := 0
+		var got int
 		got, body = ask(tb, "GET", url, "")
 		return got == status
 	}, waitMax, 5*time.Millisecond, "%s: %s\n%s", url, body, why)
