@@ -23,6 +23,8 @@ type Batch struct {
 	phase   phase
 	// planned is when the last plan was made, right after the urn was read.
 	planned time.Time
+	// lookedUp is how many users' turns were read last.
+	lookedUp int
 	// waited is how long the first of the draws waited to be taken.
 	waited time.Duration
 	// stockings is the queue's count when the batch was gathered.
@@ -93,7 +95,7 @@ func (b *Batch) SetMode(name string) {
 func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
-	b.phase, b.behindDoubt = open, false
+	b.phase, b.behindDoubt, b.lookedUp = open, false, 0
 }
 
 // IsSettled says that every draw of the batch has its answer.
@@ -169,12 +171,21 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	return b.plan(now, facts), nil
 }
 
-// turns reads what rules that count need to know of the users of the batch.
+// turns reads what rules that count need to know of the users of the batch. A
+// pool that is not open refuses every new draw before its user counts.
 func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
+	if b.Urn.State != draw.StateOpen {
+		return nil, nil //nolint:nilnil // nobody's turns are needed
+	}
 	needs := b.Urn.Needs(b.gather())
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
+	users := map[string]bool{}
+	for i := range needs {
+		users[needs[i].UserID] = true
+	}
+	b.lookedUp = len(users)
 	return log.Turns(ctx, b.Urn, needs)
 }
 
