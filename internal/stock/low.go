@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
 )
 
 // LowPrizes returns the prizes of open pools of which fewer units remain than
@@ -15,23 +12,14 @@ import (
 // snapshot. It reads the prizes of those pools alone whose rules name some.
 // Errors: those of the store.
 func (s *Store) LowPrizes(ctx context.Context) (low []draw.LowPrize, err error) {
-	inForce := s.selectFrom(s.changes.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", s.changes.Read("c.")).
-		Where(squirrel.Eq{"p.state": string(draw.StateOpen)}).OrderBy("c.pool_id")
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		low = nil
-		changes, err := selectAll(ctx, tx, inForce, func(row engine.Scanner) (c draw.Change, err error) {
-			err = row.Scan(append([]any{&c.PoolID}, s.changes.Fields(&c)...)...)
-			return c, err
-		})
+		rulings, err := s.rulesInForce(ctx, tx)
 		if err != nil {
 			return err
 		}
-		for i := range changes {
-			r, err := rulingOf(&changes[i])
-			if err != nil {
-				return err
-			}
-			if r.Rules == nil || len(r.Rules.Low) == 0 {
+		low = nil
+		for _, r := range rulings {
+			if len(r.Rules.Low) == 0 {
 				continue
 			}
 			prizes, err := s.prizes(ctx, tx, r.PoolID)
