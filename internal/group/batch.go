@@ -112,6 +112,12 @@ func (b *Batch) IsBehindDoubt() bool { return b.behindDoubt }
 // has to be looked up in the log before it is planned.
 func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.mustAsk() }
 
+// CountsUsers says that turns of users are read before the batch is planned: the
+// rules of its pool, as it was read last, count some.
+func (b *Batch) CountsUsers() bool {
+	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
+}
+
 // doubt says that writes of the batch may have been committed: every draw is
 // looked up before it is planned again, and nobody joins the batch.
 func (b *Batch) doubt() {
@@ -174,12 +180,12 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 // turns reads what rules that count need to know of the users of the batch. A
 // pool that is not open refuses every new draw before its user counts.
 func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
-	if b.Urn.State != draw.StateOpen {
-		return nil, nil //nolint:nilnil // nobody's turns are needed
+	if !b.CountsUsers() {
+		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
 	needs := b.Urn.Needs(b.gather())
 	if len(needs) == 0 {
-		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
+		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
 	users := map[string]bool{}
 	for i := range needs {
@@ -192,7 +198,7 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be, which is always so under rules that count.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	if !b.IsPlain() || len(b.Urn.Rules().Counted()) > 0 {
+	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
 	b.forgetLog()
