@@ -2,6 +2,6 @@
 # systemd drops the unit. /var/lib/drawsvc stays, on purge too: it may hold promised
 # prizes.
 set -e
-if [ -d /run/systemd/system ]; then
+if [ -z "${DPKG_ROOT:-}" ] && [ -d /run/systemd/system ]; then
     systemctl daemon-reload
 fi

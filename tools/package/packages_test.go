@@ -21,15 +21,12 @@ type installed struct {
 }
 
 // install has dpkg install the package below a new root. The package's scripts run in
-// this system, because the new root has no shell: without systemd they do nothing.
+// this system, because the new root has no shell: they leave its systemd alone.
 func install(t *testing.T) *installed {
 	t.Helper()
 	needs(t, "dpkg", "dpkg")
 	if os.Getuid() != 0 {
 		servertest.Missing(t, "the rights of root, which dpkg needs")
-	}
-	if _, err := os.Stat("/run/systemd/system"); err == nil {
-		servertest.Missing(t, "a system without a running systemd, which the package's scripts would change")
 	}
 	i := &installed{t: t, root: t.TempDir(), status: t.TempDir()}
 	for _, folder := range []string{"info", "updates", "triggers"} {
