@@ -95,6 +95,8 @@ func TestChart(t *testing.T) {
 			manifests, err := template(t, values)
 			require.NoError(t, err, manifests)
 			require.NoError(t, conforms(t, manifests))
+			output, err := tool(t, "helm", "lint", "--strict", chart, "--values", filepath.Join(chart, "ci", values+".yaml"))
+			require.NoError(t, err, output)
 			deployments := ofKind[apps.Deployment](t, manifests, "Deployment")
 			require.Len(t, deployments, 1)
 			requireWalls(t, deployments[0].Spec.Template.Spec)
