@@ -12,11 +12,10 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func oddsCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var output output
 	var user string
@@ -26,7 +25,7 @@ func oddsCommand(env environment) *cobra.Command {
 		Long: `State the exact chances of a pool's next draw, of anybody or of one user. No
 random number is used, so this tells nothing of what the next draw gives.`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, false)
 	c.Flags().StringVar(&user, "user", "", "the `user`, with what he has drawn; a ticket is taken as given")
@@ -39,8 +38,8 @@ random number is used, so this tells nothing of what the next draw gives.`,
 				return err
 			}
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Odds(ctx, string(pool), user)
+		return readOn(c, &on, func(ctx context.Context, odds http.Odds) error {
+			found, err := odds.Odds(ctx, string(pool), user)
 			if output == outputJSON {
 				return http.WriteOdds(env.stdout, &found, err)
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/stock"
 )
 
 func needsSubcommand(c *cobra.Command, _ []string) error {
@@ -72,7 +72,7 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
 func poolCreateCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var by actor
 	var name, mode, state, rulesFile string
@@ -83,7 +83,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 		Example: `  drawsvc pool create spring --name 'Spring draw' \
     --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, true)
 	f := c.Flags()
@@ -116,8 +116,8 @@ func poolCreateCommand(env environment) *cobra.Command {
 				return err
 			}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			made, err := store.CreatePool(ctx, wanted, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, pools http.Pools) error {
+			made, err := pools.CreatePool(ctx, wanted, string(by))
 			if err != nil {
 				return err
 			}
@@ -128,39 +128,59 @@ func poolCreateCommand(env environment) *cobra.Command {
 	return c
 }
 
+// pagePools is how many pools are read at once.
+const pagePools = 100
+
 func poolListCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var output output
 	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: cobra.NoArgs}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			pools, err := store.Pools(ctx)
+		return readOn(c, &on, func(ctx context.Context, pools http.Pools) error {
+			all, err := listPools(ctx, pools)
 			if err != nil {
 				return err
 			}
-			pools = slices.DeleteFunc(pools, func(p draw.Pool) bool { return p.Archived })
-			return printPools(env.stdout, output, pools)
+			return printPools(env.stdout, output, all)
 		})
 	}
 	return c
 }
 
+// listPools reads all pools that are not archived.
+func listPools(ctx context.Context, pools http.Pools) (all []draw.Pool, err error) {
+	for after := ""; ; after = all[len(all)-1].ID {
+		page, err := pools.PoolPage(ctx, after, pagePools)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(page) < pagePools {
+			return all, nil
+		}
+	}
+}
+
+// poolFinder reads a pool.
+type poolFinder interface {
+	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+}
+
 func poolShowCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var output output
 	var pool poolName
 	c := &cobra.Command{Use: "show ID", Short: "Show a pool and its prizes"}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Pool(ctx, string(pool))
+		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
+			found, err := pools.Pool(ctx, string(pool))
 			if err != nil {
 				return err
 			}

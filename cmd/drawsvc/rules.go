@@ -10,7 +10,6 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func rulesCommand(env environment) *cobra.Command {
@@ -48,12 +47,12 @@ func readDocument(name string, env environment, most int64) ([]byte, error) {
 }
 
 func rulesShowCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var output output
 	var version int64
 	c := &cobra.Command{Use: "show --pool ID [--version N]", Short: "Show the rules of a pool, those in force or earlier ones"}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, false)
 	c.Flags().Int64Var(&version, "version", 0, "the version of the pool that put the rules in force (default those in force)")
@@ -64,8 +63,8 @@ func rulesShowCommand(env environment) *cobra.Command {
 		if c.Flags().Changed("version") && version < 1 {
 			return usageError{errors.New("--version must be 1 or more")}
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Rules(ctx, string(pool), version)
+		return readOn(c, &on, func(ctx context.Context, ruler http.Ruler) error {
+			found, err := ruler.Rules(ctx, string(pool), version)
 			if err != nil {
 				return err
 			}
@@ -85,7 +84,7 @@ func rulesShowCommand(env environment) *cobra.Command {
 }
 
 func rulesSetCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	c := &cobra.Command{
@@ -93,7 +92,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 		Short:   "Put rules in force in a pool, in place of those before",
 		Example: `  drawsvc rules set --pool spring rules.json`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	c.Args = oneFile
@@ -105,8 +104,8 @@ func rulesSetCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			set, err := store.SetRules(ctx, string(pool), rules, nil, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
+			set, err := ruler.SetRules(ctx, string(pool), rules, nil, string(by))
 			if err != nil {
 				return err
 			}
@@ -118,10 +117,10 @@ func rulesSetCommand(env environment) *cobra.Command {
 }
 
 func rulesCheckCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	c := &cobra.Command{Use: "check --pool ID FILE.json", Short: "Say whether rules could be put in force in a pool; writes nothing"}
-	db.flag(c, env)
+	on.flag(c, env)
 	pool.declare(c, false)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -132,8 +131,8 @@ func rulesCheckCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Pool(ctx, string(pool))
+		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
+			found, err := pools.Pool(ctx, string(pool))
 			if err != nil {
 				return err
 			}
@@ -148,19 +147,19 @@ func rulesCheckCommand(env environment) *cobra.Command {
 }
 
 func rulesRemoveCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	c := &cobra.Command{Use: "remove --pool ID", Short: "Remove the rules of a pool; its past stays as it is"}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			set, err := store.SetRules(ctx, string(pool), nil, nil, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
+			set, err := ruler.SetRules(ctx, string(pool), nil, nil, string(by))
 			if err != nil {
 				return err
 			}
