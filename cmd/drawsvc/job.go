@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/user"
 	"text/tabwriter"
@@ -30,10 +31,21 @@ database is served, list, show and history work, and changes go over HTTP.`,
 		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
 		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Enabled: &on} }),
 		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Enabled: &off} }),
-		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", cobra.ExactArgs(2), func(args []string) job.Change { return job.Change{Host: &args[1]} }),
+		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) job.Change { return job.Change{Host: &args[1]} }),
 		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Host: &nobody} }),
 	)
 	return c
+}
+
+// jobAndHost takes two arguments. An empty host would let every host run the job.
+func jobAndHost(c *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(2)(c, args); err != nil {
+		return err
+	}
+	if args[1] == "" {
+		return errors.New("the host is empty; job unpin lets every host run a job")
+	}
+	return nil
 }
 
 // jobReader reads jobs and their runs.

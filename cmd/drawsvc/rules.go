@@ -87,6 +87,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 	var on target
 	var by actor
 	var pool poolName
+	var current ifVersion
 	c := &cobra.Command{
 		Use:     "set --pool ID FILE.json",
 		Short:   "Put rules in force in a pool, in place of those before",
@@ -95,6 +96,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
+	current.flag(c)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := pool.check(); err != nil {
@@ -105,7 +107,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
-			set, err := ruler.SetRules(ctx, string(pool), rules, nil, string(by))
+			set, err := ruler.SetRules(ctx, string(pool), rules, current.versions(c), string(by))
 			if err != nil {
 				return err
 			}
@@ -150,16 +152,18 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 	var on target
 	var by actor
 	var pool poolName
+	var current ifVersion
 	c := &cobra.Command{Use: "remove --pool ID", Short: "Remove the rules of a pool; its past stays as it is"}
 	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
+	current.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
-			set, err := ruler.SetRules(ctx, string(pool), nil, nil, string(by))
+			set, err := ruler.SetRules(ctx, string(pool), nil, current.versions(c), string(by))
 			if err != nil {
 				return err
 			}
@@ -171,4 +175,19 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// ifVersion is the version that the rules in force must have.
+type ifVersion int64
+
+func (v *ifVersion) flag(c *cobra.Command) {
+	c.Flags().Int64Var((*int64)(v), "if-version", 0, "change nothing unless the rules in force are of this `VERSION`; 0 is for none")
+}
+
+// versions are those that the rules may have, nil for all.
+func (v *ifVersion) versions(c *cobra.Command) []int64 {
+	if !c.Flags().Changed("if-version") {
+		return nil
+	}
+	return []int64{int64(*v)}
 }

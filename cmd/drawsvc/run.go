@@ -111,13 +111,21 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), logCommand(env), userCommand(env), jobCommand(env),
-		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env))
+	root.AddCommand(commands(env)...)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return usageError{err}
 	}
 	return err
+}
+
+// commands are all commands.
+func commands(env environment) []*cobra.Command {
+	return []*cobra.Command{
+		serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env),
+		stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), logCommand(env), userCommand(env), jobCommand(env),
+		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env),
+	}
 }
 
 // variable is the environment variable of a flag.
