@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ func auditCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 	}
 	on.flag(c, env)
 	output.flag(c.Flags())
@@ -86,7 +85,8 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 		ok := !slices.ContainsFunc(audits, func(a draw.Audit) bool { return !a.OK() })
 		return json.NewEncoder(w).Encode(map[string]any{"ok": ok, "pools": jsonAudits(audits)})
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := newTable(w)
+	t.isRight = true
 	fmt.Fprintln(t, "pool\tprize\tstocked\tissued\tawards\tremaining\tover-issued\t")
 	for _, a := range audits {
 		for _, p := range a.Prizes {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os/user"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,7 @@ func jobCommand(env environment) *cobra.Command {
 
 A job is run by whichever instance of ` + "`drawsvc serve`" + ` takes it. While an SQLite
 database is served, list, show and history work, and changes go over HTTP.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: needsSubcommand,
 	}
 	on, off, nobody := true, false, ""
@@ -70,6 +69,7 @@ func (a *actor) flag(c *cobra.Command) {
 		name += ":" + u.Username
 	}
 	c.Flags().StringVar((*string)(a), "actor", name, "`name` of whoever acts, for the record")
+	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
 }
 
 // check refuses what cannot be recorded.
@@ -83,7 +83,7 @@ func (a actor) check() error {
 func jobListCommand(env environment) *cobra.Command {
 	var on target
 	var out output
-	c := &cobra.Command{Use: "list", Short: "List all jobs", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "list", Short: "List all jobs", Args: noArguments}
 	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -95,7 +95,7 @@ func jobListCommand(env environment) *cobra.Command {
 			if out == outputJSON {
 				return json.NewEncoder(env.stdout).Encode(map[string]any{"jobs": views})
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			fmt.Fprintln(w, "job\ton\tschedule\tper\thost\tstatus\tdue\tlast success\tlast error")
 			for i := range views {
 				v := &views[i]
@@ -123,7 +123,7 @@ func jobShowCommand(env environment) *cobra.Command {
 			if out == outputJSON {
 				return json.NewEncoder(env.stdout).Encode(v)
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			for _, line := range [][2]string{
 				{"job", v.Name}, {"on", yesNo(v.Enabled)}, {"schedule", v.Schedule}, {"per", string(v.Per)}, {"host", orDash(v.Host)},
 				{"status", string(v.Status)}, {"holder", orDash(v.Holder)}, {"started", timeOrDash(v.StartedAt)},
@@ -154,7 +154,7 @@ func jobHistoryCommand(env environment) *cobra.Command {
 			if out == outputJSON {
 				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs})
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")
 			for i := range runs {
 				r := &runs[i]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -53,7 +52,7 @@ random number is used, so this tells nothing of what the next draw gives.`,
 }
 
 func printOdds(w io.Writer, pool string, o *draw.Statement) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
 	fmt.Fprintln(t, "prize\tchance\tpercent")
 	for _, c := range o.Odds {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,10 +14,6 @@ import (
 	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
 )
-
-func needsSubcommand(c *cobra.Command, _ []string) error {
-	return usageError{errors.New("a subcommand is missing: try " + c.CommandPath() + " --help")}
-}
 
 func poolCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
@@ -27,7 +24,7 @@ func poolCommand(env environment) *cobra.Command {
 What is changed here counts from the next draw on, also for instances that run
 on the same server database. An SQLite database belongs to one process: while
 ` + "`drawsvc serve`" + ` has it, list and show work, and changes go over HTTP.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: needsSubcommand,
 	}
 	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
@@ -42,13 +39,17 @@ on the same server database. An SQLite database belongs to one process: while
 // poolName is the pool that a command is about: its argument, or --pool.
 type poolName string
 
+// argumentIsPool is the annotation of a command whose argument is a pool.
+const argumentIsPool = "drawsvc_argument_is_pool"
+
 // declare adds the flag, and the argument when the command takes one.
 func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 	usage := "`ID` of the pool"
-	c.Args = cobra.NoArgs
+	c.Args = noArguments
 	if takesArgument {
 		usage += ", instead of the argument"
 		c.Args = p.argument
+		c.Annotations = map[string]string{argumentIsPool: "true"}
 	}
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
@@ -134,7 +135,7 @@ const pagePools = 100
 func poolListCommand(env environment) *cobra.Command {
 	var on target
 	var output output
-	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: cobra.NoArgs}
+	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: noArguments}
 	on.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -171,15 +172,29 @@ func poolShowCommand(env environment) *cobra.Command {
 	var on target
 	var output output
 	var pool poolName
-	c := &cobra.Command{Use: "show ID", Short: "Show a pool and its prizes"}
+	var every watchInterval
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a pool and its prizes",
+		Long: `Show a pool and its prizes. With --watch the pool is shown again every second, or
+as often as --watch=TIME says: on a terminal in place, else one below the other,
+with --output json a line each. It ends with Ctrl-C, or when the pool is closed,
+with exit code 0. While the database or the service is away it goes on and says
+so; any other error ends it.`,
+		Example: `  drawsvc pool show spring --watch=2s`,
+	}
 	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, true)
+	every.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
 		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
+			if every > 0 {
+				return watchPool(ctx, env, pools, string(pool), output, time.Duration(every))
+			}
 			found, err := pools.Pool(ctx, string(pool))
 			if err != nil {
 				return err

@@ -15,7 +15,7 @@ func prizeCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prize",
 		Short: "Add prizes to a pool and correct them, straight on the database",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(prizeAddCommand(env), prizeRenameCommand(env))

@@ -16,7 +16,7 @@ func rulesCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
 		Short: "Show, check and set the rules of a pool, straight on the database",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))

@@ -18,7 +18,7 @@ func stockCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stock",
 		Short: "Put units into a pool, or take them out, straight on the database",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(stockAddCommand(env), stockImportCommand(env))

@@ -16,7 +16,7 @@ func userCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "user",
 		Short: "Work on what is kept of a user",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(userShowCommand(env), userForgetCommand(env))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ func userShowCommand(env environment) *cobra.Command {
 }
 
 func printStanding(w io.Writer, pool, user string, s *draw.Standing) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "pool %s, user %s: misses %d%s%s\n\n", pool, user, s.Misses, guaranteed(s), blocked(s))
 	fmt.Fprintln(t, "limit\tprize\tper\tmax\tused\tleft\tresets")
 	for i := range s.Limits {
