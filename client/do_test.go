@@ -18,7 +18,7 @@ func TestDo(t *testing.T) {
 	read := client.Call{Method: "GET", Path: "/admin/pools"}
 	change := client.Call{Method: "PATCH", Path: "/admin/pools/p", ContentType: "application/json", Body: []byte(`{}`)}
 	keyed := client.Call{Method: "POST", Path: "/admin/pools/p/import", Key: "k", ContentType: "text/csv", Body: []byte("x")}
-	ok, gone := answer(200, done), problem(404, "pool-not-found")
+	ok, missing := answer(200, done), problem(404, "pool-not-found")
 	busy, broken, proxy := problem(503, "contended"), problem(500, "internal"), answer(502, "<html>")
 	for name, c := range map[string]struct {
 		call    client.Call
@@ -31,13 +31,13 @@ func TestDo(t *testing.T) {
 		"a read without answer":           {read, []http.HandlerFunc{cut, half, broken, proxy, ok}, 5, "", false},
 		"a change":                        {change, []http.HandlerFunc{ok}, 1, "", false},
 		"a change, nothing happened":      {change, []http.HandlerFunc{busy, problem(429, "too-many-guesses"), ok}, 3, "", false},
-		"a change, rejected":              {change, []http.HandlerFunc{gone, ok}, 1, "pool-not-found", false},
+		"a change, rejected":              {change, []http.HandlerFunc{missing, ok}, 1, "pool-not-found", false},
 		"a change without answer":         {change, []http.HandlerFunc{cut, ok}, 1, "", true},
 		"a change, half an answer":        {change, []http.HandlerFunc{half, ok}, 1, "", true},
 		"a change, failed":                {change, []http.HandlerFunc{broken, ok}, 1, "", true},
 		"a change behind a proxy":         {change, []http.HandlerFunc{proxy, ok}, 1, "", true},
 		"a keyed change without answer":   {keyed, []http.HandlerFunc{cut, busy, broken, ok}, 4, "", false},
-		"a keyed change, then rejected":   {keyed, []http.HandlerFunc{cut, gone}, 2, "pool-not-found", false},
+		"a keyed change, then rejected":   {keyed, []http.HandlerFunc{cut, missing}, 2, "pool-not-found", false},
 		"a keyed change, then no token":   {keyed, []http.HandlerFunc{cut, problem(401, "unauthorized")}, 2, "", true},
 		"a keyed change, created":         {keyed, []http.HandlerFunc{answer(201, done)}, 1, "", false},
 		"another place is not asked":      {change, []http.HandlerFunc{answer(302, "", "Location", "/x")}, 1, "", false},

@@ -22,7 +22,10 @@ func auditCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
-		Args:  noArguments,
+		Long: `Check the rows of one pool, or of all, for every rule that they must keep. Exit
+code 3 says that one is broken. Over HTTP without --pool, archived pools are left
+out, because the service does not list them.`,
+		Args: noArguments,
 	}
 	on.flag(c, env)
 	output.flag(c.Flags())

@@ -18,10 +18,10 @@ func jobCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "job",
 		Short: "Show and change the jobs that run once in a fleet",
-		Long: `Show and change the jobs that run once in a fleet, straight on the database.
+		Long: `Show and change the jobs that run once in a fleet, on the database or, with --server, over HTTP.
 
 A job is run by whichever instance of ` + "`drawsvc serve`" + ` takes it. While an SQLite
-database is served, list, show and history work, and changes go over HTTP.`,
+database is served, list, show and history work, and changes need --server.`,
 		Args: noArguments,
 		RunE: needsSubcommand,
 	}

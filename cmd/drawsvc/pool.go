@@ -18,12 +18,12 @@ import (
 func poolCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pool",
-		Short: "Make, list and change pools, straight on the database",
-		Long: `Make, list and change pools, straight on the database, without the service.
+		Short: "Make, list and change pools",
+		Long: `Make, list and change pools, on the database or, with --server, over HTTP.
 
 What is changed here counts from the next draw on, also for instances that run
 on the same server database. An SQLite database belongs to one process: while
-` + "`drawsvc serve`" + ` has it, list and show work, and changes go over HTTP.`,
+` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`,
 		Args: noArguments,
 		RunE: needsSubcommand,
 	}

@@ -79,13 +79,13 @@ func watchPool(ctx context.Context, env environment, pools poolFinder, id string
 	return nil
 }
 
-// isAway says whether the next look may find what this one could not reach.
+// isAway says whether the next attempt may reach what this one could not.
 func isAway(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) ||
 		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))
 }
 
-// showWatched shows a pool, and what was issued since the look before.
+// showWatched shows a pool, and what was issued since it was last shown.
 func showWatched(env environment, o output, p, last *draw.Pool, isTerminal bool) error {
 	if o == outputTable {
 		switch {

@@ -83,17 +83,17 @@ func TestPoolWatch(t *testing.T) {
 }
 
 // TestPoolWatchGoesOn: a service that is away does not end a watch; a pool that
-// is gone does.
+// is deleted does.
 func TestPoolWatchGoesOn(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.URL(t, "sqlite"))
 	s := p.serve()
 	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
-	w, gone := far.watch("--watch=100ms"), far.watch("--watch=100ms")
+	w, other := far.watch("--watch=100ms"), far.watch("--watch=100ms")
 	w.shows(&w.stdout, "0 of 100 units")
-	gone.shows(&gone.stdout, "0 of 100 units")
+	other.shows(&other.stdout, "0 of 100 units")
 	far.ok("pool", "delete", "spring")
-	require.Equal(t, exitFailure, gone.code())
+	require.Equal(t, exitFailure, other.code())
 	require.Equal(t, exitFailure, w.code())
 	far.ok("pool", "create", "spring")
 	w = far.watch("--watch=100ms")

@@ -14,7 +14,7 @@ import (
 func prizeCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prize",
-		Short: "Add prizes to a pool and correct them, straight on the database",
+		Short: "Add prizes to a pool and correct them",
 		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}

@@ -15,7 +15,7 @@ import (
 func rulesCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
-		Short: "Show, check and set the rules of a pool, straight on the database",
+		Short: "Show, check and set the rules of a pool",
 		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}

@@ -17,7 +17,7 @@ import (
 func stockCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stock",
-		Short: "Put units into a pool, or take them out, straight on the database",
+		Short: "Put units into a pool, or take them out",
 		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}

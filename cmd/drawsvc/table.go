@@ -13,7 +13,7 @@ import (
 // ends with a tab, and a line without a tab ends the columns before it.
 type table struct {
 	w io.Writer
-	// isRight aligns cells to the right, each line ending with a tab.
+	// isRight aligns cells to the right, and each line has a tab at its end.
 	isRight bool
 	text    bytes.Buffer
 }

@@ -65,7 +65,7 @@ func foreign(err error) error {
 	switch {
 	case unsettled != nil && unsettled.MayHaveHappened:
 		return draw.Wrap(draw.CodeOutcomeUnknown, unsettled.Err,
-			"the change may have been made although no answer says so; look at the pool before you repeat it")
+			"the change may have been made although no answer says so; check before you repeat it")
 	case answer != nil && answer.Code != "":
 		return &draw.Error{Code: draw.Code(answer.Code), Detail: answer.Detail}
 	case answer != nil:
