@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -24,10 +25,17 @@ type Call struct {
 	Body        []byte
 	// AttemptMax bounds one request; 0 is 10 s.
 	AttemptMax time.Duration
+
+	bodyMax int64 // of the response; 0 is the usual one
 }
 
-// doPatience is how long [Client.Do] begins retries.
-const doPatience = 10 * time.Second
+const (
+	// doPatience is how long [Client.Do] begins retries.
+	doPatience = 10 * time.Second
+	// doBodyMax is the largest response that it reads, in bytes: a pool may have
+	// a million prizes.
+	doBodyMax = 512 << 20
+)
 
 // Do makes a call and returns the body of a response 2xx. Reads and calls with
 // a key are retried for 10 s after lost connections, 429 and 5xx. A call that
@@ -38,6 +46,7 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	if _, err := c.request(ctx, &r); err != nil {
 		return nil, err // no retry makes it right
 	}
+	r.bodyMax = doBodyMax
 	until, cancel := context.WithTimeout(ctx, doPatience)
 	defer cancel()
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -66,8 +75,10 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	}
 }
 
-// isUnsent says whether a request has failed before it was sent.
+// isUnsent says whether a request has failed before it was sent: no connection,
+// or none that is trusted.
 func isUnsent(err error) bool {
-	e, ok := errors.AsType[*net.OpError](err)
-	return ok && e.Op == "dial"
+	dialled, isNetwork := errors.AsType[*net.OpError](err)
+	_, isUntrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return isNetwork && dialled.Op == "dial" || isUntrusted || errors.Is(err, http.ErrSchemeMismatch)
 }

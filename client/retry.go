@@ -118,7 +118,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
-	body, err := io.ReadAll(io.LimitReader(response.Body, bodyMax))
+	body, err := io.ReadAll(io.LimitReader(response.Body, cmp.Or(r.bodyMax, bodyMax)))
 	if err != nil {
 		return nil, err
 	}

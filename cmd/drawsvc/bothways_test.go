@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -153,10 +154,14 @@ func TestJobsBothWays(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
 	p := on(t, w.url)
+	w.far.ok("job", "run", "audit")
+	require.Eventually(t, func() bool { return strings.Contains(w.far.ok("job", "history", "audit"), "ok") }, commandMax, 10*time.Millisecond)
+	require.Contains(t, w.far.ok("job", "history", "audit", "--output", "json"), `"asked_by":"ci"`)
+	require.Contains(t, w.far.ok("job", "show", "audit"), `"pools":`)
 	for _, line := range []string{"job list", "job list --output json", "job show audit", "job show audit --output json", "job history audit", "job history audit --output json"} {
 		require.Eventually(t, func() bool { // a job may begin in between
 			return alike(p.run(w.args(line)...)) == alike(w.far.run(w.args(line)...))
-		}, commandMax, 1, line)
+		}, commandMax, 10*time.Millisecond, line)
 	}
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +34,8 @@ func TestServerRefuses(t *testing.T) {
 		{none, exitFailure, "the Authorization header with a bearer token is missing", "pool list --server " + url},
 		{none, exitFailure, "the service cannot be reached", "pool list --server " + away},
 		{none, exitFailure, "the service cannot be reached", "pool pause mono --server " + away},
+		{none, exitFailure, "certificate", "pool pause mono --server " + untrusted(t)},
+		{none, exitFailure, "HTTP response to HTTPS client", "pool pause mono --server https" + strings.TrimPrefix(url, "http")},
 		{none, exitFailure, "status 404 and is none of drawsvc", "pool list --server " + notOurs(t)},
 		{none, exitFailure, "status 302 and is none of drawsvc", "pool list --server " + notOurs(t) + "/moved"},
 		{none, exitUsage, "give --server or --database, not both", "pool list --server " + url + " --database sqlite:x"},
@@ -97,6 +101,16 @@ func notOurs(t *testing.T) string {
 		}
 		http.NotFound(w, r)
 	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// untrusted is a server whose certificate nobody knows.
+func untrusted(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs that it is not trusted
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s.URL
 }
