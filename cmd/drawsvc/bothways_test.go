@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,13 +128,40 @@ func TestBothWays(t *testing.T) {
 	}
 }
 
-// run runs a line in both ways.
+// run runs a line in both ways, which must do the same.
 func (w *twin) run(line string, code int, part string) {
 	w.t.Helper()
 	local, far := w.local.run(w.args(line)...), w.far.run(w.args(line)...)
 	require.Equal(w.t, code, local.code, "%s: %s%s", line, local.message, local.stdout)
 	require.Contains(w.t, local.stdout+local.message, part, line)
 	require.Equal(w.t, alike(local), alike(far), line)
+}
+
+// TestBothWaysCatches: a service whose answers say something else.
+func TestBothWaysCatches(t *testing.T) {
+	t.Parallel()
+	w := newTwin(t, "sqlite")
+	for line, change := range map[string][2]string{
+		"pool list":                     {`"issued":2`, `"issued":1`},
+		"pool show mono --output json":  {`"revision":`, `"revision":1`},
+		"pool show nowhere":             {`"code":"pool-not-found"`, `"code":"invalid-request"`},
+		"log --pool mono":               {`"user":"bob"`, `"user":"eve"`},
+		"audit --pool mono":             {`"violations":[]`, `"violations":[{"rule":"over-issued","detail":"x"}]`},
+		"odds --pool mono":              {`"chance":"1/1"`, `"chance":"1/2"`},
+		"rules show --pool mono":        {`"max":1`, `"max":2`},
+		"user show ann --pool mono":     {`"left":0`, `"left":1`},
+		"stock import --pool mono @bad": {"line 3", "line 4"},
+	} {
+		service := between(t, w.server.url, func(_ *http.Request, answer *httptest.ResponseRecorder) {
+			text := strings.Replace(answer.Body.String(), change[0], change[1], 1)
+			answer.Body = bytes.NewBufferString(text)
+		})
+		far := w.as("ci")
+		far.vars["DRAWSVC_SERVER"] = service
+		local := alike(w.local.run(w.args(line)...))
+		require.Equal(t, local, alike(w.far.run(w.args(line)...)), line)
+		require.NotEqual(t, local, alike(far.run(w.args(line)...)), line)
+	}
 }
 
 // damage breaks a rule in the pool dry of both databases, more often than an
@@ -194,7 +223,7 @@ func TestEveryCommandBothWays(t *testing.T) {
 			require.True(t, slices.ContainsFunc(tested, func(line string) bool { return strings.HasPrefix(line, name+" ") }), "%s is not tested both ways", name)
 		case c.Flags().Lookup(databaseFlag) != nil:
 			p := program{tb: t, vars: map[string]string{}}
-			p.refused(exitUsage, c.CommandPath()+" works on the database alone", append(strings.Fields(name), "--server", "http://127.0.0.1:1")...)
+			p.refused(exitUsage, name+" works on the database alone", append(strings.Fields(name), "--server", "http://127.0.0.1:1")...)
 		}
 	}
 }

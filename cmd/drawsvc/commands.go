@@ -23,7 +23,8 @@ func needsSubcommand(c *cobra.Command, _ []string) error {
 	return usageError{errors.New("a subcommand is missing: try " + c.CommandPath() + " --help")}
 }
 
-// near is the most letters by which a command may be misspelt to be recognized.
+// near is the most letters by which a command may be misspelt to be recognized,
+// and no more than half of its own.
 const near = 2
 
 // noArguments refuses arguments. What stands where a subcommand should is taken
@@ -47,7 +48,7 @@ func noArguments(c *cobra.Command, args []string) error {
 			return fmt.Errorf("%s; the nearest is %s", unknown, name)
 		}
 	}
-	if nearest := nearest(args[0], known); distance(args[0], nearest) <= near {
+	if nearest := nearest(args[0], known); distance(args[0], nearest) <= min(near, len(nearest)/2) {
 		return fmt.Errorf("%s; the nearest is %s", unknown, nearest)
 	}
 	return fmt.Errorf("%s: try %s --help", unknown, c.CommandPath())

@@ -35,7 +35,7 @@ func (d *database) read(c *cobra.Command) (string, error) {
 	flags := c.Flags()
 	_, isSet := d.lookUp(variable(serverFlag))
 	if isSet && flags.Lookup(serverFlag) == nil && c.Name() != "serve" && sourceOf(flags, databaseFlag, databaseFlag+fileSuffix) == byNobody {
-		return "", usageError{fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", variable(serverFlag), c.CommandPath())}
+		return "", usageError{fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", variable(serverFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc "))}
 	}
 	return d.url.readURL(flags)
 }

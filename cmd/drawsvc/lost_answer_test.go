@@ -12,30 +12,42 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// between is a server that asks the one at address, and changes its answers
+// before it passes them on.
+func between(t *testing.T, address string, change func(*http.Request, *httptest.ResponseRecorder)) string {
+	t.Helper()
+	service, err := url.Parse(address)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	s := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		proxy.ServeHTTP(answer, r)
+		change(r, answer)
+		for name, values := range answer.Header() {
+			if name != "Content-Length" { // it may be another one now
+				out.Header()[name] = values
+			}
+		}
+		out.WriteHeader(answer.Code)
+		_, _ = out.Write(answer.Body.Bytes()) // the program notices
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 // TestLostAnswer: where the answer to a change is lost, a move and an import
 // happen once and say what they did; any other change says that it may have
 // been made, and is not sent again.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
-	service, err := url.Parse(w.server.url)
-	require.NoError(t, err)
 	var lost atomic.Bool
-	between := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		answer := httptest.NewRecorder()
-		httputil.NewSingleHostReverseProxy(service).ServeHTTP(answer, r)
+	p := w.as("ci")
+	p.vars["DRAWSVC_SERVER"] = between(t, w.server.url, func(r *http.Request, _ *httptest.ResponseRecorder) {
 		if r.Method != http.MethodGet && lost.CompareAndSwap(false, true) {
 			panic(http.ErrAbortHandler)
 		}
-		for name, values := range answer.Header() {
-			out.Header()[name] = values
-		}
-		out.WriteHeader(answer.Code)
-		_, _ = out.Write(answer.Body.Bytes()) // the program notices
-	}))
-	t.Cleanup(between.Close)
-	p := w.as("ci")
-	p.vars["DRAWSVC_SERVER"] = between.URL
+	})
 
 	add := []string{"stock", "add", "--pool", "mono", "--prize", "gold", "--delta", "5", "--reason", "more"}
 	require.Equal(t, "pool mono, prize gold: +5 units made 8 stocked, 2 issued, 6 remaining (version 6)\n", p.ok(add...))

@@ -63,6 +63,8 @@ func TestMisspelt(t *testing.T) {
 		"stock imp x":               "the nearest is import",
 		"complet bash":              "the nearest is completion",
 		"completion bsh":            "the nearest is bash",
+		"pool lits":                 "the nearest is list",
+		"frob":                      `unknown command "frob" for "drawsvc": try drawsvc --help`,
 		"frobnicate":                `unknown command "frobnicate" for "drawsvc": try drawsvc --help`,
 		"stock add spring gold 5":   `unexpected argument "spring": the form is drawsvc stock add --pool ID --prize ID --delta N --reason TEXT`,
 		"pool list spring":          `unexpected argument "spring": the form is drawsvc pool list`,

@@ -178,7 +178,7 @@ func handOver[B any](ctx context.Context, backend any, fn func(context.Context, 
 func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Context, *stock.Store) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err == nil && remote {
-		err = alone("drawsvc " + what)
+		err = alone(what)
 	}
 	if err != nil {
 		return err
@@ -186,7 +186,8 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 	return t.with(c, stock.Options{ReadOnly: true}, fn)
 }
 
-// alone is the error of a command that was to ask a service and cannot.
+// alone is the error of a command that was to ask a service and cannot; what is
+// its path.
 func alone(what string) error {
-	return usageError{fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", what)}
+	return usageError{fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc "))}
 }
