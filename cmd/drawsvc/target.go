@@ -165,7 +165,23 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 	return handOver(c.Context(), admin, fn)
 }
 
-// handOver runs fn on a backend. TestBothWays runs every command on both.
+// What commands need, both backends have.
+var (
+	_, _ http.Pools    = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Deleter  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Stocker  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Importer = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Ruler    = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Odds     = onDatabase{}, (*http.Admin)(nil)
+	_, _ poolFinder    = onDatabase{}, (*http.Admin)(nil)
+	_, _ auditor       = onDatabase{}, (*http.Admin)(nil)
+	_, _ logWriter     = onDatabase{}, (*http.Admin)(nil)
+	_, _ stander       = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobReader     = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobChanger    = onDatabase{}, (*http.Admin)(nil)
+)
+
+// handOver runs fn on a backend, which must be one of those above.
 func handOver[B any](ctx context.Context, backend any, fn func(context.Context, B) error) error {
 	b, ok := backend.(B)
 	if !ok {
