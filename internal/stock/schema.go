@@ -127,7 +127,7 @@ func (s Schema) Check() error {
 
 // Tables are the names of all tables that the migrations make.
 func Tables() []string {
-	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "changes", "locks", "lock_rows", "lock_tokens"}
+	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "changes", "turns", "redirects", "agenda", "locks", "lock_rows", "lock_tokens"}
 }
 
 // MissingTables are those that are not there. Error: CodeStoreUnavailable, and
