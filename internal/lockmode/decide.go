@@ -113,10 +113,24 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if err != nil {
 		return err
 	}
+	if plan.IsDue() {
+		b.Undo(plan)
+		tx.Rollback() // else the items would wait for this attempt
+		return d.runDue(ctx, b)
+	}
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
 	}
 	return d.finish(b, plan, tx.Write(ctx, plan))
+}
+
+// runDue does what the agenda of the batch's pool has before it. Its error is
+// stock.ErrDue where another attempt may come behind it.
+func (d *decider) runDue(ctx context.Context, b *group.Batch) error {
+	if err := d.store.RunDue(ctx, b.Urn.PoolID); err != nil {
+		return err
+	}
+	return stock.ErrDue
 }
 
 // finish settles a plan that was written, or undoes it. After any error but

@@ -40,6 +40,9 @@ type Observer interface {
 type Store interface {
 	Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
 	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
+	// RunDue does the items of a pool's agenda that are due. Errors: a
+	// *draw.Error, or a *stock.Error with its class.
+	RunDue(ctx context.Context, poolID string) error
 }
 
 // Sharer begins transactions that batches of several pools share.
