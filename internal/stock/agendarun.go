@@ -16,7 +16,7 @@ type agendaRun struct {
 	store *Store
 	tx    *sql.Tx
 	of    *lockedPool
-	// give has every item fail, without a look at what it plans.
+	// give has every item fail whatever it plans.
 	give bool
 	// prizes are those of the pool as the moves leave them, nil before they are
 	// read.

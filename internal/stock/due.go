@@ -19,7 +19,7 @@ import (
 const (
 	// dueMax is how many items one transaction does.
 	dueMax = 1000
-	// duePoolsMax is how many pools one look at all agendas finds.
+	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
 	// duesMax bounds how often a change meets items that come before it.
 	duesMax = 1 + draw.OpenItemsMax/dueMax

@@ -256,7 +256,7 @@ func testAgendaGuards(t *testing.T, s *stock.Store) {
 	}
 }
 
-// testAgendaMany: 2,500 items that came due while nobody looked are done in
+// testAgendaMany: 2,500 items that came due unseen are done in
 // order, by several at once.
 func testAgendaMany(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
