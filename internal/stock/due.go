@@ -72,9 +72,11 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 	return len(ran), nil
 }
 
-// isDefect says that an error is none of those that come and go.
+// isDefect says that an error is none of those that come and go. A key that is
+// known is that of an item which has made its move already.
 func isDefect(err error) bool {
-	return err != nil && ClassOf(err) == ClassOther && draw.CodeOf(err) == draw.CodeInternal
+	class := ClassOf(err)
+	return err != nil && (class == ClassOther || class == ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
 }
 
 // report counts items that were done, and logs those that could not be.

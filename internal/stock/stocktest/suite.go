@@ -37,6 +37,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"agenda runs":         testAgendaRuns,
 		"agenda guards":       testAgendaGuards,
 		"agenda of many":      testAgendaMany,
+		"agenda is audited":   testAgendaAudit,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,
