@@ -111,7 +111,7 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), logCommand(env), userCommand(env), jobCommand(env),
+	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), agendaCommand(env), oddsCommand(env), simulateCommand(env), logCommand(env), userCommand(env), jobCommand(env),
 		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
