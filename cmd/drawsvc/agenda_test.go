@@ -51,9 +51,7 @@ func TestAgendaCommands(t *testing.T) {
 		require.Contains(t, p.ok("agenda", "import", "--pool", "spring", file), "2 items planned")
 		bad := p.written("bad.csv", "at,prize,delta,reason\n"+rfc(noon)+",gold,1,r\n"+rfc(noon)+",tin,1,r\n"+rfc(noon.Add(-2*time.Hour))+",gold,1,r\n")
 		before := p.ok("agenda", "list", "--pool", "spring")
-		o := p.run("agenda", "import", "--pool", "spring", bad)
-		require.Equal(t, exitFailure, o.code)
-		require.Contains(t, o.stderr, `line 3: the pool has no prize "tin"; line 4: at has passed`)
+		p.refused(exitFailure, `line 3: the pool has no prize "tin"; line 4: at has passed`, "agenda", "import", "--pool", "spring", bad)
 		require.Contains(t, p.ok("agenda", "remove", "--pool", "spring", "2"), "item 2 is removed")
 		require.Equal(t, exitFailure, p.run("agenda", "remove", "--pool", "spring", "2").code)
 		after := p.ok("agenda", "list", "--pool", "spring", "--open")
@@ -106,7 +104,7 @@ func TestAgendaOfService(t *testing.T) {
 		for i, what := range []string{`"prize":"gold","delta":5,"reason":"r"`, `"prize":"gold","delta":-7,"reason":"r"`, `"prize":"gold","delta":1,"reason":"r"`} {
 			plan(away.Add(time.Duration(i)*time.Millisecond), what)
 		}
-		s.kill()
+		s.end()
 		time.Sleep(time.Until(away.Add(time.Second)))
 		s = p.serve()
 		status, body, err := s.draw("spring", "u1", "")
