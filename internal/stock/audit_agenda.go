@@ -109,7 +109,7 @@ func (a *agendaAuditor) take(e draw.Entry) {
 }
 
 // missed reports an item that leaves the agenda, or is open at the end, when
-// something has gone past it.
+// something passed it.
 func (a *agendaAuditor) missed(i *auditedItem) {
 	if !a.last.IsZero() && !a.last.Before(i.at) {
 		a.found.add(ruleDueMissed, "the %s of version %d is of %s, and item %d of %s was not done",
