@@ -11,6 +11,9 @@ func (u *Urn) IsDueAt(now time.Time) bool {
 	return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)
 }
 
+// IsDue says that the read found an item of the pool's agenda to be due.
+func (u *Urn) IsDue() bool { return u.due }
+
 // timeOf is the time of a plan that is made now, and whether an item of the
 // agenda comes before it. The time is never before that of the last entry. It
 // is before the next item's: where the read found that item not to be due, and

@@ -24,7 +24,7 @@ const lead = 2500 * time.Millisecond
 // changes its rules and shuts it. By the history, no draw passes an item; and
 // whoever asks behind an item sees what it did, at once.
 func testAgenda(t *testing.T, a *arena) {
-	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000"}`)
+	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000","limits":[{"of":"draws","max":1000000}]}`)
 	paused := draw.StatePaused
 	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused}, "test")
 	require.NoError(t, err)

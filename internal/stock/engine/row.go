@@ -35,11 +35,16 @@ func (r *Row) Fields() []any {
 
 // RowColumns are what a Row holds.
 func RowColumns(d *Dialect) string {
-	due := `FALSE` // see Row.Tell
-	if d.Clock != "" {
-		due = `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, due_at, ` + d.IsDue() + `, ` + d.Writable
+}
+
+// IsDue is an expression that says whether an item of a pool's agenda is due.
+// Where the dialect has no clock it says no: see Row.Tell.
+func (d *Dialect) IsDue() string {
+	if d.Clock == "" {
+		return `FALSE`
 	}
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, due_at, ` + due + `, ` + d.Writable
+	return `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
 }
 
 // Tell tells a row the time, where this machine's clock is the database's.

@@ -19,6 +19,8 @@ type statements struct {
 	write, writeShared string
 	// turns and redirects write what the rules count of a plan, needs reads it.
 	turns, redirects, needs string
+	// head reads where a pool is, and whether its agenda is due.
+	head string
 }
 
 func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements {
@@ -34,6 +36,7 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
 		turns:     insertMade(engine.Turns(), "$4::timestamptz, ", 5),
 		redirects: insertMade(engine.Redirects(), "", 4),
+		head:      fmt.Sprintf(sqlHead, d.IsDue()),
 		needs:     fmt.Sprintf(sqlNeeds, engine.Turns().Read("t.")),
 	}
 }
@@ -102,7 +105,7 @@ CROSS JOIN LATERAL (
 	SELECT * FROM turns WHERE n.max > 0 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
 		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
 ) AS t`
-	sqlHead = `SELECT version, mark FROM pools WHERE id = $1`
+	sqlHead = `SELECT version, mark, %s FROM pools WHERE id = $1`
 
 	// sqlAwards selects the awards of a plan, whose columns are lists behind the
 	// other arguments of sqlWrite.
