@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
@@ -168,6 +170,23 @@ func listAgenda(ctx context.Context, store *stock.Store, w io.Writer, o output, 
 			return t.Flush()
 		}
 	}
+}
+
+// openAgenda are the open items of a pool, in the order in which they are done.
+func openAgenda(ctx context.Context, store *stock.Store, pool string) (all []draw.Item, err error) {
+	for after := int64(0); ; {
+		items, err := store.Agenda(ctx, pool, after, agendaPage, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if len(items) < agendaPage {
+			break
+		}
+		after = items[len(items)-1].Number
+	}
+	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
+	return all, nil
 }
 
 func doneOf(i *draw.Item) string {

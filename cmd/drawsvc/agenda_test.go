@@ -60,6 +60,9 @@ func TestAgendaCommands(t *testing.T) {
 		require.Equal(t, strings.Count(after, "\n")-1, len(lines))
 		require.JSONEq(t, added, lines[1])
 		p.ok("audit", "--deep")
+		simulated := p.ok("simulate", "--pool", "spring", "--draws", "20", "--rate", "1/m", "--from", rfc(noon.Add(-10*time.Minute)), "--output", "json")
+		require.Equal(t, float64(9), members(t, simulated)["draws"], "by its clock the pool is paused before the stock comes")
+		require.Equal(t, map[string]any{"pool-not-open": 10.0, "sold-out": 1.0}, members(t, simulated)["refusals"])
 		for args, says := range map[string]string{
 			"agenda":                   "a subcommand is missing",
 			"agenda add --pool spring": "--at must be a time",
