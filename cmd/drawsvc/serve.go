@@ -126,7 +126,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
+		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),

@@ -16,6 +16,7 @@ import (
 // or the policy gives up. The modes differ in its settings.
 type decider struct {
 	store    Store
+	agendas  Agendas
 	observer Observer
 	log      *slog.Logger
 	name     string
@@ -29,7 +30,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
+		store: o.Store, agendas: o.Agendas, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -145,7 +146,7 @@ func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx)
 // runDue does what the agenda of the batch's pool has before it. Its error is
 // stock.ErrDue where another attempt may come behind it.
 func (d *decider) runDue(ctx context.Context, b *group.Batch) error {
-	if err := d.store.RunDue(ctx, b.Urn.PoolID); err != nil {
+	if err := d.agendas.RunDue(ctx, b.Urn.PoolID); err != nil {
 		return err
 	}
 	return stock.ErrDue

@@ -41,6 +41,10 @@ type Store interface {
 	Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
 	Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
 	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
+}
+
+// Agendas does what was planned for pools.
+type Agendas interface {
 	// RunDue does the items of a pool's agenda that are due. Errors: a
 	// *draw.Error, or a *stock.Error with its class.
 	RunDue(ctx context.Context, poolID string) error
@@ -56,6 +60,8 @@ type Sharer interface {
 // Options of the modes.
 type Options struct {
 	Store Store
+	// Agendas does what comes before the draws.
+	Agendas Agendas
 	// Sharer, when set, lets small batches of several pools share transactions.
 	Sharer   Sharer
 	Observer Observer
