@@ -73,11 +73,14 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		}
 	}()
 
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var batcher *group.Batcher
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Changed(poolID) },
+		Due:      countDue(registry),
 	})
 	if err != nil {
 		return err
@@ -93,14 +96,13 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	store.WatchSchema()
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	ready := readiness(store, lock, c.lock.url)
 	opened.add(watchPools(ctx, registry, store, ready, log))
+	opened.add(followAgendas(ctx, store, log))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
+		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
@@ -181,7 +183,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Cont
 	return http.Config{
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
-		Ruler: store, Odds: store, Users: store, Tickets: c.tickets.keeper,
+		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,

@@ -50,7 +50,7 @@ func simulateCommand(env environment) *cobra.Command {
 		Short: "Try a pool's stock and rules with many draws, in memory; writes nothing",
 		Long: `Try a pool's stock and rules with many draws, in memory, by the code that decides
 real draws. Nothing is written. FILE.json is a pool as POST /admin/pools takes
-it; a pool of the database begins where it stands.
+it; a pool of the database begins where it stands, and follows its agenda.
 
 The table has the exact mean of what the urn gives, where there is one, and z:
 how far the simulation is from it, in standard deviations. Exit code 3 says that
@@ -83,8 +83,14 @@ a |z| is above 5.`,
 				ruling, err = store.Rules(ctx, pool.ID, pool.RulesVersion)
 				pool.Rules = ruling.Rules
 			}
+			if err == nil {
+				run.Agenda, err = openAgenda(ctx, store, pool.ID)
+			}
 			if err != nil {
 				return err
+			}
+			if slices.ContainsFunc(run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
+				run.Pool.State = pool.State // else a pool that is not open yet would give nothing to see
 			}
 			return s.run(env.stdout, run, &pool)
 		})
@@ -148,7 +154,7 @@ func parseRate(text string) (float64, error) {
 }
 
 func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) error {
-	run.Pool = draw.Snapshot{Prizes: pool.Prizes, Rules: pool.Rules}
+	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
 		for i := range run.Pool.Prizes {
 			run.Pool.Prizes[i].Issued = 0

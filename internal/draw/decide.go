@@ -262,9 +262,7 @@ func (p *Plan) turn(version int64, userID string, t *tally, c Counted) {
 
 // begin readies the plan for decisions at a time.
 func (p *Plan) begin(now time.Time) {
-	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(p.urn.At) {
-		p.At = p.urn.At
-	}
+	p.At, p.due, p.edge = p.urn.timeOf(now)
 	t := p.urn.terms
 	if t == nil {
 		return

@@ -28,6 +28,8 @@ const (
 	CodeKeyReused        Code = "idempotency-key-reused"
 	CodeRulesChanged     Code = "rules-changed"
 	CodeRulesNotFound    Code = "rules-not-found"
+	CodeItemNotFound     Code = "item-not-found"
+	CodeAgendaDone       Code = "agenda-done"
 	CodeUserNotCounted   Code = "user-not-counted"
 	CodeForbidden        Code = "forbidden"
 	CodeContended        Code = "contended"

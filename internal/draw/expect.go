@@ -5,7 +5,7 @@ import "math"
 // expectations fills in what the run can be compared with.
 func (s *simulator) expectations() {
 	n := s.result.Draws
-	if n == 0 || len(s.Simulation.Agenda) > 0 {
+	if n == 0 || s.happened {
 		return
 	}
 	mean := s.mean()

@@ -21,7 +21,12 @@ type Urn struct {
 	Head
 	// At is the time of the pool's last entry.
 	At time.Time
+	// DueAt is the time of the earliest open item of the pool's agenda, the zero
+	// time for none.
+	DueAt time.Time
 
+	// due says that the read found that item to be due.
+	due    bool
 	prizes []urnPrize
 	places map[string]int
 	// stocked and remaining are those of all prizes together.
@@ -72,6 +77,10 @@ type Snapshot struct {
 	Mode  string
 	Head  Head
 	At    time.Time
+	// DueAt is the time of the earliest open item of the agenda, the zero time
+	// for none. Due says that it has come, by the database's clock.
+	DueAt time.Time
+	Due   bool
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
@@ -99,6 +108,7 @@ func NewUrnFrom(poolID string, source Source) *Urn {
 // Invalidate drops the cached copy, so that the next read is whole.
 func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", Head{}, time.Time{}, 0
+	u.DueAt, u.due = time.Time{}, false
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
 	u.terms, u.spending = nil, Spending{}
 }
@@ -124,6 +134,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.hits = 0
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
+	u.DueAt, u.due = s.DueAt, s.Due
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true

@@ -50,6 +50,9 @@ func calls() []example {
 		{roleAdmin, "PUT", "/admin/pools/p/rules", `{}`},
 		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
+		{roleAdmin, "POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","state":"open"}`},
+		{roleAuditor, "GET", "/admin/pools/p/agenda", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},
 		{roleAuditor, "GET", "/admin/pools/p/statements", ""},
@@ -69,7 +72,7 @@ func calls() []example {
 
 // target fills the parts of a route's path in.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":user", "u1", ":code", "sold-out").Replace(path)
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":item", "7", ":user", "u1", ":code", "sold-out").Replace(path)
 }
 
 // TestListOfCallsIsWhole holds the table of routes to the list of calls, and
@@ -156,7 +159,7 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 			switch {
 			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
-			case name == "dry_run":
+			case name == "dry_run" || name == "open":
 				value = "true"
 			case name == "formulas":
 				value, headers = "exact", []string{"Accept", "text/csv"}

@@ -36,6 +36,8 @@ func explanations() map[draw.Code]explanation {
 			"To settle a draw whose response was lost, send POST /draw again with the same Idempotency-Key."},
 		draw.CodeJobNotFound:   {"There is no job of this name.", remedyName},
 		draw.CodeRulesNotFound: {"The pool has no rules, none of this version, or does not publish its odds.", remedyName},
+		draw.CodeItemNotFound:  {"The agenda of the pool has no item of this number, or it was removed.", "List the agenda, and use a number from there."},
+		draw.CodeAgendaDone:    {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
 		draw.CodeTicketRequired: {"The rules of the pool ask for a ticket, and the draw came without one.",
 			"Get a ticket from whoever issues them, and send it as the member ticket."},
 		draw.CodeTicketInvalid: {"The ticket is not genuine, or of a key that the service does not know.",

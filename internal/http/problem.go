@@ -50,6 +50,8 @@ func problems() map[draw.Code]problem {
 		draw.CodeDrawNotFound:     {status: 404, title: "Draw not found"},
 		draw.CodeJobNotFound:      {status: 404, title: "Job not found"},
 		draw.CodeRulesNotFound:    {status: 404, title: "Rules not found"},
+		draw.CodeItemNotFound:     {status: 404, title: "Item not found"},
+		draw.CodeAgendaDone:       {status: 409, title: "Item done"},
 		codeNotFound:              {status: 404, title: "Not found"},
 		codeMethodNotAllowed:      {status: 405, title: "Method not allowed"},
 		codeRequestTimeout:        {status: 408, title: "Request timeout"},

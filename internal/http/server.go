@@ -40,6 +40,9 @@ type Config struct {
 	Ruler Ruler
 	Odds  Odds
 	Users Users
+	// Agendas and Planner are the database's.
+	Agendas Agendas
+	Planner Planner
 	// Tickets reads the tickets of draws.
 	Tickets Tickets
 	// WakeJobs has this instance look for a job that was asked for.
@@ -86,8 +89,8 @@ func (c *Config) check() error {
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
-	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Tickets == nil:
-		return errors.New("http: ruler, odds, users and tickets must be given")
+	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
+		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

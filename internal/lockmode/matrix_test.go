@@ -28,6 +28,8 @@ func TestMatrix(t *testing.T) {
 		{"limits of many users in draws of many", testLimits},
 		{"redirects of limits and budget", testRedirects},
 		{"rules replaced while drawn from", testRulesReplaced},
+		{"an agenda", testAgenda},
+		{"an agenda of a pool that is sold out", testAgendaOfSoldOut},
 		{"answer lost", testAnswerLost},
 		{"bad apple", testBadApple},
 		{"given up", testGivenUp},

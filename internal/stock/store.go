@@ -31,6 +31,9 @@ type Options struct {
 	// Changed, when set, is called with every pool whose stock or state this
 	// process changed by other means than a draw.
 	Changed func(poolID string)
+	// Due, when set, is called with the number of items of agendas that this
+	// process did of a kind, or of ItemFailed.
+	Due func(kind draw.ItemKind, n int)
 	// Log takes what has no caller to hear it; nil means slog.Default.
 	Log *slog.Logger
 	// Migrations are the schema that the binary knows; none means those that
@@ -80,6 +83,9 @@ func (o Options) withDefaults() Options {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Changed == nil {
 		o.Changed = func(string) {}
+	}
+	if o.Due == nil {
+		o.Due = func(draw.ItemKind, int) {}
 	}
 	if o.Migrations.Files == nil {
 		o.Migrations = migrations.Embedded()
@@ -196,7 +202,7 @@ func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 // no longer trusted, unless it is a conflict.
 func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 	err = engine.Classify(err, s.engine.ByCode)
-	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken {
+	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken && class != ClassDue {
 		for _, urn := range urns {
 			urn.Invalidate()
 		}
