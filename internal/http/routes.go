@@ -34,6 +34,8 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, reads(s.userAwards)},
 
+		{"GET", "/admin/self", roleAuditor, nil, reads(s.self)},
+		{"GET", eventsPath, roleAuditor, nil, s.events},
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, page, reads(s.adminPools)},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
@@ -43,7 +45,7 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), streamed(s.exportAwards))},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards)))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), streamed(s.exportMoves))},
 		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), streamed(s.exportLog))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
@@ -62,6 +64,8 @@ func (s *Server) routes() []route {
 		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
 		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
 		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
+		{"GET", "/ui", roleNone, nil, uiFile("index.html")},
+		{"GET", "/ui/:file", roleNone, nil, func(c call) error { return uiFile(c.param("file"))(c) }},
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},
@@ -83,6 +87,9 @@ func allowed() map[role][]role {
 // draws says whether the call is a draw, so that its problems must say what
 // happened to it.
 func (r *route) draws() bool { return r.path == drawPath }
+
+// streams says whether the answer lasts as long as its caller listens.
+func (r *route) streams() bool { return r.path == eventsPath }
 
 // probes says whether machines make the call every few seconds.
 func (r *route) probes() bool {

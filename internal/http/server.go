@@ -31,7 +31,10 @@ type Config struct {
 	// Importer is the database's.
 	Importer Importer
 	History  History
-	Auditor  Auditor
+	// Finder and Watcher read the database too, Watcher for all who listen.
+	Finder  Finder
+	Watcher Watcher
+	Auditor Auditor
 	// JobReader, JobChanger and Statements are the database's.
 	JobReader  JobReader
 	JobChanger JobChanger
@@ -88,6 +91,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users and tickets must be given")
+	case c.Finder == nil || c.Watcher == nil:
+		return errors.New("http: finder and watcher must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
@@ -119,6 +124,10 @@ type Server struct {
 	readiness   *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
+	// streaming ends, by endStreams, when the service begins to shut down:
+	// whoever listens finds another instance.
+	streaming  context.Context
+	endStreams context.CancelFunc
 	strict   json.Options
 	headers  headers
 	// buffers holds *[]byte, for bodies and answers.
@@ -149,8 +158,9 @@ func New(c Config) (*Server, error) {
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 	}
+	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	s.copies = newCopies(s.encodePool)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, connectionsUsual), c.Log, m.reclaimed)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
 	}
