@@ -53,6 +53,7 @@ func calls() []example {
 		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
+		{roleAuditor, "GET", "/admin/pools/p/simulation", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},
 		{roleAuditor, "GET", "/admin/pools/p/statements", ""},
 		{roleAuditor, "GET", "/admin/jobs", ""},
@@ -160,7 +161,7 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 			switch {
 			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
-			case name == "dry_run":
+			case name == "dry_run", name == "acts":
 				value = "true"
 			case name == "formulas":
 				value, headers = "exact", []string{"Accept", "text/csv"}

@@ -141,6 +141,11 @@ func (f fakeStore) FindAwards(_ context.Context, poolID string, w draw.AwardFilt
 	return []draw.Award{award("d1", "u1")}, after + 3, f.note([4]any{poolID, w, after, limit})
 }
 
+// Acts are the entries of someLog that are no awards.
+func (f fakeStore) Acts(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
+	return someLog()[:2], f.note([2]int64{after, int64(limit)})
+}
+
 // TestFindAwards: what reaches the store, and what is refused before.
 func TestFindAwards(t *testing.T) {
 	f := &fake{}

@@ -47,11 +47,12 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
 		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards)))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), streamed(s.exportMoves))},
-		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), streamed(s.exportLog))},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), orNDJSON(reads(s.log), streamed(s.exportLog))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, reads(s.simulation)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, streamed(s.audit)},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), streamed(s.exportStatements))},
 

@@ -6,11 +6,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Finder searches a pool's awards.
+// Finder searches a pool's history.
 type Finder interface {
 	// FindAwards returns at most limit awards that f wants, with versions above
 	// after, in order. through is the version up to which these are all.
 	FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error)
+	// Acts returns moves and changes as History.Log does.
+	Acts(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
 }
 
 // filters are the query parameters that say which awards are wanted.

@@ -128,8 +128,8 @@ type Server struct {
 	// whoever listens finds another instance.
 	streaming  context.Context
 	endStreams context.CancelFunc
-	strict   json.Options
-	headers  headers
+	strict     json.Options
+	headers    headers
 	// buffers holds *[]byte, for bodies and answers.
 	buffers sync.Pool
 }
