@@ -10,13 +10,13 @@ import { logSection } from "./log.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { rulesSection } from "./rules.js";
-import { live, mayAct, mayStock, past, readPool, watch } from "./state.js";
+import { has, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
 
 const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", log: "Log" };
 
 export async function poolView(id, section, signal) {
   const at = { id, signal, pool: await readPool(id) };
-  const agenda = await get(`admin/pools/${part(id)}/agenda`, { signal }).catch(() => null);
+  const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda`, { signal }) : null;
   const head = heading(at);
   const body = h("section", { class: "body", "aria-label": sections[section] ?? "" });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },

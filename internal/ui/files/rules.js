@@ -11,18 +11,14 @@ export async function rulesSection(at) {
   const path = `admin/pools/${part(at.id)}/rules`;
 
   const read = async () => {
-    const answer = await call("GET", path, { signal: at.signal }).catch((problem) => {
-      if (problem.code === "rules-not-found") return { data: null };
-      throw problem;
-    });
-    const rules = answer.data;
+    const rules = at.pool.rules ? await get(path, { signal: at.signal }) : null;
     Object.assign(own, { version: rules?.version ?? 0, document: rules?.rules ?? null });
     current.replaceChildren(...(rules?.rules
       ? [h("p", { class: "quiet" }, `Version ${count(rules.version)}, by ${rules.actor}, `, time(rules.at)), h("pre", { tabindex: "0" }, JSON.stringify(rules.rules, null, 2))]
       : [h("p", {}, "No rules: each draw takes one unit, uniformly at random among all that remain.")]));
     odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool));
   };
-  const change = h("div", { class: "actions" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(path, own, read), "danger"));
+  const change = h("div", { class: "actions" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger"));
 
   const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", "aria-label": "User whose odds to show" });
   const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, "Odds of a user"));
@@ -96,13 +92,14 @@ function edit(at, path, own, read) {
   });
 }
 
-function remove(path, own, read) {
+function remove(at, path, own, read) {
   const version = own.version;
   ask({
     title: "Remove the rules?", yes: "Remove the rules", kind: "danger",
     body: h("p", {}, "From the next draw on, each takes one unit, uniformly at random among all that remain."),
     async act() {
       await send("DELETE", path, undefined, { "If-Match": `"${version}"` });
+      await at.refresh();
       await read();
       return "The pool has no rules.";
     },

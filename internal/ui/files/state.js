@@ -58,6 +58,14 @@ function keep(pool, at) {
   if (points.length > pointsMax) points.splice(0, points.length - pointsMax);
 }
 
+let paths = null;
+
+/** Says whether the service has a call: a page may be newer than the instance that answers. */
+export async function has(path) {
+  paths ??= (await get("openapi.json")).paths;
+  return path in paths;
+}
+
 /** Reads a pool that the stream does not show whole, in the shape of the stream. */
 export async function readPool(id) {
   const pool = await get(`admin/pools/${part(id)}`);
