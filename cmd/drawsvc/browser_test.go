@@ -38,13 +38,18 @@ func browse(t *testing.T, home string, width, height int, more ...chromedp.Actio
 	t.Helper()
 	servertest.NeedPrograms(t, "chromium", "chromium")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, // and an empty folder of its own, which chromedp removes
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(width, height))
 	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
 	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
-	t.Cleanup(func() { end(); free() })
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		end()
+		free()
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
 	chromedp.ListenTarget(ctx, b.note)
 	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
 	return b
@@ -145,7 +150,7 @@ func (b *browser) fill(label, text string) {
 func (b *browser) visit(hash, title string) {
 	b.t.Helper()
 	eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
-	b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && location.hash === %q`, title, hash))
+	b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && document.querySelector("main").dataset.shown === %q`, title, hash))
 }
 
 // quiet says that the console had no error, that nobody else was asked, and that
@@ -158,3 +163,6 @@ func (b *browser) quiet(refusals int) {
 	require.Len(b.t, b.refusals, refusals, "%v", b.refusals)
 	require.Equal(b.t, map[string]bool{b.home: true}, b.asked)
 }
+
+// awaited has an expression's promise settled before its value is taken.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

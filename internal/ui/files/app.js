@@ -106,6 +106,7 @@ async function show() {
     const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : poolsView(signal));
     if (signal.aborted) return;
     main.replaceChildren(...content);
+    main.dataset.shown = location.hash;
     const title = main.querySelector("h1");
     document.title = `${title.textContent} – drawsvc`;
     title.tabIndex = -1;

@@ -4,7 +4,7 @@ import { get, part } from "./api.js";
 import { complain } from "./dialog.js";
 import { button, count, h, pill, say, table, time } from "./dom.js";
 
-const lastMax = 50, pagesMax = 200, foundMax = 1000;
+const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
 export async function awardsSection(at) {
   const last = h("div"), results = h("div", { "aria-live": "polite" });
@@ -63,6 +63,6 @@ async function search(at, by, word, place, stop) {
 
 function awardsTable(caption, awards) {
   return table(caption, ["When", "User", "Prize", "#Unit", "Draw", "#Version"], awards.map((a) => [
-    time(a.at), h("span", { class: "break" }, a.user), h("span", {}, a.name, " ", a.win ? "" : pill("no win", "paused")), count(a.unit), h("code", { class: "break" }, a.draw), count(a.version),
+    time(a.at), h("span", { class: "break" }, a.user), h("span", {}, a.name, " ", a.win ? "" : pill("no win")), count(a.unit), h("code", { class: "break" }, a.draw), count(a.version),
   ]));
 }

@@ -5,15 +5,15 @@ import { count, h, moment, rate as rateText, say, svg } from "./dom.js";
 const width = 600, height = 150;
 
 /** A chart that set(points) draws; a point is {at, y}. */
-export function chart({ label, kind, unit = "", whole = true }) {
+export function chart({ label, kind, unit = "", whole = true, close = false }) {
   const area = svg("path", { class: "area" });
   const line = svg("path", { class: "line" });
   const cursor = svg("line", { class: "cursor", y1: 0, y2: height });
   const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label },
     [0.25, 0.5, 0.75].map((y) => svg("line", { class: "grid", x1: 0, x2: width, y1: y * height, y2: y * height })), area, line, cursor);
-  const top = h("span", { class: "top" }), first = h("span"), last = h("span"), reading = h("output", {});
+  const top = h("span", { class: "top" }), bottom = h("span", { class: "bottom" }), first = h("span"), last = h("span"), reading = h("output", {});
   const element = h("figure", { class: `chart ${kind}` }, h("figcaption", {}, h("span", {}, label), reading),
-    h("div", { class: "plot" }, top, drawing), h("div", { class: "axis", "aria-hidden": "true" }, first, last));
+    h("div", { class: "plot" }, top, bottom, drawing), h("div", { class: "axis", "aria-hidden": "true" }, first, last));
   const text = (y) => `${whole ? count(y) : rateText(y)}${unit}`;
   let shown = null;
 
@@ -42,14 +42,18 @@ export function chart({ label, kind, unit = "", whole = true }) {
         return say(first, "Waiting for more…");
       }
       const from = points[0].at, to = points.at(-1).at;
-      const most = nice(Math.max(...points.map((p) => p.y)));
+      const highest = Math.max(...points.map((p) => p.y)), lowest = Math.min(...points.map((p) => p.y));
+      // What hardly changes is shown closer, and says so by the number at its foot.
+      const least = close && lowest > highest * 0.6 ? highest - nice((highest - lowest) * 1.5) : 0;
+      const most = least > 0 ? highest : nice(highest);
       const x = (at) => ((at - from) / Math.max(1, to - from)) * width;
-      const y = (value) => height - (value / most) * (height - 4);
+      const y = (value) => height - ((value - least) / (most - least)) * (height - 4);
       const path = points.map((p, i) => `${i ? "L" : "M"}${x(p.at).toFixed(1)} ${y(p.y).toFixed(1)}`).join("");
       line.setAttribute("d", path);
       area.setAttribute("d", `${path}L${width} ${height}L0 ${height}Z`);
       shown = { points, from, to, x };
       say(top, text(most));
+      say(bottom, least > 0 ? text(least) : "");
       say(first, moment(from));
       say(last, moment(to));
       if (!cursor.classList.contains("on")) say(reading, text(points.at(-1).y));

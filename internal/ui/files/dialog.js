@@ -36,7 +36,7 @@ export function ask({ title, body = [], yes, kind = "", act, wide = false, no = 
 
 /** A problem in words: those of a file are a list of its lines. */
 export function problemText(problem) {
-  const lines = problem.message.split(/; (?=line \d|and \d+ more)/);
+  const lines = problem.message.split(/; (?=line \d|and \d+ more|nothing was)/);
   const title = h("strong", {}, problem.title ?? "Error");
   if (lines.length === 1) return [title, h("p", {}, problem.message)];
   return [title, h("ul", { class: "lines" }, lines.map((line) => h("li", {}, line)))];

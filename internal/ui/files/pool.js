@@ -118,7 +118,7 @@ async function stockSection(at) {
     return { element: h("div", {}, h("span", {}, label), value), value };
   };
   const remaining = figure("Remaining", "remaining"), issued = figure("Issued", "issued"), speed = figure("Draws per second", "rate"), end = figure("Forecast", "end");
-  const stock = chart({ label: "Remaining", kind: "stock" });
+  const stock = chart({ label: "Remaining", kind: "stock", close: true });
   const speeds = chart({ label: "Draws per second", kind: "rate", whole: false });
   const prizes = prizesTable(at);
   const spoken = h("p", { class: "unseen", "aria-live": "polite" });

@@ -30,8 +30,9 @@ export function prizesTable(at) {
 function newRow(at, id) {
   const cell = (label) => h("td", { class: "number", "data-label": label });
   const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value");
+  const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small");
   const element = h("tr", { dataset: { prize: id } }, h("th", { scope: "row" }, name, h("code", {}, id)), h("td", { class: "share" }, share.element), remaining, stocked, issued, value,
-    mayStock() && h("td", { class: "acts" }, button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small"),
+    mayStock() && h("td", { class: "acts" }, moves, " ",
       mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small")));
   return {
     element,
@@ -42,7 +43,7 @@ function newRow(at, id) {
       sayNumber(issued, prize.issued);
       say(value, prize.kind === "blank" ? "no win" : prize.value);
       share.set(prize.remaining ?? 0, prize.stocked ?? 0);
-      share.element.hidden = prize.stocked === null;
+      share.element.hidden = moves.hidden = prize.stocked === null; // an endless one has none
     },
   };
 }

@@ -20,7 +20,7 @@ export async function rulesSection(at) {
   };
   const change = h("div", { class: "actions" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger"));
 
-  const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", "aria-label": "User whose odds to show" });
+  const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", placeholder: "user", "aria-label": "User whose odds to show" });
   const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, "Odds of a user"));
   ofUser.addEventListener("submit", async (event) => {
     event.preventDefault();
