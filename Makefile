@@ -79,6 +79,11 @@ bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % beh
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)
 
+.PHONY: pictures
+pictures: ## Takes the pictures of docs/admin-page.md anew, in Chromium
+	.ci/packages
+	$(GO) test ./cmd/drawsvc -run '^TestUIPictures$$' -pictures
+
 .PHONY: demo
 demo: ## The service on an embedded database, with a stocked pool
 	$(GO) run ./cmd/drawsvc serve --demo

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -108,10 +109,19 @@ func TestUINumbers(t *testing.T) {
 	require.InDelta(t, finite, eval[float64](b, `Number(document.querySelector("[data-figure=remaining]").dataset.value)`), 0)
 	require.NotEmpty(t, eval[string](b, `document.querySelector(".chart.stock .line").getAttribute("d")`))
 
+	deaf := browse(t, s.url, 1200, 900, network.SetBlockedURLs([]string{"*/admin/events"}))
+	deaf.signIn("auditor")
+	deaf.await(`document.querySelector("main h1")`)
+	deaf.visit("#/pools/spring", "Spring draw")
+	require.Equal(t, shown, deaf.shown())
+
 	b.press("Audit")
 	b.await(`document.querySelector("dialog [data-ok=true]")`)
 	require.Equal(t, "2006", eval[string](b, `document.querySelector("dialog [data-ok]").dataset.version`))
 	b.press("Close")
+	s.drawn(1, 20)
+	b.await(fmt.Sprintf(`[...document.querySelectorAll("[data-label=Issued]")].reduce((sum, cell) => sum + Number(cell.dataset.value), 0) === %v`, awards+20))
+	require.Equal(t, shown, deaf.shown(), "a page without its stream shows what was")
 	b.quiet(0)
 }
 
@@ -252,6 +262,21 @@ func TestUIPlants(t *testing.T) {
 	require.Nil(t, eval[any](b, `window.planted ?? null`))
 	require.Zero(t, eval[int](b, `document.querySelectorAll("#app script, #app img").length`))
 	b.quiet(0)
+}
+
+// TestUIPlantsCatches: what is planted does run where a page makes markup of it,
+// and the policy of the admin page has the browser refuse that.
+func TestUIPlantsCatches(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 800, 600)
+	b.await(`document.querySelector(".sign-in")`)
+	markup := fmt.Sprintf(`(() => { try { document.body.insertAdjacentHTML("beforeend", %q); return "made"; } catch (e) { return e.name; } })()`, planted)
+	require.Equal(t, "TypeError", eval[string](b, markup))
+	require.Nil(t, eval[any](b, `window.planted ?? null`))
+	b.do(chromedp.Navigate("about:blank"))
+	require.Equal(t, "made", eval[string](b, markup))
+	b.await(`window.planted === 1`)
 }
 
 // TestUIOnAPhone: no view is wider than a small screen, in both colour schemes,

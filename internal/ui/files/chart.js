@@ -44,8 +44,8 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
       const from = points[0].at, to = points.at(-1).at;
       const highest = Math.max(...points.map((p) => p.y)), lowest = Math.min(...points.map((p) => p.y));
       // What hardly changes is shown closer, and says so by the number at its foot.
-      const least = close && lowest > highest * 0.6 ? highest - nice((highest - lowest) * 1.5) : 0;
-      const most = least > 0 ? highest : nice(highest);
+      const least = close && lowest > highest * 0.6 ? Math.max(0, highest - nice((highest - lowest) * 1.5)) : 0;
+      const most = least > 0 ? least + nice((highest - least) * 1.2) : nice(highest);
       const x = (at) => ((at - from) / Math.max(1, to - from)) * width;
       const y = (value) => height - ((value - least) / (most - least)) * (height - 4);
       const path = points.map((p, i) => `${i ? "L" : "M"}${x(p.at).toFixed(1)} ${y(p.y).toFixed(1)}`).join("");
