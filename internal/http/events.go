@@ -54,11 +54,14 @@ func (s *Server) events(c call) error {
 				return nil
 			}
 		}
-		if _, err := w.Write(frame); err != nil {
-			end() // whoever does not read has disconnected, as far as anybody knows
-			return nil
+		_, err := w.Write(frame)
+		if err == nil {
+			err = nethttp.NewResponseController(w).Flush()
 		}
-		return nethttp.NewResponseController(w).Flush()
+		if err != nil { // whoever does not read has disconnected, as far as anybody knows
+			end()
+		}
+		return nil //nolint:nilerr // as said above: that is how streams end
 	})
 }
 

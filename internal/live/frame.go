@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// PoolsMax is the most pools of a frame, and PrizesMax the most prizes that a
-	// pool is shown with.
-	PoolsMax, PrizesMax = 100, 50
+	// PoolsMax is the most pools of a frame.
+	PoolsMax = 100
+	// PrizesMax is the most prizes that a pool is shown with.
+	PrizesMax = 50
 	// frameMax is the longest frame with prizes, in bytes. A longer one goes out
 	// without them.
 	frameMax = 256 << 10

@@ -10,7 +10,7 @@ import { logSection } from "./log.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { rulesSection } from "./rules.js";
-import { has, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
+import { has, history, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
 
 const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", log: "Log" };
 
@@ -120,6 +120,8 @@ async function stockSection(at) {
   const remaining = figure("Remaining", "remaining"), issued = figure("Issued", "issued"), speed = figure("Draws per second", "rate"), end = figure("Forecast", "end");
   const stock = chart({ label: "Remaining", kind: "stock", close: true });
   const speeds = chart({ label: "Draws per second", kind: "rate", whole: false });
+  const whole = chart({ label: "Awards, moves and changes since the beginning", kind: "whole" });
+  const begun = await history(at.id, at.pool.version, at.signal);
   const prizes = prizesTable(at);
   const spoken = h("p", { class: "unseen", "aria-live": "polite" });
   let said = 0;
@@ -127,7 +129,7 @@ async function stockSection(at) {
   return {
     elements: [
       h("div", { class: "figures" }, [remaining, issued, speed, end].map((f) => f.element)),
-      h("div", { class: "charts" }, stock.element, speeds.element),
+      h("div", { class: "charts" }, stock.element, speeds.element, whole.element),
       h("div", { class: "title" }, h("h2", {}, "Prizes"), actions), prizes.element, spoken,
     ],
     set(pool) {
@@ -138,6 +140,7 @@ async function stockSection(at) {
       const points = past(at.id);
       stock.set(points.map((p) => ({ at: p.at, y: p.remaining })));
       speeds.set(points.map((p) => ({ at: p.at, y: p.rate })));
+      whole.set([...begun, { at: Date.parse(live.at ?? new Date()), y: pool.version }]);
       prizes.set(pool.prizes);
       if (Date.now() - said > 20000) {
         said = Date.now();

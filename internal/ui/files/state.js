@@ -58,6 +58,17 @@ function keep(pool, at) {
   if (points.length > pointsMax) points.splice(0, points.length - pointsMax);
 }
 
+/** Points of a pool's whole history: when it had how many entries, from a few entries of its log. */
+export async function history(id, version, signal) {
+  const points = [];
+  const samples = 12;
+  for (let i = 0; i < samples && i < version; i++) {
+    const { entries } = await get(`admin/pools/${part(id)}/log?after=${Math.floor((i * version) / samples)}&limit=1`, { signal });
+    if (entries.length) points.push({ at: Date.parse(entries[0].at), y: entries[0].version });
+  }
+  return points;
+}
+
 let paths = null;
 
 /** Says whether the service has a call: a page may be newer than the instance that answers. */
