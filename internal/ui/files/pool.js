@@ -129,7 +129,7 @@ async function stockSection(at) {
   return {
     elements: [
       h("div", { class: "figures" }, [remaining, issued, speed, end].map((f) => f.element)),
-      h("div", { class: "charts" }, stock.element, speeds.element, whole.element),
+      h("div", { class: "charts" }, stock.element, speeds.element), whole.element,
       h("div", { class: "title" }, h("h2", {}, "Prizes"), actions), prizes.element, spoken,
     ],
     set(pool) {
