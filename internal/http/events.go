@@ -61,7 +61,7 @@ func (s *Server) events(c call) error {
 		if err != nil { // whoever does not read has disconnected, as far as anybody knows
 			end()
 		}
-		return nil //nolint:nilerr // as said above: that is how streams end
+		return nil
 	})
 }
 

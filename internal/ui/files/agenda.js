@@ -1,24 +1,30 @@
 // What is to happen to a pool, and what has: a time line.
 
-import { get, newKey, once, part, send } from "./api.js";
+import { get, part, send } from "./api.js";
 import { ask } from "./dialog.js";
 import { button, field, h, pill, time, count } from "./dom.js";
 import { mayAct } from "./state.js";
+
+const doneMax = 30, openMax = 100;
 
 export async function agendaSection(at, first) {
   const path = `admin/pools/${part(at.id)}/agenda`;
   const line = h("ol", { class: "line" });
   const shown = { text: "" };
-  const show = (agenda) => {
-    const items = agenda?.items ?? agenda?.agenda ?? [];
+  const show = (items) => {
     if (JSON.stringify(items) === shown.text) return;
     shown.text = JSON.stringify(items);
-    const now = h("li", { class: "now" }, h("span", {}, "now"));
-    const ahead = (i) => !isDone(i) && Date.parse(i.at) > Date.now();
-    line.replaceChildren(...items.filter((i) => !ahead(i)).map((i) => entry(path, i, read)), now, ...items.filter(ahead).map((i) => entry(path, i, read)));
+    items.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    const done = items.filter(isDone), open = items.filter((i) => !isDone(i));
+    const more = (n, words) => n > 0 && h("li", { class: "quiet" }, `${count(n)} ${words}`);
+    line.replaceChildren(...[
+      more(done.length - doneMax, "before these"), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
+      h("li", { class: "now" }, h("span", {}, "now")),
+      ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, "after these"),
+    ].filter(Boolean));
   };
-  const read = async () => show(await get(path, { signal: at.signal }));
-  show(first);
+  const read = async () => show(await itemsOf(path, await get(`${path}?limit=1000`, { signal: at.signal }), at.signal));
+  show(await itemsOf(path, first, at.signal));
   let seen = at.pool.version;
   return {
     elements: [h("div", { class: "title" }, h("h2", {}, "Agenda"), mayAct() && button("Add to it…", () => add(at, path, read))), line],
@@ -30,7 +36,14 @@ export async function agendaSection(at, first) {
   };
 }
 
-const isDone = (item) => Boolean(item.done);
+const isDone = (item) => item.done !== null;
+
+/** The items of an agenda: those of its first page, and of a longer one those that are open. */
+async function itemsOf(path, page, signal) {
+  if (page.next === null) return page.items;
+  const { items } = await get(`${path}?open=true&limit=1000`, { signal });
+  return [...page.items.filter(isDone), ...items];
+}
 
 function entry(path, item, read) {
   const what = item.state ? `the pool becomes ${item.state}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : "new rules";
@@ -50,7 +63,6 @@ function add(at, path, read) {
   const prize = h("select", {}, at.pool.prizes.map((p) => h("option", { value: p.id }, p.name)));
   const delta = h("input", { type: "number", step: 1 });
   const reason = h("input", { maxlength: 200 });
-  const key = newKey();
   ask({
     title: "Add to the agenda", yes: "Add",
     body: [field("When", when, "In the time zone of this browser."), field("What", what), field("Prize, for stock", prize), field("Units, for stock", delta, "Below zero withdraws."), field("Reason, for stock", reason)],
@@ -58,7 +70,7 @@ function add(at, path, read) {
       const item = { at: new Date(when.value).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
       else item.state = what.value;
-      await once(key, "POST", path, { body: JSON.stringify(item) });
+      await send("POST", path, item);
       await read();
       return "Added to the agenda.";
     },

@@ -16,7 +16,7 @@ const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agend
 
 export async function poolView(id, section, signal) {
   const at = { id, signal, pool: await readPool(id) };
-  const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda`, { signal }) : null;
+  const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
   const head = heading(at);
   const body = h("section", { class: "body", "aria-label": sections[section] ?? "" });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
