@@ -237,6 +237,36 @@ func TestUIActs(t *testing.T) {
 	b.quiet(2) // the withdrawal and the file
 }
 
+// TestUIAgenda: what is planned is on a time line, where the service has agendas;
+// elsewhere the page does not speak of them.
+func TestUIAgenda(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/summer", "Summer party")
+	link := `[...document.querySelectorAll(".sections a")].some((a) => a.textContent === "Agenda")`
+	_, description, err := s.ask("GET", "/openapi.json", "")
+	require.NoError(t, err)
+	if !strings.Contains(description, "/admin/pools/{pool}/agenda") {
+		require.False(t, eval[bool](b, link))
+		b.quiet(0)
+		return
+	}
+	require.True(t, eval[bool](b, link))
+	b.visit("#/pools/summer/agenda", "Summer party")
+	b.press("Add to it…")
+	b.fill("When", "2999-12-31T23:59:00")
+	b.press("Add")
+	b.await(`document.querySelector(".line").textContent.includes("the pool becomes open")`)
+	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/summer/agenda", ""), `"state":"open"`)
+	b.press("Remove…")
+	b.press("Remove")
+	b.await(`!document.querySelector(".line").textContent.includes("the pool becomes open")`)
+	b.quiet(0)
+}
+
 // TestUIPlants: what callers send is shown as it is, and never runs.
 func TestUIPlants(t *testing.T) {
 	t.Parallel()

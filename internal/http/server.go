@@ -85,14 +85,14 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
+	case c.Finder == nil || c.Watcher == nil:
+		return errors.New("http: finder and watcher must be given")
 	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users and tickets must be given")
-	case c.Finder == nil || c.Watcher == nil:
-		return errors.New("http: finder and watcher must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
