@@ -82,14 +82,17 @@ export function bar(label) {
   };
 }
 
-/** A table whose head are the words of columns; a column that begins with # has numbers. */
+/**
+ * A table whose head are the words of columns; a column that begins with # has
+ * numbers. Roles are said, because the layout of phones takes them away.
+ */
 export function table(caption, columns, rows) {
   const number = columns.map((column) => column.startsWith("#"));
-  const cells = (row) => row.map((cell, i) => h("td", { class: number[i] && "number", "data-label": columns[i].replace("#", "") }, cell));
-  return h("div", { class: "scroll" }, h("table", {},
+  const cells = (row) => row.map((cell, i) => h("td", { role: "cell", class: number[i] && "number", "data-label": columns[i].replace("#", "") }, cell));
+  return h("div", { class: "scroll" }, h("table", { role: "table" },
     h("caption", { class: "unseen" }, caption),
-    h("thead", {}, h("tr", {}, columns.map((column, i) => h("th", { scope: "col", class: number[i] && "number" }, column.replace("#", ""))))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, cells(row))))));
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((column, i) => h("th", { scope: "col", role: "columnheader", class: number[i] && "number" }, column.replace("#", ""))))),
+    h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row" }, cells(row))))));
 }
 
 /** A word for a state, with its colour. */

@@ -7,10 +7,10 @@ import { mayAct, mayStock } from "./state.js";
 
 /** The table of prizes; set(prizes) shows them as they are now. */
 export function prizesTable(at) {
-  const body = h("tbody");
+  const body = h("tbody", { role: "rowgroup" });
   const head = ["Prize", "Stock", "Remaining", "Stocked", "Issued", "Value"];
-  const element = h("div", { class: "scroll" }, h("table", { class: "prizes" }, h("caption", { class: "unseen" }, "Prizes and their stock"),
-    h("thead", {}, h("tr", {}, head.map((text, i) => h("th", { scope: "col", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col" }, h("span", { class: "unseen" }, "Acts")))), body));
+  const element = h("div", { class: "scroll" }, h("table", { role: "table", class: "prizes" }, h("caption", { class: "unseen" }, "Prizes and their stock"),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head.map((text, i) => h("th", { scope: "col", role: "columnheader", class: i > 1 && "number" }, text)), mayStock() && h("th", { scope: "col", role: "columnheader" }, h("span", { class: "unseen" }, "Acts")))), body));
   const rows = new Map();
   return {
     element,
@@ -28,11 +28,11 @@ export function prizesTable(at) {
 }
 
 function newRow(at, id) {
-  const cell = (label) => h("td", { class: "number", "data-label": label });
+  const cell = (label) => h("td", { role: "cell", class: "number", "data-label": label });
   const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value");
   const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small");
-  const element = h("tr", { dataset: { prize: id } }, h("th", { scope: "row" }, name, h("code", {}, id)), h("td", { class: "share" }, share.element), remaining, stocked, issued, value,
-    mayStock() && h("td", { class: "acts" }, moves, " ",
+  const element = h("tr", { role: "row", dataset: { prize: id } }, h("th", { scope: "row", role: "rowheader" }, name, h("code", {}, id)), h("td", { role: "cell", class: "share" }, share.element), remaining, stocked, issued, value,
+    mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ",
       mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small")));
   return {
     element,
