@@ -65,7 +65,8 @@ func TestFindAwards(t *testing.T) {
 			for i := range first.Awards {
 				first.Awards[i].UserID, second.Awards[i].UserID = "ann", []string{"ann", "Ann"}[i]
 			}
-			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, first))
+			err := stocktest.Write(t, s, stock.TxOptions{}, first)
+			require.NoError(t, err)
 			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, second))
 			for _, c := range []struct {
 				about   string
@@ -94,7 +95,7 @@ func TestFindAwards(t *testing.T) {
 				require.Equal(t, c.want, draws, c.about)
 				require.Equal(t, c.through, through, c.about)
 			}
-			_, _, err := s.FindAwards(ctx, "q", draw.AwardFilter{UserID: "ann"}, 0, 10)
+			_, _, err = s.FindAwards(ctx, "q", draw.AwardFilter{UserID: "ann"}, 0, 10)
 			require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 
 			acts, err := s.Acts(ctx, "p", 0, 10)
@@ -103,6 +104,18 @@ func TestFindAwards(t *testing.T) {
 			acts, err = s.Acts(ctx, "p", 1, 1)
 			require.NoError(t, err)
 			require.NotNil(t, acts[0].Move)
+
+			// A search of a long history goes through a part of it.
+			_, err = s.Engine().Write.ExecContext(ctx, `UPDATE pools SET version = 250000 WHERE id = 'p'`)
+			require.NoError(t, err)
+			for after, want := range map[int64]int64{0: 100_000, 100_000: 200_000, 200_000: 250_000} {
+				_, through, err := s.FindAwards(ctx, "p", draw.AwardFilter{UserID: "ann"}, after, 10)
+				require.NoError(t, err)
+				require.Equal(t, want, through)
+			}
+			_, through, err := s.FindAwards(ctx, "p", draw.AwardFilter{DrawID: "d2"}, 0, 10)
+			require.NoError(t, err)
+			require.EqualValues(t, 250_000, through, "a draw is found at once")
 		})
 	}
 }
