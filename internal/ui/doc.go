@@ -13,6 +13,7 @@
 // browser refuse markup from strings (trusted types), and names, users and
 // reasons come from callers.
 //
-// Charts are SVG, drawn by chart.js: two hundred lines of ours in place of a
-// vendored library, for two kinds of lines.
+// Charts are SVG, drawn by chart.js: less than a hundred lines of ours in place of
+// a vendored library, for one kind of chart. For the same reason there is neither
+// templ nor datastar: nothing is rendered here that they could render.
 package ui
