@@ -97,7 +97,7 @@ func TestEveryAnswerHasAnID(t *testing.T) {
 func TestShutdownDelay(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.ShutdownDelay = 3 * time.Second })
-	server, caller := run(t, s), client(t)
+	server, caller := run(t, s), ownClient(t)
 	require.Equal(t, 200, get(caller, server.url+"/readyz").status)
 	server.end()
 	require.Eventually(t, func() bool { return get(caller, server.url+"/readyz").status == 503 }, 2*time.Second, time.Millisecond)
