@@ -132,6 +132,8 @@ type Server struct {
 	headers    headers
 	// buffers holds *[]byte, for bodies and answers.
 	buffers sync.Pool
+	// gzips holds *gzip.Writer.
+	gzips sync.Pool
 }
 
 // New returns a Server, or an error when the Config cannot work or its
@@ -157,6 +159,7 @@ func New(c Config) (*Server, error) {
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		gzips:     sync.Pool{New: newGzip},
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	s.copies = newCopies(s.encodePool)
