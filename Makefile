@@ -97,6 +97,17 @@ bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % beh
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)
 
+.PHONY: ui
+ui: ## Has k6 sell a pool out while Chromium shows the admin page, whose numbers must be the audit's
+	.ci/packages
+	$(GO) build -C loadtest/k6 -o $(CURDIR)/bin/k6 go.k6.io/k6/v2
+	$(GO) test ./cmd/drawsvc -run '^TestUIUnderK6$$' -count=1 -k6 $(CURDIR)/bin/k6
+
+.PHONY: pictures
+pictures: ## Takes the pictures of docs/admin-page.md anew, in Chromium
+	.ci/packages
+	$(GO) test ./cmd/drawsvc -run '^TestUIPictures$$' -pictures
+
 .PHONY: demo
 demo: ## The service on an embedded database, with a stocked pool
 	$(GO) run ./cmd/drawsvc serve --demo

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	wire "drawsvc/internal/http"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -356,7 +357,7 @@ func TestSimulate(t *testing.T) {
 	printed := p.ok(args...)
 	require.Equal(t, printed, p.ok(args...))
 	require.NotEqual(t, printed, p.ok(append(args, "--seed", "2")...))
-	var got simulatedJSON
+	var got wire.SimulatedAnswer
 	require.NoError(t, json.Unmarshal([]byte(printed), &got))
 	require.EqualValues(t, 20000, got.Draws)
 	require.Len(t, got.Prizes, 3)
@@ -387,9 +388,9 @@ func TestSimulationIsJudged(t *testing.T) {
 	z := func(z float64) *draw.Simulated {
 		return &draw.Simulated{Prizes: []draw.SimulatedPrize{{}, {Z: &z}}}
 	}
-	require.False(t, isUnlikely(z(4.9)))
-	require.True(t, isUnlikely(z(5.1)))
-	require.True(t, isUnlikely(z(-5.1)))
-	require.True(t, isUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
+	require.False(t, wire.IsUnlikely(z(4.9)))
+	require.True(t, wire.IsUnlikely(z(5.1)))
+	require.True(t, wire.IsUnlikely(z(-5.1)))
+	require.True(t, wire.IsUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
 	require.Equal(t, exitViolation, exitCode(errUnlikely))
 }

@@ -26,6 +26,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
+	"drawsvc/internal/live"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
@@ -111,7 +112,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, registry, log))
+	feed := newFeed(store, c.connections)
+	opened.add(feed.Close)
+	server, err := http.New(httpConfig(c, doors, store, feed, ready, batcher, jobs, registry, log))
 	if err != nil {
 		return err
 	}
@@ -179,9 +182,10 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
 		Modes:  lockmode.Names(),

@@ -153,6 +153,7 @@ func full(c *Config) {
 	c.Auditor = violated{c.Auditor}
 	c.Tickets = anyTicket{}
 	c.History = redirectedLog{c.History}
+	campaigned(c)
 }
 
 // redirectedLog is a history whose awards are not what was drawn.

@@ -249,6 +249,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Tickets: ticket.NewKeeper(nil), Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
+		Finder: fakeStore{f}, Watcher: fakeStore{f},
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}
 	for _, change := range changes {

@@ -27,7 +27,9 @@ type judge struct {
 
 // ownContract is the contract of the description that the service serves.
 var ownContract = sync.OnceValues(func() (*contract, error) {
-	openapi3filter.RegisterBodyDecoder(typeNDJSON, openapi3filter.PlainBodyDecoder)
+	for _, kind := range []string{typeNDJSON, typeEvents, "text/html", "text/css", "text/javascript", "image/svg+xml"} {
+		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
+	}
 	return readContract(description)
 })
 

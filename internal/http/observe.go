@@ -79,7 +79,9 @@ func (c call) finish(o *observed, begin time.Time) {
 		abort = c.recovered(reason)
 	}
 	taken := time.Since(begin)
-	o.duration.Observe(taken.Seconds())
+	if !o.streams() { // how long somebody listens is no latency
+		o.duration.Observe(taken.Seconds())
+	}
 	switch status := c.gin.Writer.Status(); {
 	case o.path == unmatched:
 		o.requests.WithLabelValues(boundedMethod(c.gin.Request.Method), strconv.Itoa(status)).Inc()

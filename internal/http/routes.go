@@ -34,6 +34,8 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, s.gzipped(reads(s.userAwards))},
 
+		{"GET", "/admin/self", roleAuditor, nil, reads(s.self)},
+		{"GET", eventsPath, roleAuditor, nil, s.events},
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, page, s.gzipped(reads(s.adminPools))},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
@@ -43,9 +45,9 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, s.gzipped(orCSV(reads(s.awards), streamed(s.exportAwards)))},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), s.gzipped(orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards))))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
-		{"GET", "/admin/pools/:pool/log", roleAuditor, page, s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
@@ -53,6 +55,7 @@ func (s *Server) routes() []route {
 		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), reads(s.agenda)},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, s.removeItem},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, reads(s.simulation)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.gzipped(streamed(s.audit))},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
 
@@ -65,6 +68,8 @@ func (s *Server) routes() []route {
 		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
 		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
 		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
+		{"GET", "/ui", roleNone, nil, uiFile("index.html")},
+		{"GET", "/ui/:file", roleNone, nil, func(c call) error { return uiFile(c.param("file"))(c) }},
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},
@@ -86,6 +91,9 @@ func allowed() map[role][]role {
 // draws says whether the call is a draw, so that its problems must say what
 // happened to it.
 func (r *route) draws() bool { return r.path == drawPath }
+
+// streams says whether the answer lasts as long as its caller listens.
+func (r *route) streams() bool { return r.path == eventsPath }
 
 // probes says whether machines make the call every few seconds.
 func (r *route) probes() bool {

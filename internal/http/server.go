@@ -31,7 +31,10 @@ type Config struct {
 	// Importer is the database's.
 	Importer Importer
 	History  History
-	Auditor  Auditor
+	// Finder and Watcher read the database too, Watcher for all who listen.
+	Finder  Finder
+	Watcher Watcher
+	Auditor Auditor
 	// JobReader, JobChanger and Statements are the database's.
 	JobReader  JobReader
 	JobChanger JobChanger
@@ -85,6 +88,8 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
+	case c.Finder == nil || c.Watcher == nil:
+		return errors.New("http: finder and watcher must be given")
 	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
@@ -122,8 +127,12 @@ type Server struct {
 	readiness   *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
-	strict   json.Options
-	headers  headers
+	// streaming ends, by endStreams, when the service begins to shut down:
+	// whoever listens finds another instance.
+	streaming  context.Context
+	endStreams context.CancelFunc
+	strict     json.Options
+	headers    headers
 	// buffers holds *[]byte, for bodies and answers.
 	buffers sync.Pool
 	// gzips holds *gzip.Writer.
@@ -155,8 +164,9 @@ func New(c Config) (*Server, error) {
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 		gzips:     sync.Pool{New: newGzip},
 	}
+	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	s.copies = newCopies(s.encodePool)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, connectionsUsual), c.Log, m.reclaimed)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
 	}
