@@ -51,6 +51,7 @@ const (
 	WhatArchived What = "archived" // archived
 	WhatPrize    What = "prize"    // prize, and name or value or both
 	WhatRules    What = "rules"    // rules: the document, null for none
+	WhatCommit   What = "commit"   // hash: of the commitment to the pool's seeds
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -52,6 +52,23 @@ func (d *deck) begin(n *stream, version int64) {
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
 }
 
+// Keyed is the source of a pool whose numbers follow from a known key: those of
+// a version are a function of the key and the version, as a deck's are. It has
+// one owner at a time.
+type Keyed struct {
+	deck   deck
+	stream stream
+}
+
+// SetKey replaces the key.
+func (k *Keyed) SetKey(key [sha256.Size]byte) { copy(k.deck.block[4:], key[:]) }
+
+// Of returns the numbers of a version, good until the next are asked for.
+func (k *Keyed) Of(version int64) Numbers {
+	k.deck.begin(&k.stream, version)
+	return &k.stream
+}
+
 // stream is the numbers of one version: SHA-256(counter, key, version) for the
 // counters 1, 2, …, four words of 64 bits each. This is the one-step key
 // derivation of NIST SP 800-56C, with inputs of fixed length.
