@@ -12,9 +12,9 @@ var files embed.FS
 // starts on an older schema than its own, down to this one, and serves until
 // somebody migrates.
 //
-// It is 4 because every read of a pool asks for the rules in force: an older
-// schema has no place for them.
-const OldestSchema = 4
+// It is 5 because every read of a pool asks for its commitment: an older schema
+// has no place for it.
+const OldestSchema = 5
 
 // Set is the schema that a binary brings along.
 type Set struct {

@@ -24,6 +24,13 @@ type Source interface {
 	Of(version int64) Numbers
 }
 
+// Seeds are the source of a pool that is committed to its numbers.
+type Seeds interface {
+	Source
+	// Last is the last version that there are numbers for.
+	Last() int64
+}
+
 // deck gives every version of a pool its random numbers: the numbers of a
 // version are a function of the key and the version, whatever batch or attempt
 // makes it. A write that failed is planned again with the same numbers, so a

@@ -171,6 +171,6 @@ func (r *Replay) Take(a *Award) error {
 		r.plan.count(a.Version, a.UserID, user, place)
 	}
 	r.urn.move(place, 1)
-	r.settle(1)
+	r.settle()
 	return nil
 }

@@ -20,19 +20,21 @@ type Row struct {
 	// rules is the version of the change whose rules are in force.
 	rules    int64
 	spending draw.Spending
+	// committed is the version of the pool's commitment, 0 for none.
+	committed int64
 	// writable says that the server which was read could have been written.
 	writable bool
 }
 
 // Fields are where to scan what RowColumns reads.
 func (r *Row) Fields() []any {
-	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From), &r.writable}
+	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From), &r.committed, &r.writable}
 }
 
 // RowColumns are what a Row holds, on a server that says by the
 // expression writable whether it can be written.
 func RowColumns(writable string) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, ` + writable
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, ` + writable
 }
 
 // ReadOnlyServer is the error of a server that cannot be written. What it says
@@ -97,7 +99,7 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxO
 		rules = urn.Rules()
 	}
 	if !urn.Seen(draw.Snapshot{
-		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending,
+		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed,
 	}) {
 		return ErrDropped
 	}
