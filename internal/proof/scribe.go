@@ -52,6 +52,10 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 			}
 			if e.Award != nil {
 				held = append(held, *e.Award)
+				if r := e.Award.Redirect; r != nil { // it is good until the next entry
+					own := *r
+					held[len(held)-1].Redirect = &own
+				}
 				continue
 			}
 			line, err := s.other(e)

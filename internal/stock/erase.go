@@ -60,6 +60,9 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		if err != nil {
 			return err
 		}
+		if of.committed != 0 {
+			return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed: its public log is made from the users of its awards", poolID)
+		}
 		late, err := s.versionsOf(ctx, tx, poolID, user, seen, of.head.Version)
 		if err != nil {
 			return err
