@@ -35,11 +35,13 @@ func poolChangeCommand(env environment, use, short string, do func(ctx context.C
 	return c
 }
 
-func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
-	return poolChangeCommand(env, verb+" ID", short, func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
-		changed, err := store.ChangePool(ctx, id, draw.PoolChange{State: &state}, by)
-		return "is " + string(changed.State), err
-	})
+func poolPauseCommand(env environment) *cobra.Command {
+	paused := draw.StatePaused
+	return poolChangeCommand(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered",
+		func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
+			_, err := store.ChangePool(ctx, id, draw.PoolChange{State: &paused}, by)
+			return "is paused", err
+		})
 }
 
 func poolRenameCommand(env environment) *cobra.Command {

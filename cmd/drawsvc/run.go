@@ -57,7 +57,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations):
+	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations),
+		errors.Is(err, errUnproven), draw.CodeOf(err) == draw.CodeLogForked:
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending
@@ -111,7 +112,7 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), logCommand(env), userCommand(env), jobCommand(env),
+	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), verifyCommand(env), logCommand(env), userCommand(env), jobCommand(env),
 		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env))
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {

@@ -78,6 +78,8 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Changed(poolID) },
+
+		Identities: c.unsealBy,
 	})
 	if err != nil {
 		return err
@@ -92,6 +94,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	store.WatchSchema()
+	if err := store.WatchSeeds(ctx); err != nil {
+		return err
+	}
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -170,6 +175,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
+	warnOfMode(log, "--seed-identity-file", c.identity.path, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
 		path, _, _ = strings.Cut(path, "?")
 		warnOfMode(log, "--database", path, othersMayUse)
@@ -181,6 +187,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Cont
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Ruler: store, Odds: store, Users: store, Tickets: c.tickets.keeper,
+		Prover: prover{store, c}, LogWriter: prover{store, c}, SeedsAway: store.SeedsAway,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,

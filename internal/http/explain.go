@@ -72,8 +72,10 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeContended:        {"The pool is busy and the attempts to decide are spent. Nothing happened.", remedyRetry},
 		draw.CodeOverloaded:       {"Too many draws wait for the pool, or too many long answers are being sent. Nothing happened.", remedyRetry},
 		draw.CodeStoreUnavailable: {"The database does not answer, or does not take writes. Nothing happened.", remedyRetry},
-		draw.CodeLockUnavailable:  {"The lock service does not answer. Nothing happened.", remedyRetry},
-		draw.CodeDraining:         {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
+		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
+			"Start the service with the --seed-identity-file of a recipient."},
+		draw.CodeLockUnavailable: {"The lock service does not answer. Nothing happened.", remedyRetry},
+		draw.CodeDraining:        {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
 		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided. It may have happened.",
 			"Retry with the same Idempotency-Key until there is an answer: it happens once at most. Without a key, read before you repeat."},
 	}

@@ -34,6 +34,12 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, reads(s.userAwards)},
 
+		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, s.published("commitment")},
+		{"GET", "/pools/:pool/proof/key", roleDraw, nil, s.published("key")},
+		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, s.published("checkpoint")},
+		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, s.published("reveal")},
+		{"GET", "/pools/:pool/proof/log", roleDraw, nil, streamed(s.proofLog)},
+
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, page, reads(s.adminPools)},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
@@ -49,6 +55,8 @@ func (s *Server) routes() []route {
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
+		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, s.commitPool},
+		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, s.revealPool},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, streamed(s.audit)},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), streamed(s.exportStatements))},

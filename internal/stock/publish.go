@@ -43,6 +43,21 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 	return p, err
 }
 
+// Published returns one of the short files of a committed pool: commitment, key,
+// checkpoint or reveal. Errors: CodePoolNotFound, CodeProofNotFound, also for a
+// file that is not there yet, and those of the store.
+func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
+	p, err := s.Proof(ctx, poolID)
+	if err != nil {
+		return nil, err
+	}
+	content := map[string][]byte{"commitment": p.Commitment, "key": p.Key, "checkpoint": p.Checkpoint, "reveal": p.Reveal}[file]
+	if len(content) == 0 {
+		return nil, draw.Errorf(draw.CodeProofNotFound, "pool %q has no %s yet", poolID, file)
+	}
+	return content, nil
+}
+
 func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, c *committed) (Published, error) {
 	notes, err := s.checkpoints(ctx, q, poolID)
 	if err != nil {

@@ -142,6 +142,18 @@ func (s *seeds) lost(poolID string) {
 	s.away[poolID] = true
 }
 
+// CheckSeeds says whether this process can draw from a committed pool. Errors:
+// CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the store.
+func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
+	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		c, err := s.committed(ctx, tx, poolID)
+		if err == nil {
+			_, err = c.numbers(s.options.Identities)
+		}
+		return err
+	})
+}
+
 // SeedsAway says that a committed pool cannot be drawn from here, because its
 // seeds could not be unsealed.
 func (s *Store) SeedsAway() bool {
