@@ -644,7 +644,8 @@ class Verifier:
         return size
 
     def checkpoints(self):
-        parts, notes = self.read("checkpoints").split(b"\n\n"), []
+        several = os.path.exists(os.path.join(self.folder, "checkpoints"))  # the last is enough
+        parts, notes = self.read("checkpoints" if several else "checkpoint").split(b"\n\n"), []
         if len(parts) % 2:
             raise Finding(0, "file", "checkpoints are not joined by one empty line")
         for i in range(0, len(parts), 2):

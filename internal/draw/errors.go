@@ -44,7 +44,6 @@ const (
 	CodePoolCommitted    Code = "pool-committed"
 	CodeSeedsSpent       Code = "seeds-spent"
 	CodeSeedUnavailable  Code = "seed-unavailable"
-	CodeLogForked        Code = "log-forked"
 	CodeProofNotFound    Code = "not-found"
 	CodeJobNotFound      Code = "job-not-found"
 	CodeJobRunning       Code = "job-running"

@@ -33,11 +33,13 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 // fake stands in for the service and the store where only their answer to the
 // wire matters: it answers with err when set, and records what it was asked.
 type fake struct {
-	mu     sync.Mutex
-	err    error
-	asked  []any
-	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
-	awards []draw.Award
+	// seedsAway is what SeedsAway says.
+	seedsAway bool
+	mu        sync.Mutex
+	err       error
+	asked     []any
+	drawn     func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards    []draw.Award
 	// rules are those of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.

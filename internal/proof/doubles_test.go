@@ -122,6 +122,8 @@ func TestLive(t *testing.T) {
 	r := verified(t, files, VerifyOptions{Live: true})
 	require.True(t, r.OK, r.Detail)
 	require.Less(t, r.Replayed, int64(300))
+	delete(files, "checkpoints")
+	require.True(t, verified(t, files, VerifyOptions{Live: true}).OK, "the last checkpoint is enough")
 	code, last := secondSays(t, files, "--live")
 	require.Equal(t, 0, code, last)
 }

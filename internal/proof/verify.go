@@ -180,11 +180,14 @@ func (v *verifier) readCommitment() error {
 }
 
 func (v *verifier) readCheckpoints() error {
-	joined, err := v.read("checkpoints")
+	latest, err := v.read("checkpoint")
 	if err != nil {
 		return err
 	}
-	latest, err := v.read("checkpoint")
+	joined, err := fs.ReadFile(v.files, "checkpoints")
+	if errors.Is(err, fs.ErrNotExist) { // the last is enough
+		joined, err = latest, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 
 	"github.com/Masterminds/squirrel"
@@ -24,9 +25,12 @@ type Published struct {
 	Reveal []byte
 }
 
+// ErrForked says that the rows of a pool have another root than one that was
+// signed: they were changed, or versions were lost.
+var ErrForked = errors.New("stock: the log disagrees with what was signed")
+
 func errForked() error {
-	return draw.Errorf(draw.CodeLogForked,
-		"the rows of the pool have another root than the one that was signed: they were changed, or versions were lost")
+	return draw.Wrap(draw.CodeInternal, ErrForked, "the rows of the pool are not those that were signed")
 }
 
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
@@ -104,7 +108,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 
 // write writes the log to w, and compares it with every root that was signed:
 // all of it, or what the last checkpoint covers. It returns the tree over it.
-// Error: CodeLogForked.
+// Error: ErrForked.
 func (s *Store) write(ctx context.Context, q engine.Querier, by *signer, w io.Writer, covered bool) (*proof.Tree, error) {
 	notes, err := s.checkpoints(ctx, q, by.poolID)
 	if err != nil {
@@ -164,7 +168,7 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 
 // Checkpoint signs a checkpoint of a committed pool's whole log, where none
 // covers it. Errors: CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable,
-// CodeLogForked, and those of the store.
+// ErrForked, and those of the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
 		if _, err := s.lockPool(ctx, tx, poolID, ""); err != nil {
@@ -200,7 +204,7 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer) error {
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint
 // of its whole log. It returns the seed's line. Errors: CodePoolNotFound,
 // CodeProofNotFound, CodePoolOpen for a pool that is not closed,
-// CodeSeedUnavailable, CodeLogForked, and those of the store.
+// CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		of, err := s.lockPool(ctx, tx, poolID, "")
@@ -250,7 +254,7 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 
 // WriteProofLog writes the public log of a committed pool to w, as far as the last
 // checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeProofNotFound,
-// CodeSeedUnavailable, CodeLogForked, and those of the store; before begin
+// CodeSeedUnavailable, ErrForked, and those of the store; before begin
 // nothing was written.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func(Published)) error {
 	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
