@@ -58,7 +58,7 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations),
-		errors.Is(err, errUnproven), draw.CodeOf(err) == draw.CodeLogForked:
+		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked):
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending

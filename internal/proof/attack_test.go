@@ -200,8 +200,8 @@ func TestAttacks(t *testing.T) {
 
 // TestOtherSeeds: another seed, another commitment and another key are found.
 func TestOtherSeeds(t *testing.T) {
-	w, stranger := simple(t), simple(t)
-	honest, foreign := w.publishAll(), stranger.publishAll()
+	w, rival := simple(t), simple(t)
+	honest, foreign := w.publishAll(), rival.publishAll()
 	for _, name := range []string{"reveal", "commitment", "key", "checkpoint", "checkpoints", "log.jsonl"} {
 		mixed := clone(honest)
 		mixed[name] = foreign[name]
@@ -212,8 +212,8 @@ func TestOtherSeeds(t *testing.T) {
 
 	// The operator commits to another chain afterwards, and signs anew.
 	own := *w.commitment
-	own.Anchor = stranger.seed.Before(own.Epochs)
-	w.commitment, w.seed = &own, stranger.seed
+	own.Anchor = rival.seed.Before(own.Epochs)
+	w.commitment, w.seed = &own, rival.seed
 	require.Equal(t, RuleCommitment, verified(t, w.publishAll(), VerifyOptions{}).Rule)
 }
 
