@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/checkup"
@@ -76,7 +77,35 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 		return nil, err
 	}
 	more, err := checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
-	return slices.Concat(found, more, checkup.Links(url, lock.url), checkFiles(c, url)), err
+	if err != nil {
+		return nil, err
+	}
+	unbound, err := checkUsers(ctx, store, c)
+	return slices.Concat(found, more, unbound, checkup.Links(url, lock.url), checkFiles(c, url)), err
+}
+
+// checkUsers finds pools whose rules count users, while anybody may draw in any
+// user's name.
+func checkUsers(ctx context.Context, store *stock.Store, c *config) ([]checkup.Finding, error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil || c.tokens.keeper.Set().Has(access.Draw) {
+		return nil, err // a schema that does not fit was found already
+	}
+	rulings, err := store.RulesInForce(ctx)
+	var pools []string
+	for _, r := range rulings {
+		if !r.Rules.Tickets && len(r.Rules.Counted()) > 0 {
+			pools = append(pools, r.PoolID)
+		}
+	}
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelWarning, Rule: "users-unproven", Detail: "the rules count users of pools where anybody may draw as any user: " + strings.Join(pools, ", "),
+		Why:    "limits and guarantees bind users; whoever types another name has new ones",
+		Remedy: `let your own backend draw (--draw-token, or a token of role draw), or write "tickets":true into the rules`,
+	}}, nil
 }
 
 // checkFiles judges the modes of all files of secrets. A file of tokens holds

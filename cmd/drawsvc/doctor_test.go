@@ -167,5 +167,22 @@ func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO draws`,
 		`GRANT draws TO 'by_role'@'%'`, `SET DEFAULT ROLE draws FOR 'by_role'@'%'`), "privileges:")
 	require.Contains(t, as("reader", `GRANT SELECT ON `+database+`.* TO 'reader'@'%'`, `GRANT INSERT ON `+database+`.awards TO 'reader'@'%'`,
-		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks UPDATE on awards, INSERT on changes, UPDATE on changes, ")
+		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks UPDATE on awards, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
+}
+
+// TestDoctorFindsUsersThatNobodyProves: rules that count users where anybody may
+// type any user.
+func TestDoctorFindsUsersThatNobodyProves(t *testing.T) {
+	t.Parallel()
+	p := spring(t, stocktest.URL(t, "sqlite"))
+	const counting = `{"limits":[{"of":"draws","max":1}]}`
+	for rules, isFound := range map[string]bool{counting: true, `{"tickets":true,"limits":[{"of":"draws","max":1}]}`: false, `{"blocked":["u1"]}`: false} {
+		p.ok("rules", "set", "--pool", "spring", p.written("rules.json", rules))
+		require.Equal(t, isFound, strings.Contains(p.ok("doctor"), "warning: users-unproven: "), rules)
+	}
+	p.ok("rules", "set", "--pool", "spring", p.written("rules.json", counting))
+	require.Contains(t, p.ok("doctor"), "may draw as any user: spring\n")
+	require.NotContains(t, p.ok("doctor", "--draw-token", "of-the-callers-0123"), "users-unproven")
+	p.ok("pool", "pause", "spring")
+	require.NotContains(t, p.ok("doctor"), "users-unproven", "nobody draws from it")
 }

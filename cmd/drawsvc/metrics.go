@@ -20,6 +20,7 @@ import (
 type metrics struct {
 	draws   *prometheus.CounterVec
 	batch   prometheus.Histogram
+	users   prometheus.Histogram
 	wait    prometheus.Histogram
 	attempt *prometheus.HistogramVec
 	retries *prometheus.CounterVec
@@ -51,6 +52,9 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string) *metri
 		}, []string{"mode", "outcome"}),
 		batch: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "drawsvc_batch_draws", Help: "Draws decided in one transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
+		users: f.NewHistogram(prometheus.HistogramOpts{
+			Name: "drawsvc_users_looked_up", Help: "Users whose turns were read for one batch, under rules that count.", Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
 		wait: f.NewHistogram(prometheus.HistogramOpts{
 			Name: "drawsvc_queue_wait_seconds", Help: "Wait of the first draw of each batch.", Buckets: seconds,
@@ -116,8 +120,11 @@ func (l timedLock) WithLock(ctx context.Context, key string, fn func(ctx context
 }
 
 // Gathered implements group.Observer.
-func (m *metrics) Gathered(draws int, waited time.Duration) {
+func (m *metrics) Gathered(draws, users int, waited time.Duration) {
 	m.batch.Observe(float64(draws))
+	if users > 0 {
+		m.users.Observe(float64(users))
+	}
 	m.wait.Observe(waited.Seconds())
 }
 

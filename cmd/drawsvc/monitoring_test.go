@@ -44,6 +44,13 @@ func liveMetrics(exposition string) map[string]string {
 	return found
 }
 
+// sample is the value of a metric without labels, "" where it is not there.
+func sample(exposition, name string) string {
+	_, rest, _ := strings.Cut(exposition, "\n"+name+" ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
 // unknownMetrics are the metrics that a text names and nobody serves.
 func unknownMetrics(live map[string]string, text string) (unknown []string) {
 	for _, name := range metricName.FindAllString(text, -1) {

@@ -105,7 +105,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	ready := readiness(store, lock, c.lock.url)
-	opened.add(watchPools(ctx, registry, store, ready))
+	opened.add(watchPools(ctx, registry, store, ready, log))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}

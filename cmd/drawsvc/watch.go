@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 // poolReader is the database, as the metrics of pools read it.
 type poolReader interface {
 	Levels(ctx context.Context) ([]draw.Level, error)
+	LowPrizes(ctx context.Context) ([]draw.LowPrize, error)
 	Schema(ctx context.Context) (stock.Schema, error)
 }
 
@@ -35,7 +37,11 @@ type reading struct {
 	current, want int64 // versions of the schema, 0 when they were never read
 	levels        []draw.Level
 	at            time.Time // of levels, zero before the first
+	low           map[lowPrize]bool
 }
+
+// lowPrize names a prize of which few units remain.
+type lowPrize struct{ poolID, prizeID string }
 
 // poolMetrics shows the last reading. It implements prometheus.Collector, so
 // that all counts of one scrape are of one reading.
@@ -48,9 +54,11 @@ type poolMetrics struct {
 	remaining *prometheus.Desc
 	stocked   *prometheus.Desc
 	issued    *prometheus.Desc
+	low       *prometheus.Desc
+	log       *slog.Logger
 }
 
-func newPoolMetrics() *poolMetrics {
+func newPoolMetrics(log *slog.Logger) *poolMetrics {
 	of := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
@@ -62,6 +70,8 @@ func newPoolMetrics() *poolMetrics {
 		remaining: of("drawsvc_pool_remaining", "Units that can still be drawn, of each open pool.", "pool"),
 		stocked:   of("drawsvc_pool_stocked", "Units put in, of each open pool.", "pool"),
 		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
+		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
+		log:       log,
 	}
 	m.last.Store(&reading{})
 	return m
@@ -69,7 +79,7 @@ func newPoolMetrics() *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.ready, m.schema, m.known, m.at, m.remaining, m.stocked, m.issued} {
+	for _, d := range []*prometheus.Desc{m.ready, m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low} {
 		to <- d
 	}
 }
@@ -93,6 +103,7 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 		return
 	}
 	gauge(m.at, float64(r.at.UnixMicro())/1e6)
+	gauge(m.low, float64(len(r.low)))
 	for _, l := range bounded(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
@@ -132,12 +143,28 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader, ready func(contex
 	if levels, err := db.Levels(ctx); err == nil {
 		next.levels, next.at = levels, time.Now()
 	}
+	if low, err := db.LowPrizes(ctx); err == nil {
+		next.low = m.warn(next.low, low)
+	}
 	m.last.Store(&next)
 }
 
+// warn logs each prize that has become low since the reading before, and returns
+// those that are. One that was restocked and falls again is warned of again.
+func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lowPrize]bool {
+	now := make(map[lowPrize]bool, len(low))
+	for _, l := range low {
+		at := lowPrize{l.PoolID, l.PrizeID}
+		if now[at] = true; !before[at] {
+			m.log.Warn("prize is low", "pool", l.PoolID, "prize", l.PrizeID, "remaining", l.Remaining, "below", l.Below)
+		}
+	}
+	return now
+}
+
 // watchPools reads the pools about every watchEvery until stop is called.
-func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, ready func(context.Context) error) (stop func() error) {
-	m := newPoolMetrics()
+func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, ready func(context.Context) error, log *slog.Logger) (stop func() error) {
+	m := newPoolMetrics(log)
 	r.MustRegister(m)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})

@@ -142,6 +142,24 @@ type Low struct {
 	Below   int64
 }
 
+// LowPrize is a prize of which fewer than Below units remain.
+type LowPrize struct {
+	PoolID, PrizeID  string
+	Remaining, Below int64
+}
+
+// LowOf are those of a pool's prizes that the rules warn of, in their order.
+func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
+	for i := range prizes {
+		for _, l := range r.Low {
+			if l.PrizeID == prizes[i].ID && prizes[i].Remaining() < l.Below {
+				low = append(low, LowPrize{poolID, l.PrizeID, prizes[i].Remaining(), l.Below})
+			}
+		}
+	}
+	return low
+}
+
 // Document is the rules document in its canonical form: no blanks, strings and
 // numbers as in RFC 8785, members in the order of rulesDocument, the prizes of
 // odds in the order of their ids. Two documents are the same when this is equal,

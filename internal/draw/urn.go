@@ -166,7 +166,7 @@ const hitsMin = 2
 // IsCached says that nobody else seems to write to the pool, so that a draw
 // may be planned from the cached copy without reading the pool first. The
 // write tells whether the copy was still right.
-func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin }
+func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSeeds() }
 
 // WasRead says that the pool was read once, whatever became of the copy.
 func (u *Urn) WasRead() bool { return u.last != Head{} }

@@ -95,7 +95,7 @@ func (b *Batch) fail(err error) {
 // batch does not wait for that: to wake hundreds of callers, who then use the
 // processors, would take longer than to send it.
 func (b *Batch) release() {
-	b.queue.batcher.observer.Gathered(len(b.waiters), b.waited)
+	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
 	if len(b.waiters) <= wakeMax {
 		wake(b.waiters)

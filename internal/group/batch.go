@@ -23,6 +23,8 @@ type Batch struct {
 	phase   phase
 	// planned is when the last plan was made, right after the urn was read.
 	planned time.Time
+	// lookedUp is how many users' turns were read last.
+	lookedUp int
 	// waited is how long the first of the draws waited to be taken.
 	waited time.Duration
 	// stockings is the queue's count when the batch was gathered.
@@ -93,7 +95,7 @@ func (b *Batch) SetMode(name string) {
 func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
-	b.phase, b.behindDoubt = open, false
+	b.phase, b.behindDoubt, b.lookedUp = open, false, 0
 }
 
 // IsSettled says that every draw of the batch has its answer.
@@ -109,6 +111,12 @@ func (b *Batch) IsBehindDoubt() bool { return b.behindDoubt }
 // IsPlain says that the batch's pool was read before, and that no draw of it
 // has to be looked up in the log before it is planned.
 func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.mustAsk() }
+
+// CountsUsers says that turns of users are read before the batch is planned: the
+// rules of its pool, as it was read last, count some.
+func (b *Batch) CountsUsers() bool {
+	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
+}
 
 // doubt says that writes of the batch may have been committed: every draw is
 // looked up before it is planned again, and nobody joins the batch.
@@ -169,19 +177,28 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	return b.plan(now, facts), nil
 }
 
-// turns reads what rules that count need to know of the users of the batch.
+// turns reads what rules that count need to know of the users of the batch. A
+// pool that is not open refuses every new draw before its user counts.
 func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
-	needs := b.Urn.Needs(b.gather())
-	if len(needs) == 0 {
+	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
+	needs := b.Urn.Needs(b.gather())
+	if len(needs) == 0 {
+		return nil, nil //nolint:nilnil // every draw of the batch is known
+	}
+	users := map[string]bool{}
+	for i := range needs {
+		users[needs[i].UserID] = true
+	}
+	b.lookedUp = len(users)
 	return log.Turns(ctx, b.Urn, needs)
 }
 
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be, which is always so under rules that count.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	if !b.IsPlain() || len(b.Urn.Rules().Counted()) > 0 {
+	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
 	b.forgetLog()

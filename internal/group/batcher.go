@@ -18,9 +18,10 @@ type Issuer interface {
 
 // Observer is notified of batches and answers, for metrics.
 type Observer interface {
-	// Gathered is called when a batch is decided: its draws, and how long the
-	// first of them had waited when it was taken.
-	Gathered(draws int, waited time.Duration)
+	// Gathered is called when a batch is decided: its draws, the users whose
+	// turns were read for them, and how long the first draw had waited when it
+	// was taken.
+	Gathered(draws, users int, waited time.Duration)
 	// Answered is called with the number of draws of one mode that ended in
 	// one outcome: OutcomeWon, OutcomeBlank, OutcomeReplayed or the code of a refusal.
 	Answered(mode, outcome string, draws int)

@@ -195,7 +195,7 @@ type watcher struct {
 	settled  int
 }
 
-func (y *watcher) Gathered(draws int, waited time.Duration) {
+func (y *watcher) Gathered(draws, _ int, waited time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if waited < 0 {

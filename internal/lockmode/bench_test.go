@@ -98,7 +98,7 @@ func drawOnce(b *testing.B, batcher *group.Batcher, poolID string) {
 // blind observes nothing: metrics are the service's.
 type blind struct{}
 
-func (blind) Gathered(int, time.Duration)             {}
+func (blind) Gathered(int, int, time.Duration)        {}
 func (blind) Answered(string, string, int)            {}
 func (blind) DoubtSettled(int)                        {}
 func (blind) Attempted(string, string, time.Duration) {}

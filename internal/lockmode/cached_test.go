@@ -2,6 +2,7 @@ package lockmode_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -12,10 +13,16 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// reads counts the attempts that read the pool first, and those that did not.
+// reads counts the attempts that read the pool first, and those that did not:
+// planned from the cached copy alone, or after their users were read.
 type reads struct {
 	lockmode.Store
-	reads, cached atomic.Int64
+	reads, cached, resumed atomic.Int64
+}
+
+func (s *reads) Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error) {
+	s.resumed.Add(1)
+	return s.Store.Resume(ctx, o)
 }
 
 func (s *reads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
@@ -113,4 +120,43 @@ func testCachedFresh(t *testing.T, a *arena) {
 	require.NoError(t, answered.err)
 	require.Equal(t, second.draw.Awards[0].Version+1, answered.draw.Awards[0].Version)
 	require.NoError(t, audited(t, a.store(0), pool))
+}
+
+// testCachedCounts: under rules that count users, the read of the turns says
+// whether the cached copy is the pool as it is. Where it is not, the pool is
+// read, and no limit is passed; where it is, a refusal is as good as after a read.
+func testCachedCounts(t *testing.T, a *arena) {
+	pool := a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":8}]}`)
+	store := &reads{Store: a.store(0)}
+	s := a.serve(t, 0, func(s *settings) { s.Store = store })
+	granted := func(s *service, id string) draw.Draw {
+		t.Helper()
+		d, err := s.Draw(t.Context(), named(pool, id))
+		require.NoError(t, err)
+		return d
+	}
+	refused := func(id string) {
+		t.Helper()
+		_, err := s.Draw(t.Context(), named(pool, id))
+		require.Equal(t, draw.CodeLimitReached, draw.CodeOf(err), "%v", err)
+	}
+	first := granted(s, "first")
+	for i := range readsFirst + 1 {
+		granted(s, fmt.Sprint("own-", i))
+	}
+	require.Equal(t, []int64{readsFirst, 0, 2}, []int64{store.reads.Load(), store.cached.Load(), store.resumed.Load()})
+	granted(a.serve(t, 1), "foreign-1")
+	granted(a.serve(t, 2), "foreign-2")
+	before := store.reads.Load()
+	granted(s, "last")
+	require.Equal(t, before+1, store.reads.Load(), "the copy was out of date")
+	refused("too many")
+	for store.reads.Load() != before { // until the copy is used again
+		before = store.reads.Load()
+		refused("too many")
+	}
+	require.True(t, granted(s, "first").Replayed)
+	require.Equal(t, first.Awards[0].Version, granted(s, "first").Awards[0].Version, "a known key, though the limit is reached")
+	require.Len(t, awardsOf(t, a.store(0), pool), 8)
+	lawful(t, a.store(0), pool)
 }

@@ -59,7 +59,7 @@ func newCoalescer(d *decider, s Sharer, o stock.TxOptions) *coalescer {
 // where there are any.
 func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 	shared := false
-	if b.Draws() <= smallMax && b.IsPlain() && c.sharer != nil && c.sharer.CanShare() {
+	if b.Draws() <= smallMax && b.IsPlain() && !b.CountsUsers() && c.sharer != nil && c.sharer.CanShare() {
 		if c.enter() {
 			defer c.leave()
 		} else if c.wait(b); b.IsSettled() {

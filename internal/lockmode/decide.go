@@ -86,8 +86,21 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 }
 
 // attemptCached is one transaction that is planned from the cached copy of the
-// pool, without reading it. It is false where that cannot decide the batch.
+// pool, without reading it. It is false where that cannot decide the batch. Where
+// rules count users, the read of their turns says whether the copy is the pool
+// as it is: then the plan is as good as one from a pool that was read.
 func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
+	if b.CountsUsers() {
+		if !b.IsPlain() || !b.Urn.IsCached() {
+			return false, nil
+		}
+		tx, err := d.store.Resume(ctx, o)
+		if err != nil {
+			return true, err
+		}
+		defer tx.Rollback()
+		return true, d.planAndWrite(ctx, b, tx)
+	}
 	plan := b.PlanCached(d.now())
 	if plan == nil {
 		return false, nil
@@ -109,6 +122,11 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if o.Lock {
 		b.TopUp() // nobody can have changed the pool since it was read
 	}
+	return d.planAndWrite(ctx, b, tx)
+}
+
+// planAndWrite ends a transaction on a pool that was read.
+func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx) error {
 	plan, err := b.Plan(ctx, d.now(), tx)
 	if err != nil {
 		return err

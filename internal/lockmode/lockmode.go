@@ -39,6 +39,7 @@ type Observer interface {
 // copies of them.
 type Store interface {
 	Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error)
+	Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error)
 	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
 }
 

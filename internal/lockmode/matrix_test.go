@@ -17,6 +17,7 @@ func TestMatrix(t *testing.T) {
 		{"fresh at the last unit", testFreshAtTheLast},
 		{"cached", testCached},
 		{"fresh from the cached copy", testCachedFresh},
+		{"cached under rules that count", testCachedCounts},
 		{"restocked while drawn from", testRestock},
 		{"same key at once", testSameKey},
 		{"hedged keys at the edge", testHedged},

@@ -34,6 +34,14 @@ func (s *tampered) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (
 	return &tamperedTx{tx, s.apply}, nil
 }
 
+func (s *tampered) Resume(ctx context.Context, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Resume(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &tamperedTx{tx, s.apply}, nil
+}
+
 func (s *tampered) Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error {
 	return s.apply(ctx, &cachedTx{store: s.Store, options: o}, p)
 }

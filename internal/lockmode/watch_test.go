@@ -27,7 +27,7 @@ func newWatch() *watch {
 	return &watch{answered: map[string]int{}, modes: map[string]int{}, retries: map[string]int{}}
 }
 
-func (w *watch) Gathered(draws int, _ time.Duration) {
+func (w *watch) Gathered(draws, _ int, _ time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gathered = append(w.gathered, draws)

@@ -38,3 +38,33 @@ func TestLevels(t *testing.T) {
 		})
 	}
 }
+
+func TestLowPrizes(t *testing.T) {
+	rules, err := draw.ParseRules([]byte(`{"low":[{"prize":"b","below":6},{"prize":"a","below":5}]}`))
+	require.NoError(t, err)
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			s := stocktest.New(t, dialect)
+			stocktest.Pool(t, s, "spring", 5, 5)
+			stocktest.Pool(t, s, "plain", 1)
+			low := func(want ...draw.LowPrize) {
+				t.Helper()
+				got, err := s.LowPrizes(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			low()
+			set, err := s.SetRules(t.Context(), "spring", rules, nil, "test")
+			require.NoError(t, err)
+			b := draw.LowPrize{PoolID: "spring", PrizeID: "b", Remaining: 5, Below: 6}
+			low(b)
+			require.NoError(t, stocktest.Write(t, s, stock.TxOptions{Lock: true}, stocktest.Plan("spring", set.Version, "a", 0, "d1")))
+			low(draw.LowPrize{PoolID: "spring", PrizeID: "a", Remaining: 4, Below: 5}, b)
+			paused := draw.StatePaused
+			_, err = s.ChangePool(t.Context(), "spring", draw.PoolChange{State: &paused}, "test")
+			require.NoError(t, err)
+			low()
+		})
+	}
+}

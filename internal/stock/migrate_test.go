@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -80,6 +81,34 @@ func TestSchema(t *testing.T) {
 			err = s.Migrate(t.Context())
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
 			require.ErrorContains(t, err, "does not admit this drawsvc")
+		})
+	}
+}
+
+// TestTablesAreThoseOfTheMigrations: what the doctor asks privileges of, and what
+// tells another program's tables, is what the migrations make.
+func TestTablesAreThoseOfTheMigrations(t *testing.T) {
+	lists := map[string]string{
+		"sqlite":   `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'`,
+		"postgres": `SELECT tablename FROM pg_tables WHERE schemaname = current_schema()`,
+		"mysql":    `SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()`,
+	}
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			rows, err := stocktest.New(t, dialect).LockDB().QueryContext(t.Context(), lists[dialect])
+			require.NoError(t, err)
+			defer rows.Close()
+			var made []string
+			for rows.Next() {
+				var table string
+				require.NoError(t, rows.Scan(&table))
+				if !strings.HasPrefix(table, "goose") { // those of the library
+					made = append(made, table)
+				}
+			}
+			require.NoError(t, rows.Err())
+			require.ElementsMatch(t, stock.Tables(), made)
 		})
 	}
 }

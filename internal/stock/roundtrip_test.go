@@ -14,7 +14,8 @@ import (
 
 // TestRoundTrips counts what a batch costs on the wire, at a proxy between the
 // store and PostgreSQL: two round trips, one for the read and one for the write,
-// and only the write for a plan from the cached copy.
+// and only the write for a plan from the cached copy. Where rules count users,
+// the read of their turns takes the place of the read of the pool.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	proxy := servertest.StartProxy(t, servertest.Postgres(t))
@@ -39,6 +40,17 @@ func TestRoundTrips(t *testing.T) {
 			require.NoError(t, s.Write(t.Context(), p, o))
 			urn.Head = p.To // as a settled plan leaves it
 		}
+		counted := func() {
+			tx, err := s.Resume(t.Context(), o)
+			require.NoError(t, err)
+			defer tx.Rollback()
+			_, err = tx.Turns(t.Context(), urn, []draw.Need{{UserID: "u", Counted: draw.CountedDraw}, {UserID: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
+			require.NoError(t, err)
+			p := plan()
+			p.Turns = []draw.Turn{{UserID: "u", Counted: draw.CountedDraw, Seq: version - 3, Version: version - 1}}
+			require.NoError(t, tx.Write(t.Context(), p))
+			urn.Head = p.To
+		}
 		read() // the first prepares the statements
 		read()
 		for range 5 {
@@ -54,6 +66,13 @@ func TestRoundTrips(t *testing.T) {
 			cached()
 			if n > 0 { // the first prepares a statement
 				require.Equal(t, int64(1), proxy.Turns()-before, name)
+			}
+		}
+		for n := range 5 {
+			before := proxy.Turns()
+			counted()
+			if n > 0 {
+				require.Equal(t, int64(2), proxy.Turns()-before, name)
 			}
 		}
 	}

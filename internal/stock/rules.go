@@ -48,6 +48,28 @@ func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, ver
 	return rulingOf(&found[0])
 }
 
+// RulesInForce returns the rules of the open pools that have some, ordered by
+// pool. Errors: those of the store.
+func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		all, err = s.rulesInForce(ctx, tx)
+		return err
+	})
+	return all, err
+}
+
+func (s *Store) rulesInForce(ctx context.Context, q engine.Querier) ([]draw.Ruling, error) {
+	query := s.selectFrom(s.changes.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", s.changes.Read("c.")).
+		Where(squirrel.Eq{"p.state": string(draw.StateOpen)}).OrderBy("c.pool_id")
+	return selectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
+		var c draw.Change
+		if err := row.Scan(append([]any{&c.PoolID}, s.changes.Fields(&c)...)...); err != nil {
+			return draw.Ruling{}, err
+		}
+		return rulingOf(&c)
+	})
+}
+
 // rulesChanges reads all changes of a pool's rules, in order.
 func (s *Store) rulesChanges(ctx context.Context, q engine.Querier, poolID string) ([]draw.Change, error) {
 	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).OrderBy("version")

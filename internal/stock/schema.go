@@ -127,7 +127,10 @@ func (s Schema) Check() error {
 
 // Tables are the names of all tables that the migrations make.
 func Tables() []string {
-	return []string{"schema_admits", "pools", "prizes", "awards", "moves", "changes", "locks", "lock_rows", "lock_tokens"}
+	return []string{
+		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
+		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects", "commitments", "checkpoints",
+	}
 }
 
 // MissingTables are those that are not there. Error: CodeStoreUnavailable, and

@@ -188,6 +188,21 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	return nil, s.notRead(err, urn)
 }
 
+// Resume begins an attempt on a pool that was read before, without reading it
+// again. It is for plans that Turns comes first for, which finds out whether the
+// pool is still as it was read; with o.Lock Turns waits for the pool's row as
+// Read would. Errors: those of Read, save CodePoolNotFound.
+func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
+	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+		return nil, err
+	}
+	tx, err := s.engine.Attempts.Resume(ctx, o)
+	if err != nil {
+		return nil, s.notRead(err)
+	}
+	return &watchedTx{Tx: tx, store: s}, nil
+}
+
 // notRead returns the error of a read, after which the copies of the pools are
 // no longer trusted, unless it is a conflict.
 func (s *Store) notRead(err error, urns ...*draw.Urn) error {

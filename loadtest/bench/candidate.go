@@ -22,7 +22,9 @@ type candidate struct {
 	connections int    // 0 is as the settings say
 	count       int    // units per draw, 0 is one
 	keys        string // of the requests: none, keysRandom or keysOrdered
+	users       string // of the requests: "" for one, usersNew, or how many
 	soldOut     bool
+	rules       rules // of the pool
 
 	prizes int // in the pool, 0 is ten
 	awards int // in the pool before it starts
@@ -65,6 +67,9 @@ func (c candidate) name() string {
 	say(c.count > 1, "draws of %d", c.count)
 	say(c.keys == keysRandom, "keys")
 	say(c.keys == keysOrdered, "time-ordered keys")
+	say(c.users == usersNew, "new users")
+	say(c.users != "" && c.users != usersNew, "%s users", c.users)
+	say(c.rules != "", "%s", c.rules)
 	say(c.soldOut, "sold out")
 	say(c.prizes > 0, "%d prizes", c.prizes)
 	say(c.awards > 0, "%s awards", number(c.awards))
@@ -97,7 +102,7 @@ func (c candidate) title() string {
 // durable says what survives a power cut once 200 is answered.
 func (c candidate) durable() string {
 	switch {
-	case c.soldOut:
+	case c.isRefused():
 		return "nothing is drawn"
 	case c.program == "noop":
 		return "nothing"
@@ -110,6 +115,9 @@ func (c candidate) durable() string {
 	}
 	return "the draw (WAL, fsync at commit)"
 }
+
+// isRefused says that every draw is answered 409.
+func (c candidate) isRefused() bool { return c.soldOut || c.rules == rulesRefused }
 
 func (c candidate) units() int  { return max(c.count, 1) }
 func (c candidate) copies() int { return max(c.instances, 1) }
@@ -140,6 +148,8 @@ func (c candidate) on(db string) candidate      { c.database = db; return c }
 func (c candidate) times(n int) candidate       { c.instances = n; return c }
 func (c candidate) callers(n int) candidate     { c.connections = n; return c }
 func (c candidate) draws(n int) candidate       { c.count = n; return c }
+func (c candidate) by(users string) candidate   { c.users = users; return c }
+func (c candidate) under(r rules) candidate     { c.rules = r; return c }
 func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
 func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }

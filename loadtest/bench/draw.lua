@@ -5,6 +5,8 @@
 --   count=N         units per draw, default 1
 --   keys=random     a random Idempotency-Key (UUIDv4) on every request
 --   keys=ordered    one that rises with time (UUIDv7)
+--   users=new       a new user on every request
+--   users=N         a user at random of N
 --   seed=N          seed of keys and pools; no two runs may share one
 --   token=TOKEN     bearer token
 --   also=PORT,PORT  further instances: thread n talks to the n-th port
@@ -30,8 +32,8 @@ local function read(args)
    return options
 end
 
-local function body(pool, count)
-   return '{"pool":"' .. pool .. '","user":"user-12345","count":' .. count .. '}'
+local function body(pool, count, user)
+   return '{"pool":"' .. pool .. '","user":"' .. (user or "user-12345") .. '","count":' .. count .. '}'
 end
 
 local keys = {}
@@ -52,6 +54,22 @@ function keys.ordered()
       math.random(0, 4095), math.random(32768, 49151), math.random(0, 65535), math.random(0, 2^32 - 1))
 end
 
+-- Cuts a request into three, at the marks of the key and of the user.
+local function cut(text, key, user)
+   local parts = { text, "", "" }
+   if key then
+      local from, to = text:find(key, 1, true)
+      parts = { text:sub(1, from - 1), text:sub(to + 1), "" }
+   end
+   if user then
+      local last = key and 2 or 1
+      local from, to = parts[last]:find(user, 1, true)
+      parts[3] = parts[last]:sub(to + 1)
+      parts[last] = parts[last]:sub(1, from - 1)
+   end
+   return parts
+end
+
 -- Runs once in each thread.
 function init(args)
    local o = read(args)
@@ -66,25 +84,24 @@ function init(args)
       wrk.thread.addr = wrk.lookup(wrk.host, ports[number - 1])[1]
    end
    local pools, prepared = tonumber(o.pools), {}
-   if pools == 0 and not o.keys then return end
+   if pools == 0 and not o.keys and not o.users then return end
 
-   -- The request is cut where the key goes: joining strings is all that is
-   -- left to do for each.
-   local mark = "the-key-goes-here"
+   -- The request is cut where the key goes, and where the user goes: joining
+   -- strings is all that is left to do for each. Both have one length always.
+   local marks = { key = "the-key-goes-here", user = "the-user-go" }
    local key = o.keys and keys[o.keys]
    if o.keys and not key then error("draw.lua: what are keys " .. o.keys .. "?") end
-   if key then wrk.headers["Idempotency-Key"] = mark end
+   if key then wrk.headers["Idempotency-Key"] = marks.key end
+   local most = o.users == "new" and 10 ^ 11 or tonumber(o.users)
    for n = 1, math.max(pools, 1) do
-      if pools > 0 then wrk.body = body(o.pool .. "-" .. n, o.count) end
-      local text = wrk.format()
-      local from, to = text:find(mark, 1, true)
-      prepared[n] = key and { text:sub(1, from - 1), text:sub(to + 1) } or { text, "" }
+      wrk.body = body(pools > 0 and o.pool .. "-" .. n or o.pool, o.count, most and marks.user)
+      prepared[n] = cut(wrk.format(), key and marks.key, most and marks.user)
    end
    local last = #prepared
    request = function()
       local p = prepared[last == 1 and 1 or math.random(last)]
-      if not key then return p[1] end
-      return p[1] .. key() .. p[2]
+      if not key and not most then return p[1] end
+      return p[1] .. (key and key() or "") .. p[2] .. (most and string.format("%011d", math.random(0, most - 1)) or "") .. p[3]
    end
 end
 

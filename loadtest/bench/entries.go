@@ -36,6 +36,7 @@ func entries(s settings) []entry {
 	manyPrizes, manyAwards := postgres.withPrizes(s.prizes), postgres.withAwards(s.awards)
 	manyPools, idle := postgres.ofPools(s.pools), postgres.ofPools(s.pools).whenIdle()
 	soldOut := postgres.whenSoldOut()
+	newUsers, fewUsers := postgres.by(usersNew), postgres.by("10000")
 	// With keys on both sides, each request costs the client the same.
 	randomPools, onePool := manyPools.withKeys(), postgres.withKeys()
 
@@ -66,6 +67,10 @@ func entries(s settings) []entry {
 		{fmt.Sprintf("memory with %d prizes ÷ 200 MB", s.prizes), of(manyPrizes, memory), constant(200), atMost(1), full, false},
 		{"idle: CPU ÷ one core", of(idle, idleCPU), constant(1), atMost(0.01), full, false},
 		{"idle: goroutines per pool drawn from", of(idle, goroutines), constant(1), atMost(0.05), full, false},
+		{"rules: win with fallback ÷ no rules", rate(postgres.under(rulesWin)), rate(postgres), atLeast(0.95), full, false},
+		{"rules: one draw a user, all new ÷ no rules", rate(newUsers.under(rulesOnce)), rate(newUsers), atLeast(0.7), quick, false},
+		{"rules: a limit a day, 10000 users ÷ no rules", rate(fewUsers.under(rulesDaily)), rate(fewUsers), atLeast(0.65), full, false},
+		{"rules: refused users ÷ winners", rate(postgres.under(rulesRefused)), rate(postgres), atLeast(0.5), full, false},
 		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full, false},
 	}...)
 }

@@ -126,7 +126,7 @@ func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	if c.database == "mysql" {
 		f[pageBytes] = float64(after.pages-before.pages) / requests
 	}
-	if batches := after.batches - before.batches; batches > 0 && !c.soldOut {
+	if batches := after.batches - before.batches; batches > 0 && !c.isRefused() {
 		f[batchDraws] = (after.draws - before.draws) / batches
 	}
 }
@@ -140,7 +140,7 @@ func believe(c candidate, callers int, run wrkResult, before, after books) error
 	}
 	units := int64(c.units())
 	counted, booked := run.answered(c)*units, after.issued-before.issued
-	if c.soldOut {
+	if c.isRefused() {
 		counted = 0
 	}
 	unread := 2 * int64(callers) * units

@@ -46,6 +46,9 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness
 	if err := createPool(ctx, i, poolOf(c), plenty); err != nil {
 		return err
 	}
+	if err := setRules(ctx, c, i, poolOf(c)); err != nil {
+		return err
+	}
 	if c.prizes == 0 && c.awards == 0 {
 		return nil
 	}

@@ -53,7 +53,7 @@ func parseWrk(output []byte) (wrkResult, error) {
 
 // answered counts the answers that are as they should be: sold out is 409.
 func (r wrkResult) answered(c candidate) int64 {
-	if c.soldOut {
+	if c.isRefused() {
 		return r.Status
 	}
 	return r.Requests - r.Status
@@ -81,6 +81,9 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.
 	}
 	if c.keys != "" {
 		args = append(args, "keys="+c.keys)
+	}
+	if c.users != "" {
+		args = append(args, "users="+c.users)
 	}
 	if c.pools > 0 {
 		args = append(args, fmt.Sprintf("pools=%d", c.pools))

@@ -5,4 +5,5 @@ export * from './lib/options.js';
 export * from './lib/counts.js';
 export * from './lib/requests.js';
 export * from './lib/account.js';
+export * from './lib/campaign.js';
 export * from './lib/report.js';

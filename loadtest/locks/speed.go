@@ -116,7 +116,7 @@ func (silent) Attempted(string, string, time.Duration) {}
 func (silent) StaleToken() {}
 
 // Gathered implements group.Observer.
-func (silent) Gathered(int, time.Duration) {}
+func (silent) Gathered(int, int, time.Duration) {}
 
 // Answered implements group.Observer.
 func (silent) Answered(string, string, int) {}

@@ -110,10 +110,18 @@ func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }
 
+// wrongLimit counts a user's draws, then inserts.
+func wrongLimit() cell {
+	c := textbook("broken-limit", "limits", "limit_passed")
+	c.script = "campaign"
+	return c
+}
+
 func fullCells() []cell {
 	list := []cell{
 		textbook("broken", "over-issue", "over_issued"),
 		wrongOdds(),
+		wrongLimit(),
 		textbook("for-update", "odds", ""),
 		textbook("optimistic", "odds", "", "AFTER=2"),
 		textbook("redis-lua", "odds", ""),
@@ -126,6 +134,12 @@ func fullCells() []cell {
 		for _, lock := range locksFor(p.database) {
 			list = append(list, draws("oversell", p, "external", lock))
 		}
+	}
+	for _, p := range places() {
+		for _, mode := range []string{"for-update", "optimistic"} {
+			list = append(list, draws("campaign", p, mode, ""))
+		}
+		list = append(list, draws("campaign", p, "external", "table"))
 	}
 	for _, p := range places() {
 		list = append(list, draws("idempotency", p, "for-update", ""), draws("modes", p, "for-update", "table", "SECONDS=15"))
@@ -143,6 +157,7 @@ func quickCells() []cell {
 	return []cell{
 		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		wrongOdds(),
+		wrongLimit(),
 		textbook("for-update", "odds", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		draws("oversell", place{"sqlite", 1}, "for-update", ""),
 		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
@@ -153,6 +168,9 @@ func quickCells() []cell {
 		draws("oversell", place{"mysql", 1}, "for-update", ""),
 		draws("oversell", place{"mysql", 3}, "optimistic", ""),
 		draws("oversell", place{"mysql", 3}, "external", "session"),
+		draws("campaign", place{"sqlite", 1}, "for-update", "", "USERS=50", "LATE=100"),
+		draws("campaign", place{"postgres", 3}, "optimistic", "", "USERS=50", "LATE=100"),
+		draws("campaign", place{"mysql", 3}, "external", "table", "USERS=50", "LATE=100"),
 		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=50"),
 		draws("idempotency", place{"postgres", 3}, "for-update", "", "KEYS=50"),
 		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=6"),

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"drawsvc/internal/draw"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/harness"
 )
@@ -47,10 +48,19 @@ func count(r history.Rows) (all []counted) {
 		awards[a.Prize]++
 	}
 	for _, p := range r.Prizes {
+		if isEndless(r, p.ID) {
+			continue
+		}
 		n := awards[p.ID]
 		all = append(all, counted{p.ID, p.Stocked, n, max(n-p.Stocked, 0)})
 	}
 	return all
+}
+
+// isEndless says that a prize is a losing draw that never runs out: nobody counts
+// its stock.
+func isEndless(r history.Rows, prize string) bool {
+	return slices.ContainsFunc(r.Prizes, func(p history.PrizeRow) bool { return p.ID == prize && p.Stocked == draw.EndlessStock })
 }
 
 // lawsBroken names every law that the rows break.

@@ -69,12 +69,12 @@ func checkClock(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	f := Finding{
 		Level: LevelWarning, Rule: "clock",
 		Detail: fmt.Sprintf("the database's clock is %s %s this machine's", off.Abs().Round(time.Second), aheadOrBehind(off)),
-		Why:    "instances stamp awards with their machines' clocks: those of several are out of order in time, though never in version",
+		Why:    "times of awards, windows of limits and the end of tickets follow the database's clock: callers and logs follow others",
 		Remedy: "synchronize the clocks of all machines (NTP)",
 	}
 	if off.Abs() > clockDanger {
 		f.Level = LevelDanger
-		f.Why = "one of the clocks is wrong: awards bear times at which they were not won"
+		f.Why = "one of the clocks is wrong: where it is the database's, awards bear times at which they were not won, and days of limits begin wrongly"
 	}
 	return []Finding{f}, nil
 }

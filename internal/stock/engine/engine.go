@@ -66,8 +66,9 @@ type Engine struct {
 
 // Attempts are made at batches in the way of the database.
 type Attempts interface {
-	// Read implements stock.Store.Read, and Write implements stock.Store.Write.
+	// Read, Resume and Write implement those of stock.Store.
 	Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error)
+	Resume(ctx context.Context, o TxOptions) (Tx, error)
 	Write(ctx context.Context, p *draw.Plan, o TxOptions) error
 }
 

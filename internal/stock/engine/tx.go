@@ -44,7 +44,8 @@ type Past interface {
 	// that cannot be written, because what it lacks may be elsewhere.
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads what the rules need to know of users, as it is at the urn's
-	// head. Errors: ErrConflict when the pool has moved on, else as of Draws.
+	// head: where it returns no error, the pool is still at that head (law 8).
+	// Errors: ErrConflict when the pool has moved on, else as of Draws.
 	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
 }
 

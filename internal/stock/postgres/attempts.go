@@ -67,6 +67,15 @@ func (t *attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) 
 	return tx, nil
 }
 
+// Resume implements engine.Attempts. The first round trip is that of Turns.
+func (t *attempts) Resume(ctx context.Context, o engine.TxOptions) (engine.Tx, error) {
+	tx, err := t.acquire(ctx, o)
+	if err != nil { // and no interface around nil
+		return nil, err
+	}
+	return tx, nil
+}
+
 // Write is the only round trip.
 func (t *attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
 	tx, err := t.acquire(ctx, o)

@@ -17,7 +17,8 @@ func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	return facts, engine.Classify(err, classify)
 }
 
-// turns is one round trip. The turns are read by one statement and the head by
+// turns is one round trip, with the lock that the options ask for where the pool
+// was not read before. The turns are read by one statement and the head by
 // another: on a connection without a transaction each sees its own moment.
 func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (facts *draw.Facts, err error) {
 	users, whats := make([]string, len(needs)), make([]string, len(needs))
@@ -26,11 +27,20 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		users[i], whats[i], most[i], units[i] = n.UserID, string(n.Counted), n.Max, n.Units
 	}
 	batch := &pgx.Batch{}
+	opening := tx.options.Lock && !tx.open
+	if opening {
+		tx.beginLocked(batch, urn.PoolID)
+	}
 	batch.Queue(tx.dialect.ByKey)
 	batch.Queue(tx.words.needs, urn.PoolID, users, whats, most, units)
 	batch.Queue(sqlHead, urn.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
+	if opening {
+		if err := tx.begunLocked(results); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := results.Exec(); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,11 @@ func (t *Attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) 
 	return tx, nil
 }
 
+// Resume implements engine.Attempts.
+func (t *Attempts) Resume(_ context.Context, o engine.TxOptions) (engine.Tx, error) {
+	return &attempt{attempts: t, options: o}, nil
+}
+
 // Write implements engine.Attempts.
 func (t *Attempts) Write(ctx context.Context, p *draw.Plan, o engine.TxOptions) error {
 	tx := &attempt{attempts: t, options: o}
@@ -158,20 +163,20 @@ func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[
 	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
-// openChecked opens the transaction, where it is not open, on a server that can
-// be written.
-func (tx *attempt) openChecked(ctx context.Context) error {
+// openChecked opens the transaction by one of the ways above, where it is not
+// open, on a server that can be written.
+func (tx *attempt) openChecked(ctx context.Context, open func(context.Context) error) error {
 	if tx.tx != nil {
 		return nil
 	}
-	if err := tx.open(ctx); err != nil {
+	if err := open(ctx); err != nil {
 		return err
 	}
 	return engine.CheckWritable(ctx, tx.tx, tx.attempts.dialect)
 }
 
 func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
-	if err := tx.openChecked(ctx); err != nil {
+	if err := tx.openChecked(ctx, tx.open); err != nil {
 		return nil, err
 	}
 	s := tx.attempts.words.Draws(poolID, ids)

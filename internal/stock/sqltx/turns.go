@@ -29,7 +29,8 @@ func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 }
 
 func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
-	if err := tx.openChecked(ctx); err != nil {
+	locked := func(ctx context.Context) error { return tx.openLocked(ctx, urn.PoolID) }
+	if err := tx.openChecked(ctx, locked); err != nil {
 		return nil, err
 	}
 	facts := draw.NewFacts(needs)

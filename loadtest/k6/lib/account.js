@@ -4,7 +4,7 @@ import { admin } from './requests.js';
 import { awarded, count, oddsZ, stocked } from './counts.js';
 import { stop } from './options.js';
 
-function read(path, headers = {}) {
+export function read(path, headers = {}) {
   const r = admin('GET', path, null, headers);
   if (r.status !== 200) stop(`${path} answers ${r.status}: ${r.body}`);
   return r;
@@ -12,7 +12,7 @@ function read(path, headers = {}) {
 
 // awardsOf reads the whole log of awards, in order, as the CSV that the
 // contract describes.
-function awardsOf(pool) {
+export function awardsOf(pool) {
   const lines = read(`/admin/pools/${pool}/awards`, { Accept: 'text/csv' }).body.split(/\r?\n/).filter((line) => line !== '');
   const names = lines.shift();
   if (names !== 'version,at,draw,ordinal,user,prize,name,value,unit') stop(`the award log has other columns: ${names}`);
@@ -61,7 +61,7 @@ export function account(pool) {
   count('audits');
 }
 
-function tallyBy(list, key) {
+export function tallyBy(list, key) {
   const n = {};
   for (const x of list) n[key(x)] = (n[key(x)] || 0) + 1;
   return n;
@@ -99,7 +99,7 @@ function versions(pool, audit, awards, moves) {
 
 // draws: the awards of one key belong to one user and are numbered 1, 2, 3 …,
 // and no unit of a prize is there twice.
-function draws(awards) {
+export function draws(awards) {
   const next = {};
   const owner = {};
   const units = new Set();

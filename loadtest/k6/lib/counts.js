@@ -5,7 +5,8 @@ import { gate } from './options.js';
 const counters = {};
 for (const name of ['won', 'units_won', 'sold_out', 'replays', 'replay_mismatch', 'busy', 'outcome_unknown', 'no_answer',
   'unexpected', 'retry_after_missing', 'over_issued', 'under_issued', 'unaccounted', 'version_gaps', 'version_doubles',
-  'draw_doubles', 'audit_violations', 'audit_disagrees', 'audits', 'refused', 'switched', 'withdrawals_refused', 'readings', 'unfinished']) {
+  'draw_doubles', 'audit_violations', 'audit_disagrees', 'audits', 'refused', 'switched', 'withdrawals_refused', 'readings', 'unfinished',
+  'limit_passed', 'limit_unused', 'wins_passed', 'drew_while_closed']) {
   counters[name] = new Counter(name);
 }
 export const latency = new Trend('draw_latency', true);
@@ -53,6 +54,7 @@ export const fewDropped = (arrivals) => [`count<=${Math.ceil(arrivals / 100)}`];
 export function thresholds(prizes, extra = {}) {
   const all = { over_issued: exactly(0), audits: exactly(1), unfinished: exactly(0) };
   if (gate === 'odds') all.odds_z = ['value<6'];
+  if (gate === 'limits') all.limit_passed = exactly(0);
   if (gate === 'all') {
     for (const name of ['unexpected', 'retry_after_missing', 'replay_mismatch', 'unaccounted', 'version_gaps', 'version_doubles',
       'draw_doubles', 'audit_violations', 'audit_disagrees']) {

@@ -41,9 +41,9 @@ export const patience = number('PATIENCE', 30, 1); // seconds that a draw may be
 export const silenceMax = number('SILENCE_MAX', 10, 1); // seconds without any answer after which the service counts as dead
 export const summaryFile = text('SUMMARY', '');
 // gate all checks everything; over-issue only what the textbook programs
-// promise; odds that and the law of a draw.
+// promise; odds that and the law of a draw; limits that and those of users.
 export const gate = text('GATE', 'all');
-if (!['all', 'over-issue', 'odds'].includes(gate)) stop('GATE must be all, over-issue or odds');
+if (!['all', 'over-issue', 'odds', 'limits'].includes(gate)) stop('GATE must be all, over-issue, odds or limits');
 const stamp = new Date().toISOString().replace(/[^0-9]/g, '').slice(2, 14);
 
 // pool reads the options of the pool that a script makes for itself. Other VUs

@@ -138,6 +138,39 @@ func Record(ctx context.Context, tx pgx.Tx, r Request, ordinal int, prize string
 	return a, err
 }
 
+// DrawLocked draws in a transaction that holds the pool's row from its first
+// statement to its end.
+func DrawLocked(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err error) {
+	if _, err := tx.Exec(ctx, `SELECT 1 FROM pools WHERE id = $1 FOR UPDATE`, r.Pool); err != nil {
+		return answer, err
+	}
+	if known, err := Known(ctx, tx, r); err != nil || len(known) > 0 {
+		return Answer{Awards: known, Replayed: true}, err
+	}
+	prizes, err := Prizes(ctx, tx, r.Pool)
+	if err != nil {
+		return answer, err
+	}
+	for i := range r.Count {
+		chosen, err := Pick(prizes)
+		if err != nil {
+			return answer, err
+		}
+		prize := &prizes[chosen]
+		prize.Issued++
+		_, err = tx.Exec(ctx, `UPDATE prizes SET issued = issued + 1 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID)
+		if err != nil {
+			return answer, err
+		}
+		award, err := Record(ctx, tx, r, i+1, prize.ID, prize.Issued)
+		if err != nil {
+			return answer, err
+		}
+		answer.Awards = append(answer.Awards, award)
+	}
+	return answer, nil
+}
+
 // Busy turns a deadlock, in which PostgreSQL undid one of two transactions,
 // into ErrContended.
 func Busy(err error) error {

@@ -73,6 +73,8 @@ func problem(c *gin.Context, err error) {
 	switch {
 	case errors.Is(err, ErrSoldOut):
 		status, code = http.StatusConflict, "sold-out"
+	case errors.Is(err, ErrLimitReached):
+		status, code = http.StatusConflict, "limit-reached"
 	case errors.Is(err, ErrPoolExists):
 		status, code = http.StatusConflict, "pool-exists"
 	case errors.Is(err, ErrNotFound):

@@ -10,6 +10,9 @@ import (
 // ErrSoldOut says that the pool holds fewer units than asked for.
 var ErrSoldOut = errors.New("sold out")
 
+// ErrLimitReached says that the user has drawn as often as he may.
+var ErrLimitReached = errors.New("limit reached")
+
 // ErrContended says that the draw gave up waiting or trying; nothing happened.
 var ErrContended = errors.New("contended")
 

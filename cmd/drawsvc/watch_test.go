@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestLowPrizesAreWarnedOfOnce: a prize below the bound of the rules makes one line,
+// and another one only after it was above.
+func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10, 10)
+	rules, err := draw.ParseRules([]byte(`{"low":[{"prize":"a","below":5}]}`))
+	require.NoError(t, err)
+	_, err = s.SetRules(t.Context(), "spring", rules, nil, "test")
+	require.NoError(t, err)
+	var logged bytes.Buffer
+	m := newPoolMetrics(slog.New(slog.NewTextHandler(&logged, nil)))
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m)
+	reads := func(delta int64, low string, warned int) {
+		t.Helper()
+		if delta != 0 {
+			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "spring", PrizeID: "a", Delta: delta, Reason: "test"}, "test")
+			require.NoError(t, err)
+		}
+		m.read(t.Context(), s, func(context.Context) error { return nil })
+		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(
+			"# HELP drawsvc_prizes_low Prizes of open pools of which fewer units remain than their rules warn of.\n"+
+				"# TYPE drawsvc_prizes_low gauge\ndrawsvc_prizes_low "+low+"\n"), "drawsvc_prizes_low"))
+		require.Equal(t, warned, strings.Count(logged.String(), `level=WARN msg="prize is low" pool=spring prize=a`), logged.String())
+	}
+	reads(0, "0", 0)
+	reads(-5, "0", 0)
+	reads(-1, "1", 1)
+	reads(-1, "1", 1)
+	reads(7, "0", 1)
+	reads(-6, "1", 2)
+}

@@ -1,0 +1,75 @@
+// Campaign: limits of users, losing draws, and closing under load.
+//
+// Every user asks for four times what the rules let him draw, all at the same
+// moment and at all instances. In the middle the pool is paused and opened
+// again, near the end it is closed while others still draw. The end is the
+// service's audit, and a fold of its log by this script: each user has exactly
+// what the limit allows, at most so many wins, and no award lies between a
+// closing and an opening.
+import exec from 'k6/execution';
+import { sleep } from 'k6';
+import * as lib from './lib.js';
+
+const pool = lib.pool('campaign', '5,50,2000');
+const max = lib.number('MAX', 3, 1); // draws of a user
+const winsMax = lib.number('WINS_MAX', 2, 1); // wins of a user
+const users = lib.number('USERS', 150, 1);
+const late = lib.number('LATE', 200); // draws of others while the pool closes
+const vus = lib.number('VUS', 40, 1);
+
+const times = 4; // as often as max is asked for
+const each = max * times;
+const asked = users * each;
+const blank = 'none';
+const rules = {
+  fallback: blank,
+  win: '1/2',
+  limits: [{ of: 'draws', max }, { of: 'wins', max: winsMax }],
+};
+
+export const options = Object.assign({}, lib.settings, {
+  scenarios: {
+    draws: { executor: 'shared-iterations', vus: Math.min(vus, asked), iterations: asked + late, maxDuration: '10m', gracefulStop: '1m' },
+  },
+  thresholds: lib.thresholds(pool.prizes, {
+    limit_passed: ['count==0'], limit_unused: ['count==0'], wins_passed: ['count==0'], drew_while_closed: ['count==0'], dropped_iterations: ['count==0'],
+  }),
+});
+
+export function setup() {
+  const data = lib.open(pool);
+  if (lib.gate !== 'limits') lib.rule(data.pool, blank, rules);
+  return data;
+}
+
+function iteration(data) {
+  const i = exec.scenario.iterationInTest;
+  const open = lib.gate !== 'limits'; // else a program that has no states
+  if (open && i === Math.floor(asked / 2)) {
+    lib.state(data.pool, 'paused');
+    sleep(0.5);
+    lib.state(data.pool, 'open');
+  }
+  if (open && i === asked + Math.floor(late / 2)) lib.state(data.pool, 'closed');
+  // Draws of one user follow each other, so that they meet.
+  const user = i < asked ? `user-${Math.floor(i / each)}` : `late-${i}`;
+  const d = { pool: data.pool, user, count: 1, key: `${data.pool}-${i}` };
+  let answer = lib.draw(d);
+  while (i < asked && answer.code === 'pool-not-open') {
+    sleep(0.1);
+    answer = lib.draw(d);
+  }
+  if (answer.code === 'limit-reached') lib.count('refused');
+  else if (i < asked || answer.code !== 'pool-not-open') lib.tally(d, answer);
+}
+
+export function teardown(data) {
+  lib.campaignAccount(data.pool, { max, winsMax, blank, isCounted: (user) => user.startsWith('user-') });
+}
+
+export default lib.whole(iteration);
+export const handleSummary = lib.report('campaign', (data) => [
+  `${users} users asked for ${each} draws each, ${max} allowed: refused ${lib.figure(data, 'refused', 'count')}, `
+  + `limits passed ${lib.figure(data, 'limit_passed', 'count')}, wins beyond ${winsMax}: ${lib.figure(data, 'wins_passed', 'count')}, `
+  + `awards while closed ${lib.figure(data, 'drew_while_closed', 'count')}`,
+]);
