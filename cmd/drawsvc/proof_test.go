@@ -69,6 +69,12 @@ func TestVerifiableDraws(t *testing.T) {
 			require.Contains(t, outside.ok("verify", dir, "--kept", filepath.Join(dir, "checkpoint")), "20 awards replayed from version 6 on")
 			verifyCatches(t, outside, dir, log)
 			p.refused(exitFailure, "committed to its numbers", "pool", "delete", "spring")
+			p.ok("pool", "create", "other", "--prize", "id=gold,stock=1")
+			erased := p.run("user", "forget", "user-1", "--all")
+			require.Equal(t, exitFailure, erased.code)
+			require.Contains(t, erased.message, `pool "spring" is committed`)
+			require.Equal(t, "pool other: the user is replaced in 0 awards\n", erased.stdout, "the others have their turn")
+			require.Equal(t, "pool spring: the user is replaced in 0 awards\n", p.ok("user", "forget", "nobody", "--pool", "spring"))
 		})
 	}
 }
