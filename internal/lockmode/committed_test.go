@@ -85,6 +85,37 @@ func testCommitted(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
+// testCommittedPools: pools that share transactions have each their own numbers.
+func testCommittedPools(t *testing.T, a *arena) {
+	pools := make([]string, 5)
+	for i := range pools {
+		pools[i] = a.pool(t, 30, 10)
+		a.setState(t, 0, pools[i], draw.StatePaused)
+		require.NoError(t, stocktest.Commit(t, a.store(0), pools[i], 4, 16))
+		a.setState(t, 0, pools[i], draw.StateOpen)
+	}
+	services := a.three(t)
+	var answers []<-chan answer
+	for i := range 30 {
+		for _, pool := range pools {
+			answers = append(answers, ask(t, services[i%instances], named(pool, fmt.Sprint("many-", i))))
+		}
+	}
+	for _, from := range answers {
+		require.NoError(t, receive(t, from).err)
+	}
+	for _, pool := range pools {
+		a.setState(t, 0, pool, draw.StateClosed)
+		_, err := a.store(0).Reveal(t.Context(), pool)
+		require.NoError(t, err)
+		_, files := stocktest.Export(t, a.store(0), pool)
+		r, err := proof.Verify(files, proof.VerifyOptions{})
+		require.NoError(t, err)
+		require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+		require.Equal(t, int64(30), r.Replayed)
+	}
+}
+
 // secondVerifies runs the second verifier.
 func secondVerifies(t *testing.T, dir string) {
 	t.Helper()

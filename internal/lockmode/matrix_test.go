@@ -29,6 +29,7 @@ func TestMatrix(t *testing.T) {
 		{"redirects of limits and budget", testRedirects},
 		{"rules replaced while drawn from", testRulesReplaced},
 		{"numbers that were committed", testCommitted},
+		{"numbers that were committed in many pools", testCommittedPools},
 		{"numbers whose seed is away", testSeedAway},
 		{"numbers that are used up", testSeedsSpent},
 		{"answer lost", testAnswerLost},
