@@ -20,6 +20,9 @@
 //   - an [*Unsettled]: nobody knows yet. Call again with the same key, also after a
 //     restart of the caller.
 //
+// [Client.Do] makes any other call, such as those of an admin, and retries what is
+// safe to send again.
+//
 // A Timeout of [Client.HTTP] must be longer than the service's --request-timeout
 // (5 s): a caller that hangs up early makes work for its own retry.
 package client

@@ -39,12 +39,19 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
-	if _, err := c.request(ctx, r); err != nil {
+	sent := Call{Method: r.method, Path: r.path, Key: r.key, Body: r.body}
+	if r.body != nil {
+		sent.ContentType = "application/json"
+	}
+	if _, err := c.request(ctx, &sent); err != nil {
 		return err // no retry makes it right
 	}
 	unknown := false // one of the requests may have happened
 	for attempt := 0; ; attempt++ {
-		err := c.attempt(ctx, r, into)
+		body, err := c.attempt(ctx, &sent)
+		if err == nil {
+			err = json.Unmarshal(body, into)
+		}
 		if err == nil && ours() {
 			return nil
 		}
@@ -78,14 +85,18 @@ func pause(ctx context.Context, attempt int, answer *Error) error {
 	return ctx.Err()
 }
 
-func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, r.method, strings.TrimRight(c.URL, "/")+r.path, bytes.NewReader(r.body))
+func (c *Client) request(ctx context.Context, r *Call) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, r.Method, strings.TrimRight(c.URL, "/")+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
-	if r.key != "" {
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Idempotency-Key", `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.key)+`"`)
+	for name, value := range map[string]string{"Content-Type": r.ContentType, "If-Match": r.IfMatch} {
+		if value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	if r.Key != "" {
+		request.Header.Set("Idempotency-Key", `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(r.Key)+`"`)
 	}
 	if c.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.Token)
@@ -93,30 +104,31 @@ func (c *Client) request(ctx context.Context, r call) (*http.Request, error) {
 	return request, nil
 }
 
-// attempt sends a call once. Its error is an *Error where a response came.
-func (c *Client) attempt(ctx context.Context, r call, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, attemptMax)
+// attempt sends a call once and returns the body of a response 2xx. Its error
+// is an *Error where another response came.
+func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(r.AttemptMax, attemptMax))
 	defer cancel()
 	request, err := c.request(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
-	body, err := io.ReadAll(io.LimitReader(response.Body, bodyMax))
+	body, err := io.ReadAll(io.LimitReader(response.Body, cmp.Or(r.bodyMax, bodyMax)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if response.StatusCode == http.StatusOK {
-		return json.Unmarshal(body, into)
+	if response.StatusCode/100 == 2 {
+		return body, nil
 	}
 	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
 	_ = json.Unmarshal(body, answer) // a proxy's response is no problem document
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		answer.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	return answer
+	return nil, answer
 }

@@ -6,63 +6,66 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/stock"
 )
 
 func auditCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var output output
 	var poolID string
 	var deep bool
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
-		Args:  cobra.NoArgs,
+		Long: `Check the rows of one pool, or of all, for every rule that they must keep. Exit
+code 3 says that one is broken. Over HTTP without --pool, archived pools are left
+out, because the service does not list them.`,
+		Args: noArguments,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	c.Flags().StringVar(&poolID, "pool", "", "`ID` of the pool; all pools when left out")
 	c.Flags().BoolVar(&deep, "deep", false, "fold the whole history through the code that decides draws; takes memory for each user that rules count")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			audits, err := audit(ctx, store, poolID, deep)
-			if err != nil {
-				return err
+		report := func(audits []draw.Audit, err error) error {
+			if err == nil {
+				err = printAudits(env.stdout, output, poolID != "", audits)
 			}
-			if err := printAudits(env.stdout, output, poolID != "", audits); err != nil {
-				return err
+			if err == nil && slices.ContainsFunc(audits, func(a draw.Audit) bool { return !a.OK() }) {
+				err = errViolation
 			}
-			for i := range audits {
-				if !audits[i].OK() {
-					return errViolation
-				}
-			}
-			return nil
-		})
+			return err
+		}
+		if deep {
+			return onlyOnDatabase(c, &on, "audit --deep", func(ctx context.Context, store *stock.Store) error {
+				return report(audit(ctx, store, store.AuditDeep, poolID))
+			})
+		}
+		return readOn(c, &on, func(ctx context.Context, pools auditor) error { return report(audit(ctx, pools, pools.Audit, poolID)) })
 	}
 	return c
 }
 
-func audit(ctx context.Context, store *stock.Store, poolID string, deep bool) ([]draw.Audit, error) {
+// auditor audits pools.
+type auditor interface {
+	// PoolIDs returns the ids of all pools, in order.
+	PoolIDs(ctx context.Context) ([]string, error)
+	http.Auditor
+}
+
+// audit audits a pool, or for poolID "" all of them, one after another.
+func audit(ctx context.Context, pools auditor, one func(context.Context, string) (draw.Audit, error), poolID string) ([]draw.Audit, error) {
 	ids := []string{poolID}
 	if poolID == "" {
-		pools, err := store.Pools(ctx)
-		if err != nil {
+		var err error
+		if ids, err = pools.PoolIDs(ctx); err != nil {
 			return nil, err
 		}
-		ids = ids[:0]
-		for _, p := range pools {
-			ids = append(ids, p.ID)
-		}
-	}
-	one := store.Audit
-	if deep {
-		one = store.AuditDeep
 	}
 	audits := make([]draw.Audit, 0, len(ids))
 	for _, id := range ids {
@@ -85,7 +88,8 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 		ok := !slices.ContainsFunc(audits, func(a draw.Audit) bool { return !a.OK() })
 		return json.NewEncoder(w).Encode(map[string]any{"ok": ok, "pools": jsonAudits(audits)})
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := newTable(w)
+	t.isRight = true
 	fmt.Fprintln(t, "pool\tprize\tstocked\tissued\tawards\tremaining\tover-issued\t")
 	for _, a := range audits {
 		for _, p := range a.Prizes {

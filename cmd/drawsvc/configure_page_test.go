@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // undocumented are the flags of a command that a page has no row for: flag,
@@ -21,13 +23,22 @@ func undocumented(c *cobra.Command, page string) (missing []string) {
 	return missing
 }
 
-// TestFlagsAreDocumented: docs/configure.md has every flag of serve.
+// TestFlagsAreDocumented: docs/configure.md has every flag of serve, and those
+// that admin commands share.
 func TestFlagsAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/configure.md")
 	require.NoError(t, err)
 	serve := serveCommand(environment{})
 	require.Empty(t, undocumented(serve, string(page)))
+	shared := &cobra.Command{}
+	(&target{}).flag(shared, environment{})
+	new(actor).flag(shared)
+	new(output).flag(shared.Flags())
+	new(watchInterval).flag(shared.Flags())
+	new(ifVersion).flag(shared)
+	require.Empty(t, undocumented(shared, string(page)))
+	require.Empty(t, undocumented(poolStateCommand(environment{}, "open", draw.StateOpen, ""), string(page)))
 	serve.Flags().Bool("frob", false, "")
 	require.Equal(t, []string{"frob"}, undocumented(serve, string(page)), "a flag without a row")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,10 +16,11 @@ import (
 type database struct {
 	url    secret
 	schema migrations.Set
+	lookUp func(name string) (string, bool)
 }
 
 func (d *database) flag(c *cobra.Command, env environment) {
-	d.schema = env.schema
+	d.schema, d.lookUp = env.schema, env.lookUp
 	d.url.flag(c.Flags(), "database", "sqlite:drawsvc.db",
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
@@ -26,9 +28,16 @@ func (d *database) flag(c *cobra.Command, env environment) {
 // openMax is how soon a server that does not answer is given up.
 const openMax = 10 * time.Second
 
-// read returns the URL.
+// read returns the URL. A command that has no --server must not take the usual
+// database where the environment names a service: it would work on an empty one,
+// and seem to have worked on the service's.
 func (d *database) read(c *cobra.Command) (string, error) {
-	return d.url.readURL(c.Flags())
+	flags := c.Flags()
+	_, isSet := d.lookUp(variable(serverFlag))
+	if isSet && flags.Lookup(serverFlag) == nil && c.Name() != "serve" && sourceOf(flags, databaseFlag, databaseFlag+fileSuffix) == byNobody {
+		return "", usageError{fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", variable(serverFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc "))}
+	}
+	return d.url.readURL(flags)
 }
 
 // open opens the database without a check of its schema.
@@ -64,6 +73,14 @@ func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Conte
 		}
 		return fn(ctx, store)
 	})
+}
+
+// changing is with for what an actor changes.
+func changing(c *cobra.Command, db *database, by actor, fn func(context.Context, *stock.Store) error) error {
+	if err := by.check(); err != nil {
+		return err
+	}
+	return db.with(c, stock.Options{}, fn)
 }
 
 // prepare makes sure that this binary can work on the schema. An embedded

@@ -30,7 +30,7 @@ func doctorCommand(env environment) *cobra.Command {
 		Long: `Check what a service with these flags would run on: the settings of the
 database, the schema, the lock service, the links to both, and the files of
 secrets. The flags and variables are those of serve. Nothing is changed.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 	}
 	config.flags(c, env)
 	output.flag(c.Flags())

@@ -24,7 +24,7 @@ func healthcheckCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Ask /readyz of a service; exit code 0 when it is ready, else 1",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			target, err := healthURL(address, listen, cert)
 			if err != nil {

@@ -1,30 +1,28 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/user"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
-	"drawsvc/internal/stock"
 )
 
 func jobCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "job",
 		Short: "Show and change the jobs that run once in a fleet",
-		Long: `Show and change the jobs that run once in a fleet, straight on the database.
+		Long: `Show and change the jobs that run once in a fleet, on the database or, with --server, over HTTP.
 
 A job is run by whichever instance of ` + "`drawsvc serve`" + ` takes it. While an SQLite
-database is served, list, show and history work, and changes go over HTTP.`,
-		Args: cobra.NoArgs,
+database is served, list, show and history work, and changes need --server.`,
+		Args: noArguments,
 		RunE: needsSubcommand,
 	}
 	on, off, nobody := true, false, ""
@@ -32,10 +30,34 @@ database is served, list, show and history work, and changes go over HTTP.`,
 		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
 		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Enabled: &on} }),
 		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Enabled: &off} }),
-		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", cobra.ExactArgs(2), func(args []string) job.Change { return job.Change{Host: &args[1]} }),
+		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) job.Change { return job.Change{Host: &args[1]} }),
 		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", cobra.ExactArgs(1), func([]string) job.Change { return job.Change{Host: &nobody} }),
 	)
 	return c
+}
+
+// jobAndHost takes two arguments. An empty host would let every host run the job.
+func jobAndHost(c *cobra.Command, args []string) error {
+	if err := cobra.ExactArgs(2)(c, args); err != nil {
+		return err
+	}
+	if args[1] == "" {
+		return errors.New("the host is empty; job unpin lets every host run a job")
+	}
+	return nil
+}
+
+// jobReader reads jobs and their runs.
+type jobReader interface {
+	JobViews(ctx context.Context) ([]job.View, error)
+	JobView(ctx context.Context, name string) (job.View, error)
+	JobRunViews(ctx context.Context, name string, limit int) ([]job.RunView, error)
+}
+
+// jobChanger changes jobs and asks for runs.
+type jobChanger interface {
+	ChangeJob(ctx context.Context, name string, c job.Change, actor string) error
+	WantJob(ctx context.Context, name, actor string) error
 }
 
 // actor is who acts: --actor, or the user of the operating system.
@@ -47,6 +69,7 @@ func (a *actor) flag(c *cobra.Command) {
 		name += ":" + u.Username
 	}
 	c.Flags().StringVar((*string)(a), "actor", name, "`name` of whoever acts, for the record")
+	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
 }
 
 // check refuses what cannot be recorded.
@@ -58,30 +81,26 @@ func (a actor) check() error {
 }
 
 func jobListCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var out output
-	c := &cobra.Command{Use: "list", Short: "List all jobs", Args: cobra.NoArgs}
-	db.flag(c, env)
+	c := &cobra.Command{Use: "list", Short: "List all jobs", Args: noArguments}
+	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			rows, now, err := store.Jobs(ctx)
+		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
+			views, err := jobs.JobViews(ctx)
 			if err != nil {
 				return err
 			}
 			if out == outputJSON {
-				all := make([]job.View, len(rows))
-				for i := range rows {
-					all[i] = rows[i].View(now)
-				}
-				return json.NewEncoder(env.stdout).Encode(map[string]any{"jobs": all})
+				return json.NewEncoder(env.stdout).Encode(map[string]any{"jobs": views})
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			fmt.Fprintln(w, "job\ton\tschedule\tper\thost\tstatus\tdue\tlast success\tlast error")
-			for i := range rows {
-				r := &rows[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, yesNo(r.Enabled), r.Schedule, r.Per, orDash(r.Host), r.Status,
-					timeOrDash(r.DueAt), timeOrDash(r.LastSuccess), orDash(r.LastError))
+			for i := range views {
+				v := &views[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Name, yesNo(v.Enabled), v.Schedule, v.Per, orDash(v.Host), v.Status,
+					timeOrDash(&v.DueAt), timeOrDash(v.LastSuccess), orDash(v.LastError))
 			}
 			return w.Flush()
 		})
@@ -90,28 +109,27 @@ func jobListCommand(env environment) *cobra.Command {
 }
 
 func jobShowCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var out output
 	c := &cobra.Command{Use: "show JOB", Short: "Show a job and its last report", Args: cobra.ExactArgs(1)}
-	db.flag(c, env)
+	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			r, now, err := store.Job(ctx, args[0])
+		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
+			v, err := jobs.JobView(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			v := r.View(now)
 			if out == outputJSON {
 				return json.NewEncoder(env.stdout).Encode(v)
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			for _, line := range [][2]string{
-				{"job", r.Name}, {"on", yesNo(r.Enabled)}, {"schedule", r.Schedule}, {"per", string(r.Per)}, {"host", orDash(r.Host)},
-				{"status", string(r.Status)}, {"holder", orDash(r.Holder)}, {"started", timeOrDash(r.StartedAt)},
-				{"stale after", job.FormatDuration(r.StaleAfter)}, {"due", timeOrDash(r.DueAt)},
-				{"overdue", (time.Duration(v.OverdueSeconds) * time.Second).String()}, {"last success", timeOrDash(r.LastSuccess)},
-				{"last error", orDash(r.LastError)}, {"changed by", orDash(r.ChangedBy)}, {"report", orDash(string(r.Report))},
+				{"job", v.Name}, {"on", yesNo(v.Enabled)}, {"schedule", v.Schedule}, {"per", string(v.Per)}, {"host", orDash(v.Host)},
+				{"status", string(v.Status)}, {"holder", orDash(v.Holder)}, {"started", timeOrDash(v.StartedAt)},
+				{"stale after", v.StaleAfter}, {"due", timeOrDash(&v.DueAt)},
+				{"overdue", (time.Duration(v.OverdueSeconds) * time.Second).String()}, {"last success", timeOrDash(v.LastSuccess)},
+				{"last error", orDash(v.LastError)}, {"changed by", orDash(v.ChangedBy)}, {"report", orDash(report(v.Report))},
 			} {
 				fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
 			}
@@ -122,30 +140,26 @@ func jobShowCommand(env environment) *cobra.Command {
 }
 
 func jobHistoryCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var out output
 	c := &cobra.Command{Use: "history JOB", Short: "List the last runs of a job", Args: cobra.ExactArgs(1)}
-	db.flag(c, env)
+	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			runs, err := store.JobRuns(ctx, args[0], 0, job.RunsKept)
+		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
+			runs, err := jobs.JobRunViews(ctx, args[0], job.RunsKept)
 			if err != nil {
 				return err
 			}
 			if out == outputJSON {
-				all := make([]job.RunView, len(runs))
-				for i := range runs {
-					all[i] = runs[i].View()
-				}
-				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": all})
+				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs})
 			}
-			w := tabwriter.NewWriter(env.stdout, 0, 0, 2, ' ', 0)
+			w := newTable(env.stdout)
 			fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")
 			for i := range runs {
 				r := &runs[i]
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Token, r.Host, timeOrDash(r.Began), timeOrDash(r.Finished),
-					orDash(string(r.Result)), orDash(r.Error))
+				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Host, timeOrDash(&r.StartedAt), timeOrDash(r.FinishedAt),
+					orDash(r.Result), orDash(r.Error))
 			}
 			return w.Flush()
 		})
@@ -154,18 +168,17 @@ func jobHistoryCommand(env environment) *cobra.Command {
 }
 
 func jobRunCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	c := &cobra.Command{Use: "run JOB", Short: "Have a job run once, whatever its schedule says", Args: cobra.ExactArgs(1)}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			r, err := store.WantJob(ctx, args[0], string(by))
-			if err != nil {
+		return changeOn(c, &on, by, func(ctx context.Context, jobs jobChanger) error {
+			if err := jobs.WantJob(ctx, args[0], string(by)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "job %s is requested: an instance takes it within seconds\n", r.Name)
+			_, err := fmt.Fprintf(env.stdout, "job %s is requested: an instance takes it within seconds\n", args[0])
 			return err
 		})
 	}
@@ -173,34 +186,25 @@ func jobRunCommand(env environment) *cobra.Command {
 }
 
 func jobChangeCommand(env environment, use, short, done string, args cobra.PositionalArgs, change func([]string) job.Change) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	c := &cobra.Command{Use: use, Short: short, Args: args}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		wanted := change(args)
 		if err := wanted.Check(); err != nil {
 			return usageError{err}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			r, err := store.ChangeJob(ctx, args[0], wanted, string(by))
-			if err != nil {
+		return changeOn(c, &on, by, func(ctx context.Context, jobs jobChanger) error {
+			if err := jobs.ChangeJob(ctx, args[0], wanted, string(by)); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "job %s %s\n", r.Name, done)
+			_, err := fmt.Fprintf(env.stdout, "job %s %s\n", args[0], done)
 			return err
 		})
 	}
 	return c
-}
-
-// changing runs fn on a database that it may change, for an actor.
-func changing(c *cobra.Command, db *database, by actor, fn func(context.Context, *stock.Store) error) error {
-	if err := by.check(); err != nil {
-		return err
-	}
-	return db.with(c, stock.Options{}, fn)
 }
 
 func yesNo(yes bool) string {
@@ -210,11 +214,28 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-func orDash(text string) string { return cmp.Or(text, "-") }
-
-func timeOrDash(t time.Time) string {
-	if t.IsZero() {
+// orDash is a text, or a dash where there is none.
+func orDash[S ~string](text *S) string {
+	if text == nil || *text == "" {
 		return "-"
 	}
-	return t.UTC().Format(time.RFC3339)
+	return string(*text)
+}
+
+// timeOrDash is a time of a view, to the second.
+func timeOrDash(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	at, err := time.Parse(time.RFC3339, *text)
+	if err != nil || at.IsZero() {
+		return orDash(text)
+	}
+	return at.Format(time.RFC3339)
+}
+
+// report is the text of a job's report, nil for none.
+func report(r json.RawMessage) *string {
+	text := string(r)
+	return &text
 }

@@ -20,7 +20,7 @@ func migrateCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database's schema up to date, or say where it stands",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
@@ -32,7 +32,7 @@ func migrateUpCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Bring the schema up to date; safe while draws run, when several do so at once, and after a crash",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 	}
 	db.flag(c, env)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -57,7 +57,7 @@ func migrateStatusCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say where the schema stands; exit code 4 when a migration is pending",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 	}
 	db.flag(c, env)
 	output.flag(c.Flags())
@@ -84,7 +84,7 @@ func migrateSQLCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sql",
 		Short: "Print the statements that `migrate up` would run now",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 	}
 	db.flag(c, env)
 	c.RunE = func(c *cobra.Command, _ []string) error {

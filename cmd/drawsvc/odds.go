@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"io"
 	"math/big"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func oddsCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var output output
 	var user string
@@ -26,7 +24,7 @@ func oddsCommand(env environment) *cobra.Command {
 		Long: `State the exact chances of a pool's next draw, of anybody or of one user. No
 random number is used, so this tells nothing of what the next draw gives.`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, false)
 	c.Flags().StringVar(&user, "user", "", "the `user`, with what he has drawn; a ticket is taken as given")
@@ -39,8 +37,8 @@ random number is used, so this tells nothing of what the next draw gives.`,
 				return err
 			}
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Odds(ctx, string(pool), user)
+		return readOn(c, &on, func(ctx context.Context, odds http.Odds) error {
+			found, err := odds.Odds(ctx, string(pool), user)
 			if output == outputJSON {
 				return http.WriteOdds(env.stdout, &found, err)
 			}
@@ -54,7 +52,7 @@ random number is used, so this tells nothing of what the next draw gives.`,
 }
 
 func printOdds(w io.Writer, pool string, o *draw.Statement) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
 	fmt.Fprintln(t, "prize\tchance\tpercent")
 	for _, c := range o.Odds {

@@ -6,32 +6,31 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/stock"
 )
-
-func needsSubcommand(c *cobra.Command, _ []string) error {
-	return usageError{errors.New("a subcommand is missing: try " + c.CommandPath() + " --help")}
-}
 
 func poolCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pool",
-		Short: "Make, list and change pools, straight on the database",
-		Long: `Make, list and change pools, straight on the database, without the service.
+		Short: "Make, list and change pools",
+		Long: `Make, list and change pools, on the database or, with --server, over HTTP.
 
 What is changed here counts from the next draw on, also for instances that run
 on the same server database. An SQLite database belongs to one process: while
-` + "`drawsvc serve`" + ` has it, list and show work, and changes go over HTTP.`,
-		Args: cobra.NoArgs,
+` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`,
+		Args: noArguments,
 		RunE: needsSubcommand,
 	}
 	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
-		poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
+		poolOpenCommand(env),
+		poolStateCommand(env, "pause", draw.StatePaused, "Refuse new draws on a pool for a while; known draws are answered"),
+		poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env),
 	)
@@ -41,13 +40,17 @@ on the same server database. An SQLite database belongs to one process: while
 // poolName is the pool that a command is about: its argument, or --pool.
 type poolName string
 
+// argumentIsPool is the annotation of a command whose argument is a pool.
+const argumentIsPool = "drawsvc_argument_is_pool"
+
 // declare adds the flag, and the argument when the command takes one.
 func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 	usage := "`ID` of the pool"
-	c.Args = cobra.NoArgs
+	c.Args = noArguments
 	if takesArgument {
 		usage += ", instead of the argument"
 		c.Args = p.argument
+		c.Annotations = map[string]string{argumentIsPool: "true"}
 	}
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
@@ -71,7 +74,7 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
 func poolCreateCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var by actor
 	var name, mode, state, rulesFile string
@@ -82,7 +85,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 		Example: `  drawsvc pool create spring --name 'Spring draw' \
     --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, true)
 	f := c.Flags()
@@ -115,8 +118,8 @@ func poolCreateCommand(env environment) *cobra.Command {
 				return err
 			}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			made, err := store.CreatePool(ctx, wanted, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, pools http.Pools) error {
+			made, err := pools.CreatePool(ctx, wanted, string(by))
 			if err != nil {
 				return err
 			}
@@ -127,39 +130,73 @@ func poolCreateCommand(env environment) *cobra.Command {
 	return c
 }
 
+// pagePools is how many pools are read at once.
+const pagePools = 100
+
 func poolListCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var output output
-	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: cobra.NoArgs}
-	db.flag(c, env)
+	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: noArguments}
+	on.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			pools, err := store.Pools(ctx)
+		return readOn(c, &on, func(ctx context.Context, pools http.Pools) error {
+			all, err := listPools(ctx, pools)
 			if err != nil {
 				return err
 			}
-			pools = slices.DeleteFunc(pools, func(p draw.Pool) bool { return p.Archived })
-			return printPools(env.stdout, output, pools)
+			return printPools(env.stdout, output, all)
 		})
 	}
 	return c
 }
 
+// listPools reads all pools that are not archived.
+func listPools(ctx context.Context, pools http.Pools) (all []draw.Pool, err error) {
+	for after := ""; ; after = all[len(all)-1].ID {
+		page, err := pools.PoolPage(ctx, after, pagePools)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page...); len(page) < pagePools {
+			return all, nil
+		}
+	}
+}
+
+// poolFinder reads a pool.
+type poolFinder interface {
+	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+}
+
 func poolShowCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var output output
 	var pool poolName
-	c := &cobra.Command{Use: "show ID", Short: "Show a pool and its prizes"}
-	db.flag(c, env)
+	var every watchInterval
+	c := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show a pool and its prizes",
+		Long: `Show a pool and its prizes. With --watch the pool is shown again every second, or
+as often as --watch=TIME says: on a terminal in place, else one below the other,
+with --output json a line each. It ends with Ctrl-C, or when the pool is closed,
+with exit code 0. While the database or the service is away it goes on and says
+so; any other error ends it.`,
+		Example: `  drawsvc pool show spring --watch=2s`,
+	}
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, true)
+	every.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Pool(ctx, string(pool))
+		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
+			if every > 0 {
+				return watchPool(ctx, env, pools, string(pool), output, time.Duration(every))
+			}
+			found, err := pools.Pool(ctx, string(pool))
 			if err != nil {
 				return err
 			}

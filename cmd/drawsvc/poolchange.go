@@ -7,24 +7,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock"
+	"drawsvc/internal/http"
 )
 
-// poolChangeCommand is a command that changes one pool: do says what was done.
-func poolChangeCommand(env environment, use, short string, do func(ctx context.Context, store *stock.Store, id, by string) (string, error)) *cobra.Command {
-	var db database
+// poolChangeCommand is a command that changes one pool: do says what was done
+// on what it needs, a B.
+func poolChangeCommand[B any](env environment, use, short string, do func(ctx context.Context, on B, id, by string) (string, error)) *cobra.Command {
+	var on target
 	var by actor
 	var pool poolName
 	c := &cobra.Command{Use: use, Short: short}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			done, err := do(ctx, store, string(pool), string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, on B) error {
+			done, err := do(ctx, on, string(pool), string(by))
 			if err != nil {
 				return err
 			}
@@ -35,38 +36,53 @@ func poolChangeCommand(env environment, use, short string, do func(ctx context.C
 	return c
 }
 
-func poolPauseCommand(env environment) *cobra.Command {
-	paused := draw.StatePaused
-	return poolChangeCommand(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered",
-		func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
-			_, err := store.ChangePool(ctx, id, draw.PoolChange{State: &paused}, by)
-			return "is paused", err
-		})
+// poolPatchCommand is a command that changes members of a pool, at any revision
+// or at one.
+func poolPatchCommand(env environment, use, short string, change draw.PoolChange, done func(*draw.Pool) string) *cobra.Command {
+	return poolPatchWith(env, use, short, change, func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
+		changed, err := patch()
+		return done(&changed), err
+	})
+}
+
+// poolPatchWith is poolPatchCommand for what is done besides: do calls patch.
+func poolPatchWith(env environment, use, short string, change draw.PoolChange,
+	do func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error),
+) *cobra.Command {
+	var revision int64
+	var c *cobra.Command
+	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
+		wanted := change
+		if c.Flags().Changed("if-revision") {
+			wanted.Revisions = []int64{revision}
+		}
+		return do(ctx, on, id, func() (draw.Pool, error) { return on.ChangePool(ctx, id, wanted, by) })
+	})
+	c.Flags().Int64Var(&revision, "if-revision", 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
+	return c
+}
+
+func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
+	return poolPatchCommand(env, verb+" ID", short, draw.PoolChange{State: &state}, func(p *draw.Pool) string { return "is " + string(p.State) })
 }
 
 func poolRenameCommand(env environment) *cobra.Command {
 	var name string
-	c := poolChangeCommand(env, "rename ID --name NAME", "Give a pool another name",
-		func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
-			changed, err := store.ChangePool(ctx, id, draw.PoolChange{Name: &name}, by)
-			return fmt.Sprintf("has the name %q", changed.Name), err
-		})
+	c := poolPatchCommand(env, "rename ID --name NAME", "Give a pool another name", draw.PoolChange{Name: &name},
+		func(p *draw.Pool) string { return fmt.Sprintf("has the name %q", p.Name) })
 	c.Flags().StringVar(&name, "name", "", "new name of the pool")
 	return c
 }
 
 func poolArchiveCommand(env environment) *cobra.Command {
 	archived := true
-	return poolChangeCommand(env, "archive ID", "Hide a closed pool from lists; it can still be shown and audited",
-		func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
-			_, err := store.ChangePool(ctx, id, draw.PoolChange{Archived: &archived}, by)
-			return "is archived", err
-		})
+	return poolPatchCommand(env, "archive ID", "Hide a closed pool from lists; it can still be shown and audited",
+		draw.PoolChange{Archived: &archived}, func(*draw.Pool) string { return "is archived" })
 }
 
 func poolDeleteCommand(env environment) *cobra.Command {
 	return poolChangeCommand(env, "delete ID", "Remove a pool that has never issued a unit, with its history",
-		func(ctx context.Context, store *stock.Store, id, by string) (string, error) {
-			return "is deleted", store.DeletePool(ctx, id, by)
+		func(ctx context.Context, on http.Deleter, id, by string) (string, error) {
+			return "is deleted", on.DeletePool(ctx, id, by)
 		})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"text/tabwriter"
 
 	"drawsvc/internal/draw"
 )
@@ -49,7 +48,7 @@ func printPools(w io.Writer, o output, pools []draw.Pool) error {
 		}
 		return json.NewEncoder(w).Encode(map[string]any{"pools": all, "next": nil})
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
 	for i := range pools {
 		p, u := &pools[i], unitsOf(&pools[i])
@@ -66,7 +65,7 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p)); err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
 	for i := range p.Prizes {
 		z := &p.Prizes[i]

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
@@ -83,94 +85,103 @@ func sealTo(to *recipientsFlag, beacon, escrow string) (recipients, besides *pro
 	return recipients, besides, nil
 }
 
-// unsealing is a command that changes one pool and may have to unseal what it is
-// committed to.
-func unsealing(env environment, use, short string, do func(ctx context.Context, store *stock.Store, id, by string, unseals bool) (string, error)) *cobra.Command {
+// unsealedBy is the database with the identities of the flag, nil without the
+// flag. A service unseals by its own.
+func unsealedBy(identity *identityFlag, on http.Pools, what string) (*stock.Store, error) {
+	by, err := identity.read()
+	if err != nil || by == nil {
+		return nil, err
+	}
+	db, ok := on.(onDatabase)
+	if !ok {
+		return nil, alone(what)
+	}
+	db.Unseal(by)
+	return db.Store, nil
+}
+
+func poolOpenCommand(env environment) *cobra.Command {
+	open := draw.StateOpen
+	var identity identityFlag
+	c := poolPatchWith(env, "open ID", "Let a pool be drawn from", draw.PoolChange{State: &open},
+		func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error) {
+			db, err := unsealedBy(&identity, on, "pool open --seed-identity-file")
+			if err != nil {
+				return "", err
+			}
+			if db != nil { // a seed that cannot be unsealed shows before draws are refused
+				if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
+					return "", err
+				}
+			}
+			_, err = patch()
+			return "is open", err
+		})
+	identity.flag(c.Flags())
+	return c
+}
+
+func poolCloseCommand(env environment) *cobra.Command {
+	closed := draw.StateClosed
+	var identity identityFlag
+	var reveal bool
+	c := poolPatchWith(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered", draw.PoolChange{State: &closed},
+		func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error) {
+			db, err := unsealedBy(&identity, on, "pool close --seed-identity-file")
+			switch {
+			case err != nil:
+				return "", err
+			case reveal && db == nil:
+				return "", usageError{errors.New("--reveal needs --seed-identity-file")}
+			case reveal: // what cannot be revealed is not closed for it
+				err = db.CheckSeeds(ctx, id)
+			}
+			if err != nil {
+				return "", err
+			}
+			if _, err := patch(); err != nil || db == nil {
+				return "is closed", err
+			}
+			if reveal {
+				line, err := db.Reveal(ctx, id)
+				return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
+			}
+			if err := db.Checkpoint(ctx, id); draw.CodeOf(err) != draw.CodeProofNotFound {
+				return "is closed", err
+			}
+			return "is closed", nil
+		})
+	identity.flag(c.Flags())
+	c.Flags().BoolVar(&reveal, "reveal", false, "reveal the seed of a committed pool at once, and print it")
+	return c
+}
+
+func poolRevealCommand(env environment) *cobra.Command {
 	var identity identityFlag
 	var db database
-	var by actor
 	var pool poolName
-	c := &cobra.Command{Use: use, Short: short}
+	c := &cobra.Command{Use: "reveal ID --seed-identity-file FILE", Short: "Reveal the seed of a closed pool, for ever, and print it"}
 	db.flag(c, env)
-	by.flag(c)
 	pool.declare(c, true)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		identities, err := identity.read()
+		by, err := identity.read()
 		if err != nil {
 			return err
 		}
-		if err := by.check(); err != nil {
-			return err
-		}
-		return db.with(c, stock.Options{Identities: identities}, func(ctx context.Context, store *stock.Store) error {
-			done, err := do(ctx, store, string(pool), string(by), identities != nil)
+		return db.with(c, stock.Options{Identities: by}, func(ctx context.Context, store *stock.Store) error {
+			line, err := store.Reveal(ctx, string(pool))
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.stdout, done)
+			_, err = env.stdout.Write(line)
 			return err
 		})
 	}
 	return c
-}
-
-func poolOpenCommand(env environment) *cobra.Command {
-	open := draw.StateOpen
-	return unsealing(env, "open ID", "Let a pool be drawn from",
-		func(ctx context.Context, store *stock.Store, id, by string, unseals bool) (string, error) {
-			if unseals { // a seed that cannot be unsealed shows before draws are refused
-				if err := store.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
-					return "", err
-				}
-			}
-			_, err := store.ChangePool(ctx, id, draw.PoolChange{State: &open}, by)
-			return fmt.Sprintf("pool %s is open\n", id), err
-		})
-}
-
-func poolCloseCommand(env environment) *cobra.Command {
-	closed := draw.StateClosed
-	var reveal bool
-	c := unsealing(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered",
-		func(ctx context.Context, store *stock.Store, id, by string, unseals bool) (string, error) {
-			if reveal && !unseals {
-				return "", usageError{errors.New("--reveal needs --seed-identity-file")}
-			}
-			if reveal { // what cannot be revealed is not closed for it
-				if err := store.CheckSeeds(ctx, id); err != nil {
-					return "", err
-				}
-			}
-			if _, err := store.ChangePool(ctx, id, draw.PoolChange{State: &closed}, by); err != nil {
-				return "", err
-			}
-			done := fmt.Sprintf("pool %s is closed\n", id)
-			if reveal {
-				line, err := store.Reveal(ctx, id)
-				return done + string(line), err
-			}
-			if !unseals {
-				return done, nil
-			}
-			if err := store.Checkpoint(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
-				return "", err
-			}
-			return done, nil
-		})
-	c.Flags().BoolVar(&reveal, "reveal", false, "reveal the seed of a committed pool at once, and print it")
-	return c
-}
-
-func poolRevealCommand(env environment) *cobra.Command {
-	return unsealing(env, "reveal ID --seed-identity-file FILE", "Reveal the seed of a closed pool, for ever, and print it",
-		func(ctx context.Context, store *stock.Store, id, _ string, _ bool) (string, error) {
-			line, err := store.Reveal(ctx, id)
-			return string(line), err
-		})
 }
 
 func poolExportProofCommand(env environment) *cobra.Command {

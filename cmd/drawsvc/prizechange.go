@@ -8,14 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock"
+	"drawsvc/internal/http"
 )
 
 func prizeCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prize",
-		Short: "Add prizes to a pool and correct them, straight on the database",
-		Args:  cobra.NoArgs,
+		Short: "Add prizes to a pool and correct them",
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(prizeAddCommand(env), prizeRenameCommand(env))
@@ -23,7 +23,7 @@ func prizeCommand(env environment) *cobra.Command {
 }
 
 func prizeAddCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	var prizes prizeFlags
@@ -32,7 +32,7 @@ func prizeAddCommand(env environment) *cobra.Command {
 		Short:   "Add a prize to a pool",
 		Example: `  drawsvc prize add --pool spring --prize 'id=tin,name=Tin soldier,value=0.50,stock=40'`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
@@ -43,8 +43,8 @@ func prizeAddCommand(env environment) *cobra.Command {
 		if len(prizes) != 1 {
 			return usageError{errors.New("name one prize with --prize")}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			made, err := store.AddPrize(ctx, string(pool), prizes[0], string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, stock http.Stocker) error {
+			made, err := stock.AddPrize(ctx, string(pool), prizes[0], string(by))
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ func prizeAddCommand(env environment) *cobra.Command {
 }
 
 func prizeRenameCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	var prize, name, value string
@@ -66,7 +66,7 @@ func prizeRenameCommand(env environment) *cobra.Command {
 		Short:   "Correct the name or the value of a prize that has issued nothing",
 		Example: `  drawsvc prize rename --pool spring --prize gold --name 'Gold coin'`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	f := c.Flags()
@@ -90,8 +90,8 @@ func prizeRenameCommand(env environment) *cobra.Command {
 				return err
 			}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			p, err := store.ChangePrize(ctx, string(pool), prize, change, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, stock http.Stocker) error {
+			p, err := stock.ChangePrize(ctx, string(pool), prize, change, string(by))
 			if err != nil {
 				return err
 			}

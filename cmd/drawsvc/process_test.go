@@ -111,7 +111,7 @@ func TestMessages(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"frob"}, exitUsage, "drawsvc: unknown command \"frob\" for \"drawsvc\"\n"},
+		{[]string{"frob"}, exitUsage, "drawsvc: unknown command \"frob\" for \"drawsvc\": try drawsvc --help\n"},
 		{[]string{"audit", "--database", "sqlite:/no/such/file.db"}, exitFailure, "drawsvc: there is no database file /no/such/file.db"},
 		{[]string{"version"}, exitOK, ""},
 	} {

@@ -17,7 +17,7 @@ func rows(tb testing.TB, databaseURL string) *sql.DB {
 	var err error
 	switch scheme, rest, _ := strings.Cut(databaseURL, ":"); scheme {
 	case "sqlite":
-		db, err = sql.Open("sqlite", rest)
+		db, err = sql.Open("sqlite", rest+"?_pragma=busy_timeout(10000)") // a service may write just now
 	case "postgres":
 		db, err = sql.Open("pgx", databaseURL)
 	case "mysql":

@@ -10,14 +10,13 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func rulesCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rules",
-		Short: "Show, check and set the rules of a pool, straight on the database",
-		Args:  cobra.NoArgs,
+		Short: "Show, check and set the rules of a pool",
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))
@@ -48,12 +47,12 @@ func readDocument(name string, env environment, most int64) ([]byte, error) {
 }
 
 func rulesShowCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var output output
 	var version int64
 	c := &cobra.Command{Use: "show --pool ID [--version N]", Short: "Show the rules of a pool, those in force or earlier ones"}
-	db.flag(c, env)
+	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, false)
 	c.Flags().Int64Var(&version, "version", 0, "the version of the pool that put the rules in force (default those in force)")
@@ -64,8 +63,8 @@ func rulesShowCommand(env environment) *cobra.Command {
 		if c.Flags().Changed("version") && version < 1 {
 			return usageError{errors.New("--version must be 1 or more")}
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Rules(ctx, string(pool), version)
+		return readOn(c, &on, func(ctx context.Context, ruler http.Ruler) error {
+			found, err := ruler.Rules(ctx, string(pool), version)
 			if err != nil {
 				return err
 			}
@@ -85,17 +84,19 @@ func rulesShowCommand(env environment) *cobra.Command {
 }
 
 func rulesSetCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
+	var current ifVersion
 	c := &cobra.Command{
 		Use:     "set --pool ID FILE.json",
 		Short:   "Put rules in force in a pool, in place of those before",
 		Example: `  drawsvc rules set --pool spring rules.json`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
+	current.flag(c)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := pool.check(); err != nil {
@@ -105,8 +106,8 @@ func rulesSetCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			set, err := store.SetRules(ctx, string(pool), rules, nil, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
+			set, err := ruler.SetRules(ctx, string(pool), rules, current.versions(c), string(by))
 			if err != nil {
 				return err
 			}
@@ -118,10 +119,10 @@ func rulesSetCommand(env environment) *cobra.Command {
 }
 
 func rulesCheckCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	c := &cobra.Command{Use: "check --pool ID FILE.json", Short: "Say whether rules could be put in force in a pool; writes nothing"}
-	db.flag(c, env)
+	on.flag(c, env)
 	pool.declare(c, false)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -132,8 +133,8 @@ func rulesCheckCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			found, err := store.Pool(ctx, string(pool))
+		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
+			found, err := pools.Pool(ctx, string(pool))
 			if err != nil {
 				return err
 			}
@@ -148,19 +149,21 @@ func rulesCheckCommand(env environment) *cobra.Command {
 }
 
 func rulesRemoveCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
+	var current ifVersion
 	c := &cobra.Command{Use: "remove --pool ID", Short: "Remove the rules of a pool; its past stays as it is"}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
+	current.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			set, err := store.SetRules(ctx, string(pool), nil, nil, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
+			set, err := ruler.SetRules(ctx, string(pool), nil, current.versions(c), string(by))
 			if err != nil {
 				return err
 			}
@@ -172,4 +175,19 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// ifVersion is the version that the rules in force must have.
+type ifVersion int64
+
+func (v *ifVersion) flag(c *cobra.Command) {
+	c.Flags().Int64Var((*int64)(v), "if-version", 0, "change nothing unless the rules in force are of this `VERSION`; 0 is for none")
+}
+
+// versions are those that the rules may have, nil for all.
+func (v *ifVersion) versions(c *cobra.Command) []int64 {
+	if !c.Flags().Changed("if-version") {
+		return nil
+	}
+	return []int64{int64(*v)}
 }

@@ -94,7 +94,7 @@ func run(ctx context.Context, args []string, env environment) error {
 		Short:         "Prize draws that cannot over-issue",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usageError{errors.New("a command is missing: try drawsvc --help")}
 		},
@@ -106,14 +106,13 @@ func run(ctx context.Context, args []string, env environment) error {
 			return fromEnvironment(c.Flags(), env)
 		},
 	}
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(withNearestFlag)
 	root.SetArgs(args)
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env), stockCommand(env), rulesCommand(env), oddsCommand(env), simulateCommand(env), verifyCommand(env), logCommand(env), userCommand(env), jobCommand(env),
-		backupCommand(env), restoreCommand(env), tokenCommand(env), healthcheckCommand(env), versionCommand(env))
+	root.AddCommand(commands(env)...)
+	withCompletion(root, env)
 	err := root.ExecuteContext(ctx)
 	if err != nil && !started {
 		return usageError{err}

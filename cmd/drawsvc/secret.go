@@ -89,7 +89,7 @@ func (s *secret) warn(flags *pflag.FlagSet, log *slog.Logger) {
 // isSecret says whether the value is to be kept: a token, or a URL that has a
 // password.
 func (s *secret) isSecret() bool {
-	if strings.HasSuffix(s.name, "-token") {
+	if strings.HasSuffix(s.name, tokenFlag) {
 		return true
 	}
 	u, err := url.Parse(s.value)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -228,7 +227,7 @@ func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFlo
 func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
 func printSimulated(w io.Writer, s *draw.Simulated) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := newTable(w)
 	number := func(format string, n *float64) string {
 		if n == nil {
 			return "-"

@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/prizefile"
-	"drawsvc/internal/stock"
 )
 
 func stockCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stock",
-		Short: "Put units into a pool, or take them out, straight on the database",
-		Args:  cobra.NoArgs,
+		Short: "Put units into a pool, or take them out",
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(stockAddCommand(env), stockImportCommand(env))
@@ -26,7 +26,7 @@ func stockCommand(env environment) *cobra.Command {
 }
 
 func stockAddCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var by actor
 	var wanted draw.Stocking
@@ -35,7 +35,7 @@ func stockAddCommand(env environment) *cobra.Command {
 		Short:   "Change the stock of one prize",
 		Example: `  drawsvc stock add --pool spring --prize gold --delta 100 --reason restock --key delivery-4711`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	f := c.Flags()
@@ -53,8 +53,8 @@ func stockAddCommand(env environment) *cobra.Command {
 				return err
 			}
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			m, err := store.Stock(ctx, wanted, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, stocker http.Stocker) error {
+			m, err := stocker.Stock(ctx, wanted, string(by))
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func stockAddCommand(env environment) *cobra.Command {
 }
 
 func stockImportCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var by actor
 	var wanted draw.Import
@@ -94,7 +94,7 @@ everything, prints what would change, and writes nothing.`,
 		Example: `  drawsvc stock import --pool spring --dry-run prizes.csv
   drawsvc stock import --pool spring --reason delivery --key 2f1c6d1e-delivery prizes.csv`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	c.Args = func(_ *cobra.Command, args []string) error {
@@ -122,8 +122,8 @@ everything, prints what would change, and writes nothing.`,
 			return err
 		}
 		defer closeFile()
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			done, err := importFile(ctx, store, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
+		return changeOn(c, &on, by, func(ctx context.Context, importer http.Importer) error {
+			done, err := importFile(ctx, importer, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
 			if draw.CodeOf(err) == draw.CodeInvalidRequest {
 				// The file's fault, not the command line's: exit code 1.
 				return errors.New(args[0] + ": " + message(err))
@@ -174,7 +174,7 @@ func openImport(name string, env environment) (io.Reader, func(), error) {
 	return file, func() { _ = file.Close() }, nil // was only read
 }
 
-func importFile(ctx context.Context, store *stock.Store, wanted draw.Import, file io.Reader, p *progress) (draw.Imported, error) {
+func importFile(ctx context.Context, importer http.Importer, wanted draw.Import, file io.Reader, p *progress) (draw.Imported, error) {
 	defer p.end()
-	return store.Import(ctx, wanted, file, p.at)
+	return importer.Import(ctx, wanted, file, p.at)
 }

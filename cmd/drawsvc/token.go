@@ -14,7 +14,7 @@ func tokenCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Make bearer tokens",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE:  needsSubcommand,
 	}
 	c.AddCommand(tokenNewCommand(env))
@@ -26,7 +26,7 @@ func tokenNewCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new",
 		Short: "Print a new token, and its entry for the file of serve --tokens; the token is kept nowhere",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			token, entry, err := newToken(name, role, until)
 			if err != nil {

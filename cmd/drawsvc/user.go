@@ -16,12 +16,10 @@ func userCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "user",
 		Short: "Work on what is kept of a user",
-		Args:  cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return usageError{errors.New("a command is missing: try drawsvc user --help")}
-		},
+		Args:  noArguments,
+		RunE:  needsSubcommand,
 	}
-	c.AddCommand(userForgetCommand(env))
+	c.AddCommand(userShowCommand(env), userForgetCommand(env))
 	return c
 }
 

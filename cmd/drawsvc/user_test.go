@@ -68,7 +68,7 @@ func TestUserForget(t *testing.T) {
 func TestUserForgetRefuses(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.URL(t, "sqlite"))
-	p.refused(exitUsage, "a command is missing", "user")
+	p.refused(exitUsage, "a subcommand is missing", "user")
 	p.refused(exitUsage, "give --pool ID or --all", "user", "forget", "ann")
 	p.refused(exitUsage, "give --pool ID or --all", "user", "forget", "ann", "--pool", "spring", "--all")
 	p.refused(exitUsage, "user begins or ends with a blank", "user", "forget", " ann", "--all")

@@ -65,6 +65,9 @@ func withNearestFlag(c *cobra.Command, err error) error {
 	if !ok {
 		return err
 	}
+	if slices.Contains([]string{serverFlag, tokenFlag, tokenFlag + fileSuffix}, strings.TrimPrefix(unknown, "--")) && c.Flags().Lookup(databaseFlag) != nil {
+		return alone(c.CommandPath())
+	}
 	known := map[string]bool{"--help": true}
 	c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
 	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))

@@ -40,7 +40,7 @@ func versionCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print version, commit and Go version",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			if output == outputJSON {

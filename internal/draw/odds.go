@@ -19,6 +19,8 @@ const (
 type Statement struct {
 	Version int64
 	Law     Law
+	// IsDisclosed says that players may read it.
+	IsDisclosed bool
 	// Win is the chance that the urn is asked.
 	Win *big.Rat
 	// Odds are of all prizes but endless blanks, in the pool's order.
@@ -81,7 +83,7 @@ func (p *Plan) statement(user []tally) Statement {
 	u := p.urn
 	s := Statement{Version: u.Version, Law: LawStock, Win: big.NewRat(1, 1)}
 	if t := u.terms; t != nil {
-		s.Win = t.Win.Rat()
+		s.Win, s.IsDisclosed = t.Win.Rat(), t.Disclose
 		if t.Odds != nil {
 			s.Law = LawFixed
 		}

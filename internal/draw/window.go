@@ -29,6 +29,10 @@ const (
 	rollingMax = 8760 * time.Hour
 )
 
+// ParsePer reads what String has written of a Per that is not ever. Error:
+// CodeInvalidRequest.
+func ParsePer(text string) (Per, error) { return parsePer("per", text) }
+
 // parsePer reads hour, day, week, month, or a duration such as 168h.
 func parsePer(member, s string) (Per, error) {
 	switch c := calendar(s); c {

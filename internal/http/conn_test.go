@@ -121,7 +121,7 @@ func judgeWatch(t *testing.T, h habit) error {
 	go func() { _ = server.Serve(l) }()
 	defer server.Close()
 
-	caller, url, answers := client(t), "http://"+inner.Addr().String(), make(chan answered, 1)
+	caller, url, answers := ownClient(t), "http://"+inner.Addr().String(), make(chan answered, 1)
 	go func() { answers <- postDraw(caller, url) }()
 	<-started // the body has been read to its end, which is where a watch begins
 	spied := <-l.made

@@ -107,7 +107,7 @@ func TestConnectionsAtWorkAreKept(t *testing.T) {
 	addr := server.url[len("http://"):]
 	answers := make(chan answered, 2)
 	for range 2 {
-		go func() { answers <- postDraw(client(t), server.url) }()
+		go func() { answers <- postDraw(ownClient(t), server.url) }()
 		<-started
 	}
 	late := make(chan error, 1)

@@ -1,7 +1,9 @@
 // Package http is the wire: it parses, authenticates and names a draw, hands
 // it to the draw service and writes down the answer, and it offers the
-// operator's calls on pools, stock and history. It imports the domain and
-// nothing else of ours; what it needs of the store it declares itself.
+// operator's calls on pools, stock and history. It imports the domain and the
+// client, not the store: what it needs of the store it declares itself. Admin
+// makes the operator's calls from the other end, so that bodies and answers are
+// written once.
 //
 // It keeps three laws. One request gets one clear answer: every error is a
 // problem document out of the one table in problem.go, and a draw's problem

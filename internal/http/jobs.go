@@ -43,10 +43,10 @@ func (s *Server) job(ctx context.Context, c call) (job.View, error) {
 
 // jobBody is the body of PATCH /admin/jobs/{job}.
 type jobBody struct {
-	Enabled    *bool          `json:"enabled"`
-	Schedule   jsontext.Value `json:"schedule"`
-	Host       jsontext.Value `json:"host"`
-	StaleAfter jsontext.Value `json:"stale_after"`
+	Enabled    *bool          `json:"enabled,omitzero"`
+	Schedule   jsontext.Value `json:"schedule,omitzero"`
+	Host       jsontext.Value `json:"host,omitzero"`
+	StaleAfter jsontext.Value `json:"stale_after,omitzero"`
 }
 
 func (b *jobBody) change() (job.Change, error) {

@@ -16,7 +16,7 @@ type poolBody struct {
 	State  *draw.State  `json:"state"`
 	Prizes *[]prizeBody `json:"prizes"`
 	// Rules are a rules document, as it was sent.
-	Rules jsontext.Value `json:"rules"`
+	Rules jsontext.Value `json:"rules,omitzero"`
 }
 
 // prizeBody is one prize of a new pool, and the body of POST …/prizes.
@@ -26,7 +26,7 @@ type prizeBody struct {
 	Value *string `json:"value"`
 	Kind  *string `json:"kind"`
 	// Stock may be left out for a blank, which is then endless.
-	Stock *int64 `json:"stock"`
+	Stock *int64 `json:"stock,omitzero"`
 }
 
 func (b *prizeBody) prize() (draw.Prize, error) {

@@ -61,14 +61,10 @@ func fraction(r *big.Rat) string { return r.String() }
 // them.
 func (s *Server) odds(ctx context.Context, c call) (oddsAnswer, error) {
 	poolID := c.param("pool")
-	ruling, err := s.Ruler.Rules(ctx, poolID, 0)
-	if err == nil && (ruling.Rules == nil || !ruling.Rules.Disclose) {
+	found, err := s.Odds.Odds(ctx, poolID, "")
+	if err == nil && !found.IsDisclosed {
 		err = draw.Errorf(draw.CodeRulesNotFound, "pool %q publishes no odds", poolID)
 	}
-	if err != nil {
-		return oddsAnswer{}, err
-	}
-	found, err := s.Odds.Odds(ctx, poolID, "")
 	if err != nil {
 		return oddsAnswer{}, err
 	}

@@ -142,10 +142,10 @@ func (c call) showPool(p *draw.Pool) adminPoolAnswer {
 // changeBody is the body of PATCH /admin/pools/{pool}. Its members are kept
 // as they were sent: null and absent differ.
 type changeBody struct {
-	Name     jsontext.Value `json:"name"`
-	State    jsontext.Value `json:"state"`
-	Mode     jsontext.Value `json:"mode"`
-	Archived *bool          `json:"archived"`
+	Name     jsontext.Value `json:"name,omitzero"`
+	State    jsontext.Value `json:"state,omitzero"`
+	Mode     jsontext.Value `json:"mode,omitzero"`
+	Archived *bool          `json:"archived,omitzero"`
 }
 
 func (s *Server) change(b *changeBody) (draw.PoolChange, error) {

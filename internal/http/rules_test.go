@@ -43,7 +43,7 @@ func (f fakeStore) SetRules(_ context.Context, poolID string, rules *draw.Rules,
 
 func (f fakeStore) Odds(_ context.Context, poolID, userID string) (draw.Statement, error) {
 	return draw.Statement{
-		Version: 7, Law: draw.LawStock, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
+		Version: 7, Law: draw.LawStock, IsDisclosed: f.rules.Disclose, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
 		Odds:      []draw.Chance{{PrizeID: "gold", Chance: big.NewRat(2, 100)}, {PrizeID: "pin", Chance: new(big.Rat)}},
 		Guarantee: &draw.GuaranteeOdds{Guarantee: draw.Guarantee{After: 9, PrizeID: "gold"}},
 	}, f.note([2]string{poolID, userID})

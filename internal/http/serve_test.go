@@ -45,8 +45,8 @@ func run(t *testing.T, s *Server) running {
 	return r
 }
 
-// client has connections of its own, so that none is left idle elsewhere.
-func client(t *testing.T) *nethttp.Client {
+// ownClient has connections of its own, so that none is left idle elsewhere.
+func ownClient(t *testing.T) *nethttp.Client {
 	t.Helper()
 	transport := &nethttp.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -108,7 +108,7 @@ func TestDrain(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	f, started, letGo := held()
 	s := newServer(t, f, func(c *Config) { c.RequestTimeout = 5 * time.Second })
-	server, caller := run(t, s), client(t)
+	server, caller := run(t, s), ownClient(t)
 	defer caller.CloseIdleConnections()
 
 	answers := make(chan answered, 1)
@@ -142,7 +142,7 @@ func TestDrainIsBounded(t *testing.T) {
 	s := newServer(t, f, func(c *Config) { c.RequestTimeout = time.Minute })
 	require.Less(t, s.limits.draws+s.limits.rest, 15*time.Second)
 	s.limits.draws, s.limits.rest = 100*time.Millisecond, 100*time.Millisecond
-	server, caller := run(t, s), client(t)
+	server, caller := run(t, s), ownClient(t)
 	answers := make(chan answered, 1)
 	go func() { answers <- postDraw(caller, server.url) }()
 	<-started
@@ -157,7 +157,7 @@ func TestDrainIsBounded(t *testing.T) {
 }
 
 func TestDrainOfAnIdleServerIsQuick(t *testing.T) {
-	server, caller := run(t, newServer(t, &fake{})), client(t)
+	server, caller := run(t, newServer(t, &fake{})), ownClient(t)
 	require.Equal(t, 200, postDraw(caller, server.url).status, "and an idle connection stays")
 	begin := time.Now()
 	server.end()
@@ -183,7 +183,7 @@ func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 	for range 8 {
 		go func() {
 			defer func() { done <- struct{}{} }()
-			caller := client(t)
+			caller := ownClient(t)
 			for range 500 {
 				answer := postDraw(caller, server.url)
 				switch {

@@ -30,8 +30,8 @@ func (s *Server) addPrize(ctx context.Context, c call, body *prizeBody) (adminPr
 
 // correctionBody is the body of PATCH …/prizes/{prize}.
 type correctionBody struct {
-	Name  *string `json:"name"`
-	Value *string `json:"value"`
+	Name  *string `json:"name,omitzero"`
+	Value *string `json:"value,omitzero"`
 }
 
 // changePrize answers PATCH /admin/pools/{pool}/prizes/{prize}.

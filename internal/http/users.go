@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 
 	"drawsvc/internal/draw"
 )
@@ -49,6 +50,10 @@ func newUser(s *draw.Standing) userAnswer {
 	}
 	return a
 }
+
+// WriteUser writes where a user stands as a line of JSON, as GET
+// /pools/{pool}/users/{user} answers. Errors are those of w.
+func WriteUser(w io.Writer, s *draw.Standing) error { return writeLine(w, newUser(s)) }
 
 // user answers GET /pools/{pool}/users/{user}.
 func (s *Server) user(ctx context.Context, c call) (userAnswer, error) {

@@ -142,6 +142,9 @@ func (s *seeds) lost(poolID string) {
 	s.away[poolID] = true
 }
 
+// Unseal has the store use identities, before anything else is asked of it.
+func (s *Store) Unseal(by *proof.Identities) { s.options.Identities = by }
+
 // CheckSeeds says whether this process can draw from a committed pool. Errors:
 // CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {

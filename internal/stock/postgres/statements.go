@@ -94,12 +94,12 @@ SELECT (SELECT count(*) FROM pool),
 	sqlNeeds = `SELECT %s
 FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n (user_id, what, max, units)
 CROSS JOIN LATERAL (
-	SELECT seq FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what ORDER BY seq DESC LIMIT 1
+	SELECT * FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what ORDER BY seq DESC LIMIT 1
 ) AS last
 CROSS JOIN LATERAL (
-	SELECT * FROM turns WHERE pool_id = $1 AND user_id = n.user_id AND what = n.what AND seq = last.seq
+	SELECT last.*
 	UNION ALL
-	SELECT * FROM turns WHERE n.max > 0 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
+	SELECT * FROM turns WHERE n.max BETWEEN 1 AND last.seq + n.units - 1 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
 		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
 ) AS t`
 	sqlHead = `SELECT version, mark FROM pools WHERE id = $1`

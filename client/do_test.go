@@ -1,0 +1,89 @@
+package client_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/client"
+)
+
+const done = `{"id":"p"}`
+
+// TestDo: what is sent again, and what the caller learns.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	read := client.Call{Method: "GET", Path: "/admin/pools"}
+	change := client.Call{Method: "PATCH", Path: "/admin/pools/p", ContentType: "application/json", Body: []byte(`{}`)}
+	keyed := client.Call{Method: "POST", Path: "/admin/pools/p/import", Key: "k", ContentType: "text/csv", Body: []byte("x")}
+	ok, missing := answer(200, done), problem(404, "pool-not-found")
+	busy, broken, proxy := problem(503, "contended"), problem(500, "internal"), answer(502, "<html>")
+	for name, c := range map[string]struct {
+		call    client.Call
+		answers []http.HandlerFunc
+		sent    int
+		code    client.Code // of an *Error; "" for none
+		unknown bool        // an *Unsettled that may have happened
+	}{
+		"a read":                          {read, []http.HandlerFunc{ok}, 1, "", false},
+		"a read without answer":           {read, []http.HandlerFunc{cut, half, broken, proxy, ok}, 5, "", false},
+		"a change":                        {change, []http.HandlerFunc{ok}, 1, "", false},
+		"a change, nothing happened":      {change, []http.HandlerFunc{busy, problem(429, "too-many-guesses"), ok}, 3, "", false},
+		"a change, rejected":              {change, []http.HandlerFunc{missing, ok}, 1, "pool-not-found", false},
+		"a change without answer":         {change, []http.HandlerFunc{cut, ok}, 1, "", true},
+		"a change, half an answer":        {change, []http.HandlerFunc{half, ok}, 1, "", true},
+		"a change, failed":                {change, []http.HandlerFunc{broken, ok}, 1, "", true},
+		"a change behind a proxy":         {change, []http.HandlerFunc{proxy, ok}, 1, "", true},
+		"a keyed change without answer":   {keyed, []http.HandlerFunc{cut, busy, broken, ok}, 4, "", false},
+		"a keyed change, then rejected":   {keyed, []http.HandlerFunc{cut, missing}, 2, "pool-not-found", false},
+		"a keyed change, then no token":   {keyed, []http.HandlerFunc{cut, problem(401, "unauthorized")}, 2, "", true},
+		"a keyed change, created":         {keyed, []http.HandlerFunc{answer(201, done)}, 1, "", false},
+		"another place is not asked":      {change, []http.HandlerFunc{answer(302, "", "Location", "/x")}, 1, "", false},
+		"a wrong token is not tried over": {read, []http.HandlerFunc{problem(401, "unauthorized")}, 1, "unauthorized", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, caller := start(t, c.answers...)
+			caller.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+			body, err := caller.Do(t.Context(), c.call)
+			keys, bodies := s.asked()
+			require.Len(t, keys, c.sent)
+			for i := range keys {
+				require.Equal(t, keys[0], keys[i])
+				require.Equal(t, string(c.call.Body), bodies[i])
+			}
+			var rejected *client.Error
+			var unsettled *client.Unsettled
+			switch {
+			case c.unknown:
+				require.ErrorAs(t, err, &unsettled)
+				require.True(t, unsettled.MayHaveHappened)
+			case c.code != "":
+				require.ErrorIs(t, err, c.code)
+				require.False(t, errors.As(err, &unsettled))
+			case name == "another place is not asked":
+				require.ErrorAs(t, err, &rejected)
+				require.Equal(t, 302, rejected.Status)
+			default:
+				require.NoError(t, err)
+				require.Equal(t, done, string(body))
+			}
+		})
+	}
+}
+
+// TestDoAway: a service that cannot be reached is not waited for, and nothing
+// happened.
+func TestDoAway(t *testing.T) {
+	t.Parallel()
+	caller := &client.Client{URL: "http://127.0.0.1:1", HTTP: &http.Client{Transport: &http.Transport{}}}
+	_, err := caller.Do(t.Context(), client.Call{Method: "PATCH", Path: "/admin/pools/p"})
+	var unsettled *client.Unsettled
+	require.ErrorAs(t, err, &unsettled)
+	require.False(t, unsettled.MayHaveHappened)
+	_, err = (&client.Client{URL: "::"}).Do(t.Context(), client.Call{Method: "GET", Path: "/"})
+	require.Error(t, err)
+	require.False(t, errors.As(err, &unsettled))
+}

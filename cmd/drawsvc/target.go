@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	nethttp "net/http"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"drawsvc/client"
+	"drawsvc/internal/http"
+	"drawsvc/internal/stock"
+)
+
+// target is what an admin command works on: a database, or a service that is
+// asked over HTTP.
+type target struct {
+	database
+	server string
+	token  secret
+	stderr io.Writer
+}
+
+// flag declares the flags of both.
+func (t *target) flag(c *cobra.Command, env environment) {
+	t.database.flag(c, env)
+	t.stderr = env.stderr
+	f := c.Flags()
+	f.StringVar(&t.server, serverFlag, "", "`URL` of a service that is asked over HTTP, in place of the database")
+	t.token.flag(f, tokenFlag, "", "bearer `token` for the service")
+}
+
+// The flags of a service, and that of a database.
+const (
+	serverFlag   = "server"
+	tokenFlag    = "token"
+	databaseFlag = "database"
+)
+
+// source says who has set a flag, the stronger one last.
+type source int
+
+const (
+	byNobody source = iota
+	byVariable
+	byLine
+)
+
+// sourceOf says who has set one of some flags.
+func sourceOf(flags *pflag.FlagSet, names ...string) (by source) {
+	for _, name := range names {
+		switch f := flags.Lookup(name); {
+		case f == nil || !f.Changed:
+		case f.Annotations[fromVariable] != nil:
+			by = max(by, byVariable)
+		default:
+			by = byLine
+		}
+	}
+	return by
+}
+
+// isRemote says whether the command asks a service. The command line beats the
+// environment; nothing is guessed where the environment names both.
+func (t *target) isRemote(flags *pflag.FlagSet) (bool, error) {
+	server, database := sourceOf(flags, serverFlag), sourceOf(flags, databaseFlag, databaseFlag+fileSuffix)
+	switch {
+	case server == byLine && database == byLine:
+		return false, usageError{errors.New("give --server or --database, not both")}
+	case server == byVariable && database == byVariable:
+		return false, usageError{errors.New("DRAWSVC_SERVER and DRAWSVC_DATABASE are both set: choose with --server or --database")}
+	case server > database:
+		return true, nil
+	case sourceOf(flags, tokenFlag, tokenFlag+fileSuffix) == byLine:
+		return false, usageError{errors.New("a token is for --server, which is missing")}
+	}
+	return false, nil
+}
+
+// readServer returns the service's address.
+func (t *target) readServer() (*url.URL, error) {
+	u, err := url.Parse(t.server)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
+		return nil, usageError{errors.New("--server must be such as https://draws.example")}
+	case u.User != nil:
+		return nil, usageError{errors.New("--server holds a user or a password: give the service's token with --token-file")}
+	}
+	return u, nil
+}
+
+// dial returns the service's admin calls. Nothing is sent yet.
+func (t *target) dial(flags *pflag.FlagSet) (*http.Admin, error) {
+	u, err := t.readServer()
+	if err != nil {
+		return nil, err
+	}
+	token, err := t.token.read(flags)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, usageError{errors.New("--token must be printable ASCII without blanks")}
+	}
+	log := slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	t.token.warn(flags, log)
+	if token != "" && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		log.Warn("the token is sent without encryption, and whoever sees it can use it; use https", "flag", "--"+serverFlag)
+	}
+	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, HTTP: &nethttp.Client{
+		Transport: nethttp.DefaultTransport.(*nethttp.Transport).Clone(),
+		// Another address is not what was named, and a change would become a read.
+		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
+	}}), nil
+}
+
+// withoutTime leaves the time out of a line for whoever waits for it.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// readOn runs fn on what a command reads from. B is what fn needs of it: an
+// interface that the store, as onDatabase, and http.Admin satisfy.
+func readOn[B any](c *cobra.Command, t *target, fn func(context.Context, B) error) error {
+	return working(c, t, stock.Options{ReadOnly: true}, fn)
+}
+
+// changeOn is readOn for what an actor changes.
+func changeOn[B any](c *cobra.Command, t *target, by actor, fn func(context.Context, B) error) error {
+	if err := by.check(); err != nil {
+		return err
+	}
+	remote, err := t.isRemote(c.Flags())
+	if err == nil && remote && sourceOf(c.Flags(), "actor") == byLine {
+		err = usageError{errors.New("--actor is for the database: a service records the name of the token")}
+	}
+	if err != nil {
+		return err
+	}
+	return working(c, t, stock.Options{}, fn)
+}
+
+func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(context.Context, B) error) error {
+	remote, err := t.isRemote(c.Flags())
+	if err != nil {
+		return err
+	}
+	if !remote {
+		return t.with(c, o, func(ctx context.Context, store *stock.Store) error { return handOver(ctx, onDatabase{store}, fn) })
+	}
+	admin, err := t.dial(c.Flags())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close() }() // idle connections
+	return handOver(c.Context(), admin, fn)
+}
+
+// What commands need, both backends have.
+var (
+	_, _ http.Pools    = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Deleter  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Stocker  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Importer = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Ruler    = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Odds     = onDatabase{}, (*http.Admin)(nil)
+	_, _ poolFinder    = onDatabase{}, (*http.Admin)(nil)
+	_, _ auditor       = onDatabase{}, (*http.Admin)(nil)
+	_, _ logWriter     = onDatabase{}, (*http.Admin)(nil)
+	_, _ stander       = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobReader     = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobChanger    = onDatabase{}, (*http.Admin)(nil)
+)
+
+// handOver runs fn on a backend, which must be one of those above.
+func handOver[B any](ctx context.Context, backend any, fn func(context.Context, B) error) error {
+	b, ok := backend.(B)
+	if !ok {
+		return fmt.Errorf("%T cannot do this", backend)
+	}
+	return fn(ctx, b)
+}
+
+// onlyOnDatabase is readOn for a form of a command that no service has.
+func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Context, *stock.Store) error) error {
+	remote, err := t.isRemote(c.Flags())
+	if err == nil && remote {
+		err = alone(what)
+	}
+	if err != nil {
+		return err
+	}
+	return t.with(c, stock.Options{ReadOnly: true}, fn)
+}
+
+// alone is the error of a command that was to ask a service and cannot; what is
+// its path.
+func alone(what string) error {
+	return usageError{fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc "))}
+}

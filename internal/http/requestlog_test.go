@@ -1,0 +1,112 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// logged are the lines of a log.
+func logged(t *testing.T, log *bytes.Buffer) (lines []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(log.String()) {
+		var parsed map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &parsed))
+		lines = append(lines, parsed)
+	}
+	return lines
+}
+
+// TestRefusalsAreSummedUp: a flood is two lines, one of which has the count,
+// and each kind is one of its own.
+func TestRefusalsAreSummedUp(t *testing.T) {
+	s, log := newLogged(t, &fake{}, slog.LevelInfo)
+	const flood = 500
+	for i := range flood {
+		r := request("POST", "/draw", "", "Authorization", "Bearer wrong")
+		r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 7)}), 1).String()
+		do(s, r)
+		do(s, request("GET", "/nothing", ""))
+	}
+	lines := logged(t, log)
+	require.Len(t, lines, 3, "wrong tokens, those unread, and unknown paths")
+	first := lines[slices.IndexFunc(lines, func(l map[string]any) bool { return l["token"] == "wrong" })]
+	require.Equal(t, []any{"WARN", "198.51.100.0", 401.0, "/draw"}, []any{first["level"], first["remote"], first["status"], first["route"]})
+	log.Reset()
+	s.refusals.sumUp()
+	counts := map[any]any{}
+	for _, l := range logged(t, log) {
+		require.Equal(t, "requests refused", l["msg"])
+		counts[l["code"]] = l["count"]
+		if l["code"] == "unauthorized" {
+			require.Len(t, l["remotes"], addressesMax)
+			require.Equal(t, true, l["more_remotes"])
+		}
+	}
+	require.Equal(t, flood-1.0, counts["not-found"])
+	require.GreaterOrEqual(t, counts["unauthorized"], 7.0*guessBurst-1, "a few more where the flood took seconds")
+	require.Equal(t, flood-2.0, counts["unauthorized"].(float64)+counts["too-many-guesses"].(float64))
+	require.Len(t, counts, 3)
+	log.Reset()
+	s.refusals.sumUp()
+	s.refusals.sumUp()
+	require.Empty(t, log.String())
+	do(s, request("GET", "/nothing", ""))
+	require.Len(t, logged(t, log), 1, "after a pause the first has its line again")
+}
+
+// TestProbesAreForDebugging: machines make them every few seconds.
+func TestProbesAreForDebugging(t *testing.T) {
+	s, log := newLogged(t, &fake{}, slog.LevelInfo)
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		require.Equal(t, 200, do(s, asAdmin("GET", path, "")).Code)
+	}
+	require.Empty(t, log.String())
+	s, log = newLogged(t, &fake{}, slog.LevelInfo)
+	s.readiness = newReadiness(func(context.Context) error { return draw.Errorf(draw.CodeLockUnavailable, "down") })
+	do(s, request("GET", "/readyz", ""))
+	require.Contains(t, log.String(), `"level":"WARN"`, "a failing one is not")
+}
+
+// TestEveryAnswerHasAnID: the caller's own, or one that no other has.
+func TestEveryAnswerHasAnID(t *testing.T) {
+	s, seen := newServer(t, &fake{}), map[string]bool{}
+	for _, e := range calls() {
+		for _, body := range []string{e.body, "not JSON"} {
+			id := do(s, asAdmin(e.method, e.target, body)).Header().Get("X-Request-Id")
+			require.NotEmpty(t, id, e.target)
+			require.True(t, isPlainID(id))
+			require.False(t, seen[id])
+			seen[id] = true
+			require.Equal(t, "my-trace-1", do(s, asAdmin(e.method, e.target, body, "X-Request-Id", "my-trace-1")).Header().Get("X-Request-Id"))
+		}
+	}
+}
+
+// TestShutdownDelay: not ready at once, draws as usual until the delay ends.
+func TestShutdownDelay(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) { c.ShutdownDelay = 3 * time.Second })
+	server, caller := run(t, s), ownClient(t)
+	require.Equal(t, 200, get(caller, server.url+"/readyz").status)
+	server.end()
+	require.Eventually(t, func() bool { return get(caller, server.url+"/readyz").status == 503 }, 2*time.Second, time.Millisecond)
+	for range 10 {
+		require.Equal(t, 200, postDraw(caller, server.url).status)
+	}
+	draining, _ := f.drained()
+	require.False(t, draining)
+	require.NoError(t, <-server.done)
+	draining, _ = f.drained()
+	require.True(t, draining)
+}

@@ -1,0 +1,156 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/job"
+	"drawsvc/internal/stock"
+)
+
+// deaf is a database that a runner cannot reach any more, save for reading: its
+// signs of life get lost, as those of a machine that stands still.
+type deaf struct {
+	job.Runs
+	is *atomic.Bool
+}
+
+func (d deaf) HearJob(ctx context.Context, run job.Run) error {
+	if d.is.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return d.Runs.HearJob(ctx, run)
+}
+
+// unfenced writes the end of a run whatever the row says.
+type unfenced struct {
+	job.Runs
+	store *stock.Store
+}
+
+func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
+	r, _, err := u.store.Job(ctx, run.Job)
+	if err != nil {
+		return err
+	}
+	run.Token = r.Token // as if it were the last
+	return u.Runs.FinishJob(ctx, run, o)
+}
+
+// takeover has one runner stand still in its work, and returns when another has
+// taken over and is at work, and then the first has woken up and ended.
+func takeover(t *testing.T, f *fleet, edit func(*job.Options)) {
+	t.Helper()
+	asleep, taken, woken, done := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var deafened atomic.Bool
+	first := f.options(0, definition(func(_ context.Context, run job.Run) ([]byte, error) {
+		if run.Token != 1 {
+			return nil, nil
+		}
+		deafened.Store(true)
+		close(asleep)
+		<-taken // whatever its context says
+		return []byte(`{"by":"the first"}`), nil
+	}))
+	first.Locker, first.Runs = nobody{}, deaf{f.stores[0], &deafened}
+	edit(&first)
+	ended := make(chan struct{})
+	var once sync.Once
+	first.Observer = endings{func() { once.Do(func() { close(ended) }) }}
+	require.NoError(t, f.stores[0].AddJobs(t.Context(), first.Jobs))
+	_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(stale)}, "ann")
+	require.NoError(t, err)
+	stopFirst := start(t, first)
+	<-asleep
+
+	second := f.options(1, definition(func(context.Context, job.Run) ([]byte, error) {
+		select {
+		case <-done:
+			return nil, nil // a later run
+		default:
+		}
+		close(taken)
+		<-woken
+		close(done)
+		return []byte(`{"by":"the second"}`), nil
+	}))
+	second.Locker = nobody{}
+	stopSecond := start(t, second)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		require.FailNow(t, "the first never ended")
+	}
+	close(woken)
+	<-done
+	stopFirst()
+	stopSecond()
+}
+
+type endings struct{ ended func() }
+
+func (endings) Seen(context.Context, []job.Row, time.Time) {}
+func (e endings) Ended(string, job.Result)                 { e.ended() }
+
+// judgeTakeover says what is wrong after a takeover: the first run is lost, and
+// what it wrote late is nowhere.
+func judgeTakeover(f *fleet) string {
+	runs, r := f.runs("work"), f.row("work")
+	switch {
+	case len(runs) < 2 || runs[0].Result != job.ResultLost || !strings.Contains(runs[0].Error, "taken over by host-1"):
+		return fmt.Sprintf("the first run is %+v", runs[0])
+	case runs[1].Host != "host-1" || runs[1].Result != job.ResultOK:
+		return fmt.Sprintf("the second run is %+v", runs[1])
+	case strings.Contains(string(r.Report), "first"):
+		return "the report is the first's"
+	}
+	return ""
+}
+
+// TestTakeover: a runner that stands still is replaced after stale_after. When it
+// wakes up, it writes nothing. Without the fence it would.
+func TestTakeover(t *testing.T) {
+	everywhere(t, func(t *testing.T, f *fleet) {
+		takeover(t, f, func(*job.Options) {})
+		require.Empty(t, judgeTakeover(f))
+	})
+	t.Run("the double is caught", func(t *testing.T) {
+		t.Parallel()
+		f := newFleet(t, "sqlite", "table", 2)
+		takeover(t, f, func(o *job.Options) { o.Runs = unfenced{o.Runs, f.stores[0]} })
+		require.NotEmpty(t, judgeTakeover(f))
+	})
+}
+
+// TestHolderThatRenewsIsNotTakenOver: however long it works.
+func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
+	everywhere(t, func(t *testing.T, f *fleet) {
+		var runs atomic.Int64
+		long := definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
+			runs.Add(1)
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(3 * stale):
+				return []byte(`{}`), nil
+			}
+		})
+		long.Schedule = "every 6h"
+		require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{long}))
+		_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(stale)}, "ann")
+		require.NoError(t, err)
+		for n := range 3 {
+			start(t, f.options(n, long))
+		}
+		eventually(t, "the success", func() bool { return !f.row("work").LastSuccess.IsZero() })
+		require.EqualValues(t, 1, runs.Load())
+	})
+}
