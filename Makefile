@@ -27,6 +27,24 @@ check: ## The service's tests that need no server, on SQLite where they need a d
 lint: ## The house rules
 	$(LINT) run ./...
 
+.PHONY: packages
+packages: ## The Debian package and the RPM, in bin/
+	deploy/packages/build
+
+.PHONY: release
+release: ## The files of the release VERSION, in bin/release: packages, programs, chart, checksums
+	VERSION=$(VERSION) deploy/packages/release
+
+.PHONY: image
+image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (registry and name) with the tag TAG (default latest)
+	$(GO) tool -modfile=tools/package/go.mod ko build --bare --tags=$(or $(TAG),latest) ./cmd/drawsvc
+
+.PHONY: package-test
+package-test: ## What the service is shipped as: packages, unit, image, compose file, chart; tools in a module of their own
+	.ci/packages
+	$(GO) -C tools/package vet ./...
+	$(GO) -C tools/package test -v -timeout 20m ./...
+
 .PHONY: vuln
 vuln: ## Checks the modules against go.sum, and the code against known vulnerabilities
 	.ci/vuln

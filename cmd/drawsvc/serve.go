@@ -122,6 +122,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	defer c.watchFiles(ctx, doors, asked, log)()
+	defer notifyManager(ctx, c.delay, log)()
 	return doors.serve(ctx, server, log)
 }
 

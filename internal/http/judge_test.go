@@ -67,7 +67,15 @@ func (j *judge) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}{io.TeeReader(r.Body, &sent), r.Body}
 	kept := &keptAnswer{ResponseWriter: w, status: nethttp.StatusOK}
 	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is no answer
-	x := exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), kept.body.Bytes()}
+	received := kept.body.Bytes()
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		plain, err := gunzip(&kept.body)
+		if err != nil {
+			j.report(err)
+		}
+		received = plain
+	}
+	x := exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), received}
 	if err := j.contract.check(x); err != nil {
 		j.report(err)
 	}

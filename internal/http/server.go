@@ -130,6 +130,8 @@ type Server struct {
 	headers  headers
 	// buffers holds *[]byte, for bodies and answers.
 	buffers sync.Pool
+	// gzips holds *gzip.Writer.
+	gzips sync.Pool
 }
 
 // New returns a Server, or an error when the Config cannot work or its
@@ -155,6 +157,7 @@ func New(c Config) (*Server, error) {
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		gzips:     sync.Pool{New: newGzip},
 	}
 	s.copies = newCopies(s.encodePool)
 	s.connections = newConnections(cmp.Or(c.ConnectionsMax, connectionsUsual), c.Log, m.reclaimed)
