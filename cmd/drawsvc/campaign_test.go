@@ -298,7 +298,7 @@ func TestRulesCommands(t *testing.T) {
 		p.refused(exitFailure, `there is no pool "winter"`, "rules", "set", "--pool", "winter", good)
 		require.Contains(t, p.ok("rules", "set", "--pool", "spring", "--actor", "ann", good), "pool spring: the rules are of version 4, sha256 ")
 		shown := p.ok("rules", "show", "--pool", "spring")
-		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\n\{"limits":\[\{"max":2,"of":"draws","per":"day"\}\]\}\n$`, shown)
+		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\n\{"limits":\[\{"of":"draws","max":2,"per":"day"\}\]\}\n$`, shown)
 		require.Equal(t, map[string]any{"limits": []any{map[string]any{"of": "draws", "max": 2.0, "per": "day"}}},
 			members(t, p.ok("rules", "show", "--pool", "spring", "--version", "4", "--output", "json"))["rules"])
 		require.Contains(t, p.ok("pool", "show", "spring"), "version 4, rules of version 4\n")

@@ -82,6 +82,8 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Changed(poolID) },
 		Due:      countDue(registry),
+
+		Identities: c.unsealBy,
 	})
 	if err != nil {
 		return err
@@ -96,6 +98,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	store.WatchSchema()
+	if err := store.WatchSeeds(ctx); err != nil {
+		return err
+	}
 
 	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
 		return err
@@ -176,6 +181,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
+	warnOfMode(log, "--seed-identity-file", c.identity.path, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
 		path, _, _ = strings.Cut(path, "?")
 		warnOfMode(log, "--database", path, othersMayUse)
@@ -188,6 +194,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
+		Prover: prover{store, c}, LogWriter: prover{store, c}, SeedsAway: store.SeedsAway,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,

@@ -12,9 +12,10 @@ var files embed.FS
 // starts on an older schema than its own, down to this one, and serves until
 // somebody migrates.
 //
-// It is 5 because every read of a pool, and every guarded write, asks when the
-// next item of its agenda is due: an older schema has no place for it.
-const OldestSchema = 5
+// It is 6 because every read of a pool, and every guarded write, asks when the
+// next item of its agenda is due, and every read for its commitment: an older
+// schema has no place for them.
+const OldestSchema = 6
 
 // Set is the schema that a binary brings along.
 type Set struct {

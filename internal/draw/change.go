@@ -54,6 +54,7 @@ const (
 	// WhatAgenda: an item that was planned, with its members; item, count and
 	// sha256 of several; item and removed; or item, failed and detail.
 	WhatAgenda What = "agenda"
+	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -149,6 +149,9 @@ func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if o.err = refusal(a); o.err != nil {
 		return
 	}
+	if o.err = p.numbered(a); o.err != nil {
+		return
+	}
 	o.first = len(p.Awards)
 	for ordinal := 1; ordinal <= a.Count; ordinal++ {
 		p.take(&a.Request, ordinal)

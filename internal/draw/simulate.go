@@ -112,7 +112,7 @@ const (
 
 func newSimulator(s Simulation) *simulator {
 	u := NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
-	s.Pool.State, s.Pool.Head, s.Pool.At = cmp.Or(s.Pool.State, StateOpen), NewHead(), s.From
+	s.Pool.State, s.Pool.Head, s.Pool.At, s.Pool.Committed = cmp.Or(s.Pool.State, StateOpen), NewHead(), s.From, 0
 	u.Seen(s.Pool)
 	run := &simulator{
 		Simulation: s, walk: newWalk(u), users: newSeeded(s.Seed, seedUsers),
@@ -152,7 +152,7 @@ func (s *simulator) draw(at time.Time) {
 		return
 	}
 	s.plan.take(&a.Request, 1)
-	s.settle(1)
+	s.settle()
 	s.record(int(user), s.plan.places[0], &s.plan.Awards[0])
 }
 

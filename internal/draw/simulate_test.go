@@ -139,7 +139,7 @@ func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {
 			return 0, 0
 		}
 		w.plan.take(&a.Request, 1)
-		w.settle(1)
+		w.settle()
 		run++
 		if w.plan.Awards[0].Win() {
 			run = 0

@@ -199,7 +199,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
-	f := &fake{awards: manyAwards(3)}
+	f := &fake{awards: manyAwards(3), seedsAway: true}
 	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)

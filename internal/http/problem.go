@@ -61,7 +61,9 @@ func problems() map[draw.Code]problem {
 		draw.CodeSoldOut:          {status: 409, title: "Sold out"},
 		draw.CodePoolNotOpen:      {status: 409, title: "Pool not open"},
 		draw.CodePoolClosed:       {status: 409, title: "Pool closed"},
-		draw.CodePoolOpen:         {status: 409, title: "Pool not closed"},
+		draw.CodePoolOpen:         {status: 409, title: "Pool open"},
+		draw.CodePoolCommitted:    {status: 409, title: "Pool committed"},
+		draw.CodeSeedsSpent:       {status: 409, title: "Seeds spent"},
 		draw.CodeAlreadyIssued:    {status: 409, title: "Already issued"},
 		draw.CodePoolExists:       {status: 409, title: "Pool already exists"},
 		draw.CodePrizeExists:      {status: 409, title: "Prize already exists"},
@@ -78,6 +80,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeOverloaded:       {status: 503, title: "Overloaded", retryAfter: "1"},
 		draw.CodeStoreUnavailable: {status: 503, title: "Database unavailable", retryAfter: "2"},
 		draw.CodeLockUnavailable:  {status: 503, title: "Lock service unavailable", retryAfter: "2"},
+		draw.CodeSeedUnavailable:  {status: 503, title: "Seed unavailable", retryAfter: "10"},
 		draw.CodeDraining:         {status: 503, title: "Shutting down", retryAfter: "2"},
 		draw.CodeOutcomeUnknown:   {status: 504, title: "Outcome unknown", unknown: true},
 	}

@@ -36,6 +36,12 @@ func (s *Server) routes() []route {
 
 		{"GET", "/admin/self", roleAuditor, nil, reads(s.self)},
 		{"GET", eventsPath, roleAuditor, nil, s.events},
+		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, s.published("commitment")},
+		{"GET", "/pools/:pool/proof/key", roleDraw, nil, s.published("key")},
+		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, s.published("checkpoint")},
+		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, s.published("reveal")},
+		{"GET", "/pools/:pool/proof/log", roleDraw, nil, streamed(s.proofLog)},
+
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, page, s.gzipped(reads(s.adminPools))},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
@@ -54,6 +60,8 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, takes(s.planItem)},
 		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), reads(s.agenda)},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, s.removeItem},
+		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, s.commitPool},
+		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, s.revealPool},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
 		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, reads(s.simulation)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.gzipped(streamed(s.audit))},

@@ -74,7 +74,7 @@ func newArenaOn(t *testing.T, c cell, url string) *arena {
 	t.Helper()
 	a := &arena{cell: c, url: url}
 	for len(a.stores) == 0 || c.dialect != "sqlite" && len(a.stores) < instances {
-		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{}))
+		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{Identities: stocktest.Identities(t)}))
 	}
 	a.openLocks(t)
 	return a

@@ -23,6 +23,8 @@ type lockedPool struct {
 	actor string
 	// dueAt is the time of the earliest open item of the agenda, zero for none.
 	dueAt time.Time
+	// committed is the version of the pool's commitment, 0 for none.
+	committed int64
 }
 
 // newChange is a change to make, and what it sets in the pool's row.
@@ -105,7 +107,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if prize.Issued > 0 {
 			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
 		}
-		body := map[string]string{"prize": prizeID}
+		body, was := map[string]any{"prize": prizeID}, map[string]string{"name": prize.Name, "value": prize.Value.StringFixed(2)}
 		if c.Name != nil && *c.Name != prize.Name {
 			prize.Name, body["name"] = *c.Name, *c.Name
 		}
@@ -115,6 +117,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if len(body) == 1 {
 			return nil
 		}
+		body["was"] = was // the public log has the prize as it was added
 		update := s.builder().Update("prizes").
 			Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.head.Version+1).
 			Where(squirrel.Eq{"pool_id": poolID, "id": prizeID})
@@ -137,8 +140,12 @@ func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
 		return err
 	}
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := s.lockPool(ctx, tx, id, actor); err != nil {
+		of, err := s.lockPool(ctx, tx, id, actor)
+		if err != nil {
 			return err
+		}
+		if of.committed != 0 {
+			return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed to its numbers; archive it instead", id)
 		}
 		ofPool := squirrel.Eq{"pool_id": id}
 		awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version").Where(ofPool).OrderBy("version").Limit(1), scanInt)
@@ -180,8 +187,8 @@ func (s *Store) lockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*loc
 	p := &of.pool
 	var trail []byte
 	var last time.Time
-	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at"}
-	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt)}
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at", "committed"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt), &of.committed}
 	of.at = now()
 	if s.engine.Clock != "" {
 		columns, to = append(columns, s.engine.Clock), append(to, &of.at)

@@ -181,6 +181,9 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 
 // insertStock makes a part of the moves, behind made others.
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
+	if of.committed != 0 && of.pool.State == draw.StateClosed {
+		return draw.Errorf(draw.CodePoolClosed, "pool %q is committed and closed: its stock is final", of.pool.ID)
+	}
 	poolID, version := of.pool.ID, of.head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)

@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -34,6 +35,9 @@ type Options struct {
 	// Due, when set, is called with the number of items of agendas that this
 	// process did of a kind, or of ItemFailed.
 	Due func(kind draw.ItemKind, n int)
+	// Identities unseal the secrets of pools that are committed to their numbers;
+	// nil means none, and such pools cannot be drawn from.
+	Identities *proof.Identities
 	// Log takes what has no caller to hear it; nil means slog.Default.
 	Log *slog.Logger
 	// Migrations are the schema that the binary knows; none means those that
@@ -60,6 +64,7 @@ type Store struct {
 	// database's lets it work.
 	brought   brought
 	admission admission
+	seeds     seeds
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -176,6 +181,12 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
 	if errors.Is(err, engine.ErrDropped) { // nobody was met, so it costs no attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
+	}
+	if err == nil && urn.LacksSeeds() { // once for each pool and instance, and holding nothing
+		tx.Rollback()
+		if err = s.supply(ctx, urn); err == nil {
+			tx, err = s.engine.Attempts.Read(ctx, urn, o)
+		}
 	}
 	if err == nil {
 		return &watchedTx{Tx: tx, store: s}, nil
