@@ -8,19 +8,17 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func agendaCommand(env environment) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agenda",
-		Short: "Plan what a pool does at an instant, straight on the database",
+		Short: "Plan what a pool does at an instant",
 		Args:  cobra.NoArgs,
 		RunE:  needsSubcommand,
 	}
@@ -66,7 +64,7 @@ func (n *newAgendaItem) item(c *cobra.Command, env environment) (i draw.Item, er
 }
 
 func agendaAddCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	var output output
@@ -77,7 +75,7 @@ func agendaAddCommand(env environment) *cobra.Command {
 		Example: `  drawsvc agenda add --pool spring --at 2026-12-01T09:00:00+01:00 --state open
   drawsvc agenda add --pool spring --at 2026-12-24T17:00:00Z --prize gold --delta 10 --reason eve`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	output.flag(c.Flags())
@@ -90,8 +88,8 @@ func agendaAddCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			planned, err := store.PlanItem(ctx, string(pool), item, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+			planned, err := planner.PlanItem(ctx, string(pool), item, string(by))
 			if err != nil {
 				return err
 			}
@@ -121,12 +119,12 @@ func whatOf(i *draw.Item) string {
 }
 
 func agendaListCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var pool poolName
 	var output output
 	var open bool
 	c := &cobra.Command{Use: "list --pool ID [--open]", Short: "List the items of an agenda, without those that were removed"}
-	db.flag(c, env)
+	on.flag(c, env)
 	pool.declare(c, false)
 	output.flag(c.Flags())
 	c.Flags().BoolVar(&open, "open", false, "leave out the items that are done")
@@ -134,8 +132,8 @@ func agendaListCommand(env environment) *cobra.Command {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			return listAgenda(ctx, store, env.stdout, output, string(pool), open)
+		return readOn(c, &on, func(ctx context.Context, reader agendaReader) error {
+			return listAgenda(ctx, reader, env.stdout, output, string(pool), open)
 		})
 	}
 	return c
@@ -144,14 +142,19 @@ func agendaListCommand(env environment) *cobra.Command {
 // agendaPage is how many items are read at once.
 const agendaPage = 1000
 
+// agendaReader reads the items of an agenda in pages.
+type agendaReader interface {
+	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
+}
+
 // listAgenda prints items as a table, or each as a line of JSON.
-func listAgenda(ctx context.Context, store *stock.Store, w io.Writer, o output, pool string, open bool) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output, pool string, open bool) error {
+	t := newTable(w)
 	if o == outputTable {
 		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
 	}
 	for after := int64(0); ; {
-		items, err := store.Agenda(ctx, pool, after, agendaPage, open)
+		items, err := reader.Agenda(ctx, pool, after, agendaPage, open)
 		if err != nil {
 			return err
 		}
@@ -173,7 +176,7 @@ func listAgenda(ctx context.Context, store *stock.Store, w io.Writer, o output, 
 }
 
 // openAgenda are the open items of a pool, in the order in which they are done.
-func openAgenda(ctx context.Context, store *stock.Store, pool string) (all []draw.Item, err error) {
+func openAgenda(ctx context.Context, store agendaReader, pool string) (all []draw.Item, err error) {
 	for after := int64(0); ; {
 		items, err := store.Agenda(ctx, pool, after, agendaPage, true)
 		if err != nil {
@@ -197,11 +200,11 @@ func doneOf(i *draw.Item) string {
 }
 
 func agendaRemoveCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	c := &cobra.Command{Use: "remove --pool ID ITEM", Short: "Remove an item that is not done yet"}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	c.Args = cobra.ExactArgs(1)
@@ -213,8 +216,8 @@ func agendaRemoveCommand(env environment) *cobra.Command {
 		if err := pool.check(); err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			if err := store.RemoveItem(ctx, string(pool), number, string(by)); err != nil {
+		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+			if err := planner.RemoveItem(ctx, string(pool), number, string(by)); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(env.stdout, "pool %s: item %d is removed\n", pool, number)

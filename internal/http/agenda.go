@@ -88,12 +88,12 @@ func (s *Server) agenda(ctx context.Context, c call) (agendaAnswer, error) {
 // itemBody is the body of POST …/agenda: at, and one of state, rules, or prize
 // with delta and reason.
 type itemBody struct {
-	At     *string        `json:"at"`
-	State  *draw.State    `json:"state"`
-	Prize  *string        `json:"prize"`
-	Delta  *int64         `json:"delta"`
-	Reason *string        `json:"reason"`
-	Rules  jsontext.Value `json:"rules"`
+	At     *string        `json:"at,omitzero"`
+	State  *draw.State    `json:"state,omitzero"`
+	Prize  *string        `json:"prize,omitzero"`
+	Delta  *int64         `json:"delta,omitzero"`
+	Reason *string        `json:"reason,omitzero"`
+	Rules  jsontext.Value `json:"rules,omitzero"`
 }
 
 func (b *itemBody) item() (draw.Item, error) {
