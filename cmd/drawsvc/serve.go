@@ -81,9 +81,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Changed(poolID) },
-		Due:      countDue(registry),
-
-		Identities: c.unsealBy,
+		Due:      countDue(registry), Identities: c.unsealBy,
 	})
 	if err != nil {
 		return err
@@ -94,14 +92,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := prepare(ctx, store, c.migrate, false); err != nil {
+	if err := prepareToServe(ctx, store, c.migrate); err != nil {
 		return err
 	}
-	store.WatchSchema()
-	if err := store.WatchSeeds(ctx); err != nil {
-		return err
-	}
-
 	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
 		return err
 	}
@@ -186,6 +179,16 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 		path, _, _ = strings.Cut(path, "?")
 		warnOfMode(log, "--database", path, othersMayUse)
 	}
+}
+
+// prepareToServe brings the schema up where that is asked for, and follows what
+// other processes do to the schema and to the seeds of pools.
+func prepareToServe(ctx context.Context, store *stock.Store, migrate bool) error {
+	if err := prepare(ctx, store, migrate, false); err != nil {
+		return err
+	}
+	store.WatchSchema()
+	return store.WatchSeeds(ctx)
 }
 
 func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {

@@ -119,7 +119,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.StateClosed, items[2].State)
 	require.Equal(t, noon.UTC(), items[3].At)
 	require.Equal(t, int64(5), items[3].Stock.Delta)
-	require.Equal(t, `{"fallback":"none","win":"1/3"}`, items[4].Rules.Document())
+	require.Equal(t, `{"win":"1/3","fallback":"none"}`, items[4].Rules.Document())
 	require.Nil(t, items[5].Rules)
 	require.Equal(t, "ben", items[7].Actor)
 	opens, closes, err := s.Opening(ctx, "p")
@@ -213,7 +213,7 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	require.Equal(t, []string{
 		"5 to 25", "7 to 32",
 		`agenda{"item":4,"failed":"stock-below-issued","detail":"prize \"gold\" has issued 0 of 32 units; 100 more cannot be withdrawn"}`,
-		"-2 to 30", `state{"state":"paused"}`, `state{"state":"open"}`, `rules{"rules":{"fallback":"none","win":"1/2"}}`,
+		"-2 to 30", `state{"state":"paused"}`, `state{"state":"open"}`, `rules{"rules":{"win":"1/2","fallback":"none"}}`,
 		`state{"state":"closed"}`, `agenda{"item":10,"failed":"pool-closed","detail":"pool \"p\" is closed, which is final"}`, "-1 to 29",
 	}, got)
 	for number, item := range itemsOf(t, s, "p") {
