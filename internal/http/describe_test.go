@@ -2,7 +2,6 @@ package http
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
@@ -264,66 +262,6 @@ func TestDescribedMembersAreSent(t *testing.T) {
 	seen, wrong := exercise(t, c)
 	require.NoError(t, wrong)
 	require.Empty(t, c.unsent(seen))
-}
-
-// examplesOf are those of a body: one, or one for each of its forms.
-func examplesOf(m *openapi3.MediaType) []any {
-	if len(m.Examples) == 0 {
-		return []any{m.Example}
-	}
-	var all []any
-	for _, e := range m.Examples {
-		all = append(all, e.Value.Value)
-	}
-	return all
-}
-
-// sendExamples sends the examples of each request body, which have every member
-// that is described, and has them taken.
-func sendExamples(t *testing.T, c *contract) (wrong error) {
-	s := newServer(t, &fake{}, full)
-	sent := 0
-	for _, o := range c.operations {
-		if o.RequestBody == nil {
-			continue
-		}
-		for kind, media := range o.RequestBody.Value.Content {
-			described, has := map[string]schemaMember{}, map[string]bool{}
-			members(media.Schema, o.String(), described)
-			for _, example := range examplesOf(media) {
-				present(example, o.String(), has)
-			}
-			for path := range described {
-				if !has[path] {
-					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
-				}
-			}
-			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.path)
-			for _, example := range examplesOf(media) {
-				body, isText := example.(string)
-				if !isText {
-					text, err := json.Marshal(example)
-					require.NoError(t, err)
-					body = string(text)
-				}
-				w := httptest.NewRecorder()
-				s.engine.ServeHTTP(w, asAdmin(o.method, path, body, "Content-Type", kind))
-				if w.Code >= 300 {
-					wrong = errors.Join(wrong, fmt.Errorf("%s does not take its example: %s", o, w.Body))
-				}
-				sent++
-			}
-		}
-	}
-	require.Positive(t, sent)
-	return wrong
-}
-
-func TestExamplesAreTaken(t *testing.T) {
-	t.Parallel()
-	c, err := ownContract()
-	require.NoError(t, err)
-	require.NoError(t, sendExamples(t, c))
 }
 
 // TestDescriptionIsServed: both forms are the same, and need no token.

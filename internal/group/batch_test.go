@@ -1,0 +1,128 @@
+package group
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// TestTopUp: a batch takes in those who came after it was taken, in order and
+// within its bounds, unless it is in doubt.
+func TestTopUp(t *testing.T) {
+	b := batchOf(urnOf(100), named("a"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 3, QueueMax: 10, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	for _, id := range []string{"b", "c", "d", "e"} {
+		require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
+	}
+	b.TopUp()
+	require.Equal(t, []string{"a", "b", "c"}, b.Keys())
+	require.Len(t, q.waiting, 2)
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is full")
+	b.Settle(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, 3, b.Draws(), "it is over")
+
+	require.True(t, b.Next())
+	require.Equal(t, []string{"d", "e"}, b.Keys())
+	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("f")}, since: time.Now(), done: make(chan struct{})}))
+	b.InDoubt(planOf(t, b, nil))
+	b.TopUp()
+	require.Equal(t, []string{"d", "e"}, b.Keys(), "what may be committed stays as it is")
+}
+
+// TestFactsAreOfOnePlan: a refusal rests on what the log says now, not on what
+// it said when the batch was planned before: meanwhile another instance may
+// have drawn under the key, and taken the last unit.
+func TestFactsAreOfOnePlan(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	p := planOf(t, b, nil)
+	require.Error(t, p.Err(1), "b was looked up, and is not there")
+	b.Undo(p)
+	emptied(b.Urn)
+	b.Settle(planOf(t, b, map[string]draw.Draw{"b": {ID: "b", UserID: "u", Awards: []draw.Award{{DrawID: "b"}}}}))
+	code(t, draw.CodeSoldOut, b.waiters[0].err)
+	require.True(t, b.waiters[1].draw.Replayed)
+}
+
+// TestWhoJoinsIsAsked: a draw that joins a batch which was looked up before is
+// looked up itself before it is refused.
+func TestWhoJoinsIsAsked(t *testing.T) {
+	b := batchOf(urnOf(1), named("a"), named("b"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	b.Undo(planOf(t, b, nil))
+	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
+	emptied(b.Urn)
+	b.TopUp()
+	b.Settle(planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}))
+	require.Equal(t, []string{"a", "b", "old"}, b.Keys())
+	require.True(t, b.waiters[2].draw.Replayed)
+}
+
+// TestGivenUpBatchReplays: a batch that cannot be decided still answers the
+// draws that the log holds; the others wait on, or get the reason.
+func TestGivenUpBatchReplays(t *testing.T) {
+	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
+	b := batchOf(urnOf(9), named("new"), named("old"), unnamed, by(named("old"), "other"))
+	busy := draw.Errorf(draw.CodeContended, "busy")
+	known := map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}
+	asked := 0
+	log := lookUp(func(ids []string) (map[string]draw.Draw, error) {
+		asked++
+		require.NotContains(t, ids, "made", "a name that the service made is new")
+		return known, nil
+	})
+	require.True(t, b.AsksLog())
+	p, err := b.PlanReplays(t.Context(), busy, log)
+	require.NoError(t, err)
+	b.SettleReplays(p)
+	require.True(t, b.waiters[1].draw.Replayed)
+	code(t, draw.CodeKeyReused, b.waiters[3].err)
+	require.False(t, b.IsSettled())
+	require.True(t, b.waiters[0].giveUp(), "the others wait, and may be withdrawn")
+
+	p, err = b.PlanReplays(t.Context(), busy, log)
+	require.NoError(t, err)
+	require.Nil(t, p, "nobody is left whom the log may hold")
+	b.fail(busy)
+	require.NoError(t, b.waiters[1].err, "it has its answer")
+	code(t, draw.CodeContended, b.waiters[2].err)
+	require.Equal(t, 1, asked)
+	require.Equal(t, int64(9), b.Urn.Remaining())
+}
+
+// TestPlanCachedGrantsOnly: a plan from the cached copy refuses nothing and
+// replays nothing: it is none at all then, and the urn is full.
+func TestPlanCachedGrantsOnly(t *testing.T) {
+	cached := func(requests ...draw.Request) *Batch {
+		b := batchOf(urnOf(2), requests...)
+		for !b.Urn.IsCached() {
+			b.Urn.Seen(draw.Snapshot{State: draw.StateOpen, Head: b.Urn.Head})
+		}
+		return b
+	}
+	b := cached(named("a"), named("b"))
+	require.Len(t, b.PlanCached(time.Now()).Awards, 2)
+	require.Zero(t, b.Urn.Remaining())
+
+	b = cached(named("a"), named("b"), named("c"))
+	require.Nil(t, b.PlanCached(time.Now()))
+	require.Equal(t, int64(2), b.Urn.Remaining())
+
+	b = cached(named("a"))
+	b.KnownKey()
+	require.Nil(t, b.PlanCached(time.Now()), "the log has to be asked first")
+	b = cached(named("a"))
+	b.doubt()
+	require.Nil(t, b.PlanCached(time.Now()))
+	b = cached(named("a"))
+	restock(b.Urn, 2)
+	require.Nil(t, b.PlanCached(time.Now()), "somebody else may write to the pool")
+}

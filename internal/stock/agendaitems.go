@@ -1,0 +1,70 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// itemRowsMax is the most items of one INSERT, below every database's bound on
+// parameters.
+const itemRowsMax = 1000
+
+// itemColumns are what scanItem reads.
+func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
+
+func scanItem(row engine.Scanner) (i draw.Item, err error) {
+	var body string
+	if err = row.Scan(&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done); err != nil {
+		return i, err
+	}
+	return i, i.ReadBody(body)
+}
+
+func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
+	for n := 0; n < len(items); n += itemRowsMax {
+		insert := s.insertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
+		for _, i := range items[n:min(len(items), n+itemRowsMax)] {
+			insert = insert.Values(poolID, i.Number, s.engine.Time(i.At), string(i.Kind), i.Body(), i.Actor)
+		}
+		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openItems reads a column of the open items of a kind.
+func (s *Store) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
+	return s.selectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
+}
+
+// renewDue notes on a pool's row, which is locked, when its next item is due.
+func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
+	var due time.Time
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
+		found, err := selectAll(ctx, tx, s.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && (due.IsZero() || found[0].Before(due)) {
+			due = found[0]
+		}
+	}
+	var at any // NULL for none
+	if !due.IsZero() {
+		at = s.engine.Time(due)
+	}
+	_, err := s.builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+func scanTime(row engine.Scanner) (t time.Time, err error) {
+	err = row.Scan(engine.ScanTime(&t))
+	return t, err
+}
