@@ -29,6 +29,7 @@ import (
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/tracing"
 )
 
 func serveCommand(env environment) *cobra.Command {
@@ -66,9 +67,11 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	limitMemory(log, memlimit.FromCgroup)
 	last, endLast := lastContext(ctx, c.delay)
 	defer endLast()
+	traces, log, flush := startTraces(ctx, last, log)
 	var opened closers
 	defer func() {
-		if err = firstOf(err, opened.closeWithin(last, log)); err == nil {
+		err = firstOf(err, opened.closeWithin(last, log))
+		if flush(); err == nil {
 			log.Info("stopped")
 		}
 	}()
@@ -95,7 +98,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
+	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
@@ -109,7 +112,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, registry, log))
+	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, traces, registry, log))
 	if err != nil {
 		return err
 	}
@@ -121,7 +124,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 }
 
 // newBatcher makes what decides draws.
-func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
+func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
@@ -133,6 +136,7 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Re
 		return nil, err
 	}
 	b := group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	b.Trace(traces.Tracer())
 	watchQueues(r, b)
 	return b, nil
 }
@@ -176,7 +180,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
@@ -187,6 +191,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Cont
 		RequestTimeout: c.timeout,
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
+		Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
 }
 
