@@ -28,6 +28,7 @@ type judge struct {
 // ownContract is the contract of the description that the service serves.
 var ownContract = sync.OnceValues(func() (*contract, error) {
 	openapi3filter.RegisterBodyDecoder(typeNDJSON, openapi3filter.PlainBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("application/openmetrics-text", openapi3filter.PlainBodyDecoder)
 	return readContract(description)
 })
 
