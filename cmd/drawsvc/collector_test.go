@@ -165,3 +165,5 @@ func links(from, to *tracepb.Span) bool {
 
 func traceID(s *tracepb.Span) string { return hex.EncodeToString(s.GetTraceId()) }
 func spanID(s *tracepb.Span) string  { return hex.EncodeToString(s.GetSpanId()) }
+
+func poolIn(s *tracepb.Span) string { return attributes(s.GetAttributes())["drawsvc.pool"] }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,7 +14,6 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -56,11 +53,12 @@ func wellTraced(all spans, draws int) error {
 	taken := 0
 	for _, batch := range all.named("batch") {
 		a := attributes(batch.GetAttributes())
-		if fmt.Sprint(len(batch.GetLinks())) != a["drawsvc.draws"] || a["drawsvc.mode"] == "" || a["drawsvc.pool"] != "spring" {
+		if fmt.Sprint(len(batch.GetLinks())) != a["drawsvc.draws"] || a["drawsvc.mode"] == "" {
 			return fmt.Errorf("a batch with %d links says %v", len(batch.GetLinks()), a)
 		}
 		taken += len(batch.GetLinks())
-		if first := all.by(batch.GetParentSpanId()); first == nil || !links(batch, first) {
+		first := all.by(batch.GetParentSpanId())
+		if first == nil || !links(batch, first) || poolIn(first) != poolIn(batch) {
 			return errors.New("a batch is no child of a draw of its own")
 		}
 		if n := len(all.below(batch).named("transaction")); n == 0 || fmt.Sprint(n) != a["drawsvc.attempts"] {
@@ -83,7 +81,7 @@ func wellFollowed(all spans, request *tracepb.Span) error {
 	a := attributes(request.GetAttributes())
 	for name, want := range map[string]string{
 		"http.request.method": "POST", "http.route": "/draw", "http.response.status_code": "200", "url.scheme": "http",
-		"drawsvc.pool": "spring", "drawsvc.outcome": "won",
+		"drawsvc.outcome": "won",
 	} {
 		if a[name] != want {
 			return fmt.Errorf("%s of a request is %q", name, a[name])
@@ -98,7 +96,7 @@ func wellFollowed(all spans, request *tracepb.Span) error {
 	}
 	batch := all.by(waits[0].GetLinks()[0].GetSpanId())
 	switch {
-	case batch == nil || batch.GetName() != "batch" || !links(waits[0], batch) || !links(batch, request):
+	case batch == nil || batch.GetName() != "batch" || poolIn(batch) == "" || poolIn(batch) != poolIn(request) || !links(waits[0], batch) || !links(batch, request):
 		return errors.New("a draw and its batch have no links to each other")
 	case waits[0].GetEndTimeUnixNano() > batch.GetEndTimeUnixNano():
 		return errors.New("a draw waits when its batch has ended")
@@ -207,6 +205,41 @@ func TestTracesOfABatch(t *testing.T) {
 	}
 }
 
+// TestTracesOfSharedTransactions: a transaction of several pools is one of each
+// of their batches, and those that it leaves out say so.
+func TestTracesOfSharedTransactions(t *testing.T) {
+	t.Parallel()
+	const pools, draws = 20, 8
+	c := startCollector(t)
+	p := on(t, stocktest.URL(t, "postgres"))
+	p.ok("migrate", "up")
+	for i := range pools {
+		p.ok("pool", "create", fmt.Sprint("pool-", i), "--prize", "id=tin,stock=100")
+	}
+	s := p.tracedTo(c.http).start()
+	var all sync.WaitGroup
+	for i := range pools * draws {
+		all.Go(func() {
+			status, body, err := s.draw(fmt.Sprint("pool-", i%pools), "u1", "")
+			if err != nil || status != 200 {
+				t.Errorf("%d %s %v", status, body, err)
+			}
+		})
+	}
+	all.Wait()
+	s.endsWell()
+	require.NoError(t, wellTraced(c.spans(), pools*draws))
+	for _, batch := range c.spans().named("batch") {
+		done := 0
+		for _, transaction := range c.spans().below(batch) {
+			if transaction.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_UNSET {
+				done++
+			}
+		}
+		require.Equal(t, 1, done, "one transaction decided the batch")
+	}
+}
+
 // TestTraceOfAFailedBatch: the log's line about it names its trace, which says
 // why its transactions were repeated.
 func TestTraceOfAFailedBatch(t *testing.T) {
@@ -246,55 +279,5 @@ func TestTraceOfAFailedBatch(t *testing.T) {
 	}
 	for _, word := range private {
 		require.NotContains(t, c.text(t), word)
-	}
-}
-
-// TestNoTraces: nothing is sent unless somebody asks for it.
-func TestNoTraces(t *testing.T) {
-	t.Parallel()
-	for name, variables := range map[string][]string{
-		"no endpoint": {"OTEL_EXPORTER_OTLP_ENDPOINT=", "OTEL_SERVICE_NAME=tombola"},
-		"disabled":    {"OTEL_SDK_DISABLED=true"},
-		"no exporter": {"OTEL_TRACES_EXPORTER=none"},
-		"unknown":     {"OTEL_TRACES_EXPORTER=pigeon"},
-		"not sampled": {"OTEL_TRACES_SAMPLER=always_off"},
-	} {
-		c := startCollector(t)
-		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(c.http, variables...).start("--log-level", "debug")
-		drawsNamed(t, s.service, 5, 200)
-		s.endsWell()
-		require.Empty(t, c.spans(), name)
-		require.Equal(t, name == "not sampled", strings.Contains(s.stderr.String(), "tracing is on"), name)
-		require.Equal(t, name == "not sampled", requestLine(s.service, "/draw")["trace_id"] != nil, name)
-		require.Equal(t, name == "unknown", strings.Contains(s.stderr.String(), "tracing is off"), name)
-	}
-}
-
-// TestCollectorAway: a collector that refuses, or never answers, costs draws
-// nothing and the log a line.
-func TestCollectorAway(t *testing.T) {
-	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer silent.Close() // it accepts, and says nothing
-	for _, endpoint := range []string{"http://" + servertest.FreeAddr(t), "http://" + silent.Addr().String()} {
-		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(endpoint, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=16",
-			"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_BSP_EXPORT_TIMEOUT=200").start()
-		var all sync.WaitGroup
-		for range 10 {
-			all.Go(func() {
-				for range 9 {
-					if status, body, err := s.draw("spring", "u1", ""); err != nil || status != 200 {
-						t.Errorf("%d %s %v", status, body, err)
-					}
-				}
-			})
-		}
-		all.Wait()
-		require.Eventually(t, func() bool { return strings.Contains(s.stderr.String(), "traces are not sent") }, 20*time.Second, 10*time.Millisecond)
-		code, took := s.signal(os.Interrupt)
-		require.Equal(t, exitOK, code)
-		require.Less(t, took, stopMax)
-		require.LessOrEqual(t, strings.Count(s.stderr.String(), "traces are not sent"), 1+int(commandMax/time.Minute))
 	}
 }
