@@ -27,6 +27,24 @@ check: ## The service's tests that need no server, on SQLite where they need a d
 lint: ## The house rules
 	$(LINT) run ./...
 
+.PHONY: packages
+packages: ## The Debian package and the RPM, in bin/
+	deploy/packages/build
+
+.PHONY: release
+release: ## The files of the release VERSION, in bin/release: packages, programs, chart, checksums
+	VERSION=$(VERSION) deploy/packages/release
+
+.PHONY: image
+image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (registry and name) with the tag TAG (default latest)
+	$(GO) tool -modfile=tools/package/go.mod ko build --bare --tags=$(or $(TAG),latest) ./cmd/drawsvc
+
+.PHONY: package-test
+package-test: ## What the service is shipped as: packages, unit, image, compose file, chart; tools in a module of their own
+	.ci/packages
+	$(GO) -C tools/package vet ./...
+	$(GO) -C tools/package test -v -timeout 20m ./...
+
 .PHONY: vuln
 vuln: ## Checks the modules against go.sum, and the code against known vulnerabilities
 	.ci/vuln
@@ -78,6 +96,17 @@ bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % beh
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)
+
+.PHONY: ui
+ui: ## Has k6 sell a pool out while Chromium shows the admin page, whose numbers must be the audit's
+	.ci/packages
+	$(GO) build -C loadtest/k6 -o $(CURDIR)/bin/k6 go.k6.io/k6/v2
+	$(GO) test ./cmd/drawsvc -run '^TestUIUnderK6$$' -count=1 -k6 $(CURDIR)/bin/k6
+
+.PHONY: pictures
+pictures: ## Takes the pictures of docs/admin-page.md anew, in Chromium
+	.ci/packages
+	$(GO) test ./cmd/drawsvc -run '^TestUIPictures$$' -pictures
 
 .PHONY: demo
 demo: ## The service on an embedded database, with a stocked pool

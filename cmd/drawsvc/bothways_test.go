@@ -98,6 +98,7 @@ var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor"
 
 func alike(o outcome) outcome {
 	o.stdout = varies.ReplaceAllString(o.stdout, "…")
+	o.message = varies.ReplaceAllString(o.message, "…")
 	return o
 }
 

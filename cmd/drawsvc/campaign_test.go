@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	wire "drawsvc/internal/http"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -297,7 +298,7 @@ func TestRulesCommands(t *testing.T) {
 		p.refused(exitFailure, `there is no pool "winter"`, "rules", "set", "--pool", "winter", good)
 		require.Contains(t, p.ok("rules", "set", "--pool", "spring", "--actor", "ann", good), "pool spring: the rules are of version 4, sha256 ")
 		shown := p.ok("rules", "show", "--pool", "spring")
-		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\n\{"limits":\[\{"max":2,"of":"draws","per":"day"\}\]\}\n$`, shown)
+		require.Regexp(t, `^pool spring, rules of version 4, by ann at 20\S+Z\n\n\{"limits":\[\{"of":"draws","max":2,"per":"day"\}\]\}\n$`, shown)
 		require.Equal(t, map[string]any{"limits": []any{map[string]any{"of": "draws", "max": 2.0, "per": "day"}}},
 			members(t, p.ok("rules", "show", "--pool", "spring", "--version", "4", "--output", "json"))["rules"])
 		require.Contains(t, p.ok("pool", "show", "spring"), "version 4, rules of version 4\n")
@@ -356,7 +357,7 @@ func TestSimulate(t *testing.T) {
 	printed := p.ok(args...)
 	require.Equal(t, printed, p.ok(args...))
 	require.NotEqual(t, printed, p.ok(append(args, "--seed", "2")...))
-	var got simulatedJSON
+	var got wire.SimulatedAnswer
 	require.NoError(t, json.Unmarshal([]byte(printed), &got))
 	require.EqualValues(t, 20000, got.Draws)
 	require.Len(t, got.Prizes, 3)
@@ -387,9 +388,9 @@ func TestSimulationIsJudged(t *testing.T) {
 	z := func(z float64) *draw.Simulated {
 		return &draw.Simulated{Prizes: []draw.SimulatedPrize{{}, {Z: &z}}}
 	}
-	require.False(t, isUnlikely(z(4.9)))
-	require.True(t, isUnlikely(z(5.1)))
-	require.True(t, isUnlikely(z(-5.1)))
-	require.True(t, isUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
+	require.False(t, wire.IsUnlikely(z(4.9)))
+	require.True(t, wire.IsUnlikely(z(5.1)))
+	require.True(t, wire.IsUnlikely(z(-5.1)))
+	require.True(t, wire.IsUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
 	require.Equal(t, exitViolation, exitCode(errUnlikely))
 }

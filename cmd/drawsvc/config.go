@@ -15,6 +15,7 @@ import (
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/proof"
 )
 
 // config is the command line of `serve`.
@@ -34,6 +35,9 @@ type config struct {
 	publicDraw  bool
 	tokensFile  string
 	ticketsFile string
+	recipients  recipientsFlag
+	identity    identityFlag
+	origin      string
 	tlsCert     string
 	tlsKey      string
 	metrics     string
@@ -52,6 +56,9 @@ type config struct {
 	tokens tokens
 	// tickets are the keys of the file of tickets.
 	tickets tickets
+	// sealTo and unsealBy are read from recipients and identity, nil for none.
+	sealTo   *proof.Recipients
+	unsealBy *proof.Identities
 	// trusted is read from proxies.
 	trusted []netip.Prefix
 	// level is read from logLevel.
@@ -78,6 +85,9 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
 	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
 	f.StringVar(&c.ticketsFile, "ticket-keys", "", "`file` of the keys of tickets, a JWKS, read again when it changes")
+	c.recipients.flag(f)
+	c.identity.flag(f)
+	f.StringVar(&c.origin, "origin", "", "`HOST` that the logs of committed pools are published under (default the Host of the call that commits)")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
@@ -116,6 +126,12 @@ func (c *config) read(cmd *cobra.Command) error {
 	}
 	if c.tickets, err = readTickets(c.ticketsFile); err != nil {
 		return usageError{err}
+	}
+	if c.sealTo, err = c.recipients.read(); err != nil {
+		return err
+	}
+	if c.unsealBy, err = c.identity.read(); err != nil {
+		return err
 	}
 	host, _, _ := net.SplitHostPort(c.listen) // was checked by Validate
 	if err := c.validateAddress(isLoopback(host), flags); err != nil {

@@ -167,7 +167,7 @@ func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 	require.NotContains(t, as("by_role", `CREATE ROLE draws`, `GRANT SELECT, INSERT, UPDATE ON `+database+`.* TO draws`,
 		`GRANT draws TO 'by_role'@'%'`, `SET DEFAULT ROLE draws FOR 'by_role'@'%'`), "privileges:")
 	require.Contains(t, as("reader", `GRANT SELECT ON `+database+`.* TO 'reader'@'%'`, `GRANT INSERT ON `+database+`.awards TO 'reader'@'%'`,
-		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks UPDATE on awards, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
+		`GRANT UPDATE ON `+database+`.pools TO 'reader'@'%'`), "danger: privileges: this account lacks INSERT on agenda, UPDATE on agenda, UPDATE on awards, INSERT on catalogue, UPDATE on catalogue, INSERT on changes, UPDATE on changes, ")
 }
 
 // TestDoctorFindsUsersThatNobodyProves: rules that count users where anybody may

@@ -38,7 +38,7 @@ func start(schema migrations.Set) {
 		stderr:    os.Stderr,
 		schema:    schema,
 	})
-	if err != nil {
+	if err != nil && message(err) != "" {
 		fmt.Fprintln(os.Stderr, "drawsvc:", message(err))
 	}
 	os.Exit(exitCode(err))

@@ -88,7 +88,7 @@ func (m *metrics) begin(mode string) {
 	} {
 		m.draws.WithLabelValues(mode, outcome)
 	}
-	for _, reason := range []string{"version", "commit", "connection", stock.ReasonLockWait} {
+	for _, reason := range []string{"version", "commit", "connection", "due", stock.ReasonLockWait} {
 		m.retries.WithLabelValues(mode, reason)
 	}
 	m.attempt.WithLabelValues(mode)

@@ -28,10 +28,11 @@ on the same server database. An SQLite database belongs to one process: while
 		RunE: needsSubcommand,
 	}
 	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
-		poolStateCommand(env, "open", draw.StateOpen, "Let a pool be drawn from"),
+		poolOpenCommand(env),
 		poolStateCommand(env, "pause", draw.StatePaused, "Refuse new draws on a pool for a while; known draws are answered"),
-		poolStateCommand(env, "close", draw.StateClosed, "Refuse new draws on a pool for ever; known draws are answered"),
+		poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
+		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env),
 	)
 	return c
 }

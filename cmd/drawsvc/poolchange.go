@@ -39,6 +39,16 @@ func poolChangeCommand[B any](env environment, use, short string, do func(ctx co
 // poolPatchCommand is a command that changes members of a pool, at any revision
 // or at one.
 func poolPatchCommand(env environment, use, short string, change draw.PoolChange, done func(*draw.Pool) string) *cobra.Command {
+	return poolPatchWith(env, use, short, change, func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
+		changed, err := patch()
+		return done(&changed), err
+	})
+}
+
+// poolPatchWith is poolPatchCommand for what is done besides: do calls patch.
+func poolPatchWith(env environment, use, short string, change draw.PoolChange,
+	do func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error),
+) *cobra.Command {
 	var revision int64
 	var c *cobra.Command
 	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
@@ -46,8 +56,7 @@ func poolPatchCommand(env environment, use, short string, change draw.PoolChange
 		if c.Flags().Changed("if-revision") {
 			wanted.Revisions = []int64{revision}
 		}
-		changed, err := on.ChangePool(ctx, id, wanted, by)
-		return done(&changed), err
+		return do(ctx, on, id, func() (draw.Pool, error) { return on.ChangePool(ctx, id, wanted, by) })
 	})
 	c.Flags().Int64Var(&revision, "if-revision", 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
 	return c

@@ -57,7 +57,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations):
+	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations),
+		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked):
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending

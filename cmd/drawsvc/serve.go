@@ -26,6 +26,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
+	"drawsvc/internal/live"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
@@ -76,11 +77,16 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		}
 	}()
 
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var batcher *group.Batcher
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
 		LockWait: min(stock.LockWaitDefault, c.timeout/5),
 		Changed:  func(poolID string) { batcher.Changed(poolID) },
+		Due:      countDue(registry),
+
+		Identities: c.unsealBy,
 	})
 	if err != nil {
 		return err
@@ -95,15 +101,17 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	store.WatchSchema()
+	if err := store.WatchSeeds(ctx); err != nil {
+		return err
+	}
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	ready := readiness(store, lock, c.lock.url)
 	opened.add(watchPools(ctx, registry, store, ready, log))
+	opened.add(followAgendas(ctx, store, log))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
 	}
@@ -112,7 +120,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(jobs.stop)
-	server, err := http.New(httpConfig(c, doors, store, ready, batcher, jobs, traces, registry, log))
+	feed := newFeed(store, c.connections)
+	opened.add(feed.Close)
+	server, err := http.New(httpConfig(c, doors, store, feed, ready, batcher, jobs, traces, registry, log))
 	if err != nil {
 		return err
 	}
@@ -120,6 +130,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	defer c.watchFiles(ctx, doors, asked, log)()
+	defer notifyManager(ctx, c.delay, log)()
 	return doors.serve(ctx, server, log)
 }
 
@@ -127,7 +138,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
+		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
@@ -174,17 +185,20 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
+	warnOfMode(log, "--seed-identity-file", c.identity.path, othersMayUse)
 	if path, ok := strings.CutPrefix(c.database.url.value, "sqlite:"); ok {
 		path, _, _ = strings.Cut(path, "?")
 		warnOfMode(log, "--database", path, othersMayUse)
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
-		Ruler: store, Odds: store, Users: store, Tickets: c.tickets.keeper,
+		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
+		Prover: prover{store, c}, LogWriter: prover{store, c}, SeedsAway: store.SeedsAway,
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,

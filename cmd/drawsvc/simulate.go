@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,10 +22,6 @@ import (
 
 // errUnlikely: a simulation gave a prize in another share than it should.
 var errUnlikely = errors.New("a simulated share is further from its expectation than chance explains")
-
-// zMax is the distance from an expectation, in standard deviations, that chance
-// does not explain.
-const zMax = 5
 
 // configMax is the largest file of a pool to simulate, in bytes.
 const configMax = 64 << 20
@@ -50,7 +45,7 @@ func simulateCommand(env environment) *cobra.Command {
 		Short: "Try a pool's stock and rules with many draws, in memory; writes nothing",
 		Long: `Try a pool's stock and rules with many draws, in memory, by the code that decides
 real draws. Nothing is written. FILE.json is a pool as POST /admin/pools takes
-it; a pool of the database begins where it stands.
+it; a pool of the database begins where it stands, and follows its agenda.
 
 The table has the exact mean of what the urn gives, where there is one, and z:
 how far the simulation is from it, in standard deviations. Exit code 3 says that
@@ -83,8 +78,14 @@ a |z| is above 5.`,
 				ruling, err = store.Rules(ctx, pool.ID, pool.RulesVersion)
 				pool.Rules = ruling.Rules
 			}
+			if err == nil {
+				run.Agenda, err = openAgenda(ctx, store, pool.ID)
+			}
 			if err != nil {
 				return err
+			}
+			if slices.ContainsFunc(run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
+				run.Pool.State = pool.State // else a pool that is not open yet would give nothing to see
 			}
 			return s.run(env.stdout, run, &pool)
 		})
@@ -148,7 +149,7 @@ func parseRate(text string) (float64, error) {
 }
 
 func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) error {
-	run.Pool = draw.Snapshot{Prizes: pool.Prizes, Rules: pool.Rules}
+	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
 		for i := range run.Pool.Prizes {
 			run.Pool.Prizes[i].Issued = 0
@@ -159,70 +160,15 @@ func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) erro
 		return err
 	}
 	if s.output == outputJSON {
-		err = json.NewEncoder(w).Encode(jsonSimulated(&done))
+		err = json.NewEncoder(w).Encode(http.NewSimulated(&done))
 	} else {
 		err = printSimulated(w, &done)
 	}
-	if err == nil && isUnlikely(&done) {
+	if err == nil && http.IsUnlikely(&done) {
 		err = errUnlikely
 	}
 	return err
 }
-
-func isUnlikely(s *draw.Simulated) bool {
-	if g := s.Guarantee; g != nil && math.Abs(g.Z) > zMax {
-		return true
-	}
-	return slices.ContainsFunc(s.Prizes, func(p draw.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
-}
-
-type (
-	simulatedJSON struct {
-		Draws     int64                `json:"draws"`
-		Prizes    []simulatedPrizeJSON `json:"prizes"`
-		Redirects map[draw.Why]int64   `json:"redirects"`
-		Refusals  map[draw.Code]int64  `json:"refusals"`
-		Spent     string               `json:"spent"`
-		Guarantee *guaranteedJSON      `json:"guarantee,omitempty"`
-	}
-	simulatedPrizeJSON struct {
-		Prize        string   `json:"prize"`
-		Count        int64    `json:"count"`
-		Share        float64  `json:"share"`
-		Expected     *float64 `json:"expected"`
-		Z            *float64 `json:"z"`
-		SoldOutAfter *int64   `json:"sold_out_after"`
-	}
-	guaranteedJSON struct {
-		Wins     int64   `json:"wins"`
-		Rate     float64 `json:"rate"`
-		Expected float64 `json:"expected"`
-		Z        float64 `json:"z"`
-	}
-)
-
-func jsonSimulated(s *draw.Simulated) simulatedJSON {
-	j := simulatedJSON{Draws: s.Draws, Prizes: make([]simulatedPrizeJSON, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals, Spent: cents(s.Spent)}
-	for i := range s.Prizes {
-		p := &s.Prizes[i]
-		j.Prizes[i] = simulatedPrizeJSON{Prize: p.PrizeID, Count: p.Count, Share: p.Share, Expected: p.Expected}
-		if p.Z != nil {
-			z := finite(*p.Z)
-			j.Prizes[i].Z = &z
-		}
-		if p.SoldOutAfter > 0 {
-			j.Prizes[i].SoldOutAfter = &p.SoldOutAfter
-		}
-	}
-	if g := s.Guarantee; g != nil {
-		j.Guarantee = &guaranteedJSON{g.Wins, g.Rate, g.Expected, finite(g.Z)}
-	}
-	return j
-}
-
-// finite keeps a distance within what JSON can say: where the mean leaves no
-// choice, any other outcome is infinitely far.
-func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFloat64)) }
 
 func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 

@@ -62,11 +62,17 @@ won later is kept under the user's name. The command can be run again.`,
 	return c
 }
 
-// eraseUser replaces a user in one pool after another. The key dies with it.
+// eraseUser replaces a user in one pool after another. The key dies with it. A
+// committed pool that has awards of the user keeps no other from its turn.
 func eraseUser(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
 	key := []byte(rand.Text())
+	var refused error
 	for _, id := range pools {
 		awards, err := store.EraseUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
+		if draw.CodeOf(err) == draw.CodePoolCommitted {
+			refused = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -74,5 +80,5 @@ func eraseUser(ctx context.Context, env environment, store *stock.Store, pools [
 			return err
 		}
 	}
-	return nil
+	return refused
 }

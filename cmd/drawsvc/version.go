@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// version and commit are set by the linker when a release is built.
-var version, commit = "dev", ""
+// version and commit may be set by the linker, where a build has neither the
+// repository's history nor a module version. Both win over what the build knows.
+var version, commit string
 
 type versionInfo struct {
 	Version string `json:"version"`
@@ -19,20 +22,41 @@ type versionInfo struct {
 }
 
 func readVersion() versionInfo {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info, version, commit)
+}
+
+// versionOf is what the build says of itself: the version of the module, which Go
+// takes from the tag of the commit or from `go install MODULE@VERSION`, and the commit
+// with "+dirty" where files were changed. info may be nil.
+func versionOf(info *debug.BuildInfo, version, commit string) versionInfo {
 	v := versionInfo{Version: version, Commit: commit, Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || v.Commit != "" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Commit = s.Value
+	if info != nil {
+		if v.Version == "" && info.Main.Version != "(devel)" {
+			v.Version = strings.TrimPrefix(info.Main.Version, "v")
+		}
+		if v.Commit == "" {
+			v.Commit = commitOf(info)
 		}
 	}
-	if v.Commit == "" {
-		v.Commit = "unknown"
-	}
+	v.Version, v.Commit = cmp.Or(v.Version, "dev"), cmp.Or(v.Commit, "unknown")
 	return v
+}
+
+func commitOf(info *debug.BuildInfo) (commit string) {
+	dirty := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+dirty"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return commit + dirty
 }
 
 func versionCommand(env environment) *cobra.Command {

@@ -12,9 +12,10 @@ var files embed.FS
 // starts on an older schema than its own, down to this one, and serves until
 // somebody migrates.
 //
-// It is 4 because every read of a pool asks for the rules in force: an older
+// It is 6 because every read of a pool, and every guarded write, asks when the
+// next item of its agenda is due, and every read for its commitment: an older
 // schema has no place for them.
-const OldestSchema = 4
+const OldestSchema = 6
 
 // Set is the schema that a binary brings along.
 type Set struct {

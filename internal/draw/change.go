@@ -51,6 +51,10 @@ const (
 	WhatArchived What = "archived" // archived
 	WhatPrize    What = "prize"    // prize, and name or value or both
 	WhatRules    What = "rules"    // rules: the document, null for none
+	// WhatAgenda: an item that was planned, with its members; item, count and
+	// sha256 of several; item and removed; or item, failed and detail.
+	WhatAgenda What = "agenda"
+	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -113,6 +113,21 @@ func (p *Plan) gateStock(a *Ask) error {
 	return ErrorSoldOut(a.PoolID)
 }
 
+// numbered refuses a draw of a pool whose numbers are committed where its seeds
+// cannot be had, or are used up. It is no gate: nothing of the pool decides it.
+func (p *Plan) numbered(a *Ask) error {
+	u := p.urn
+	switch {
+	case u.committed == 0:
+		return nil
+	case u.seeds == nil:
+		return Errorf(CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
+	case p.From.Version+int64(len(p.Awards)+a.Count) > u.seeds.Last():
+		return Errorf(CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
+	}
+	return nil
+}
+
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
 // user is what the facts say of a user, one tally for each kind of turns that
@@ -262,9 +277,7 @@ func (p *Plan) turn(version int64, userID string, t *tally, c Counted) {
 
 // begin readies the plan for decisions at a time.
 func (p *Plan) begin(now time.Time) {
-	if p.At = now.UTC().Truncate(time.Microsecond); p.At.Before(p.urn.At) {
-		p.At = p.urn.At
-	}
+	p.At, p.due, p.edge = p.urn.timeOf(now)
 	t := p.urn.terms
 	if t == nil {
 		return

@@ -5,7 +5,7 @@ import "math"
 // expectations fills in what the run can be compared with.
 func (s *simulator) expectations() {
 	n := s.result.Draws
-	if n == 0 || len(s.Simulation.Agenda) > 0 {
+	if n == 0 || s.happened {
 		return
 	}
 	mean := s.mean()
@@ -33,8 +33,8 @@ func (s *simulator) mean() func(place int, n float64) (mean, variance float64, k
 	t := s.urn.terms
 	if t != nil && t.Odds != nil {
 		shares := make([]float64, len(s.urn.prizes))
-		for i := range t.Odds.Prizes {
-			shares[t.places[i]] = float64(t.Odds.Prizes[i].Share) / float64(t.Odds.Of)
+		for i, place := range t.places {
+			shares[place] = float64(t.shareAt[i]) / float64(t.Odds.Of)
 		}
 		shares[t.fallback] = float64(t.Odds.Of-t.share) / float64(t.Odds.Of)
 		return func(place int, n float64) (float64, float64, bool) {

@@ -128,7 +128,7 @@ func (f *Fold) award(a *Award) []Violation {
 		f.plan.count(a.Version, a.UserID, user, place)
 	}
 	f.urn.move(place, 1)
-	f.settle(1)
+	f.settle()
 	return violations
 }
 

@@ -127,11 +127,16 @@ func (m *model) drawn(version int64) string {
 	r := m.rules
 	if r != nil && r.Odds != nil {
 		unit := n.Below(r.Odds.Of)
-		for _, p := range r.Odds.Prizes {
-			if unit < p.Share {
-				return p.PrizeID
+		for _, p := range m.prizes {
+			for _, o := range r.Odds.Prizes {
+				if o.PrizeID != p.ID {
+					continue
+				}
+				if unit < o.Share {
+					return p.ID
+				}
+				unit -= o.Share
 			}
-			unit -= p.Share
 		}
 		return ""
 	}

@@ -24,6 +24,13 @@ type Source interface {
 	Of(version int64) Numbers
 }
 
+// Seeds are the source of a pool that is committed to its numbers.
+type Seeds interface {
+	Source
+	// Last is the last version that there are numbers for.
+	Last() int64
+}
+
 // deck gives every version of a pool its random numbers: the numbers of a
 // version are a function of the key and the version, whatever batch or attempt
 // makes it. A write that failed is planned again with the same numbers, so a
@@ -50,6 +57,23 @@ func newDeck() *deck {
 func (d *deck) begin(n *stream, version int64) {
 	n.block, n.left = d.block, 0
 	binary.BigEndian.PutUint64(n.block[4+keySize:], uint64(version))
+}
+
+// Keyed is the source of a pool whose numbers follow from a known key: those of
+// a version are a function of the key and the version, as a deck's are. It has
+// one owner at a time.
+type Keyed struct {
+	deck   deck
+	stream stream
+}
+
+// SetKey replaces the key.
+func (k *Keyed) SetKey(key [sha256.Size]byte) { copy(k.deck.block[4:], key[:]) }
+
+// Of returns the numbers of a version, good until the next are asked for.
+func (k *Keyed) Of(version int64) Numbers {
+	k.deck.begin(&k.stream, version)
+	return &k.stream
 }
 
 // stream is the numbers of one version: SHA-256(counter, key, version) for the

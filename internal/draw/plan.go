@@ -41,8 +41,11 @@ type Plan struct {
 
 	urn    *Urn
 	spends bool
-	facts  *Facts
-	users  map[string][]tally
+	// due says that an item of the agenda comes before the plan, edge that one
+	// may, and waits that draws were left undecided for that.
+	due, edge, waits bool
+	facts            *Facts
+	users            map[string][]tally
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
 	asks     []*Ask
@@ -81,7 +84,12 @@ func (u *Urn) PlanWith(asks []*Ask, facts *Facts, now time.Time) *Plan {
 	p := u.newPlan(asks)
 	p.facts = facts
 	p.begin(now)
-	return p.decideAll(p.refusal)
+	if p.due {
+		return p.decideAll(p.wait)
+	}
+	p.decideAll(p.refusal)
+	p.waitAtEdge()
+	return p
 }
 
 // PlanReplays decides requests that are given up: a known name gets its first
@@ -139,6 +147,9 @@ func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 		return
 	}
 	if o.err = refusal(a); o.err != nil {
+		return
+	}
+	if o.err = p.numbered(a); o.err != nil {
 		return
 	}
 	o.first = len(p.Awards)

@@ -38,6 +38,9 @@ type Pool struct {
 	Rules *Rules
 	// Archived hides a closed pool from lists.
 	Archived bool
+	// DueAt is when the next item of the pool's agenda is due, the zero time for
+	// none.
+	DueAt time.Time
 	// Prizes are in the order in which they were added.
 	Prizes []Prize
 }

@@ -160,9 +160,11 @@ func (r *Rules) LowOf(poolID string, prizes []Prize) (low []LowPrize) {
 	return low
 }
 
-// Document is the rules document in its canonical form (RFC 8785): members in
-// order, no blanks. Two documents are the same when this is equal, whatever
-// order and blanks they came in. Lists and fractions stay as they were written.
+// Document is the rules document in its canonical form: no blanks, strings and
+// numbers as in RFC 8785, members in the order of rulesDocument, the prizes of
+// odds in the order of their ids. Two documents are the same when this is equal,
+// whatever order and blanks they came in. Lists and fractions stay as they were
+// written, and nothing is filled in.
 func (r *Rules) Document() string { return string(r.document) }
 
 // SHA256 is the digest of the canonical document, in hexadecimal.

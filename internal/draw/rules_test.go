@@ -69,7 +69,7 @@ func TestParseRules(t *testing.T) {
 func TestRulesAreTheSame(t *testing.T) {
 	a := rulesOf(t, `{"win":"1/2","fallback":"none"}`)
 	b := rulesOf(t, "{ \"fallback\" : \"none\",\n \"w\\u0069n\":\"1/2\" }")
-	require.Equal(t, `{"fallback":"none","win":"1/2"}`, b.Document())
+	require.Equal(t, `{"win":"1/2","fallback":"none"}`, b.Document())
 	require.True(t, a.Same(b))
 	require.Equal(t, a.SHA256(), b.SHA256())
 	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(a.Document()))), a.SHA256())

@@ -73,6 +73,9 @@ func ParseRules(b []byte) (*Rules, error) {
 	if err := canonical.Canonicalize(); err != nil {
 		return nil, invalidJSON(err)
 	}
+	if err := arrange(&canonical); err != nil {
+		return nil, invalidJSON(err)
+	}
 	r := &Rules{document: canonical, digest: sha256.Sum256(canonical)}
 	for _, read := range []func(*rulesDocument) error{
 		r.readLaw, r.readGuarantee, r.readLimits, r.readBudget, r.readZone, r.readBlocked, r.readLow,

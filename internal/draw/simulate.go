@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -9,7 +10,7 @@ import (
 // Simulation is a run of many draws of one unit each on a pool in memory, by the
 // code that decides real ones, under a clock of its own.
 type Simulation struct {
-	// Pool is what was read of the pool; its state is taken as open. Issued of
+	// Pool is what was read of the pool; without a state it is taken as open. Issued of
 	// its prizes is where the run begins.
 	Pool Snapshot
 	// Draws is how many are asked for, 1 or more. Each is of one of so many
@@ -21,20 +22,9 @@ type Simulation struct {
 	From time.Time
 	// Seed chooses the numbers: the same seed, the same run.
 	Seed uint64
-	// Agenda is what is due in the run, in order of time.
-	Agenda []Due
-}
-
-// Due is a change that is planned for an instant: it is made before the first
-// draw at or after it. One of the members is set.
-type Due struct {
-	At    time.Time
-	State State
-	// PrizeID gets Delta units; below what was issued nothing is done.
-	PrizeID string
-	Delta   int64
-	// Rules come into force.
-	Rules *Rules
+	// Agenda is what is due in the run, in order of time: each item is done before
+	// the first draw at its time or later.
+	Agenda []Item
 }
 
 // Simulated is what came of a simulation.
@@ -84,6 +74,8 @@ type simulator struct {
 	begun []urnPrize
 	turns []int32
 	wins  int64
+	// happened says that an item of the agenda was due in the run.
+	happened bool
 }
 
 // Simulate runs a simulation. Error: CodeInvalidRequest for numbers out of range
@@ -120,7 +112,7 @@ const (
 
 func newSimulator(s Simulation) *simulator {
 	u := NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
-	s.Pool.State, s.Pool.Head, s.Pool.At = StateOpen, NewHead(), s.From
+	s.Pool.State, s.Pool.Head, s.Pool.At, s.Pool.Committed = cmp.Or(s.Pool.State, StateOpen), NewHead(), s.From, 0
 	u.Seen(s.Pool)
 	run := &simulator{
 		Simulation: s, walk: newWalk(u), users: newSeeded(s.Seed, seedUsers),
@@ -149,7 +141,7 @@ func newSimulator(s Simulation) *simulator {
 
 func (s *simulator) draw(at time.Time) {
 	for len(s.Agenda) > 0 && !s.Agenda[0].At.After(at) {
-		s.due(s.Agenda[0])
+		s.due(&s.Agenda[0])
 		s.Agenda = s.Agenda[1:]
 	}
 	user := s.users.Below(int64(s.Users))
@@ -160,7 +152,7 @@ func (s *simulator) draw(at time.Time) {
 		return
 	}
 	s.plan.take(&a.Request, 1)
-	s.settle(1)
+	s.settle()
 	s.record(int(user), s.plan.places[0], &s.plan.Awards[0])
 }
 
@@ -185,24 +177,30 @@ func (s *simulator) record(user, place int, a *Award) {
 	}
 }
 
-func (s *simulator) due(d Due) {
+// due does an item as the service does it, or nothing where that fails.
+func (s *simulator) due(item *Item) {
 	u := s.urn
+	s.happened = true
 	switch {
-	case d.State != "":
-		u.State = d.State
-	case d.Rules != nil:
-		s.setRules(d.Rules, d.At)
+	case item.Kind == ItemState:
+		if u.State != StateClosed {
+			u.State = item.State
+		}
+	case item.Kind == ItemRules:
+		if u.State != StateClosed {
+			s.setRules(item.Rules, item.At)
+		}
 	default:
-		place := u.placeOf(d.PrizeID)
+		place, delta := u.placeOf(item.Stock.PrizeID), item.Stock.Delta
 		if place == none {
 			return
 		}
 		p := &u.prizes[place]
-		if stocked := p.stocked + d.Delta; !p.endless && stocked >= p.issued && stocked <= StockMax {
-			u.move(place, -d.Delta)
-			p.issued += d.Delta
+		if stocked := p.stocked + delta; !p.endless && stocked >= p.issued && stocked <= StockMax {
+			u.move(place, -delta)
+			p.issued += delta
 			p.stocked = stocked
-			u.stocked += d.Delta
+			u.stocked += delta
 			s.result.Prizes[place].SoldOutAfter = 0
 		}
 	}

@@ -105,14 +105,24 @@ func TestSimulateAgenda(t *testing.T) {
 	})
 	s.Draws, s.Users, s.Rate = 100, 3, 1
 	at := func(n int) time.Time { return s.From.Add(time.Duration(n) * time.Second) }
-	s.Agenda = []Due{
-		{At: at(10), PrizeID: "gold", Delta: 2}, {At: at(20), State: StatePaused}, {At: at(30), State: StateOpen},
-		{At: at(40), PrizeID: "gold", Delta: -3}, {At: at(50), Rules: rulesOf(t, `{}`)}, {At: at(60), PrizeID: "gold", Delta: 1},
+	stock := func(n int, delta int64) Item {
+		return Item{At: at(n), Kind: ItemStock, Stock: Stocking{PrizeID: "gold", Delta: delta}}
+	}
+	state := func(n int, state State) Item { return Item{At: at(n), Kind: ItemState, State: state} }
+	s.Agenda = []Item{
+		stock(10, 2), state(20, StatePaused), state(30, StateOpen), stock(40, -3),
+		{At: at(50), Kind: ItemRules, Rules: rulesOf(t, `{}`)}, stock(60, 1), {At: at(70), Kind: ItemRules},
 	}
 	r := simulated(t, s)
+	require.Nil(t, r.Prizes[0].Expected, "no mean holds before and behind an item")
 	require.Equal(t, int64(3), r.Prizes[0].Count)
 	require.Equal(t, int64(38), r.Prizes[1].Count, "the first winning moment is at 10, paused from 20 to 30, no fallback from 50")
 	require.Equal(t, map[Code]int64{CodePoolNotOpen: 10, CodeSoldOut: 49}, r.Refusals)
+
+	s.Pool.State = StatePaused
+	s.Agenda = []Item{state(90, StateOpen), state(95, StateClosed), state(96, StateOpen), stock(1000, 1)}
+	r = simulated(t, s)
+	require.Equal(t, map[Code]int64{CodePoolNotOpen: 95}, r.Refusals, "open from 90 to 95; closed is final")
 }
 
 // missesInARow is the longest run of draws without a win of one user who draws
@@ -129,7 +139,7 @@ func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {
 			return 0, 0
 		}
 		w.plan.take(&a.Request, 1)
-		w.settle(1)
+		w.settle()
 		run++
 		if w.plan.Awards[0].Win() {
 			run = 0

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -90,17 +91,27 @@ func (u *Urn) setTerms(r *Rules) {
 	u.terms = t
 }
 
+// setOdds lays the shares out in the order in which the prizes were added.
 func (t *terms) setOdds(u *Urn, odds *FixedOdds) {
 	for _, p := range odds.Prizes {
-		place := u.placeOf(p.PrizeID)
-		if place == none {
-			continue
+		if place := u.placeOf(p.PrizeID); place != none {
+			t.places = append(t.places, place)
 		}
-		t.places = append(t.places, place)
-		t.shareAt = append(t.shareAt, p.Share)
-		t.share += p.Share
+	}
+	slices.Sort(t.places)
+	for _, place := range t.places {
+		share := odds.shareOf(u.prizes[place].id)
+		t.shareAt = append(t.shareAt, share)
+		t.share += share
 	}
 	t.shares = newFenwick(t.shareAt)
+}
+
+// shareOf is the share of a prize that the odds name. Shares lie in the order of
+// the prizes' ids.
+func (o *FixedOdds) shareOf(id string) int64 {
+	i, _ := slices.BinarySearchFunc(o.Prizes, id, func(p FixedShare, id string) int { return strings.Compare(p.PrizeID, id) })
+	return o.Prizes[i].Share
 }
 
 // placeOf is the place of a prize, none for one that the urn does not have.

@@ -21,7 +21,12 @@ type Urn struct {
 	Head
 	// At is the time of the pool's last entry.
 	At time.Time
+	// DueAt is the time of the earliest open item of the pool's agenda, the zero
+	// time for none.
+	DueAt time.Time
 
+	// due says that the read found that item to be due.
+	due    bool
 	prizes []urnPrize
 	places map[string]int
 	// stocked and remaining are those of all prizes together.
@@ -31,9 +36,15 @@ type Urn struct {
 	// that a copy that is dropped and read again gives the same picks.
 	deck *deck
 	last Head
-	// source, where not nil, gives the numbers in place of the deck.
+	// source, where not nil, gives the numbers in place of the deck. In a pool
+	// whose numbers are committed it is Seeds.
 	source Source
-	stream stream
+	// committed is the version of the pool's commitment, 0 for none. seeds are
+	// those of it, nil where they cannot be had; asked says which.
+	committed int64
+	seeds     Seeds
+	asked     bool
+	stream    stream
 	// terms are the rules in force, nil for none; spending is what they spent.
 	terms    *terms
 	spending Spending
@@ -72,6 +83,13 @@ type Snapshot struct {
 	Mode  string
 	Head  Head
 	At    time.Time
+	// DueAt is the time of the earliest open item of the agenda, the zero time
+	// for none. Due says that it has come, by the database's clock.
+	DueAt time.Time
+	Due   bool
+	// Committed is the version of the change that committed the pool to its
+	// numbers, 0 for a pool whose numbers are secret.
+	Committed int64
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
@@ -99,6 +117,7 @@ func NewUrnFrom(poolID string, source Source) *Urn {
 // Invalidate drops the cached copy, so that the next read is whole.
 func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", Head{}, time.Time{}, 0
+	u.DueAt, u.due = time.Time{}, false
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
 	u.terms, u.spending = nil, Spending{}
 }
@@ -114,6 +133,11 @@ func (u *Urn) Seen(s Snapshot) bool {
 	}
 	if u.WasRead() && !s.Head.Follows(u.last) {
 		u.deck = newDeck()
+		u.committed = 0 // another history may be committed to other seeds
+	}
+	if u.committed != s.Committed {
+		u.SetSeeds(nil)
+		u.committed, u.asked = s.Committed, false
 	}
 	for _, p := range s.Prizes {
 		u.put(p)
@@ -124,9 +148,23 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.hits = 0
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
+	u.DueAt, u.due = s.DueAt, s.Due
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true
+}
+
+// LacksSeeds says that the pool is committed to its numbers, and that nobody has
+// said yet where they come from: [Urn.SetSeeds] does.
+func (u *Urn) LacksSeeds() bool { return u.committed != 0 && !u.asked }
+
+// SetSeeds gives a committed pool its numbers, nil where this service cannot have
+// them: then every draw is refused with CodeSeedUnavailable.
+func (u *Urn) SetSeeds(s Seeds) {
+	u.seeds, u.source, u.asked = s, nil, true
+	if s != nil {
+		u.source = s
+	}
 }
 
 // moveTo says that the counts stand for another head of the same history.
@@ -139,7 +177,7 @@ const hitsMin = 2
 // IsCached says that nobody else seems to write to the pool, so that a draw
 // may be planned from the cached copy without reading the pool first. The
 // write tells whether the copy was still right.
-func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin }
+func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSeeds() }
 
 // WasRead says that the pool was read once, whatever became of the copy.
 func (u *Urn) WasRead() bool { return u.last != Head{} }

@@ -60,9 +60,9 @@ func (w *walk) begin(userID string, at time.Time) {
 }
 
 // settle makes the plan's draw happen.
-func (w *walk) settle(versions int) {
+func (w *walk) settle() {
 	u, p := w.urn, w.plan
-	u.Version += int64(versions)
+	u.Version++
 	u.At = p.At
 	if t := u.terms; t != nil && t.Budget != nil {
 		w.spent.add(p.At, p.Spending.Cents-w.before)

@@ -16,7 +16,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 			t.leave(w, p, i)
 		}
 	}
-	b.queue.noteSoldOut(b, t.refusals[draw.CodeSoldOut] > 0)
+	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
 	if b.phase == inDoubt {
 		b.queue.batcher.observer.DoubtSettled(len(b.waiters))
 	}

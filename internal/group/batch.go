@@ -169,7 +169,7 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 }
 
 // Plan decides every draw of the batch in order of arrival; see
-// [draw.Urn.Plan]. Nothing is answered before Settle. The pool was read just
+// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing is answered before Settle. The pool was read just
 // before. The log is asked only where it must be: after a write that met a
 // known key or was left in doubt, and before a named draw is refused, because
 // a known key is answered whatever the pool's state or stock is by now (law 4).
@@ -185,7 +185,7 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 		return nil, err
 	}
 	plan := b.plan(now, facts)
-	if !b.refusesUnasked(plan) {
+	if plan.IsDue() || !b.refusesUnasked(plan) {
 		return plan, nil
 	}
 	b.Undo(plan)
@@ -214,14 +214,15 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 }
 
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
-// have to be, which is always so under rules that count.
+// have to be, which is always so under rules that count, and when an item of the
+// agenda is due.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
 	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
 	b.forgetLog()
 	plan := b.plan(now, nil)
-	if b.refusesUnasked(plan) {
+	if plan.IsDue() || b.refusesUnasked(plan) {
 		b.Undo(plan)
 		return nil
 	}
@@ -232,7 +233,7 @@ func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
 // unless the plan gives every draw its units, which the write proves right or
 // wrong: a draw is refused, or replayed, from what was read alone (law 4).
 func (b *Batch) PlanCached(now time.Time) *draw.Plan {
-	if !b.Urn.IsCached() {
+	if !b.Urn.IsCached() || b.Urn.IsDueAt(now) {
 		return nil
 	}
 	plan := b.PlanPlain(now)

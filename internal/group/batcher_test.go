@@ -205,7 +205,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.NoError(t, drawOne("kept", true, 1))
 	code(t, draw.CodeSoldOut, drawOne("a", false, 2))
 	asked := len(l.batches)
-	b.queues["p"].soldOut.Load().seen = time.Now() // however slow this machine is
+	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor) // however slow this machine is
 	code(t, draw.CodeSoldOut, drawOne("b", false, 2))
 	require.Len(t, l.batches, asked, "answered from memory")
 	require.NoError(t, drawOne("kept", true, 1), "a known key")
@@ -214,7 +214,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	code(t, draw.CodeSoldOut, drawOne("e", false, 1))
 
 	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
-	b.queues["p"].soldOut.Load().seen = time.Now()
+	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor)
 	code(t, draw.CodeSoldOut, drawOne("f", false, 1))
 	b.Changed("p")
 	b.Changed("absent")
@@ -222,7 +222,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 
 	code(t, draw.CodeSoldOut, drawOne("h", false, 1))
 	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 4, p.Version+1 })
-	b.queues["p"].soldOut.Load().seen = time.Now().Add(-soldOutFor)
+	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor).Add(-soldOutFor)
 	require.NoError(t, drawOne("i", false, 1), "one by another process after a second")
 	drain(t, b)
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)

@@ -10,8 +10,13 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// soldOutFor is how long "sold out" is answered from memory.
-const soldOutFor = time.Second
+const (
+	// soldOutFor is how long "sold out" is answered from memory.
+	soldOutFor = time.Second
+	// dueBefore is how long before an item of the pool's agenda that ends: the
+	// item's time is by another clock.
+	dueBefore = 100 * time.Millisecond
+)
 
 // queue is what waits on one pool.
 type queue struct {
@@ -43,7 +48,8 @@ type queue struct {
 // soldOut says that a pool was seen to hold only this many units.
 type soldOut struct {
 	remaining int64
-	seen      time.Time
+	// until is when the memory ends.
+	until time.Time
 }
 
 func newQueue(b *Batcher, poolID string) *queue {
@@ -113,7 +119,7 @@ func (q *queue) expire() {
 // refuses answers a draw from the memory of having sold out. A key that its
 // caller chose may be known to the log, which only the log can tell.
 func (s *soldOut) refuses(w *waiter) bool {
-	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Sub(s.seen) < soldOutFor
+	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
 }
 
 // work decides batches until nobody waits.
@@ -249,16 +255,21 @@ func (q *queue) move(b *Batch) {
 }
 
 // noteSoldOut keeps that the pool was seen sold out, or that it was not. What
-// was read before a change that this process made is not kept after it.
-func (q *queue) noteSoldOut(b *Batch, sold bool) {
-	if !sold {
+// was read before a change that this process made is not kept after it, and
+// nothing is kept past the next item of the agenda, which may be stock.
+func (q *queue) noteSoldOut(b *Batch, p *draw.Plan, sold bool) {
+	keep := soldOutFor
+	if in, ok := p.DueIn(); ok {
+		keep = min(keep, in-dueBefore)
+	}
+	if !sold || keep <= 0 {
 		q.soldOut.Store(nil)
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.stockings == q.stockings {
-		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), seen: b.planned})
+		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), until: b.planned.Add(keep)})
 	}
 }
 

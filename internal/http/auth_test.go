@@ -35,6 +35,13 @@ func calls() []example {
 		{roleDraw, "GET", "/pools/p/odds", ""},
 		{roleDraw, "GET", "/pools/p/users/u1", ""},
 		{roleDraw, "GET", "/pools/p/users/u1/awards", ""},
+		{roleAuditor, "GET", "/admin/self", ""},
+		{roleAuditor, "GET", "/admin/events", ""},
+		{roleDraw, "GET", "/pools/p/proof/commitment", ""},
+		{roleDraw, "GET", "/pools/p/proof/key", ""},
+		{roleDraw, "GET", "/pools/p/proof/checkpoint", ""},
+		{roleDraw, "GET", "/pools/p/proof/reveal", ""},
+		{roleDraw, "GET", "/pools/p/proof/log", ""},
 		{roleAdmin, "POST", "/admin/pools", `{"id":"p","name":"P","prizes":[]}`},
 		{roleAuditor, "GET", "/admin/pools", ""},
 		{roleAuditor, "GET", "/admin/pools/p", ""},
@@ -50,7 +57,13 @@ func calls() []example {
 		{roleAdmin, "PUT", "/admin/pools/p/rules", `{}`},
 		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
+		{roleAdmin, "POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","state":"open"}`},
+		{roleAuditor, "GET", "/admin/pools/p/agenda", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
+		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
+		{roleAdmin, "POST", "/admin/pools/p/reveal", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
+		{roleAuditor, "GET", "/admin/pools/p/simulation", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},
 		{roleAuditor, "GET", "/admin/pools/p/statements", ""},
 		{roleAuditor, "GET", "/admin/jobs", ""},
@@ -61,6 +74,8 @@ func calls() []example {
 		{roleNone, "GET", "/problems/sold-out", ""},
 		{roleNone, "GET", "/openapi.yaml", ""},
 		{roleNone, "GET", "/openapi.json", ""},
+		{roleNone, "GET", "/ui", ""},
+		{roleNone, "GET", "/ui/app.js", ""},
 		{roleNone, "GET", "/livez", ""},
 		{roleNone, "GET", "/readyz", ""},
 		{roleMetrics, "GET", "/metrics", ""},
@@ -69,7 +84,8 @@ func calls() []example {
 
 // target fills the parts of a route's path in.
 func target(path string) string {
-	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":user", "u1", ":code", "sold-out").Replace(path)
+	return strings.NewReplacer(":pool", "p", ":prize", "a", ":draw", "d", ":job", "j", ":item", "7", ":user", "u1",
+		":code", "sold-out", ":file", "app.js").Replace(path)
 }
 
 // TestListOfCallsIsWhole holds the table of routes to the list of calls, and
@@ -154,12 +170,17 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 			f := &fake{}
 			value, headers := "1", []string{}
 			switch {
+			case name == "acts":
+				value = "true"
 			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"
-			case name == "dry_run":
+			case name == "dry_run" || name == "open":
 				value = "true"
 			case name == "formulas":
 				value, headers = "exact", []string{"Accept", "text/csv"}
+			}
+			if strings.HasSuffix(r.path, "/awards") && slices.Contains(filters(), name) {
+				headers = []string{"Accept", "application/json"}
 			}
 			if strings.HasSuffix(r.path, "/import") {
 				headers = []string{"Content-Type", "text/csv"}

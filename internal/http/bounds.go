@@ -20,11 +20,11 @@ const (
 // bounds is what calls share, so that no number of callers uses up the memory
 // or the connections to the database.
 type bounds struct {
-	streams, answers *semaphore.Weighted
+	streams, answers, simulations *semaphore.Weighted
 }
 
 func newBounds() bounds {
-	return bounds{semaphore.NewWeighted(streamsMax), semaphore.NewWeighted(answersMax)}
+	return bounds{semaphore.NewWeighted(streamsMax), semaphore.NewWeighted(answersMax), semaphore.NewWeighted(simulationsMax)}
 }
 
 // streamed is a handler of an audit or an export, of which few run at once.

@@ -89,6 +89,10 @@ func (c call) readPath() error {
 		switch {
 		case err != nil:
 			return draw.Errorf(draw.CodeInvalidRequest, "the %s in the path is not percent-encoded", p.Key)
+		case p.Key == "item":
+			if n, failed := strconv.ParseInt(value, 10, 64); failed != nil || n < 1 || value[0] == '+' {
+				err = draw.Errorf(draw.CodeInvalidRequest, "the item in the path must be a whole number above 0")
+			}
 		case p.Key == "user":
 			err = draw.CheckUser(value)
 		case p.Key != "draw":

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// connectionsUsual is the most connections where the Config names none, and
-	// probeConnectionsMax the most of the listener for probes.
-	connectionsUsual    = 4096
+	// ConnectionsUsual is the most connections where the Config names none.
+	ConnectionsUsual = 4096
+	// probeConnectionsMax is the most of the listener for probes.
 	probeConnectionsMax = 32
 	// silentMax is how long a new connection may say nothing before it counts as
 	// an idle one.

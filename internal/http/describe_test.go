@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
@@ -152,6 +153,7 @@ func full(c *Config) {
 	c.Auditor = violated{c.Auditor}
 	c.Tickets = anyTicket{}
 	c.History = redirectedLog{c.History}
+	campaigned(c)
 }
 
 // redirectedLog is a history whose awards are not what was drawn.
@@ -197,7 +199,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
-	f := &fake{awards: manyAwards(3)}
+	f := &fake{awards: manyAwards(3), seedsAway: true}
 	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)
@@ -264,8 +266,20 @@ func TestDescribedMembersAreSent(t *testing.T) {
 	require.Empty(t, c.unsent(seen))
 }
 
-// sendExamples sends the example of each request body, which has every member
-// that is described, and has it taken.
+// examplesOf are those of a body: one, or one for each of its forms.
+func examplesOf(m *openapi3.MediaType) []any {
+	if len(m.Examples) == 0 {
+		return []any{m.Example}
+	}
+	var all []any
+	for _, e := range m.Examples {
+		all = append(all, e.Value.Value)
+	}
+	return all
+}
+
+// sendExamples sends the examples of each request body, which have every member
+// that is described, and has them taken.
 func sendExamples(t *testing.T, c *contract) (wrong error) {
 	s := newServer(t, &fake{}, full)
 	sent := 0
@@ -276,25 +290,29 @@ func sendExamples(t *testing.T, c *contract) (wrong error) {
 		for kind, media := range o.RequestBody.Value.Content {
 			described, has := map[string]schemaMember{}, map[string]bool{}
 			members(media.Schema, o.String(), described)
-			present(media.Example, o.String(), has)
+			for _, example := range examplesOf(media) {
+				present(example, o.String(), has)
+			}
 			for path := range described {
 				if !has[path] {
 					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
 				}
 			}
-			body, isText := media.Example.(string)
-			if !isText {
-				text, err := json.Marshal(media.Example)
-				require.NoError(t, err)
-				body = string(text)
-			}
 			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.path)
-			w := httptest.NewRecorder()
-			s.engine.ServeHTTP(w, asAdmin(o.method, path, body, "Content-Type", kind))
-			if w.Code >= 300 {
-				wrong = errors.Join(wrong, fmt.Errorf("%s does not take its example: %s", o, w.Body))
+			for _, example := range examplesOf(media) {
+				body, isText := example.(string)
+				if !isText {
+					text, err := json.Marshal(example)
+					require.NoError(t, err)
+					body = string(text)
+				}
+				w := httptest.NewRecorder()
+				s.engine.ServeHTTP(w, asAdmin(o.method, path, body, "Content-Type", kind))
+				if w.Code >= 300 {
+					wrong = errors.Join(wrong, fmt.Errorf("%s does not take its example: %s", o, w.Body))
+				}
+				sent++
 			}
-			sent++
 		}
 	}
 	require.Positive(t, sent)

@@ -108,6 +108,9 @@ type poolAnswer struct {
 	Name   string        `json:"name"`
 	State  draw.State    `json:"state"`
 	Prizes []prizeAnswer `json:"prizes"`
+	// OpensAt and ClosesAt are those of the pool's agenda, null for never.
+	OpensAt  *string `json:"opens_at"`
+	ClosesAt *string `json:"closes_at"`
 }
 
 type prizeAnswer struct {
@@ -155,6 +158,10 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize)})
+	opens, closes, err := s.opening(ctx, &p)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize), opens, closes})
 	return append(body, '\n'), err
 }

@@ -115,7 +115,7 @@ func TestDrawIsReadAgain(t *testing.T) {
 func TestPoolShowsNoCounts(t *testing.T) {
 	w := do(newServer(t, &fake{}), request("GET", "/pools/spring", ""))
 	require.Equal(t, `{"id":"spring","name":"Spring","state":"open","prizes":[`+
-		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize"},{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}]}`+"\n", w.Body.String())
+		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize"},{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}],"opens_at":null,"closes_at":null}`+"\n", w.Body.String())
 }
 
 func TestBadIDsInPaths(t *testing.T) {

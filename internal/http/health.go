@@ -4,11 +4,13 @@ import "drawsvc/internal/draw"
 
 type healthAnswer struct {
 	Status string `json:"status"`
+	// Seeds is "unavailable" where a committed pool cannot be drawn from here.
+	Seeds string `json:"seeds,omitempty"`
 }
 
 // live says that the process answers, and nothing more: a database that is
 // down is no reason to restart the service.
-func live(c call) error { return c.writeJSON(healthAnswer{"live"}) }
+func live(c call) error { return c.writeJSON(healthAnswer{Status: "live"}) }
 
 // ready says whether draws would be taken.
 func (s *Server) ready(c call) error {
@@ -20,5 +22,9 @@ func (s *Server) ready(c call) error {
 	if err := s.readiness.ask(ctx); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the service is not ready")
 	}
-	return c.writeJSON(healthAnswer{"ready"})
+	answer := healthAnswer{Status: "ready"}
+	if s.SeedsAway() {
+		answer.Seeds = "unavailable"
+	}
+	return c.writeJSON(answer)
 }

@@ -28,11 +28,7 @@ func readPage[E any](
 	ctx context.Context, c call, of string,
 	read func(ctx context.Context, id string, after int64, limit int) ([]E, error), number func(*E) int64,
 ) (entries []E, next *int64, err error) {
-	after, err := c.number("after", 0, math.MaxInt64, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	limit, err := c.number("limit", 1, limitMax, limitUsual)
+	after, limit, err := c.pageWanted()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,6 +40,15 @@ func readPage[E any](
 	entries = entries[:limit]
 	last := number(&entries[limit-1])
 	return entries, &last, nil
+}
+
+// pageWanted reads which page of a log the call asks for.
+func (c call) pageWanted() (after, limit int64, err error) {
+	if after, err = c.number("after", 0, math.MaxInt64, 0); err != nil {
+		return 0, 0, err
+	}
+	limit, err = c.number("limit", 1, limitMax, limitUsual)
+	return after, limit, err
 }
 
 type awardsAnswer struct {
@@ -73,6 +78,13 @@ func newAward(a *draw.Award) awardAnswer {
 
 // awards answers GET /admin/pools/{pool}/awards.
 func (s *Server) awards(ctx context.Context, c call) (awardsAnswer, error) {
+	f, given, err := c.filter()
+	if err != nil {
+		return awardsAnswer{}, err
+	}
+	if given {
+		return s.findAwards(ctx, c, f)
+	}
 	found, next, err := readPage(ctx, c, "pool", s.History.Awards, func(a *draw.Award) int64 { return a.Version })
 	return awardsAnswer{each(found, newAward), next}, err
 }

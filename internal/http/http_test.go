@@ -33,11 +33,13 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 // fake stands in for the service and the store where only their answer to the
 // wire matters: it answers with err when set, and records what it was asked.
 type fake struct {
-	mu     sync.Mutex
-	err    error
-	asked  []any
-	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
-	awards []draw.Award
+	// seedsAway is what SeedsAway says.
+	seedsAway bool
+	mu        sync.Mutex
+	err       error
+	asked     []any
+	drawn     func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards    []draw.Award
 	// rules are those of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.
@@ -246,9 +248,11 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	config := Config{
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
-		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Tickets: ticket.NewKeeper(nil), Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
+		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
+		Prover: fakeStore{f}, LogWriter: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
+		Finder: fakeStore{f}, Watcher: fakeStore{f},
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}
 	for _, change := range changes {

@@ -27,8 +27,9 @@ type judge struct {
 
 // ownContract is the contract of the description that the service serves.
 var ownContract = sync.OnceValues(func() (*contract, error) {
-	openapi3filter.RegisterBodyDecoder(typeNDJSON, openapi3filter.PlainBodyDecoder)
-	openapi3filter.RegisterBodyDecoder("application/openmetrics-text", openapi3filter.PlainBodyDecoder)
+	for _, kind := range []string{typeNDJSON, typeEvents, "application/openmetrics-text", "text/html", "text/css", "text/javascript", "image/svg+xml"} {
+		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
+	}
 	return readContract(description)
 })
 
@@ -68,7 +69,15 @@ func (j *judge) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}{io.TeeReader(r.Body, &sent), r.Body}
 	kept := &keptAnswer{ResponseWriter: w, status: nethttp.StatusOK}
 	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is no answer
-	x := exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), kept.body.Bytes()}
+	received := kept.body.Bytes()
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		plain, err := gunzip(&kept.body)
+		if err != nil {
+			j.report(err)
+		}
+		received = plain
+	}
+	x := exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), received}
 	if err := j.contract.check(x); err != nil {
 		j.report(err)
 	}

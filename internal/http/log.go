@@ -56,12 +56,23 @@ func newEntry(e *draw.Entry) any {
 
 // log answers GET /admin/pools/{pool}/log.
 func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
-	found, next, err := readPage(ctx, c, "pool", s.History.Log, func(e *draw.Entry) int64 { return e.Version() })
+	acts, err := c.word("acts", "false", "true")
+	if err != nil {
+		return logAnswer{}, err
+	}
+	read := s.History.Log
+	if acts == "true" {
+		read = s.Finder.Acts
+	}
+	found, next, err := readPage(ctx, c, "pool", read, func(e *draw.Entry) int64 { return e.Version() })
 	return logAnswer{each(found, newEntry), next}, err
 }
 
 // exportLog streams it, a line of JSON for each entry.
 func (s *Server) exportLog(c call) error {
+	if c.query.Has("acts") {
+		return draw.Errorf(draw.CodeInvalidRequest, "acts is for pages of JSON; a stream has all entries")
+	}
 	var out bytes.Buffer
 	x := export[draw.Entry]{contentType: typeNDJSON, read: s.History.Log, version: func(e *draw.Entry) int64 { return e.Version() }}
 	x.write = func(e *draw.Entry) { _ = WriteEntry(&out, e) } // to memory: cannot fail

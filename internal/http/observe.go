@@ -87,7 +87,9 @@ func (c call) finish(o *observed, begin time.Time) {
 		abort = c.recovered(reason)
 	}
 	taken := time.Since(begin)
-	o.observeDuration(c.gin.Request.Context(), taken.Seconds())
+	if !o.streams() { // how long somebody listens is no latency
+		o.observeDuration(c.gin.Request.Context(), taken.Seconds())
+	}
 	switch status := c.gin.Writer.Status(); {
 	case o.path == unmatched:
 		o.requests.WithLabelValues(boundedMethod(c.gin.Request.Method), strconv.Itoa(status)).Inc()

@@ -32,10 +32,18 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
 		{"GET", "/pools/:pool/odds", roleDraw, nil, reads(s.odds)},
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
-		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, reads(s.userAwards)},
+		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, s.gzipped(reads(s.userAwards))},
+
+		{"GET", "/admin/self", roleAuditor, nil, reads(s.self)},
+		{"GET", eventsPath, roleAuditor, nil, s.events},
+		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, s.published("commitment")},
+		{"GET", "/pools/:pool/proof/key", roleDraw, nil, s.published("key")},
+		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, s.published("checkpoint")},
+		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, s.published("reveal")},
+		{"GET", "/pools/:pool/proof/log", roleDraw, nil, streamed(s.proofLog)},
 
 		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAuditor, page, reads(s.adminPools)},
+		{"GET", "/admin/pools", roleAuditor, page, s.gzipped(reads(s.adminPools))},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, takes(s.changePool)},
 		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, s.deletePool},
@@ -43,15 +51,21 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, export, orCSV(reads(s.awards), streamed(s.exportAwards))},
-		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, orCSV(reads(s.moves), streamed(s.exportMoves))},
-		{"GET", "/admin/pools/:pool/log", roleAuditor, page, orNDJSON(reads(s.log), streamed(s.exportLog))},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), s.gzipped(orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards))))},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
 		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
 		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
+		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, takes(s.planItem)},
+		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), reads(s.agenda)},
+		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, s.removeItem},
+		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, s.commitPool},
+		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, s.revealPool},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
-		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, streamed(s.audit)},
-		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, orCSV(reads(s.statements), streamed(s.exportStatements))},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, reads(s.simulation)},
+		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.gzipped(streamed(s.audit))},
+		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
 
 		{"GET", "/admin/jobs", roleAuditor, nil, reads(s.jobs)},
 		{"GET", "/admin/jobs/:job", roleAuditor, nil, reads(s.job)},
@@ -62,6 +76,8 @@ func (s *Server) routes() []route {
 		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
 		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
 		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
+		{"GET", "/ui", roleNone, nil, uiFile("index.html")},
+		{"GET", "/ui/:file", roleNone, nil, func(c call) error { return uiFile(c.param("file"))(c) }},
 		{"GET", "/livez", roleNone, nil, live},
 		{"GET", "/readyz", roleNone, nil, s.ready},
 		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},
@@ -83,6 +99,9 @@ func allowed() map[role][]role {
 // draws says whether the call is a draw, so that its problems must say what
 // happened to it.
 func (r *route) draws() bool { return r.path == drawPath }
+
+// streams says whether the answer lasts as long as its caller listens.
+func (r *route) streams() bool { return r.path == eventsPath }
 
 // probes says whether machines make the call every few seconds.
 func (r *route) probes() bool {

@@ -62,7 +62,7 @@ func (f fakeStore) UserAwards(_ context.Context, poolID, userID string, after in
 }
 
 // rulesJSON is the document of someRules in its canonical form.
-const rulesJSON = `{"disclose":true,"limits":[{"max":3,"of":"draws","per":"168h"}]}`
+const rulesJSON = `{"limits":[{"of":"draws","max":3,"per":"168h"}],"disclose":true}`
 
 // TestRulesAnswers pins the JSON of every call about rules, and what reaches the
 // store.

@@ -118,6 +118,7 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 // those that have not learnt it yet.
 func (s *Server) delay() {
 	s.draining.Store(true)
+	s.endStreams()
 	if s.ShutdownDelay > 0 {
 		s.Log.Info("shutting down: not ready any more, draws go on for the delay", "delay", s.ShutdownDelay.String())
 		time.Sleep(s.ShutdownDelay)

@@ -33,7 +33,10 @@ type Config struct {
 	// Importer is the database's.
 	Importer Importer
 	History  History
-	Auditor  Auditor
+	// Finder and Watcher read the database too, Watcher for all who listen.
+	Finder  Finder
+	Watcher Watcher
+	Auditor Auditor
 	// JobReader, JobChanger and Statements are the database's.
 	JobReader  JobReader
 	JobChanger JobChanger
@@ -42,6 +45,14 @@ type Config struct {
 	Ruler Ruler
 	Odds  Odds
 	Users Users
+	// Agendas and Planner are the database's.
+	Agendas Agendas
+	Planner Planner
+	// Prover and LogWriter are the database's. SeedsAway says that a committed
+	// pool cannot be drawn from here, because its seed cannot be unsealed.
+	Prover    Prover
+	LogWriter LogWriter
+	SeedsAway func() bool
 	// Tickets reads the tickets of draws.
 	Tickets Tickets
 	// WakeJobs has this instance look for a job that was asked for.
@@ -88,12 +99,16 @@ type Config struct {
 
 func (c *Config) check() error {
 	switch {
+	case c.Finder == nil || c.Watcher == nil:
+		return errors.New("http: finder and watcher must be given")
 	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
-	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Tickets == nil:
-		return errors.New("http: ruler, odds, users and tickets must be given")
+	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
+		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
+	case c.Prover == nil || c.LogWriter == nil || c.SeedsAway == nil:
+		return errors.New("http: prover, log writer and seeds away must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
@@ -125,10 +140,16 @@ type Server struct {
 	readiness   *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
-	strict   json.Options
-	headers  headers
+	// streaming ends, by endStreams, when the service begins to shut down:
+	// whoever listens finds another instance.
+	streaming  context.Context
+	endStreams context.CancelFunc
+	strict     json.Options
+	headers    headers
 	// buffers holds *[]byte, for bodies and answers.
 	buffers sync.Pool
+	// gzips holds *gzip.Writer.
+	gzips sync.Pool
 }
 
 // New returns a Server, or an error when the Config cannot work or its
@@ -154,9 +175,11 @@ func New(c Config) (*Server, error) {
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
+		gzips:     sync.Pool{New: newGzip},
 	}
+	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	s.copies = newCopies(s.encodePool)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, connectionsUsual), c.Log, m.reclaimed)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
 	}

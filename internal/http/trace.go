@@ -63,9 +63,10 @@ func protocolVersion(r *nethttp.Request) string {
 	return "1.1"
 }
 
-// traced says whether the calls of a route have spans. Probes have none: they
-// come every few seconds and tell nothing.
-func (s *Server) traced(o *observed) bool { return s.Tracer != nil && !o.probes() }
+// traced says whether the calls of a route have spans. Probes have none, because
+// they come every few seconds and tell nothing; nor have streams, which end when
+// nobody listens any more.
+func (s *Server) traced(o *observed) bool { return s.Tracer != nil && !o.probes() && !o.streams() }
 
 // span is the request's, nil when it is not recorded.
 func (c call) span() trace.Span {

@@ -74,7 +74,7 @@ func newArenaOn(t *testing.T, c cell, url string) *arena {
 	t.Helper()
 	a := &arena{cell: c, url: url}
 	for len(a.stores) == 0 || c.dialect != "sqlite" && len(a.stores) < instances {
-		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{}))
+		a.stores = append(a.stores, stocktest.Open(t, a.url, stock.Options{Identities: stocktest.Identities(t)}))
 	}
 	a.openLocks(t)
 	return a
@@ -130,7 +130,7 @@ func (a *arena) serve(t *testing.T, i int, edits ...edit) *service {
 	seen := newWatch()
 	s := &settings{
 		Options: lockmode.Options{
-			Store: a.store(i), Sharer: a.store(i), Observer: seen, Log: slog.New(slog.DiscardHandler), Mode: a.mode,
+			Store: a.store(i), Agendas: a.store(i), Sharer: a.store(i), Observer: seen, Log: slog.New(slog.DiscardHandler), Mode: a.mode,
 			Budget: 6 * time.Second, Settle: 9 * time.Second,
 			OptimisticAttempts: 10, OptimisticBudget: 500 * time.Millisecond,
 			Locker: a.locks[i%len(a.locks)], LockName: a.lock,

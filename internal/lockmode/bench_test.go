@@ -59,7 +59,7 @@ func benchmarkEngine(b *testing.B, store *stock.Store, callers int) {
 	poolID := "pool-" + uuid.NewString()
 	stocktest.Pool(b, store, poolID, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Sharer: store, Observer: blind{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.ForUpdate,
+		Store: store, Agendas: store, Sharer: store, Observer: blind{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.ForUpdate,
 		Budget: 3 * time.Second, Settle: 4500 * time.Millisecond,
 	})
 	require.NoError(b, err)

@@ -16,6 +16,7 @@ import (
 // or the policy gives up. The modes differ in its settings.
 type decider struct {
 	store    Store
+	agendas  Agendas
 	observer Observer
 	log      *slog.Logger
 	name     string
@@ -29,7 +30,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
+		store: o.Store, agendas: o.Agendas, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -101,7 +102,7 @@ func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bo
 // as it is: then the plan is as good as one from a pool that was read.
 func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
 	if b.CountsUsers() {
-		if !b.IsPlain() || !b.Urn.IsCached() {
+		if !b.IsPlain() || !b.Urn.IsCached() || b.Urn.IsDueAt(d.now()) {
 			return false, nil
 		}
 		tx, err := d.store.Resume(ctx, o)
@@ -141,10 +142,24 @@ func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx)
 	if err != nil {
 		return err
 	}
+	if plan.IsDue() {
+		b.Undo(plan)
+		tx.Rollback() // else the items would wait for this attempt
+		return d.runDue(ctx, b)
+	}
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
 	}
 	return d.finish(b, plan, tx.Write(ctx, plan))
+}
+
+// runDue does what the agenda of the batch's pool has before it. Its error is
+// stock.ErrDue where another attempt may come behind it.
+func (d *decider) runDue(ctx context.Context, b *group.Batch) error {
+	if err := d.agendas.RunDue(ctx, b.Urn.PoolID); err != nil {
+		return err
+	}
+	return stock.ErrDue
 }
 
 // finish settles a plan that was written, or undoes it. After any error but

@@ -43,6 +43,13 @@ type Store interface {
 	Write(ctx context.Context, p *draw.Plan, o stock.TxOptions) error
 }
 
+// Agendas does what was planned for pools.
+type Agendas interface {
+	// RunDue does the items of a pool's agenda that are due. Errors: a
+	// *draw.Error, or a *stock.Error with its class.
+	RunDue(ctx context.Context, poolID string) error
+}
+
 // Sharer begins transactions that batches of several pools share.
 type Sharer interface {
 	// CanShare says whether ReadShared may be called.
@@ -53,6 +60,8 @@ type Sharer interface {
 // Options of the modes.
 type Options struct {
 	Store Store
+	// Agendas does what comes before the draws.
+	Agendas Agendas
 	// Sharer, when set, lets small batches of several pools share transactions.
 	Sharer   Sharer
 	Observer Observer

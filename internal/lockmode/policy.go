@@ -31,14 +31,18 @@ const (
 	// knownKeysMax bounds the attempts that met a known key: one finds the key
 	// in the log, and a second one a key that came into it meanwhile.
 	knownKeysMax = 3
+	// duesMax bounds the attempts that met items of the agenda, of which each
+	// does as many as a transaction takes. Their time is bounded by the budget.
+	duesMax = 200
 )
 
 // spent is what a batch has cost so far.
 type spent struct {
 	// attempts are those that count: the ones that met a known key do not,
-	// because their keys are found at the next.
-	attempts, unavailable, knownKeys int
-	elapsed                          time.Duration
+	// because their keys are found at the next, nor do those that did items of
+	// the agenda.
+	attempts, unavailable, knownKeys, dues int
+	elapsed                                time.Duration
 	// inDoubt says that a write of the batch may have been committed.
 	inDoubt bool
 	// locked counts the attempts that waited for the pool's row, where those
@@ -48,9 +52,14 @@ type spent struct {
 
 // add counts an attempt that ended in the class.
 func (s *spent) add(class stock.Class) {
-	if class == stock.ClassKnownKey {
+	switch class {
+	case stock.ClassKnownKey:
 		s.knownKeys++
 		return
+	case stock.ClassDue:
+		s.dues++
+		return
+	default:
 	}
 	if class == stock.ClassUnavailable {
 		s.unavailable++
@@ -76,6 +85,11 @@ const (
 func (p policy) next(class stock.Class, s spent) verdict {
 	switch class {
 	case stock.ClassConflict, stock.ClassUnavailable, stock.ClassKnownKey:
+	case stock.ClassDue:
+		if s.dues < duesMax && (s.inDoubt || s.elapsed < p.budget) {
+			return retryNow
+		}
+		return giveUp
 	case stock.ClassUnknown:
 		if !s.inDoubt {
 			return giveUp

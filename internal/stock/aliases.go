@@ -23,6 +23,7 @@ type (
 // The classes, from the most harmless.
 const (
 	ClassOther       = engine.ClassOther
+	ClassDue         = engine.ClassDue
 	ClassConflict    = engine.ClassConflict
 	ClassKnownKey    = engine.ClassKnownKey
 	ClassStaleToken  = engine.ClassStaleToken
@@ -38,6 +39,8 @@ const ReasonLockWait = engine.ReasonLockWait
 var (
 	// ErrConflict says that the pool is no longer at the head that was planned from.
 	ErrConflict = engine.ErrConflict
+	// ErrDue says that an item of the pool's agenda comes first.
+	ErrDue = engine.ErrDue
 	// ErrStaleToken says that the pool was written with a later token of the same
 	// lock.
 	ErrStaleToken = engine.ErrStaleToken

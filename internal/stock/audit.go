@@ -36,6 +36,10 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			return err
 		}
 		a := newAuditor(prizes)
+		planned, err := s.newAgendaAuditor(ctx, tx, poolID, &a.found)
+		if err != nil {
+			return err
+		}
 		entries := s.entries(ctx, tx, poolID, math.MinInt64)
 		var f *folding
 		if deep {
@@ -49,11 +53,17 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 				return err
 			}
 			a.take(e)
+			planned.take(e)
 			if f != nil {
 				f.take(e)
 			}
 		}
 		a.end(version)
+		now, err := s.databaseTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		planned.end(now)
 		if err := s.auditTurns(ctx, tx, poolID, &a.found); err != nil {
 			return err
 		}

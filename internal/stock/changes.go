@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -20,6 +21,10 @@ type lockedPool struct {
 	head  draw.Head
 	at    time.Time
 	actor string
+	// dueAt is the time of the earliest open item of the agenda, zero for none.
+	dueAt time.Time
+	// committed is the version of the pool's commitment, 0 for none.
+	committed int64
 }
 
 // newChange is a change to make, and what it sets in the pool's row.
@@ -102,7 +107,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if prize.Issued > 0 {
 			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
 		}
-		body := map[string]string{"prize": prizeID}
+		body, was := map[string]any{"prize": prizeID}, map[string]string{"name": prize.Name, "value": prize.Value.StringFixed(2)}
 		if c.Name != nil && *c.Name != prize.Name {
 			prize.Name, body["name"] = *c.Name, *c.Name
 		}
@@ -112,6 +117,7 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if len(body) == 1 {
 			return nil
 		}
+		body["was"] = was // the public log has the prize as it was added
 		update := s.builder().Update("prizes").
 			Set("name", prize.Name).Set("value", prize.Value.StringFixed(2)).Set("changed", of.head.Version+1).
 			Where(squirrel.Eq{"pool_id": poolID, "id": prizeID})
@@ -134,8 +140,12 @@ func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
 		return err
 	}
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := s.lockPool(ctx, tx, id, actor); err != nil {
+		of, err := s.lockPool(ctx, tx, id, actor)
+		if err != nil {
 			return err
+		}
+		if of.committed != 0 {
+			return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed to its numbers; archive it instead", id)
 		}
 		ofPool := squirrel.Eq{"pool_id": id}
 		awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version").Where(ofPool).OrderBy("version").Limit(1), scanInt)
@@ -145,7 +155,7 @@ func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
 		if len(awards) > 0 {
 			return draw.Errorf(draw.CodeAlreadyIssued, "pool %q has issued units; archive it instead", id)
 		}
-		for _, table := range []string{"statements", "turns", "redirects", s.changes.Table, s.moves.Table, "prizes"} {
+		for _, table := range []string{"statements", "turns", "redirects", "agenda", s.changes.Table, s.moves.Table, "prizes"} {
 			if _, err := s.builder().Delete(table).Where(ofPool).RunWith(tx).ExecContext(ctx); err != nil {
 				return err
 			}
@@ -161,15 +171,24 @@ func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
 	return nil
 }
 
-// lockPool locks the pool's row until the transaction ends. The time of what is
-// done to it is the database's, and not before that of the last entry.
+// lockPool is lockRow for changes, which come behind what is due of the agenda.
 func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lockedPool, error) {
+	of, err := s.lockRow(ctx, tx, id, actor)
+	if err == nil && of.isDue() {
+		return nil, &poolDue{id}
+	}
+	return of, err
+}
+
+// lockRow locks the pool's row until the transaction ends. The time of what is
+// done to it is the database's, and not before that of the last entry.
+func (s *Store) lockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*lockedPool, error) {
 	of := &lockedPool{pool: draw.Pool{ID: id}, actor: actor}
 	p := &of.pool
 	var trail []byte
 	var last time.Time
-	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at"}
-	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last)}
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at", "committed"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt), &of.committed}
 	of.at = now()
 	if s.engine.Clock != "" {
 		columns, to = append(columns, s.engine.Clock), append(to, &of.at)
@@ -195,7 +214,7 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, of *lockedPool, all []ne
 		return nil
 	}
 	to := of.head.Next(len(all))
-	update := s.moveHead(of, to).Set("revision", to.Version)
+	set := map[string]any{"revision": to.Version} // of several changes of a column, the last one's
 	entries := make([]draw.Change, len(all))
 	for i, c := range all {
 		body, err := json.Marshal(c.body)
@@ -203,11 +222,12 @@ func (s *Store) record(ctx context.Context, tx *sql.Tx, of *lockedPool, all []ne
 			return err
 		}
 		entries[i] = draw.Change{Version: of.head.Version + int64(i) + 1, What: c.what, Body: string(body), Actor: of.actor}
-		update = update.SetMap(c.set)
+		maps.Copy(set, c.set)
 	}
 	if err := appendTo(ctx, tx, s.engine.Dialect, s.changes, of.pool.ID, s.engine.Time(of.at), entries); err != nil {
 		return err
 	}
+	update := s.moveHead(of, to).SetMap(set)
 	of.head, of.pool.Revision = to, to.Version
 	return execOne(ctx, tx, update)
 }

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -24,17 +25,31 @@ func (s *Store) Now() time.Time {
 	return r.there.Add(time.Since(r.here))
 }
 
+const (
+	// clockQuestions is how often the clock is asked for one reading, until an
+	// answer comes within clockNear: the first question may have to connect.
+	clockQuestions = 3
+	clockNear      = 2 * time.Millisecond
+)
+
 // readClock reads the database's clock. The moment that it showed its time is
-// taken to be the middle of the question's.
+// taken to be the middle of the shortest question's.
 func (s *Store) readClock(ctx context.Context) error {
 	if s.engine.Clock == "" {
 		return nil
 	}
-	asked := time.Now()
-	there, err := s.databaseTime(ctx, s.engine.Probe)
-	if err != nil {
-		return err
+	var best *reading
+	shortest := time.Duration(math.MaxInt64)
+	for n := 0; n < clockQuestions && shortest > clockNear; n++ {
+		asked := time.Now()
+		there, err := s.databaseTime(ctx, s.engine.Probe)
+		if err != nil {
+			return err
+		}
+		if took := time.Since(asked); took < shortest {
+			best, shortest = &reading{here: asked.Add(took / 2), there: there}, took
+		}
 	}
-	s.clock.last.Store(&reading{here: asked.Add(time.Since(asked) / 2), there: there})
+	s.clock.last.Store(best)
 	return nil
 }

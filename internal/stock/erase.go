@@ -42,7 +42,7 @@ func Pseudonym(key []byte, poolID, user string) string {
 // there are no awards it is none. Nothing else of the awards changes. The awards
 // are searched while draws go on, and the pool is locked for those that come
 // meanwhile and for the writing. Errors: CodeInvalidRequest, CodePoolNotFound,
-// and those of the store.
+// CodePoolCommitted for awards of a committed pool, and those of the store.
 func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err
@@ -63,6 +63,9 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		late, err := s.versionsOf(ctx, tx, poolID, user, seen, of.head.Version)
 		if err != nil {
 			return err
+		}
+		if of.committed != 0 && len(found)+len(late) > 0 {
+			return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed: its public log is made from the users of its awards", poolID)
 		}
 		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, slices.Concat(found, late)); err != nil || awards == 0 {
 			return err

@@ -64,10 +64,21 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 // versions, from the first above after. Awards have their redirects. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
+	return s.logOf(ctx, poolID, after, limit, true)
+}
+
+// Acts returns what Log does, without awards.
+func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
+	return s.logOf(ctx, poolID, after, limit, false)
+}
+
+func (s *Store) logOf(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		awards, err := selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward)
-		if err != nil {
-			return err
+		var awards []draw.Award
+		if withAwards {
+			if awards, err = selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward); err != nil {
+				return err
+			}
 		}
 		if err := s.addRedirects(ctx, tx, poolID, awards); err != nil {
 			return err

@@ -181,12 +181,19 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 
 // insertStock makes a part of the moves, behind made others.
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
+	if of.committed != 0 && of.pool.State == draw.StateClosed {
+		return draw.Errorf(draw.CodePoolClosed, "pool %q is committed and closed: its stock is final", of.pool.ID)
+	}
 	poolID, version := of.pool.ID, of.head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
 	added, raised := s.insertInto("prizes").Columns(columns...), s.insertInto("prizes").Columns(columns...).Suffix(s.engine.Restock)
+	last := map[string]int{} // of several moves of a prize: PostgreSQL changes a row once
+	for i := range part {
+		last[part[i].prize.ID] = i
+	}
 	moves := make([]draw.Move, 0, len(part))
 	adds := 0
-	for _, m := range part {
+	for i, m := range part {
 		version++
 		p, after := m.prize, m.delta
 		if m.isNew {
@@ -194,6 +201,8 @@ func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, mad
 			adds++
 		} else {
 			after += p.Stocked
+		}
+		if !m.isNew && last[p.ID] == i {
 			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version, string(p.Kind))
 		}
 		moves = append(moves, draw.Move{

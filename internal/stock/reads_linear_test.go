@@ -157,6 +157,20 @@ func linearWork(t *testing.T, s *stock.Store, fresh int) []work {
 			require.NoError(t, err)
 			require.Len(t, found.Awards, 1)
 		}},
+		{"a search of a draw", 2, func() {
+			found, _, err := s.FindAwards(ctx, "fresh", draw.AwardFilter{DrawID: keys[50]}, 0, 10)
+			require.NoError(t, err)
+			require.Len(t, found, 1)
+		}},
+		{"a search of nobody", fresh, func() {
+			found, _, err := s.FindAwards(ctx, "fresh", draw.AwardFilter{UserID: "nobody"}, 0, 10)
+			require.NoError(t, err)
+			require.Empty(t, found)
+		}},
+		{"overviews", 2 * fresh, func() {
+			_, err := s.Overviews(ctx, 100, 50)
+			require.NoError(t, err)
+		}},
 		{"draws by key", 2 * len(keys), func() { drawsByKey(stock.TxOptions{}, nil) }},
 		{"a batch", 2*len(keys) + 2*batchDraws, func() {
 			drawsByKey(stock.TxOptions{Lock: true}, planOfEach("fresh", int64(2*fresh), batchDraws, 2))

@@ -129,7 +129,7 @@ func (s Schema) Check() error {
 func Tables() []string {
 	return []string{
 		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
-		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects",
+		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects", "agenda", "commitments", "checkpoints",
 	}
 }
 

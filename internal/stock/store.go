@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -31,6 +32,12 @@ type Options struct {
 	// Changed, when set, is called with every pool whose stock or state this
 	// process changed by other means than a draw.
 	Changed func(poolID string)
+	// Due, when set, is called with the number of items of agendas that this
+	// process did of a kind, or of ItemFailed.
+	Due func(kind draw.ItemKind, n int)
+	// Identities unseal the secrets of pools that are committed to their numbers;
+	// nil means none, and such pools cannot be drawn from.
+	Identities *proof.Identities
 	// Log takes what has no caller to hear it; nil means slog.Default.
 	Log *slog.Logger
 	// Migrations are the schema that the binary knows; none means those that
@@ -57,6 +64,7 @@ type Store struct {
 	// database's lets it work.
 	brought   brought
 	admission admission
+	seeds     seeds
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -80,6 +88,9 @@ func (o Options) withDefaults() Options {
 	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Changed == nil {
 		o.Changed = func(string) {}
+	}
+	if o.Due == nil {
+		o.Due = func(draw.ItemKind, int) {}
 	}
 	if o.Migrations.Files == nil {
 		o.Migrations = migrations.Embedded()
@@ -171,6 +182,12 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	if errors.Is(err, engine.ErrDropped) { // nobody was met, so it costs no attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
+	if err == nil && urn.LacksSeeds() { // once for each pool and instance, and holding nothing
+		tx.Rollback()
+		if err = s.supply(ctx, urn); err == nil {
+			tx, err = s.engine.Attempts.Read(ctx, urn, o)
+		}
+	}
 	if err == nil {
 		return &watchedTx{Tx: tx, store: s}, nil
 	}
@@ -196,7 +213,7 @@ func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
 // no longer trusted, unless it is a conflict.
 func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 	err = engine.Classify(err, s.engine.ByCode)
-	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken {
+	if class := ClassOf(err); class != ClassConflict && class != ClassStaleToken && class != ClassDue {
 		for _, urn := range urns {
 			urn.Invalidate()
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -25,10 +26,25 @@ const (
 // run again in a new one. Its errors are *draw.Error.
 func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
 	return repeated(ctx, func() error {
-		err := s.once(ctx, fn)
+		err := s.behindAgenda(ctx, fn)
 		s.engine.Observe(err) // now that the connection is given back
 		return err
 	})
+}
+
+// behindAgenda is once, behind what the agenda of the pool has before it.
+func (s *Store) behindAgenda(ctx context.Context, fn func(*sql.Tx) error) error {
+	for range duesMax {
+		err := s.once(ctx, fn)
+		due, isDue := errors.AsType[*poolDue](err)
+		if !isDue {
+			return err
+		}
+		if _, err := s.runDue(ctx, due.poolID); err != nil {
+			return err
+		}
+	}
+	return ErrConflict
 }
 
 // repeated calls try again as long as it says that nothing was written and

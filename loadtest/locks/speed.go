@@ -127,7 +127,7 @@ func (silent) DoubtSettled(int) {}
 func drawsPerSecond(tb testing.TB, l lockmode.Locker, name string, store *stock.Store) (float64, error) {
 	stocktest.Pool(tb, store, pool, poolStock)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.External,
+		Store: store, Agendas: store, Observer: silent{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.External,
 		Budget: time.Second, Settle: 3 * time.Second, Locker: l, LockName: name,
 	})
 	if err != nil {

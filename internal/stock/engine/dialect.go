@@ -61,6 +61,16 @@ type Dialect struct {
 	Migrating func(...lock.TableLockerOption) (lock.Locker, error)
 }
 
+// NotDue is the part of a guarded write that rejects what comes after an item of
+// the agenda. Where the dialect has no clock, the time is a parameter.
+func (d *Dialect) NotDue(table string) string {
+	clock := d.Clock
+	if clock == "" {
+		clock = "?"
+	}
+	return ` AND (` + table + `due_at IS NULL OR ` + table + `due_at > ` + clock + `)`
+}
+
 // What several dialects have in common.
 const (
 	// AwardPrize is for planners that take the tables of a LEFT JOIN in their

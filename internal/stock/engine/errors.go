@@ -19,6 +19,9 @@ type Class int
 const (
 	// ClassOther is an error that nobody expects; the rows are as they were.
 	ClassOther Class = iota
+	// ClassDue: an item of the pool's agenda comes first. Nothing was written;
+	// run it, and read again.
+	ClassDue
 	// ClassConflict: somebody else was there first. Nothing was written; read
 	// again in a new transaction.
 	ClassConflict
@@ -75,6 +78,8 @@ const (
 var (
 	// ErrConflict: the pool is no longer at the head that was planned from.
 	ErrConflict = &Error{Class: ClassConflict, Reason: "version"}
+	// ErrDue: an item of the pool's agenda is due.
+	ErrDue = &Error{Class: ClassDue, Reason: "due", undone: true}
 	// ErrStaleToken: the pool was written with a later token of the same lock.
 	ErrStaleToken = &Error{Class: ClassStaleToken, Reason: "stale-token"}
 )
@@ -158,7 +163,7 @@ func Public(err error) error {
 		return nil
 	}
 	switch ClassOf(err) {
-	case ClassConflict:
+	case ClassConflict, ClassDue:
 		return draw.Wrap(draw.CodeContended, err, "the pool is busy; nothing happened")
 	case ClassUnavailable:
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")

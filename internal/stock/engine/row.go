@@ -20,20 +20,40 @@ type Row struct {
 	// rules is the version of the change whose rules are in force.
 	rules    int64
 	spending draw.Spending
+	// dueAt is the zero time for no open item of the agenda; due says that it has
+	// come.
+	dueAt time.Time
+	due   bool
+	// committed is the version of the pool's commitment, 0 for none.
+	committed int64
 	// writable says that the server which was read could have been written.
 	writable bool
 }
 
 // Fields are where to scan what RowColumns reads.
 func (r *Row) Fields() []any {
-	return []any{&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From), &r.writable}
+	return []any{
+		&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From),
+		&r.committed, ScanTime(&r.dueAt), &r.due, &r.writable,
+	}
 }
 
-// RowColumns are what a Row holds, on a server that says by the
-// expression writable whether it can be written.
-func RowColumns(writable string) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, ` + writable
+// RowColumns are what a Row holds.
+func RowColumns(d *Dialect) string {
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, due_at, ` + d.IsDue() + `, ` + d.Writable
 }
+
+// IsDue is an expression that says whether an item of a pool's agenda is due.
+// Where the dialect has no clock it says no: see Row.Tell.
+func (d *Dialect) IsDue() string {
+	if d.Clock == "" {
+		return `FALSE`
+	}
+	return `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
+}
+
+// Tell tells a row the time, where this machine's clock is the database's.
+func (r *Row) Tell(now time.Time) { r.due = !r.dueAt.IsZero() && !now.Before(r.dueAt) }
 
 // ReadOnlyServer is the error of a server that cannot be written. What it says
 // may be old: a refusal must not rest on it.
@@ -97,7 +117,8 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxO
 		rules = urn.Rules()
 	}
 	if !urn.Seen(draw.Snapshot{
-		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending,
+		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed,
+		DueAt: r.dueAt, Due: r.due,
 	}) {
 		return ErrDropped
 	}

@@ -37,6 +37,9 @@ func (t *timestamp) Scan(value any) error {
 	case time.Time:
 		*t.to = v.UTC()
 		return nil
+	case nil: // a column that may be NULL holds no time
+		*t.to, t.text = time.Time{}, ""
+		return nil
 	case string:
 		if v == t.text && v != "" {
 			return nil

@@ -45,7 +45,8 @@ type Past interface {
 	Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error)
 	// Turns reads what the rules need to know of users, as it is at the urn's
 	// head: where it returns no error, the pool is still at that head (law 8).
-	// Errors: ErrConflict when the pool has moved on, else as of Draws.
+	// Errors: ErrConflict when the pool has moved on, or an item of its agenda is
+	// due which the urn does not know to be; else as of Draws.
 	Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error)
 }
 

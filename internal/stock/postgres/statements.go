@@ -19,21 +19,24 @@ type statements struct {
 	write, writeShared string
 	// turns and redirects write what the rules count of a plan, needs reads it.
 	turns, redirects, needs string
+	// head reads where a pool is, and whether its agenda is due.
+	head string
 }
 
 func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements {
-	row := engine.RowColumns(d.Writable) + ` FROM pools WHERE `
+	row := engine.RowColumns(d) + ` FROM pools WHERE `
 	return statements{
 		row: `SELECT ` + row + `id = $1`, rows: `SELECT id, ` + row + `id = ANY ($1)`,
 		lock:     `SELECT FROM pools WHERE id = $1` + d.ForUpdate,
 		writable: `SELECT ` + d.Writable,
 		draws:    fmt.Sprintf(sqlDraws, engine.ReadAwards(awards), draw.CountMax, d.AwardPrize),
-		write: fmt.Sprintf(sqlWrite, awards.InsertFrom(fmt.Sprintf(sqlAwards,
+		write: fmt.Sprintf(sqlWrite, d.NotDue(""), awards.InsertFrom(fmt.Sprintf(sqlAwards,
 			awards.Names("a."), awards.Arrays(sqlWriteArgs+1), awards.Names("")))),
-		writeShared: fmt.Sprintf(sqlWriteShared, d.ForUpdate, awards.InsertFrom(fmt.Sprintf(sqlAwardsShared,
+		writeShared: fmt.Sprintf(sqlWriteShared, d.NotDue("pools."), d.ForUpdate, awards.InsertFrom(fmt.Sprintf(sqlAwardsShared,
 			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
 		turns:     insertMade(engine.Turns(), "$4::timestamptz, ", 5),
 		redirects: insertMade(engine.Redirects(), "", 4),
+		head:      fmt.Sprintf(sqlHead, d.IsDue()),
 		needs:     fmt.Sprintf(sqlNeeds, engine.Turns().Read("t.")),
 	}
 }
@@ -68,7 +71,7 @@ ORDER BY added`
 	sqlWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $11, trail = $12, at = $8,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
-	WHERE id = $1 AND version = $2 AND mark = $10 AND state = 'open'
+	WHERE id = $1 AND version = $2 AND mark = $10 AND state = 'open'%s
 		AND ($5 = '' OR fenced_by <> $5 OR fence <= $9)
 	RETURNING id
 ), changed AS (
@@ -102,7 +105,7 @@ CROSS JOIN LATERAL (
 	SELECT * FROM turns WHERE n.max BETWEEN 1 AND last.seq + n.units - 1 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
 		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
 ) AS t`
-	sqlHead = `SELECT version, mark FROM pools WHERE id = $1`
+	sqlHead = `SELECT version, mark, %s FROM pools WHERE id = $1`
 
 	// sqlAwards selects the awards of a plan, whose columns are lists behind the
 	// other arguments of sqlWrite.
@@ -143,7 +146,7 @@ ORDER BY prizes.pool_id, prizes.added`
 	FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $11::bigint[], $12::bigint[], $15::bytea[])
 		AS planned (id, version, draws, prizes, mark, made, trail)
 	JOIN pools ON pools.id = planned.id AND pools.version = planned.version AND pools.mark = planned.mark
-	WHERE pools.state = 'open'
+	WHERE pools.state = 'open'%s
 		AND (planned.id IN (SELECT pool_id FROM known)) IS NOT TRUE
 	%s OF pools SKIP LOCKED
 ), pool AS (

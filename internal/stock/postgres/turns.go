@@ -33,7 +33,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	}
 	batch.Queue(tx.dialect.ByKey)
 	batch.Queue(tx.words.needs, urn.PoolID, users, whats, most, units)
-	batch.Queue(sqlHead, urn.PoolID)
+	batch.Queue(tx.words.head, urn.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if opening {
@@ -54,10 +54,11 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		return nil, err
 	}
 	var version, mark int64
-	if err := results.QueryRow().Scan(&version, &mark); err != nil {
+	var due bool
+	if err := results.QueryRow().Scan(&version, &mark, &due); err != nil {
 		return nil, err
 	}
-	if version != urn.Version || mark != urn.Mark {
+	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {
 		return nil, engine.ErrConflict
 	}
 	return facts, nil

@@ -34,7 +34,7 @@ func statements(d *engine.Dialect, awards engine.Log[draw.Award]) sqltx.Words {
 	return sqltx.Words{
 		Awards: w.insert, Prizes: raisePrizes,
 		Draws:    func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
-		Prepared: []string{sqltx.SelectPool(d), sqltx.SelectPrizes, sqltx.MoveHead, sqlRaise, w.rows, w.json},
+		Prepared: []string{sqltx.SelectPool(d), sqltx.SelectPrizes, sqltx.MoveHead(d), sqlRaise, w.rows, w.json},
 	}
 }
 

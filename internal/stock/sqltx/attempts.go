@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
@@ -50,8 +51,6 @@ const (
 	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
 	// SelectPrizes reads the prizes of a pool that changed after a version.
 	SelectPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
-	// MoveHead moves a pool's head on, from the one that was planned from.
-	MoveHead = moveHead + guard
 
 	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?, at = ?`
 	guard    = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
@@ -59,8 +58,12 @@ const (
 
 // SelectPool reads a pool's row.
 func SelectPool(d *engine.Dialect) string {
-	return `SELECT ` + engine.RowColumns(d.Writable) + ` FROM pools WHERE id = ?`
+	return `SELECT ` + engine.RowColumns(d) + ` FROM pools WHERE id = ?`
 }
+
+// MoveHead moves a pool's head on, from the one that was planned from, unless
+// an item of its agenda is due.
+func MoveHead(d *engine.Dialect) string { return moveHead + guard + d.NotDue("") }
 
 // Read implements engine.Attempts.
 func (t *Attempts) Read(ctx context.Context, urn *draw.Urn, o engine.TxOptions) (engine.Tx, error) {
@@ -136,6 +139,9 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 	}
 	if err != nil {
 		return err
+	}
+	if d.Clock == "" {
+		row.Tell(time.Now())
 	}
 	var prizes []draw.Prize
 	if row.Version() > urn.Version {
@@ -231,10 +237,14 @@ func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
 
 // guarded moves the pool's head on, from the one that the plan was made from.
 func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
-	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), tx.attempts.dialect.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}
-	s := engine.Statement{SQL: MoveHead, Args: append(to, from...), Rows: 1}
+	d := tx.attempts.dialect
+	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), d.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}
+	if d.Clock == "" {
+		from = append(from, d.Time(time.Now().UTC()))
+	}
+	s := engine.Statement{SQL: MoveHead(d), Args: append(to, from...), Rows: 1}
 	if f := tx.options.Fence; f.Lock != "" {
-		s.SQL = moveHead + `, fence = ?, fenced_by = ?` + guard + ` AND (fenced_by <> ? OR fence <= ?)`
+		s.SQL = moveHead + `, fence = ?, fenced_by = ?` + guard + d.NotDue("") + ` AND (fenced_by <> ? OR fence <= ?)`
 		s.Args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.TokenMax()})
 	}
 	s.SQL = fault.Unguarded(s.SQL)

@@ -49,10 +49,12 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		}
 	}
 	var version, mark int64
-	if err := tx.tx.QueryRowContext(ctx, `SELECT version, mark FROM pools WHERE id = ?`, urn.PoolID).Scan(&version, &mark); err != nil {
+	var due bool
+	head := `SELECT version, mark, ` + tx.attempts.dialect.IsDue() + ` FROM pools WHERE id = ?`
+	if err := tx.tx.QueryRowContext(ctx, head, urn.PoolID).Scan(&version, &mark, &due); err != nil {
 		return nil, err
 	}
-	if version != urn.Version || mark != urn.Mark {
+	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {
 		return nil, engine.ErrConflict
 	}
 	return facts, nil

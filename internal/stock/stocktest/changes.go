@@ -207,7 +207,7 @@ func testCorrections(t *testing.T, s *stock.Store) {
 	require.Equal(t, [2]string{"Gold", "0.50"}, [2]string{p.Name, p.Value.StringFixed(2)})
 	_, err = correct("a", draw.PrizeChange{Name: &name})
 	require.NoError(t, err, "it is so already")
-	require.Equal(t, `prize {"name":"Gold","prize":"a","value":"0.50"} by anna`, linesOf(t, s, "p")[4])
+	require.Equal(t, `prize {"name":"Gold","prize":"a","value":"0.50","was":{"name":"Prize a","value":"19.90"}} by anna`, linesOf(t, s, "p")[4])
 	require.Len(t, linesOf(t, s, "p"), 5)
 
 	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("p", 3, "a", 0, "late")), stock.TxOptions{}))

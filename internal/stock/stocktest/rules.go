@@ -58,7 +58,7 @@ func testRules(t *testing.T, s *stock.Store) {
 	first, err := s.Rules(ctx, "p", 0)
 	require.NoError(t, err)
 	require.Equal(t, "anna", first.Actor)
-	require.Equal(t, `{"fallback":"none","win":"1/2"}`, first.Rules.Document())
+	require.Equal(t, `{"win":"1/2","fallback":"none"}`, first.Rules.Document())
 
 	again, err := s.SetRules(ctx, "p", rulesOf(t, `{"win":"1/2", "fallback":"none"}`), nil, "ben")
 	require.NoError(t, err)

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+)
+
+func agendaCommand(env environment) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "agenda",
+		Short: "Plan what a pool does at an instant",
+		Args:  cobra.NoArgs,
+		RunE:  needsSubcommand,
+	}
+	c.AddCommand(agendaAddCommand(env), agendaImportCommand(env), agendaSpreadCommand(env), agendaListCommand(env), agendaRemoveCommand(env))
+	return c
+}
+
+// newAgendaItem is what the flags of agenda add say of an item.
+type newAgendaItem struct {
+	at, state, rules string
+	stock            draw.Stocking
+}
+
+func (n *newAgendaItem) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&n.at, "at", "", "the `TIME`, as RFC 3339 has it, of any zone")
+	f.StringVar(&n.state, "state", "", "open, paused or closed")
+	f.StringVar(&n.rules, "rules", "", "`FILE` of the rules to be put in force, - for the standard input")
+	f.StringVar(&n.stock.PrizeID, "prize", "", "`ID` of the prize whose stock is moved")
+	f.Int64Var(&n.stock.Delta, "delta", 0, "units to add; negative to withdraw")
+	f.StringVar(&n.stock.Reason, "reason", "", "why the stock is moved, for the pool's log")
+}
+
+func (n *newAgendaItem) item(c *cobra.Command, env environment) (i draw.Item, err error) {
+	isStock := c.Flags().Changed("prize") || c.Flags().Changed("delta") || c.Flags().Changed("reason")
+	if i.At, err = draw.ParseTime("--at", n.at); err != nil {
+		return i, err
+	}
+	switch {
+	case n.state != "" && n.rules == "" && !isStock:
+		i.Kind, i.State = draw.ItemState, draw.State(n.state)
+	case n.state == "" && n.rules != "" && !isStock:
+		i.Kind = draw.ItemRules
+		if i.Rules, err = readRules(n.rules, env); err != nil {
+			return i, err
+		}
+	case n.state == "" && n.rules == "" && isStock:
+		i.Kind, i.Stock = draw.ItemStock, n.stock
+	default:
+		return i, usageError{errors.New("give one of --state, --rules, or --prize with --delta and --reason")}
+	}
+	return i, i.Check()
+}
+
+func agendaAddCommand(env environment) *cobra.Command {
+	var on target
+	var by actor
+	var pool poolName
+	var output output
+	var wanted newAgendaItem
+	c := &cobra.Command{
+		Use:   "add --pool ID --at TIME (--state STATE | --rules FILE.json | --prize ID --delta N --reason TEXT)",
+		Short: "Plan one item",
+		Example: `  drawsvc agenda add --pool spring --at 2026-12-01T09:00:00+01:00 --state open
+  drawsvc agenda add --pool spring --at 2026-12-24T17:00:00Z --prize gold --delta 10 --reason eve`,
+	}
+	on.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	output.flag(c.Flags())
+	wanted.flags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		item, err := wanted.item(c, env)
+		if err != nil {
+			return err
+		}
+		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+			planned, err := planner.PlanItem(ctx, string(pool), item, string(by))
+			if err != nil {
+				return err
+			}
+			if output == outputJSON {
+				return http.WriteItem(env.stdout, &planned)
+			}
+			_, err = fmt.Fprintf(env.stdout, "pool %s: item %d is planned for %s: %s\n", pool, planned.Number, timeOf(&planned), whatOf(&planned))
+			return err
+		})
+	}
+	return c
+}
+
+func timeOf(i *draw.Item) string { return i.At.UTC().Format(draw.TimeFormat) }
+
+// whatOf is what a table says that an item plans.
+func whatOf(i *draw.Item) string {
+	switch {
+	case i.Kind == draw.ItemState:
+		return "state " + string(i.State)
+	case i.Kind == draw.ItemStock:
+		return fmt.Sprintf("%+d units of %s (%s)", i.Stock.Delta, i.Stock.PrizeID, i.Stock.Reason)
+	case i.Rules == nil:
+		return "no rules"
+	}
+	return "rules " + i.Rules.SHA256()[:12]
+}
+
+func agendaListCommand(env environment) *cobra.Command {
+	var on target
+	var pool poolName
+	var output output
+	var open bool
+	c := &cobra.Command{Use: "list --pool ID [--open]", Short: "List the items of an agenda, without those that were removed"}
+	on.flag(c, env)
+	pool.declare(c, false)
+	output.flag(c.Flags())
+	c.Flags().BoolVar(&open, "open", false, "leave out the items that are done")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		return readOn(c, &on, func(ctx context.Context, reader agendaReader) error {
+			return listAgenda(ctx, reader, env.stdout, output, string(pool), open)
+		})
+	}
+	return c
+}
+
+// agendaPage is how many items are read at once.
+const agendaPage = 1000
+
+// agendaReader reads the items of an agenda in pages.
+type agendaReader interface {
+	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
+}
+
+// listAgenda prints items as a table, or each as a line of JSON.
+func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output, pool string, open bool) error {
+	t := newTable(w)
+	if o == outputTable {
+		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
+	}
+	for after := int64(0); ; {
+		items, err := reader.Agenda(ctx, pool, after, agendaPage, open)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			after = items[i].Number
+			if o == outputJSON {
+				err = http.WriteItem(w, &items[i])
+			} else {
+				_, err = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", items[i].Number, timeOf(&items[i]), doneOf(&items[i]), items[i].Actor, whatOf(&items[i]))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(items) < agendaPage {
+			return t.Flush()
+		}
+	}
+}
+
+// openAgenda are the open items of a pool, in the order in which they are done.
+func openAgenda(ctx context.Context, store agendaReader, pool string) (all []draw.Item, err error) {
+	for after := int64(0); ; {
+		items, err := store.Agenda(ctx, pool, after, agendaPage, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if len(items) < agendaPage {
+			break
+		}
+		after = items[len(items)-1].Number
+	}
+	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
+	return all, nil
+}
+
+func doneOf(i *draw.Item) string {
+	if i.Done == 0 {
+		return "-"
+	}
+	return "version " + strconv.FormatInt(i.Done, 10)
+}
+
+func agendaRemoveCommand(env environment) *cobra.Command {
+	var on target
+	var by actor
+	var pool poolName
+	c := &cobra.Command{Use: "remove --pool ID ITEM", Short: "Remove an item that is not done yet"}
+	on.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	c.Args = cobra.ExactArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		number, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || number < 1 {
+			return usageError{errors.New("the item must be a whole number above 0")}
+		}
+		if err := pool.check(); err != nil {
+			return err
+		}
+		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+			if err := planner.RemoveItem(ctx, string(pool), number, string(by)); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(env.stdout, "pool %s: item %d is removed\n", pool, number)
+			return err
+		})
+	}
+	return c
+}

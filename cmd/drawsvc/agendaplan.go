@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock"
+)
+
+func agendaImportCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	var output output
+	c := &cobra.Command{
+		Use:   "import --pool ID FILE.csv",
+		Short: "Plan stock moves from a file, whole or not at all",
+		Long: `Plan stock moves from a file, whole or not at all. FILE - is the standard
+input.
+
+The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.AgendaHeader + `
+in any order and case, commas or semicolons, and a line for each move, at most
+100,000. Times are RFC 3339, of any zone.
+
+The import is one change, with the number of items and a SHA-256 that seals the
+schedule. The salt of the seal is printed, and kept nowhere: with it and the
+schedule anybody can check the seal afterwards.`,
+		Example: `  drawsvc agenda import --pool spring moments.csv`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	output.flag(c.Flags())
+	c.Args = oneFile
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		file, closeFile, err := openImport(args[0], env)
+		if err != nil {
+			return err
+		}
+		defer closeFile()
+		ofFile := func(err error) error {
+			if draw.CodeOf(err) == draw.CodeInvalidRequest {
+				// The file's fault, not the command line's: exit code 1.
+				return errors.New(args[0] + ": " + message(err))
+			}
+			return err
+		}
+		items, err := prizefile.ReadAgenda(file)
+		if err != nil {
+			return ofFile(err)
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			return ofFile(planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
+		})
+	}
+	return c
+}
+
+// planItems plans stock items together, and prints their seal.
+func planItems(ctx context.Context, store *stock.Store, w io.Writer, o output, pool string, items []draw.Item, by string) error {
+	p, err := store.PlanItems(ctx, pool, items, rand.Text(), by)
+	if err != nil {
+		return err
+	}
+	if o == outputJSON {
+		return json.NewEncoder(w).Encode(struct {
+			Item    int64  `json:"item"`
+			Count   int    `json:"count"`
+			Version int64  `json:"version"`
+			SHA256  string `json:"sha256"`
+			Salt    string `json:"salt"`
+		}{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt})
+	}
+	_, err = fmt.Fprintf(w, "pool %s: %d items planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+		pool, p.Count, p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
+	return err
+}
+
+func agendaSpreadCommand(env environment) *cobra.Command {
+	var db database
+	var by actor
+	var pool poolName
+	var output output
+	var spread draw.Spread
+	var from, to string
+	var random bool
+	c := &cobra.Command{
+		Use:   "spread --pool ID --prize ID --units N --from TIME --to TIME (--every 1h | --random)",
+		Short: "Plan the units of a prize over a span of time, from its first instant to before its last",
+		Example: `  drawsvc agenda spread --pool spring --prize gold --units 240 --from 2026-12-01T00:00:00Z --to 2026-12-11T00:00:00Z --every 1h
+  drawsvc agenda spread --pool spring --prize gold --units 24 --from 2026-12-01T00:00:00Z --to 2026-12-25T00:00:00Z --random`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, false)
+	output.flag(c.Flags())
+	f := c.Flags()
+	f.StringVar(&spread.PrizeID, "prize", "", "`ID` of the prize")
+	f.Int64Var(&spread.Units, "units", 0, "units to release, all together")
+	f.StringVar(&from, "from", "", "the `TIME` of the first release, as RFC 3339 has it, of any zone")
+	f.StringVar(&to, "to", "", "the `TIME` before which all is released")
+	f.DurationVar(&spread.Every, "every", 0, "time between two releases, which get equal shares")
+	f.BoolVar(&random, "random", false, "give each unit an instant by chance: a winning moment")
+	f.StringVar(&spread.Reason, "reason", "agenda", "why the stock is moved, for the pool's log")
+	c.RunE = func(_ *cobra.Command, _ []string) (err error) {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		if random == (spread.Every != 0) {
+			return usageError{errors.New("give one of --every and --random")}
+		}
+		if spread.From, err = draw.ParseTime("--from", from); err != nil {
+			return err
+		}
+		if spread.To, err = draw.ParseTime("--to", to); err != nil {
+			return err
+		}
+		items, err := spread.Items(randomBelow)
+		if err != nil {
+			return err
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			return planItems(ctx, store, env.stdout, output, string(pool), items, string(by))
+		})
+	}
+	return c
+}
+
+// randomBelow is a number from 0 to n-1, which nobody can foretell.
+func randomBelow(n int64) int64 {
+	i, err := rand.Int(rand.Reader, big.NewInt(n))
+	if err != nil {
+		panic("drawsvc: " + err.Error()) // Reader never fails
+	}
+	return i.Int64()
+}

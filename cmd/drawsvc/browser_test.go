@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// browser is a tab of Chromium that shows the admin page of a service.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	home string
+
+	mu sync.Mutex
+	// errors are what the console said, asked the hosts of all requests.
+	errors, refusals []string
+	asked            map[string]bool
+}
+
+// stepMax bounds each step of a test, on a busy machine too.
+const stepMax = 30 * time.Second
+
+// browse opens the admin page in a browser of its own, in a window of a size.
+func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
+	t.Helper()
+	servertest.NeedPrograms(t, "chromium", "chromium")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, // and an empty folder of its own, which chromedp removes
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(width, height))
+	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, end := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
+	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		end()
+		free()
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
+	chromedp.ListenTarget(ctx, b.note)
+	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
+	return b
+}
+
+// note keeps what the console says, and who is asked.
+func (b *browser) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			b.errors = append(b.errors, fmt.Sprintf("%s: %s", e.Type, e.Args[0].Value))
+		}
+	case *runtime.EventExceptionThrown:
+		b.errors = append(b.errors, e.ExceptionDetails.Error())
+	case *cdplog.EventEntryAdded:
+		switch {
+		case e.Entry.Level != cdplog.LevelError && e.Entry.Level != cdplog.LevelWarning:
+		case e.Entry.Source == cdplog.SourceNetwork && strings.Contains(e.Entry.Text, "the server responded with a status of"):
+			b.refusals = append(b.refusals, e.Entry.Text+" "+e.Entry.URL)
+		default:
+			b.errors = append(b.errors, e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" {
+			b.asked[u.Scheme+"://"+u.Host] = true
+		}
+	}
+}
+
+// do runs steps.
+func (b *browser) do(steps ...chromedp.Action) {
+	b.t.Helper()
+	ctx := b.ctx
+	if chromedp.FromContext(ctx).Browser != nil { // the first run starts the browser, whose life is that of its context
+		limited, cancel := context.WithTimeout(ctx, stepMax)
+		defer cancel()
+		ctx = limited
+	}
+	require.NoError(b.t, chromedp.Run(ctx, steps...))
+}
+
+// signIn signs in with a token and waits for the pools.
+func (b *browser) signIn(token string) {
+	b.t.Helper()
+	b.await(`document.querySelector(".sign-in input")`)
+	b.fill("Token", "")
+	b.do(chromedp.SendKeys(`.sign-in input`, token+"\r"))
+}
+
+// eval returns the value of an expression of JavaScript.
+func eval[T any](b *browser, expression string) (value T) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(expression, &value))
+	return value
+}
+
+// await waits until an expression is true.
+func (b *browser) await(expression string) {
+	b.t.Helper()
+	end := time.Now().Add(stepMax)
+	for !eval[bool](b, "Boolean("+expression+")") {
+		if time.Now().After(end) {
+			b.t.Fatalf("never true: %s; the page says:\n%s", expression, eval[string](b, "document.body.innerText"))
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// press clicks the button with a text, in the dialog where one is open.
+func (b *browser) press(text string) {
+	b.t.Helper()
+	find := fmt.Sprintf(`[...(document.querySelector("dialog[open]") ?? document).querySelectorAll("button, a")].find((b) => b.textContent === %q)`, text)
+	b.await(find)
+	eval[bool](b, find+".click() ?? true")
+}
+
+// offers says whether there is a button with a text.
+func (b *browser) offers(text string) bool {
+	b.t.Helper()
+	return eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("button")].some((b) => b.textContent === %q)`, text))
+}
+
+// fill types into the field of the dialog, or else the page, with a label.
+func (b *browser) fill(label, text string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => {
+		const place = document.querySelector("dialog[open]") ?? document;
+		const field = [...place.querySelectorAll("label")].find((l) => l.textContent.trim() === %q).control;
+		field.value = %q;
+		field.dispatchEvent(new Event("input", { bubbles: true }));
+		return true;
+	})()`, label, text))
+}
+
+// visit shows a view of the page.
+func (b *browser) visit(hash, title string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
+	b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && document.querySelector("main").dataset.shown === %q`, title, hash))
+}
+
+// quiet says that the console had no error, that nobody else was asked, and that
+// the service refused nothing but what the test wanted refused.
+func (b *browser) quiet(refusals int) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.errors, "the console")
+	require.Len(b.t, b.refusals, refusals, "%v", b.refusals)
+	require.Equal(b.t, map[string]bool{b.home: true}, b.asked)
+}
+
+// awaited has an expression's promise settled before its value is taken.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

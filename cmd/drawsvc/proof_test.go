@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// keyFiles are the files of a recipient and of its identity.
+func keyFiles(t *testing.T) (recipients, identity string) {
+	dir := t.TempDir()
+	recipients, identity = filepath.Join(dir, "recipients"), filepath.Join(dir, "identity")
+	require.NoError(t, os.WriteFile(recipients, []byte("# the campaign's\n"+stocktest.Recipient+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(identity, []byte(stocktest.Identity+"\n"), 0o600))
+	return recipients, identity
+}
+
+// TestVerifiableDraws: a pool is committed, drawn from, closed, revealed and
+// exported, by commands and by HTTP, and the files hold.
+func TestVerifiableDraws(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			recipients, identity := keyFiles(t)
+			p := on(t, stocktest.URL(t, dialect))
+			p.ok("migrate", "up")
+			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
+			p.ok("prize", "rename", "--pool=spring", "--prize=gold", "--name=Golden <coin>")
+			note := p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients, "--epochs=9", "--epoch-length=7")
+			require.Contains(t, note, "origin draws.example.org/spring\n")
+			require.Contains(t, note, "\nlog 4 ")
+			p.refused(exitFailure, "is committed already", "pool", "commit", "spring", "--origin=a.example", "--seed-recipients", recipients)
+			p.ok("pool", "open", "spring", "--seed-identity-file", identity)
+			s := p.serve("--seed-identity-file", identity, "--seed-recipients", recipients)
+			for i := range 20 {
+				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
+			}
+			require.Equal(t, note, s.admin(200, "GET", "/pools/spring/proof/commitment", ""))
+			s.admin(404, "GET", "/pools/spring/proof/log", "")
+			s.admin(409, "POST", "/admin/pools/spring/reveal", "")
+			s.admin(409, "POST", "/admin/pools/spring/commitment", "{}")
+			s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
+			s.admin(409, "POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":1,"reason":"late"}`)
+			reveal := s.admin(200, "POST", "/admin/pools/spring/reveal", "")
+			require.True(t, strings.HasPrefix(reveal, "3 "), "twenty versions behind the opening need three seeds: %s", reveal)
+			log := s.admin(200, "GET", "/pools/spring/proof/log", "")
+			require.Equal(t, exitOK, s.end().code)
+
+			dir := filepath.Join(t.TempDir(), "proof")
+			require.Equal(t, reveal, p.ok("pool", "reveal", "spring", "--seed-identity-file", identity))
+			p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+			exported, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
+			require.NoError(t, err)
+			require.Equal(t, log, string(exported))
+			require.Contains(t, log, `"name":"gold","value":"19.90"`, "the prize as it was added")
+			require.Contains(t, log, `"kind":"prize","prize":"gold","name":"Golden <coin>","value":"19.90"`)
+			require.NotContains(t, log, "user-")
+			require.NotContains(t, log, "key-")
+			outside := program{tb: t}
+			require.Contains(t, outside.ok("verify", dir, "--kept", filepath.Join(dir, "checkpoint")), "20 awards replayed from version 6 on")
+			verifyCatches(t, outside, dir, log)
+			p.refused(exitFailure, "committed to its numbers", "pool", "delete", "spring")
+			p.ok("pool", "create", "other", "--prize", "id=gold,stock=1")
+			erased := p.run("user", "forget", "user-1", "--all")
+			require.Equal(t, exitFailure, erased.code)
+			require.Contains(t, erased.message, `pool "spring" is committed`)
+			require.Equal(t, "pool other: the user is replaced in 0 awards\n", erased.stdout, "the others have their turn")
+			require.Equal(t, "pool spring: the user is replaced in 0 awards\n", p.ok("user", "forget", "nobody", "--pool", "spring"))
+		})
+	}
+}
+
+// verifyCatches: a change of the files is found, with its exit code, as the last
+// line or as JSON.
+func verifyCatches(t *testing.T, p program, dir, log string) {
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(strings.Replace(log, `"prize":"silver","unit":1,`, `"prize":"gold","unit":1,`, 1)), 0o600))
+	o := p.run("verify", dir)
+	require.Equal(t, exitViolation, o.code)
+	require.Regexp(t, `^entry [0-9]+: award: .*\n$`, o.stdout)
+	require.Empty(t, o.message)
+	o = p.run("verify", dir, "--output=json")
+	require.Equal(t, exitViolation, o.code)
+	var report struct {
+		OK     bool
+		Entry  int64
+		Rule   string
+		Detail string
+	}
+	require.NoError(t, json.Unmarshal([]byte(o.stdout), &report))
+	require.False(t, report.OK)
+	require.Equal(t, "award", report.Rule)
+	require.Positive(t, report.Entry)
+}
+
+// TestExportRefusesForks: rows that are not those that were signed are not
+// exported.
+func TestExportRefusesForks(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			recipients, identity := keyFiles(t)
+			url := stocktest.URL(t, dialect)
+			p := on(t, url)
+			p.ok("migrate", "up")
+			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5")
+			p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
+			dir := filepath.Join(t.TempDir(), "proof")
+			p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+			p.refused(exitFailure, "close it before", "pool", "reveal", "spring", "--seed-identity-file", identity)
+			store := stocktest.Open(t, url, stock.Options{})
+			stocktest.ExecAll(t, store, []string{`UPDATE moves SET reason = 'other' WHERE pool_id = 'spring'`})
+			if dialect == "sqlite" { // one process has the file
+				require.NoError(t, store.Engine().Close())
+			}
+			p.refused(exitViolation, "not those that were signed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+			p.refused(exitViolation, "not those that were signed", "pool", "close", "spring", "--seed-identity-file", identity)
+		})
+	}
+}
+
+func TestProofUsage(t *testing.T) {
+	t.Parallel()
+	recipients, identity := keyFiles(t)
+	p := on(t, stocktest.URL(t, "sqlite"))
+	for line, want := range map[string]string{
+		"pool commit":                                                                             "the pool's id is missing",
+		"pool commit spring --origin=a.example":                                                   "--seed-recipients is missing",
+		"pool commit spring --seed-recipients=" + recipients:                                      "--origin: the origin must be a host",
+		"pool commit spring --origin=a.example/ --seed-recipients=" + recipients:                  "--origin: the origin must be a host",
+		"pool commit spring --origin=a.example --seed-recipients=" + identity:                     "--seed-recipients: age recipients",
+		"pool commit spring --origin=a.example --beacon=quicknet --seed-recipients=" + recipients: "--beacon must be none",
+		"pool commit spring --origin=a.example --escrow=x --seed-recipients=" + recipients:        "--escrow: age recipients",
+		"pool commit spring --origin=a.example --epochs=0 --seed-recipients=" + recipients:        "epochs must be 1 to 65536",
+		"pool commit spring --origin=a.example --epoch-length=0 --seed-recipients=" + recipients:  "epoch-length must be 1 to",
+		"pool reveal spring --seed-identity-file=" + recipients:                                   "--seed-identity-file: the text holds no age identities",
+		"pool close spring --reveal":                                                              "--reveal needs --seed-identity-file",
+		"pool export-proof --pool=spring":                                                         "accepts 1 arg(s)",
+		"verify":                                                                                  "accepts 1 arg(s)",
+		"verify . --key=x":                                                                        "--key: \"x\" is no verifier key",
+		"serve --seed-identity-file=" + recipients:                                                "--seed-identity-file: the text holds no age identities",
+		"serve --seed-recipients=" + identity:                                                     "--seed-recipients: age recipients",
+	} {
+		p.refused(exitUsage, want, strings.Fields(line)...)
+	}
+	p.refused(exitFailure, "no such file", "pool", "reveal", "spring", "--seed-identity-file=/none/such")
+	p.refused(exitFailure, "is no folder", "verify", "/none/such")
+}

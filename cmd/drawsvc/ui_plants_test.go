@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// planted is what callers may send as a name, a user or a reason, to have it run.
+const planted = `<script>window.planted=1</script><img src=x onerror="window.planted=1">`
+
+// TestUIPlants: what callers send is shown as it is, and never runs.
+func TestUIPlants(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	quoted, err := json.Marshal(planted)
+	require.NoError(t, err)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", fmt.Sprintf(`{"id":"evil","name":%s,"prizes":[{"id":"p","name":%s,"stock":9}]}`, quoted, quoted))
+	s.admin(http.StatusOK, "POST", "/admin/pools/evil/prizes/p/stock", fmt.Sprintf(`{"delta":1,"reason":%s}`, quoted))
+	status, body, err := s.ask("POST", "/draw", fmt.Sprintf(`{"pool":"evil","user":%s}`, quoted), "Authorization", "Bearer draw", "Idempotency-Key", `"`+strings.ReplaceAll(planted, `"`, "'")+`"`)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, body)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 3`)
+	for _, section := range []string{"", "/awards", "/rules", "/log"} {
+		b.visit("#/pools/evil"+section, planted)
+		if section == "/awards" {
+			b.await(`[...document.querySelectorAll("td")].some((cell) => cell.textContent.includes("<script>"))`)
+			eval[bool](b, fmt.Sprintf(`(() => { const q = document.querySelector(".search input"); q.value = %q; q.form.requestSubmit(); return true; })()`, planted))
+			b.await(`/^1 found/.test(document.querySelector(".body [role=status]")?.textContent)`)
+		}
+	}
+	require.Nil(t, eval[any](b, `window.planted ?? null`))
+	require.Zero(t, eval[int](b, `document.querySelectorAll("#app script, #app img").length`))
+	b.quiet(0)
+}
+
+// TestUIPlantsCatches: what is planted does run where a page makes markup of it,
+// and the policy of the admin page has the browser refuse that.
+func TestUIPlantsCatches(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 800, 600)
+	b.await(`document.querySelector(".sign-in")`)
+	markup := fmt.Sprintf(`(() => { try { document.body.insertAdjacentHTML("beforeend", %q); return "made"; } catch (e) { return e.name; } })()`, planted)
+	require.Equal(t, "TypeError", eval[string](b, markup))
+	require.Nil(t, eval[any](b, `window.planted ?? null`))
+	b.do(chromedp.Navigate("about:blank"))
+	require.Equal(t, "made", eval[string](b, markup))
+	b.await(`window.planted === 1`)
+}

@@ -1,0 +1,31 @@
+-- +goose Up
+SET LOCAL lock_timeout = '1s';
+
+-- A binary that knows no commitments would draw with numbers of its own.
+UPDATE schema_admits SET binaries_from = 6;
+
+-- committed is the version of the change that committed the pool to its
+-- numbers, 0 for a pool whose numbers are secret.
+ALTER TABLE pools ADD COLUMN committed bigint NOT NULL DEFAULT 0;
+
+-- What a pool is committed to: the signed note, the public key, and its secrets,
+-- each sealed with age: the last seed of the chain, the secret of the log's tags,
+-- and the key that signs. revealed is the published seed, '' before that.
+CREATE TABLE commitments (
+    pool_id  text COLLATE "C" NOT NULL PRIMARY KEY,
+    version  bigint NOT NULL,
+    note     text   NOT NULL,
+    public   text   NOT NULL,
+    seed     bytea  NOT NULL,
+    salts    bytea  NOT NULL,
+    signer   bytea  NOT NULL,
+    revealed text   NOT NULL DEFAULT ''
+);
+
+-- The checkpoints that were signed, one for each size of a pool's log.
+CREATE TABLE checkpoints (
+    pool_id text COLLATE "C" NOT NULL,
+    size    bigint NOT NULL,
+    note    text   NOT NULL,
+    PRIMARY KEY (pool_id, size)
+);

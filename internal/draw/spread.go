@@ -1,0 +1,81 @@
+package draw
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Spread is a schedule of units of one prize over a span of time.
+type Spread struct {
+	PrizeID string
+	Units   int64
+	// From is the first instant of the span, To the first behind it.
+	From, To time.Time
+	// Every is the time between two releases; 0 gives each unit an instant of its
+	// own, by chance.
+	Every  time.Duration
+	Reason string
+}
+
+// Items are the items of the schedule, in order of their times. Released by the
+// clock, the units are shared as evenly as whole units can be; below gives the
+// random instants. Error: CodeInvalidRequest.
+func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
+	span := s.To.Sub(s.From)
+	switch {
+	case s.Units < 1 || s.Units > StockMax:
+		return nil, Errorf(CodeInvalidRequest, "units must be a whole number from 1 to %d", StockMax)
+	case span < step:
+		return nil, Errorf(CodeInvalidRequest, "to must be behind from")
+	case s.Every < 0 || s.Every > 0 && s.Every < time.Second:
+		return nil, Errorf(CodeInvalidRequest, "every must be 1s or more")
+	case s.Every == 0 && s.Units > AgendaMax:
+		return nil, Errorf(CodeInvalidRequest, "%d units by chance would be more than the %d items that can be planned at once", s.Units, AgendaMax)
+	}
+	var items []Item
+	if s.Every == 0 {
+		items = s.random(int64(span/step), below)
+	} else {
+		n := int64((span + s.Every - 1) / s.Every)
+		if n > AgendaMax {
+			return nil, Errorf(CodeInvalidRequest, "%d releases would be more than the %d items that can be planned at once", n, AgendaMax)
+		}
+		for i := range n {
+			// In this order, because units times releases may pass 64 bits.
+			share, rest := s.Units/n, s.Units%n
+			units := share + (i+1)*rest/n - i*rest/n
+			if units > 0 {
+				items = append(items, s.item(s.From.Add(time.Duration(i)*s.Every), units))
+			}
+		}
+	}
+	for i := range items {
+		if err := items[i].Check(); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// random gives each unit an instant; units of one instant are one item.
+func (s *Spread) random(steps int64, below func(n int64) int64) []Item {
+	at := make([]int64, s.Units)
+	for i := range at {
+		at[i] = below(steps)
+	}
+	slices.SortFunc(at, cmp.Compare)
+	var items []Item
+	for i, when := range at {
+		if i > 0 && when == at[i-1] {
+			items[len(items)-1].Stock.Delta++
+			continue
+		}
+		items = append(items, s.item(s.From.Add(time.Duration(when)*step), 1))
+	}
+	return items
+}
+
+func (s *Spread) item(at time.Time, units int64) Item {
+	return Item{At: at, Kind: ItemStock, Stock: Stocking{PrizeID: s.PrizeID, Delta: units, Reason: s.Reason}}
+}

@@ -1,0 +1,85 @@
+package http
+
+import (
+	"context"
+	nethttp "net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/client"
+	"drawsvc/internal/draw"
+)
+
+var _ Planner = (*Admin)(nil)
+
+// PlanItem implements Planner.
+func (a *Admin) PlanItem(ctx context.Context, poolID string, item draw.Item, _ string) (draw.Item, error) {
+	body := newItemBody(&item)
+	planned, err := send[itemAnswer](ctx, a, client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda")}, &body)
+	if err != nil {
+		return draw.Item{}, err
+	}
+	return planned.item()
+}
+
+func newItemBody(i *draw.Item) itemBody {
+	at := formatTime(i.At)
+	b := itemBody{At: &at}
+	switch i.Kind {
+	case draw.ItemState:
+		b.State = &i.State
+	case draw.ItemStock:
+		b.Prize, b.Delta, b.Reason = &i.Stock.PrizeID, &i.Stock.Delta, &i.Stock.Reason
+	case draw.ItemRules:
+		if b.Rules = jsontext.Value("null"); i.Rules != nil {
+			b.Rules = jsontext.Value(i.Rules.Document())
+		}
+	}
+	return b
+}
+
+// RemoveItem implements Planner.
+func (a *Admin) RemoveItem(ctx context.Context, poolID string, item int64, _ string) error {
+	_, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodDelete, Path: poolPath(poolID, "agenda", strconv.FormatInt(item, 10))})
+	if err != nil {
+		return foreign(err)
+	}
+	return nil
+}
+
+// Agenda implements that of Agendas.
+func (a *Admin) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error) {
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(min(limit, limitMax))}, "open": {strconv.FormatBool(open)}}
+	found, err := see[agendaAnswer](ctx, a, poolPath(poolID, "agenda")+"?"+query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return readEach(found.Items, (*itemAnswer).item)
+}
+
+// item reads the answer.
+func (b *itemAnswer) item() (i draw.Item, err error) {
+	i = draw.Item{Number: b.Item, Actor: b.Actor}
+	if i.At, err = readTime(b.At); err != nil {
+		return i, err
+	}
+	if b.Done != nil {
+		i.Done = *b.Done
+	}
+	switch {
+	case b.State != "":
+		i.Kind, i.State = draw.ItemState, b.State
+	case b.Prize != "":
+		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
+	default:
+		i.Kind = draw.ItemRules
+		if len(b.Rules) > 0 && b.Rules.Kind() != 'n' {
+			if i.Rules, err = draw.ParseRules(b.Rules); err != nil {
+				return i, notOurs(err)
+			}
+		}
+	}
+	return i, nil
+}

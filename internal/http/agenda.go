@@ -1,0 +1,175 @@
+package http
+
+import (
+	"context"
+	"io"
+	nethttp "net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// Agendas shows the agendas of pools.
+type Agendas interface {
+	// Agenda returns at most limit items with a number above after, in order;
+	// open leaves out those that are done.
+	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
+	// Opening says when the agenda opens a pool next, and when it pauses or closes
+	// it; zero times for never.
+	Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error)
+}
+
+// Planner changes the agendas of pools.
+type Planner interface {
+	PlanItem(ctx context.Context, poolID string, item draw.Item, actor string) (draw.Item, error)
+	RemoveItem(ctx context.Context, poolID string, item int64, actor string) error
+}
+
+type itemAnswer struct {
+	Item  int64      `json:"item"`
+	At    string     `json:"at"`
+	State draw.State `json:"state,omitzero"`
+	Prize string     `json:"prize,omitzero"`
+	Delta int64      `json:"delta,omitzero"`
+	// Reason is that of a stock item.
+	Reason string `json:"reason,omitzero"`
+	// Rules are null for an item that removes the rules.
+	Rules jsontext.Value `json:"rules,omitzero"`
+	Actor string         `json:"actor"`
+	// Done is the version of the entry that the item became, null while it is
+	// open.
+	Done *int64 `json:"done"`
+}
+
+func newItem(i *draw.Item) itemAnswer {
+	a := itemAnswer{Item: i.Number, At: formatTime(i.At), Actor: i.Actor}
+	switch i.Kind {
+	case draw.ItemState:
+		a.State = i.State
+	case draw.ItemStock:
+		a.Prize, a.Delta, a.Reason = i.Stock.PrizeID, i.Stock.Delta, i.Stock.Reason
+	case draw.ItemRules:
+		if a.Rules = jsontext.Value("null"); i.Rules != nil {
+			a.Rules = jsontext.Value(i.Rules.Document())
+		}
+	}
+	if i.Done != 0 {
+		a.Done = &i.Done
+	}
+	return a
+}
+
+// WriteItem writes an item as a line of JSON, as GET …/agenda shows it. Errors
+// are those of w.
+func WriteItem(w io.Writer, i *draw.Item) error { return writeLine(w, newItem(i)) }
+
+type agendaAnswer struct {
+	Items []itemAnswer `json:"items"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// agenda answers GET /admin/pools/{pool}/agenda.
+func (s *Server) agenda(ctx context.Context, c call) (agendaAnswer, error) {
+	open, err := c.word("open", "false", "true")
+	if err != nil {
+		return agendaAnswer{}, err
+	}
+	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Item, error) {
+		return s.Agendas.Agenda(ctx, poolID, after, limit, open == "true")
+	}
+	found, next, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
+	return agendaAnswer{each(found, newItem), next}, err
+}
+
+// itemBody is the body of POST …/agenda: at, and one of state, rules, or prize
+// with delta and reason.
+type itemBody struct {
+	At     *string        `json:"at,omitzero"`
+	State  *draw.State    `json:"state,omitzero"`
+	Prize  *string        `json:"prize,omitzero"`
+	Delta  *int64         `json:"delta,omitzero"`
+	Reason *string        `json:"reason,omitzero"`
+	Rules  jsontext.Value `json:"rules,omitzero"`
+}
+
+func (b *itemBody) item() (draw.Item, error) {
+	var i draw.Item
+	if b.At == nil {
+		return i, draw.Errorf(draw.CodeInvalidRequest, "at is missing")
+	}
+	at, err := draw.ParseTime("at", *b.At)
+	if err != nil {
+		return i, err
+	}
+	i.At = at
+	isStock := b.Prize != nil || b.Delta != nil || b.Reason != nil
+	switch {
+	case b.State != nil && len(b.Rules) == 0 && !isStock:
+		i.Kind, i.State = draw.ItemState, *b.State
+	case b.State == nil && len(b.Rules) > 0 && !isStock:
+		i.Kind = draw.ItemRules
+		if b.Rules.Kind() != 'n' {
+			i.Rules, err = draw.ParseRules(b.Rules)
+		}
+	case b.State == nil && len(b.Rules) == 0 && b.Prize != nil && b.Delta != nil && b.Reason != nil:
+		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: *b.Prize, Delta: *b.Delta, Reason: *b.Reason}
+	default:
+		return i, draw.Errorf(draw.CodeInvalidRequest, "an item has at, and one of state, rules, or prize with delta and reason")
+	}
+	if err != nil {
+		return i, err
+	}
+	return i, i.Check()
+}
+
+// planItem answers POST /admin/pools/{pool}/agenda.
+func (s *Server) planItem(ctx context.Context, c call, body *itemBody) (itemAnswer, error) {
+	wanted, err := body.item()
+	if err != nil {
+		return itemAnswer{}, err
+	}
+	item, err := s.Planner.PlanItem(ctx, c.param("pool"), wanted, c.actor())
+	if err != nil {
+		return itemAnswer{}, err
+	}
+	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(item.Number-1, 10))
+	return newItem(&item), nil
+}
+
+// removeItem answers DELETE /admin/pools/{pool}/agenda/{item}.
+func (s *Server) removeItem(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	number, err := strconv.ParseInt(c.param("item"), 10, 64)
+	if err != nil {
+		return err
+	}
+	if err := s.Planner.RemoveItem(ctx, c.param("pool"), number, c.actor()); err != nil {
+		return err
+	}
+	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
+	c.gin.Writer.WriteHeaderNow()
+	return nil
+}
+
+// opening is when the agenda opens a pool next, and when it shuts it; nil for
+// never.
+func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *string, err error) {
+	if p.DueAt.IsZero() {
+		return nil, nil, nil
+	}
+	o, c, err := s.Agendas.Opening(ctx, p.ID)
+	return timeOrNull(o), timeOrNull(c), err
+}
+
+func timeOrNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := formatTime(t)
+	return &text
+}

@@ -1,0 +1,114 @@
+package http
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// planned is a call of the fake store's agenda.
+type planned struct {
+	pool  string
+	item  draw.Item
+	open  bool
+	after int64
+	limit int
+	actor string
+}
+
+func fakeItems() []draw.Item {
+	rules, _ := draw.ParseRules([]byte(`{"fallback":"none"}`)) // it fits
+	return []draw.Item{
+		{Number: 1, At: at, Kind: draw.ItemState, State: draw.StateOpen, Actor: "anna", Done: 1240},
+		{Number: 2, At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: "gold", Delta: -5, Reason: "back"}, Actor: "anna"},
+		{Number: 3, At: at, Kind: draw.ItemRules, Rules: rules, Actor: "anna"},
+		{Number: 4, At: at, Kind: draw.ItemRules, Actor: "anna"},
+	}
+}
+
+func (f fakeStore) Agenda(_ context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error) {
+	items := fakeItems()
+	return items[min(int(after), len(items)):min(int(after)+limit, len(items))], f.note(planned{pool: poolID, after: after, limit: limit, open: open})
+}
+
+func (f fakeStore) Opening(_ context.Context, poolID string) (opens, closes time.Time, err error) {
+	return at, time.Time{}, f.note(planned{pool: poolID})
+}
+
+func (f fakeStore) PlanItem(_ context.Context, poolID string, item draw.Item, actor string) (draw.Item, error) {
+	err := f.note(planned{pool: poolID, item: item, actor: actor})
+	item.Number, item.Actor = 8, actor
+	return item, err
+}
+
+func (f fakeStore) RemoveItem(_ context.Context, poolID string, item int64, actor string) error {
+	return f.note(planned{pool: poolID, item: draw.Item{Number: item}, actor: actor})
+}
+
+// TestAgendaIsPlanned from its three forms, and everything else is one clear 400.
+func TestAgendaIsPlanned(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	for body, want := range map[string]string{
+		`{"at":"2999-01-01T01:00:00+01:00","state":"closed"}`:                        `{"item":8,"at":"2999-01-01T00:00:00.000000Z","state":"closed","actor":"admin","done":null}`,
+		`{"at":"2999-01-01T00:00:00.25Z","prize":"gold","delta":-5,"reason":"back"}`: `{"item":8,"at":"2999-01-01T00:00:00.250000Z","prize":"gold","delta":-5,"reason":"back","actor":"admin","done":null}`,
+		`{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`:                  `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":{"fallback":"none"},"actor":"admin","done":null}`,
+		`{"at":"2999-01-01T00:00:00Z","rules":null}`:                                 `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":null,"actor":"admin","done":null}`,
+	} {
+		answer := do(s, asAdmin("POST", "/admin/pools/p/agenda", body))
+		require.Equal(t, 201, answer.Code, answer.Body.String())
+		require.Equal(t, "/admin/pools/p/agenda?after=7", answer.Header().Get("Location"))
+		require.JSONEq(t, want, answer.Body.String())
+		require.Equal(t, "admin", f.last().(planned).actor)
+	}
+	for name, body := range map[string]string{
+		"no time":          `{"state":"open"}`,
+		"a local time":     `{"at":"2999-01-01T00:00:00","state":"open"}`,
+		"a day":            `{"at":"2999-01-01","state":"open"}`,
+		"a number":         `{"at":4102444800,"state":"open"}`,
+		"nothing":          `{"at":"2999-01-01T00:00:00Z"}`,
+		"two forms":        `{"at":"2999-01-01T00:00:00Z","state":"open","prize":"gold","delta":1,"reason":"r"}`,
+		"state and rules":  `{"at":"2999-01-01T00:00:00Z","state":"open","rules":{}}`,
+		"no such state":    `{"at":"2999-01-01T00:00:00Z","state":"ajar"}`,
+		"delta 0":          `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":0,"reason":"r"}`,
+		"delta is missing": `{"at":"2999-01-01T00:00:00Z","prize":"gold","reason":"r"}`,
+		"no reason":        `{"at":"2999-01-01T00:00:00Z","prize":"gold","delta":1}`,
+		"an unknown rule":  `{"at":"2999-01-01T00:00:00Z","rules":{"luck":1}}`,
+		"another member":   `{"at":"2999-01-01T00:00:00Z","state":"open","key":"x"}`,
+	} {
+		answer := do(s, asAdmin("POST", "/admin/pools/p/agenda", body))
+		require.Equal(t, 400, answer.Code, name)
+		require.Equal(t, "invalid-request", problemIn(t, answer.Result()).Code, name)
+	}
+}
+
+// TestAgendaIsShown in pages, and its items are removed.
+func TestAgendaIsShown(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	answer := do(s, asAdmin("GET", "/admin/pools/p/agenda?after=1&limit=2&open=true", ""))
+	require.Equal(t, 200, answer.Code)
+	require.JSONEq(t, `{"items":[
+		{"item":2,"at":"`+formatTime(at)+`","prize":"gold","delta":-5,"reason":"back","actor":"anna","done":null},
+		{"item":3,"at":"`+formatTime(at)+`","rules":{"fallback":"none"},"actor":"anna","done":null}
+	],"next":3}`, answer.Body.String())
+	require.Equal(t, planned{pool: "p", after: 1, limit: 3, open: true}, f.last())
+	answer = do(s, asAdmin("GET", "/admin/pools/p/agenda", ""))
+	require.Contains(t, answer.Body.String(), `"done":1240`)
+	require.Contains(t, answer.Body.String(), `"next":null`)
+	require.Equal(t, 400, do(s, asAdmin("GET", "/admin/pools/p/agenda?open=yes", "")).Code)
+
+	require.Equal(t, 204, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/3", "")).Code)
+	require.Equal(t, planned{pool: "p", item: draw.Item{Number: 3}, actor: "admin"}, f.last())
+	for _, wrong := range []string{"0", "-1", "x", "%2B1"} {
+		require.Equal(t, 400, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/"+wrong, "")).Code, wrong)
+	}
+	for code, status := range map[draw.Code]int{draw.CodeAgendaDone: 409, draw.CodeItemNotFound: 404, draw.CodePoolNotFound: 404} {
+		f.err = draw.Errorf(code, "no")
+		require.Equal(t, status, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/3", "")).Code)
+	}
+}

@@ -1,0 +1,101 @@
+package http
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	nethttp "net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// gunzip returns what was compressed, whole or not at all.
+func gunzip(r io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// TestGzip: long reads are compressed for callers who take that, and hold the same.
+func TestGzip(t *testing.T) {
+	ask := func(path, accept, encoding string) *httptest.ResponseRecorder {
+		_, s := newGrowing(t, 2500)
+		w := do(s, asAdmin("GET", path, "", "Accept", accept, "Accept-Encoding", encoding))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, "Accept, Accept-Encoding", w.Header().Get("Vary"))
+		return w
+	}
+	for path, accept := range map[string]string{"/admin/pools/p/awards": typeCSV, "/admin/pools/p/awards?limit=900": "application/json"} {
+		plain := ask(path, accept, "identity")
+		require.Empty(t, plain.Header().Get("Content-Encoding"))
+		for _, encoding := range []string{"gzip", "br, gzip;q=0.1", "*", "GZIP"} {
+			w := ask(path, accept, encoding)
+			require.Equal(t, "gzip", w.Header().Get("Content-Encoding"), encoding)
+			require.Empty(t, w.Header().Get("Content-Length"))
+			require.Equal(t, plain.Header().Get("Content-Type"), w.Header().Get("Content-Type"))
+			require.Less(t, w.Body.Len(), plain.Body.Len()/3)
+			whole, err := gunzip(w.Body)
+			require.NoError(t, err)
+			require.Equal(t, plain.Body.String(), string(whole), path)
+		}
+		for _, encoding := range []string{"", "br", "gzip;q=0", "*, gzip;q=0", "gzip;q=x", "gzi"} {
+			require.Equal(t, plain.Body.String(), ask(path, accept, encoding).Body.String(), encoding)
+		}
+	}
+}
+
+// TestGzipIsForEveryLog: a stream is compressed, however short it turns out to be.
+func TestGzipIsForEveryLog(t *testing.T) {
+	for path, accept := range map[string]string{"moves": typeCSV, "log": typeNDJSON} {
+		w := do(newServer(t, &fake{}), asAdmin("GET", "/admin/pools/p/"+path, "", "Accept", accept, "Accept-Encoding", "gzip"))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, "gzip", w.Header().Get("Content-Encoding"), path)
+		whole, err := gunzip(w.Body)
+		require.NoError(t, err)
+		require.NotEmpty(t, whole)
+	}
+}
+
+// TestGzipIsNotForAll: short answers, problems, HEAD and draws are as they were.
+func TestGzipIsNotForAll(t *testing.T) {
+	s := newServer(t, &fake{awards: manyAwards(3)})
+	for _, r := range []*nethttp.Request{
+		asAdmin("GET", "/admin/pools/p/awards", ""), asAdmin("GET", "/admin/pools/p/awards?limit=0", ""),
+		asAdmin("HEAD", "/admin/pools/p/awards", ""), request("POST", "/draw", `{"pool":"p","user":"u1"}`),
+	} {
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := do(s, r)
+		require.Empty(t, w.Header().Get("Content-Encoding"), r.URL)
+		require.NotContains(t, w.Body.String(), "\x1f\x8b")
+		isProblem := w.Header().Get("Content-Type") == "application/problem+json"
+		require.Equal(t, w.Code >= 400, isProblem)
+		if isProblem || r.Method == nethttp.MethodPost {
+			require.Empty(t, w.Header().Get("Vary"))
+		}
+	}
+}
+
+// TestGzipOfBrokenStream: a stream that fails in its middle is cut, and what arrived is
+// no whole gzip file. The service goes on.
+func TestGzipOfBrokenStream(t *testing.T) {
+	g, s := newGrowing(t, 2500)
+	g.failAt = 2
+	server := httptest.NewServer(s.Handler())
+	defer server.Close()
+	r := asAdmin("GET", server.URL+"/admin/pools/p/awards", "", "Accept", typeCSV, "Accept-Encoding", "gzip")
+	r.RequestURI = ""
+	answer, err := nethttp.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, "gzip", answer.Header.Get("Content-Encoding"))
+	sent, err := io.ReadAll(answer.Body)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.NotEmpty(t, sent, "the first page arrives before the second is read")
+	_, err = gunzip(bytes.NewReader(sent))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "what arrived is no whole file either")
+	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/awards", "", "Accept-Encoding", "gzip")).Code)
+}

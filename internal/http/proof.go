@@ -1,0 +1,119 @@
+package http
+
+import (
+	"context"
+	"io"
+	nethttp "net/http"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Prover keeps what pools are committed to, and what is published of it.
+type Prover interface {
+	// CommitPool commits a paused pool and returns the signed note. host names
+	// where the pool's log is published.
+	CommitPool(ctx context.Context, poolID, host string, epochs, epochLength int64, actor string) ([]byte, error)
+	// Reveal reveals the seed of a closed pool and returns its line.
+	Reveal(ctx context.Context, poolID string) ([]byte, error)
+	// Published returns a file of a committed pool: commitment, key, checkpoint
+	// or reveal. Error: CodeProofNotFound, also for one that is not there yet.
+	Published(ctx context.Context, poolID, file string) ([]byte, error)
+}
+
+// LogWriter writes the public log of a committed pool whose seed is revealed.
+type LogWriter interface {
+	// WriteProofLog writes to w behind a call of begin; before it nothing was
+	// written.
+	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
+}
+
+// commitBody is the body of POST /admin/pools/{pool}/commitment.
+type commitBody struct {
+	Beacon      string `json:"beacon"`
+	Epochs      *int64 `json:"epochs"`
+	EpochLength *int64 `json:"epoch_length"`
+}
+
+// The usual members of a commitment.
+const (
+	epochsUsual      = 256
+	epochLengthUsual = 1 << 20
+)
+
+const typeText = "text/plain; charset=utf-8"
+
+// commitPool answers POST /admin/pools/{pool}/commitment.
+func (s *Server) commitPool(c call) error {
+	var body commitBody
+	if err := s.decode(c.gin.Request, &body); err != nil {
+		return err
+	}
+	if body.Beacon != "" && body.Beacon != "none" {
+		return draw.Errorf(draw.CodeInvalidRequest, "beacon must be none")
+	}
+	epochs, length := int64(epochsUsual), int64(epochLengthUsual)
+	if body.Epochs != nil {
+		epochs = *body.Epochs
+	}
+	if body.EpochLength != nil {
+		length = *body.EpochLength
+	}
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	note, err := s.Prover.CommitPool(ctx, c.param("pool"), c.gin.Request.Host, epochs, length, c.actor())
+	if err != nil {
+		return err
+	}
+	c.gin.Writer.Header().Set("Location", "/pools/"+c.param("pool")+"/proof/commitment")
+	c.writeText(nethttp.StatusCreated, note)
+	return nil
+}
+
+// revealPool answers POST /admin/pools/{pool}/reveal.
+func (s *Server) revealPool(c call) error {
+	c.unhurried(s.limits.audit + 10*time.Second) // it reads the whole log
+	ctx, cancel := c.within(s.limits.audit)
+	defer cancel()
+	line, err := s.Prover.Reveal(ctx, c.param("pool"))
+	if err != nil {
+		return err
+	}
+	c.writeText(nethttp.StatusOK, line)
+	return nil
+}
+
+// published answers GET /pools/{pool}/proof/{file} for one of the short files.
+func (s *Server) published(file string) handler {
+	return func(c call) error {
+		ctx, cancel := c.within(s.RequestTimeout)
+		defer cancel()
+		content, err := s.Prover.Published(ctx, c.param("pool"), file)
+		if err != nil {
+			return err
+		}
+		c.writeText(nethttp.StatusOK, content)
+		return nil
+	}
+}
+
+// proofLog answers GET /pools/{pool}/proof/log. Before the reveal there is none:
+// a log would tell players how much is left.
+func (s *Server) proofLog(c call) error {
+	c.unhurried(s.limits.audit + 10*time.Second)
+	ctx, cancel := c.within(s.limits.audit)
+	defer cancel()
+	if _, err := s.Prover.Published(ctx, c.param("pool"), "reveal"); err != nil {
+		return err
+	}
+	return s.LogWriter.WriteProofLog(ctx, c.param("pool"), c.gin.Writer, func() {
+		c.gin.Writer.Header().Set("Content-Type", typeNDJSON)
+		c.gin.Writer.WriteHeaderNow()
+	})
+}
+
+// writeText answers with plain text.
+func (c call) writeText(status int, text []byte) {
+	c.gin.Writer.Header().Set("Content-Type", typeText)
+	c.write(status, text)
+}

@@ -1,0 +1,106 @@
+package http
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+func (f fakeStore) CommitPool(_ context.Context, poolID, host string, epochs, epochLength int64, actor string) ([]byte, error) {
+	return []byte("note of " + host + "\n"), f.note([3]any{poolID, [2]int64{epochs, epochLength}, actor})
+}
+
+func (f fakeStore) Reveal(_ context.Context, poolID string) ([]byte, error) {
+	return []byte("2 abcd\n"), f.note([2]string{poolID, "reveal"})
+}
+
+func (f fakeStore) Published(_ context.Context, poolID, file string) ([]byte, error) {
+	return []byte("the " + file + "\n"), f.note([2]string{poolID, file})
+}
+
+func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, begin func()) error {
+	begin()
+	_, err := io.WriteString(w, "{}\n")
+	return firstError(f.note([2]string{poolID, "log"}), err)
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// TestProofAnswers pins the bytes of every call about proofs, and what reaches
+// the store.
+func TestProofAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		method, target, body, contentType, answer string
+		status                                    int
+		asked                                     any
+	}{
+		{
+			"POST", "/admin/pools/p/commitment", `{}`, typeText, "note of example.com\n", 201,
+			[3]any{"p", [2]int64{256, 1 << 20}, "admin"},
+		},
+		{
+			"POST", "/admin/pools/p/commitment", `{"beacon":"none","epochs":3,"epoch_length":7}`, typeText, "note of example.com\n", 201,
+			[3]any{"p", [2]int64{3, 7}, "admin"},
+		},
+		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
+		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
+		{"GET", "/pools/p/proof/key", "", typeText, "the key\n", 200, [2]string{"p", "key"}},
+		{"GET", "/pools/p/proof/checkpoint", "", typeText, "the checkpoint\n", 200, [2]string{"p", "checkpoint"}},
+		{"GET", "/pools/p/proof/reveal", "", typeText, "the reveal\n", 200, [2]string{"p", "reveal"}},
+		{"GET", "/pools/p/proof/log", "", typeNDJSON, "{}\n", 200, [2]string{"p", "log"}},
+	} {
+		t.Run(tc.method+" "+tc.target, func(t *testing.T) {
+			f := &fake{}
+			w := do(newServer(t, f), asAdmin(tc.method, tc.target, tc.body))
+			require.Equal(t, tc.status, w.Code, w.Body)
+			require.Equal(t, tc.answer, w.Body.String())
+			require.Equal(t, tc.contentType, w.Header().Get("Content-Type"))
+			require.Equal(t, tc.asked, f.last())
+		})
+	}
+}
+
+// TestProofProblems: what cannot be had is a problem of its own code.
+func TestProofProblems(t *testing.T) {
+	for _, tc := range []struct {
+		method, target, body string
+		err                  error
+		status               int
+	}{
+		{"POST", "/admin/pools/p/commitment", `{"beacon":"quicknet"}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{"origin":"x"}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolCommitted, "it is"), 409},
+		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
+		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeProofNotFound, "not yet"), 404},
+		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeProofNotFound, "secret"), 404},
+		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedsSpent, "all"), 409},
+		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedUnavailable, "away"), 503},
+	} {
+		w := do(newServer(t, &fake{err: tc.err}), asAdmin(tc.method, tc.target, tc.body))
+		p := problemIn(t, w.Result())
+		require.Equal(t, tc.status, p.Status, "%s: %s", tc.target, p.Detail)
+		if tc.err != nil {
+			require.Equal(t, string(draw.CodeOf(tc.err)), p.Code)
+		}
+	}
+}
+
+// TestReadyWithoutSeeds: an instance that cannot unseal a pool's seed draws from
+// all others, so it is ready, and says so.
+func TestReadyWithoutSeeds(t *testing.T) {
+	w := do(newServer(t, &fake{seedsAway: true}), request("GET", "/readyz", ""))
+	require.Equal(t, 200, w.Code)
+	require.JSONEq(t, `{"status":"ready","seeds":"unavailable"}`, w.Body.String())
+	require.JSONEq(t, `{"status":"ready"}`, do(newServer(t, &fake{}), request("GET", "/readyz", "")).Body.String())
+}

@@ -1,0 +1,64 @@
+package http
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+)
+
+// Finder searches a pool's history.
+type Finder interface {
+	// FindAwards returns at most limit awards that f wants, with versions above
+	// after, in order. through is the version up to which these are all.
+	FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error)
+	// Acts returns moves and changes as History.Log does.
+	Acts(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error)
+}
+
+// filters are the query parameters that say which awards are wanted.
+func filters() []string { return []string{"user", "prize", "draw"} }
+
+// filter reads them. given is false without any.
+func (c call) filter() (f draw.AwardFilter, given bool, err error) {
+	f = draw.AwardFilter{UserID: c.query.Get("user"), PrizeID: c.query.Get("prize"), DrawID: c.query.Get("draw")}
+	for _, name := range filters() {
+		if !c.query.Has(name) {
+			continue
+		}
+		given = true
+		if c.query.Get(name) == "" {
+			return f, true, draw.Errorf(draw.CodeInvalidRequest, "%s is empty", name)
+		}
+	}
+	return f, given, f.Check()
+}
+
+// unfiltered refuses filters, for a stream of all awards.
+func unfiltered(stream handler) handler {
+	return func(c call) error {
+		if _, given, _ := c.filter(); given {
+			return draw.Errorf(draw.CodeInvalidRequest, "user, prize and draw are for pages of JSON; a stream has all entries")
+		}
+		return stream(c)
+	}
+}
+
+// findAwards answers GET /admin/pools/{pool}/awards with a filter. A page may be
+// short of its limit, or empty, and yet have a next: a search goes through a
+// bounded part of the log.
+func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (awardsAnswer, error) {
+	after, limit, err := c.pageWanted()
+	if err != nil {
+		return awardsAnswer{}, err
+	}
+	found, through, err := s.Finder.FindAwards(ctx, c.param("pool"), f, after, int(limit))
+	if err != nil {
+		return awardsAnswer{}, err
+	}
+	answer := awardsAnswer{Awards: each(found, newAward)}
+	version, err := s.poolVersion(c)
+	if through < version {
+		answer.Next = &through
+	}
+	return answer, err
+}

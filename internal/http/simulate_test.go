@@ -1,0 +1,61 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// guaranteed are a pool and its rules, which guarantee a prize.
+type guaranteed struct {
+	Reader
+	Ruler
+}
+
+func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
+	p, err := g.Reader.Pool(ctx, poolID)
+	p.RulesVersion = 9
+	p.Prizes[1].Stocked = 1_000_000
+	p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
+	return p, err
+}
+
+func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
+	r, err := g.Ruler.Rules(ctx, poolID, version)
+	if err == nil {
+		r.Rules, err = draw.ParseRules([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
+	}
+	return r, err
+}
+
+// campaigned gives every pool rules that guarantee a prize.
+func campaigned(c *Config) {
+	g := guaranteed{c.Reader, c.Ruler}
+	c.Reader, c.Ruler = g, g
+}
+
+// TestSimulation: the answer is that of draw.Simulate, the same for the same
+// seed, and two do not run at once.
+func TestSimulation(t *testing.T) {
+	s := newServer(t, &fake{}, campaigned)
+	ask := func(query string) string {
+		w := do(s, asAdmin("GET", "/admin/pools/p/simulation"+query, ""))
+		require.Equal(t, 200, w.Code, w.Body)
+		return w.Body.String()
+	}
+	var a SimulatedAnswer
+	require.NoError(t, json.Unmarshal([]byte(ask("?draws=5000&users=10")), &a))
+	require.EqualValues(t, 5000, a.Draws)
+	require.Len(t, a.Prizes, 3)
+	require.False(t, a.Unlikely)
+	require.LessOrEqual(t, a.Prizes[0].Count, int64(7), "all that remain of gold")
+	for query, code := range map[string]string{"?draws=0": "invalid-request", "?draws=100001": "invalid-request", "?users=x": "invalid-request"} {
+		require.Equal(t, code, problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation"+query, "")).Result()).Code, query)
+	}
+	require.True(t, s.bounds.simulations.TryAcquire(1))
+	require.Equal(t, "overloaded", problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Result()).Code)
+}

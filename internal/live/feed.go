@@ -1,0 +1,217 @@
+package live
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Limits bound a Feed. The zero value of a member means its default.
+type Limits struct {
+	// Listeners is how many may listen at once; 2048.
+	Listeners int
+	// Every is the least time between two readings; 1 s.
+	Every time.Duration
+	// ReadMax bounds one reading; 10 s.
+	ReadMax time.Duration
+	// Frames and Bytes are the most that all listeners together are sent for one
+	// reading; 1000 and 8 MiB. A listener's first frame does not count.
+	Frames, Bytes int
+}
+
+func (l *Limits) withDefaults() Limits {
+	or := func(n, usual int) int {
+		if n == 0 {
+			return usual
+		}
+		return n
+	}
+	return Limits{
+		Listeners: or(l.Listeners, 2048), Frames: or(l.Frames, 1000), Bytes: or(l.Bytes, 8<<20),
+		Every: time.Duration(or(int(l.Every), int(time.Second))), ReadMax: time.Duration(or(int(l.ReadMax), int(10*time.Second))),
+	}
+}
+
+// restPerRead is how many times as long as a reading the time until the next
+// one is, at least: many pools cost a tenth of one connection, not all of it.
+const restPerRead = 9
+
+// Read returns the pools as they are, at most PoolsMax of them.
+type Read func(ctx context.Context) ([]draw.Overview, error)
+
+// Feed shows the pools to many listeners.
+type Feed struct {
+	read   Read
+	limits Limits
+	closed chan struct{}
+	ended  sync.WaitGroup
+	frame  atomic.Pointer[[]byte]
+
+	mu        sync.Mutex // guards what follows
+	listeners []*listener
+	// turn is the listener that is next to be woken.
+	turn    int
+	reading bool
+}
+
+// listener is one of those who watch. wake has a token when there is a frame
+// for him.
+type listener struct {
+	wake chan struct{}
+	at   int // in listeners
+	// served says that he has had a frame.
+	served bool
+}
+
+// New returns a feed of what read returns. It must be closed.
+func New(read Read, limits Limits) *Feed {
+	return &Feed{read: read, limits: limits.withDefaults(), closed: make(chan struct{})}
+}
+
+// Close ends the reader, and all that listen. It is called once.
+func (f *Feed) Close() error {
+	f.mu.Lock()
+	close(f.closed)
+	f.mu.Unlock()
+	f.ended.Wait()
+	return nil
+}
+
+// Watch calls write with frames until ctx ends, write returns an error, which it
+// returns, or the feed is closed. A frame is one event of text/event-stream, shared with other
+// listeners: write must not change it. Error: CodeOverloaded when Limits.Listeners
+// listen already.
+func (f *Feed) Watch(ctx context.Context, write func(frame []byte) error) error {
+	l, err := f.join()
+	if err != nil {
+		return err
+	}
+	defer f.leave(l)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.closed:
+			return nil
+		case <-l.wake:
+			if err := write(*f.frame.Load()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (f *Feed) join() (*listener, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.listeners) >= f.limits.Listeners {
+		return nil, draw.Errorf(draw.CodeOverloaded, "%d pages listen already, which is the most at once", f.limits.Listeners)
+	}
+	l := &listener{wake: make(chan struct{}, 1), at: len(f.listeners)}
+	f.listeners = append(f.listeners, l)
+	switch {
+	case f.isClosed():
+	case !f.reading:
+		f.reading = true
+		f.frame.Store(nil) // of a time long past
+		f.ended.Go(f.run)
+	case f.frame.Load() != nil:
+		l.notify()
+	}
+	return l, nil
+}
+
+// leave drops a listener; the last one takes his place.
+func (f *Feed) leave(l *listener) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.listeners[len(f.listeners)-1]
+	f.listeners[l.at], last.at = last, l.at
+	f.listeners = f.listeners[:len(f.listeners)-1]
+}
+
+func (l *listener) notify() {
+	l.served = true
+	select {
+	case l.wake <- struct{}{}:
+	default: // he has not taken the frame before; he will find the newest
+	}
+}
+
+func (f *Feed) isClosed() bool {
+	select {
+	case <-f.closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// run reads until nobody listens.
+func (f *Feed) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	f.ended.Go(func() {
+		select {
+		case <-f.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	past := newPast()
+	for f.isWanted() {
+		begin := time.Now()
+		frame := f.next(ctx, past)
+		if ctx.Err() != nil {
+			return
+		}
+		f.frame.Store(&frame)
+		f.wake(len(frame))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(f.limits.Every-time.Since(begin), restPerRead*time.Since(begin))):
+		}
+	}
+}
+
+// isWanted says whether somebody listens; where not, the reader ends.
+func (f *Feed) isWanted() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.reading = len(f.listeners) > 0 && !f.isClosed()
+	return f.reading
+}
+
+// next reads the pools and makes a frame of them.
+func (f *Feed) next(ctx context.Context, past *past) []byte {
+	ctx, cancel := context.WithTimeout(ctx, f.limits.ReadMax)
+	defer cancel()
+	pools, err := f.read(ctx)
+	now := time.Now()
+	if err != nil {
+		return encodeFailure(err, now)
+	}
+	past.add(pools, now)
+	return encode(pools, past, now)
+}
+
+// wake notifies those whose turn it is of a frame of so many bytes, and all who
+// have had none.
+func (f *Feed) wake(bytes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := min(f.limits.Frames, max(1, f.limits.Bytes/max(1, bytes)), len(f.listeners))
+	for range n {
+		f.turn = (f.turn + 1) % len(f.listeners)
+		f.listeners[f.turn].notify()
+	}
+	for _, l := range f.listeners {
+		if !l.served {
+			l.notify()
+		}
+	}
+}

@@ -1,0 +1,281 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// lead is how far ahead the first item of an agenda is planned: the items
+// behind it are planned meanwhile, on a busy machine too.
+const lead = 2500 * time.Millisecond
+
+// testAgenda: draws never stop, while the agenda opens the pool, stocks it,
+// changes its rules and shuts it. By the history, no draw passes an item; and
+// whoever asks behind an item sees what it did, at once.
+func testAgenda(t *testing.T, a *arena) {
+	pool := a.ruled(t, 3, 3, `{"fallback":"none","win":"1/1000000","limits":[{"of":"draws","max":1000000}]}`)
+	paused := draw.StatePaused
+	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused}, "test")
+	require.NoError(t, err)
+	opens := a.store(0).Now().Add(lead)
+	restocks, rules, shuts := opens.Add(300*time.Millisecond), opens.Add(600*time.Millisecond), opens.Add(900*time.Millisecond)
+	parsed, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
+	require.NoError(t, err)
+	stocktest.PlanAll(t, a.store(0), pool,
+		stocktest.StateAt(shuts, draw.StatePaused), draw.Item{At: rules, Kind: draw.ItemRules, Rules: parsed},
+		stocktest.StockAt(restocks, "gold", 5), stocktest.StateAt(opens, draw.StateOpen))
+	services := a.three(t)
+	stop := a.keepDrawing(t, services, pool)
+	probe := func(name string) error {
+		return receive(t, ask(t, services[1], named(pool, name))).err
+	}
+	for i, at := range []time.Time{opens, restocks, rules, shuts} {
+		stocktest.Await(t, a.store(0), at)
+		err := probe(fmt.Sprint("probe-", i))
+		done := a.done(t, pool)
+		require.GreaterOrEqual(t, done, i+1, "a draw behind %d items sees all of them", i+1)
+		if i == 3 {
+			require.Equal(t, draw.CodePoolNotOpen, draw.CodeOf(err), "%v", err)
+		} else if done < 4 { // else this machine has slept past the end
+			require.NoError(t, err)
+		}
+	}
+	stop()
+	for _, w := range awardsOf(t, a.store(0), pool) {
+		require.False(t, w.At.Before(opens.Truncate(time.Microsecond)), "drawn before the opening")
+		require.True(t, w.At.Before(shuts), "drawn behind the closing")
+	}
+	due := 0
+	for _, s := range services {
+		s.seen.in(func() { due += s.seen.retries["due"] })
+	}
+	require.Positive(t, due, "tries of draws have done the items: nobody else does")
+	lawful(t, a.store(0), pool)
+}
+
+// done counts the items of a pool that are done.
+func (a *arena) done(t *testing.T, pool string) (n int) {
+	t.Helper()
+	items, err := a.store(0).Agenda(t.Context(), pool, 0, 100_000, false)
+	require.NoError(t, err)
+	for _, i := range items {
+		if i.Done > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// keepDrawing draws from a pool on all services until the function that it
+// returns is called.
+func (a *arena) keepDrawing(t *testing.T, services []*service, pool string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	var drawn atomic.Int64
+	for i, s := range services {
+		for range 3 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					r := named(pool, fmt.Sprint("kept-", i, "-", drawn.Add(1)))
+					if _, err := s.Draw(ctx, r); draw.CodeOf(err) == draw.CodePoolNotOpen || draw.CodeOf(err) == draw.CodeSoldOut {
+						time.Sleep(time.Millisecond) // a refusal costs little, and would starve the others
+					}
+				}
+			})
+		}
+	}
+	return func() { cancel(); all.Wait() }
+}
+
+// testAgendaOfSoldOut: a pool that was sold out a moment ago gives the units of
+// its next item at once.
+func testAgendaOfSoldOut(t *testing.T, a *arena) {
+	pool := a.pool(t, 1)
+	services := a.three(t)
+	for i, s := range services {
+		_ = receive(t, ask(t, s, named(pool, fmt.Sprint("first-", i))))
+	}
+	at := a.store(0).Now().Add(lead)
+	stocktest.PlanAll(t, a.store(0), pool, stocktest.StockAt(at, "a", 1000)) // a draw from before may come late and win, too
+	stop := a.keepSoldOut(t, services, pool, at.Add(-150*time.Millisecond))
+	stocktest.Await(t, a.store(0), at)
+	stop()
+	for i, s := range services {
+		r := named(pool, fmt.Sprint("own-", i))
+		r.Named = false
+		got := receive(t, ask(t, s, r))
+		require.NoError(t, got.err, "instance %d", i)
+	}
+	stocktest.NoViolations(t, a.store(0), pool)
+}
+
+// keepSoldOut has every instance see the pool sold out, again and again, until
+// a time.
+func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, until time.Time) (wait func()) {
+	var all sync.WaitGroup
+	for i, s := range services {
+		all.Go(func() {
+			for n := 0; a.store(0).Now().Before(until); n++ {
+				r := named(pool, fmt.Sprint("sold-", i, "-", n))
+				r.Named = false
+				_, _ = s.Draw(t.Context(), r)
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	return all.Wait
+}
+
+// TestAgendaOfThousands: ten thousand items due within one second, three
+// instances that are drawn from, one of which is cut off again and again in
+// the middle of its work. Each item is done once and in order, the stock adds
+// up, and a draw behind them all sees it.
+func TestAgendaOfThousands(t *testing.T) {
+	const items = 10_000
+	for _, dialect := range stock.Dialects() {
+		for _, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
+			t.Run(mode+" on "+dialect, func(t *testing.T) {
+				t.Parallel()
+				a := newArena(t, cell{mode: mode, dialect: dialect})
+				pool := a.pool(t, 50, 1)
+				from := a.planThousands(t, pool, items)
+				services := a.three(t)
+				stop := a.keepDrawing(t, services, pool)
+				stocktest.Await(t, a.store(0), from.Add(time.Second))
+				var all sync.WaitGroup
+				for i := range instances {
+					all.Go(func() { a.runAll(t, i, pool) })
+				}
+				all.Wait()
+				stop()
+				a.checkThousands(t, services, pool, items)
+			})
+		}
+	}
+}
+
+// planThousands plans items of one second, which begins at the time that it
+// returns.
+func (a *arena) planThousands(t *testing.T, pool string, n int) time.Time {
+	t.Helper()
+	for lead := 5 * time.Second; ; lead *= 2 {
+		from := a.store(0).Now().Add(lead).Truncate(time.Second)
+		planned := make([]draw.Item, n)
+		for i := range planned { // not in the order of their times
+			at := from.Add(time.Duration(i*7919%n) * time.Second / time.Duration(n))
+			planned[i] = stocktest.StockAt(at, string(rune('a'+i%2)), 1)
+		}
+		_, err := a.store(0).PlanItems(t.Context(), pool, planned, "salt", "test")
+		if draw.CodeOf(err) == draw.CodeInvalidRequest && lead < time.Minute {
+			continue // this machine took longer than the items lie ahead
+		}
+		require.NoError(t, err)
+		return from
+	}
+}
+
+// runAll does what is due on one instance until nothing is. The last instance is
+// cut off in the middle each time.
+func (a *arena) runAll(t *testing.T, i int, pool string) {
+	for n := 1; a.open(t, pool); n++ {
+		ctx, cancel := t.Context(), context.CancelFunc(func() {})
+		if i == instances-1 {
+			ctx, cancel = context.WithTimeout(ctx, time.Duration(n%20)*time.Millisecond)
+		}
+		_ = a.store(i).RunAllDue(ctx) // whatever it says, the rows are judged
+		cancel()
+	}
+}
+
+// open says whether items are open.
+func (a *arena) open(t *testing.T, pool string) bool {
+	found, err := a.store(0).Agenda(t.Context(), pool, 0, 1, true)
+	return err != nil && t.Context().Err() == nil || len(found) > 0
+}
+
+func (a *arena) checkThousands(t *testing.T, services []*service, pool string, n int) {
+	t.Helper()
+	items, err := a.store(0).Agenda(t.Context(), pool, 0, 2*n, false)
+	require.NoError(t, err)
+	require.Len(t, items, n)
+	byVersion := map[int64]draw.Item{}
+	for _, i := range items {
+		byVersion[i.Done] = i
+	}
+	require.Len(t, byVersion, n, "each item is an entry of its own")
+	moves, err := a.store(0).Moves(t.Context(), pool, 0, 2*n)
+	require.NoError(t, err)
+	require.Len(t, moves, n+2, "each once, behind the two of the new pool")
+	var last draw.Item
+	for _, m := range moves[2:] {
+		item := byVersion[m.Version]
+		require.Equal(t, item.Stock.PrizeID, m.PrizeID)
+		require.False(t, m.At.Before(item.At), "done before its time")
+		require.True(t, last.At.Before(item.At) || last.At.Equal(item.At) && last.Number < item.Number, "out of order")
+		last = item
+	}
+	found, err := a.store(0).Pool(t.Context(), pool)
+	require.NoError(t, err)
+	require.EqualValues(t, n+51, found.Prizes[0].Stocked+found.Prizes[1].Stocked)
+	require.NoError(t, receive(t, ask(t, services[0], named(pool, "behind"))).err)
+	lawful(t, a.store(0), pool)
+}
+
+// TestAgendaCondemnsALateTicker: with the time of the next item hidden from
+// draws, as a service would have it that leaves the agenda to its ticker, the
+// audit tells of the draws that passed it.
+func TestAgendaCondemnsALateTicker(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
+	pool := a.pool(t, 100_000)
+	at := a.store(0).Now().Add(lead)
+	stocktest.PlanAll(t, a.store(0), pool, stocktest.StateAt(at, draw.StatePaused))
+	stocktest.ExecAll(t, a.store(0), []string{`UPDATE pools SET due_at = NULL`})
+	services := a.three(t)
+	stocktest.Await(t, a.store(0), at)
+	require.NoError(t, receive(t, ask(t, services[0], named(pool, "late"))).err)
+	stocktest.ExecAll(t, a.store(0), []string{`UPDATE pools SET due_at = (SELECT at FROM agenda)`})
+	require.NoError(t, a.store(0).RunAllDue(t.Context()))
+	audit, err := a.store(0).Audit(t.Context(), pool)
+	require.NoError(t, err)
+	require.Len(t, audit.Violations, 1)
+	require.Equal(t, "due-missed", audit.Violations[0].Rule)
+}
+
+// TestAgendaThatCannotRun: while the row is held by somebody else, draws behind
+// an item are busy, and known ones are answered.
+func TestAgendaThatCannotRun(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.Optimistic, dialect: "postgres"})
+	pool := a.pool(t, 10)
+	s := a.serve(t, 0, func(s *settings) { s.Budget, s.Settle = time.Second, 2*time.Second })
+	first := receive(t, ask(t, s, named(pool, "first")))
+	require.NoError(t, first.err)
+	at := a.store(0).Now().Add(lead)
+	stocktest.PlanAll(t, a.store(0), pool, stocktest.StockAt(at, "a", 1))
+	stocktest.Await(t, a.store(0), at)
+	tx, err := a.store(1).LockDB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = tx.ExecContext(t.Context(), `SELECT 1 FROM pools FOR UPDATE`)
+	require.NoError(t, err)
+	_, err = s.Draw(t.Context(), named(pool, "behind"))
+	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
+	again, err := s.Draw(t.Context(), named(pool, "first"))
+	require.NoError(t, err)
+	require.True(t, again.Replayed)
+	require.NoError(t, tx.Rollback())
+	require.NoError(t, receive(t, ask(t, s, named(pool, "behind"))).err)
+	require.Equal(t, 1, a.done(t, pool))
+	stocktest.NoViolations(t, a.store(0), pool)
+}

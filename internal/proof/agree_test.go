@@ -1,0 +1,70 @@
+package proof
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// someRules are documents of every law and every redirect; "" is none.
+func someRules() []string {
+	return []string{
+		"",
+		`{"win":"1/3","fallback":"none"}`,
+		`{"win":"2/4","fallback":"none","limits":[{"of":"draws","max":4,"per":"day"},{"of":"wins","max":2,"per":"90m"}],"zone":"Europe/Berlin"}`,
+		`{"odds":{"of":1000,"prizes":{"silver":300,"gold":100,"blank-card":50,"pin":0}},"fallback":"none","budget":{"max":"60.00","per":"hour"},"zone":"Europe/Berlin"}`,
+		`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1}],"guarantee":{"after":2,"prize":"silver"},"win":"1/4"}`,
+		`{"fallback":"none","guarantee":{"after":0,"prize":"pin"},"budget":{"max":"500.00","per":"week"},"blocked":["u7"]}`,
+		`{"limits":[{"of":"draws","max":9,"per":"1.5h"}],"blocked":["u1","ü \"8\""],"tickets":true}`,
+		`{"odds":{"of":7,"prizes":{"silver":1,"gold":1,"pin":2}},"fallback":"none","limits":[{"of":"wins","max":3,"per":"week"},{"of":"draws","max":30,"per":"month"}]}`,
+	}
+}
+
+// lived is a pool that has lived: rules of every kind, stock up and down, new
+// prizes, pauses, draws of one and of many, and epochs of length.
+func lived(t *testing.T, draws int, length int64) *world {
+	w := newWorld(t)
+	w.prize("silver", 90, "5.00")
+	w.prize("gold", 9, "19.90")
+	w.prize("none", -1, "0.00")
+	w.prize("blank-card", 20, "0.00")
+	w.rules(someRules()[2])
+	w.commit(64, length)
+	w.state(draw.StateOpen)
+	for i := range draws {
+		switch {
+		case i == 5:
+			w.prize("pin", 300, "0.50")
+		case i%37 == 36 && i > 5:
+			w.rules(someRules()[rand.IntN(len(someRules()))]) //nolint:gosec // any will do
+		case i%23 == 22:
+			w.restock([]string{"silver", "gold", "pin", "blank-card"}[rand.IntN(4)], rand.Int64N(40)-10) //nolint:gosec // any will do
+		case i%101 == 100:
+			w.state(draw.StatePaused)
+			w.check()
+			w.state(draw.StateOpen)
+		case i%57 == 56:
+			w.change(draw.WhatMode, []string{`{"mode":"optimistic"}`, `{"mode":null}`}[rand.IntN(2)]) //nolint:gosec // any will do
+		}
+		w.draw(fmt.Sprintf("draw-%d", i), fmt.Sprintf("u%d", rand.IntN(12)), 1+rand.IntN(3)) //nolint:gosec // any will do
+	}
+	return w
+}
+
+// TestVerifiersAgree: a pool that lived through everything holds for both
+// verifiers, and every award behind the commitment was decided again.
+func TestVerifiersAgree(t *testing.T) {
+	w := lived(t, 3000, 100)
+	files := w.publishAll()
+	r := verified(t, files, VerifyOptions{Key: w.key})
+	require.Zero(t, r.Detail, "entry %d: %s", r.Entry, r.Rule)
+	require.True(t, r.OK)
+	require.Greater(t, r.Replayed, int64(1000))
+	code, last := secondSays(t, files, "--key", w.key)
+	require.Equal(t, 0, code, last)
+	require.Equal(t, fmt.Sprintf("%s: %d entries hold", worldOrigin, r.Entries), last)
+}

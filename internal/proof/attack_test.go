@@ -1,0 +1,247 @@
+package proof
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// simple is a pool without rules: 300 draws, restocked once, of two checkpoints.
+func simple(t *testing.T) *world {
+	w := newWorld(t)
+	w.prize("silver", 900, "5.00")
+	w.prize("gold", 600, "19.90")
+	w.commit(4, 100)
+	w.state(draw.StateOpen)
+	for i := range 300 {
+		if i == 150 {
+			w.restock("gold", 40)
+			w.check()
+		}
+		w.draw(fmt.Sprintf("d%d", i), fmt.Sprintf("u%d", i%7), 1)
+	}
+	return w
+}
+
+// edited is the log with its lines changed, and numbered anew.
+func edited(t *testing.T, log []byte, edit func([]*Line) []*Line) []byte {
+	var all []*Line
+	for b := range bytes.Lines(log) {
+		l, err := ParseLine(b)
+		require.NoError(t, err)
+		all = append(all, l)
+	}
+	var out []byte
+	for i, l := range edit(all) {
+		own := *l
+		own.Version = int64(i) + 1
+		out = own.Append(out)
+	}
+	return out
+}
+
+func awardsOf(all []*Line) (at []int) {
+	for i, l := range all {
+		if l.Kind == KindAward {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// renumbered gives the awards of each prize the units in their order.
+func renumbered(all []*Line) []*Line {
+	units := map[string]int64{}
+	for i, l := range all {
+		if l.Kind == KindAward {
+			own := *l
+			units[l.PrizeID]++
+			own.Unit = units[l.PrizeID]
+			all[i] = &own
+		}
+	}
+	return all
+}
+
+func other(prize string) string { return map[string]string{"gold": "silver", "silver": "gold"}[prize] }
+
+// attack changes what is published; place is where, a number below 100.
+type attack struct {
+	name string
+	edit func(all []*Line, place int) []*Line
+	// passes says that the operator, who signs all anew, cannot be caught from
+	// the files alone.
+	passes bool
+}
+
+func attacks(w *world) []attack {
+	return []attack{
+		{name: "an award changed", edit: func(all []*Line, n int) []*Line {
+			own := *all[awardsOf(all)[n]]
+			own.PrizeID = other(own.PrizeID)
+			all[awardsOf(all)[n]] = &own
+			return renumbered(all)
+		}},
+		{name: "an award dropped", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			return renumbered(append(all[:at:at], all[at+1:]...))
+		}},
+		{name: "prizes of two awards swapped", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)
+			for i := n + 1; ; i++ {
+				if a, b := *all[at[n]], *all[at[i]]; a.PrizeID != b.PrizeID {
+					a.PrizeID, b.PrizeID = b.PrizeID, a.PrizeID
+					all[at[n]], all[at[i]] = &a, &b
+					return renumbered(all)
+				}
+			}
+		}},
+		{name: "an award invented", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			own := *all[at]
+			own.Draw, own.PrizeID = w.salts.DrawTag("invented"), "gold"
+			return renumbered(append(all[:at:at], append([]*Line{&own}, all[at:]...)...))
+		}},
+		{name: "a stock move changed", edit: func(all []*Line, _ int) []*Line {
+			own := *all[1]
+			own.Delta += 500
+			all[1] = &own
+			return all
+		}},
+		{name: "a move invented", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			move := &Line{At: all[at].At, Kind: KindStock, PrizeID: "gold", Delta: 300, Reason: "found", Salt: w.salts.StockSalt(1)}
+			return append(all[:at:at], append([]*Line{move}, all[at:]...)...)
+		}},
+		{name: "truncated and closed", passes: true, edit: func(all []*Line, n int) []*Line {
+			return append(all[:awardsOf(all)[n]:awardsOf(all)[n]], all[len(all)-1])
+		}},
+		{name: "a draw dropped, and all behind replayed", passes: true, edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			return replayed(w, append(all[:at:at], all[at+1:]...))
+		}},
+		{name: "a draw invented, and all behind replayed", passes: true, edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			own := *all[at]
+			own.Draw = w.salts.DrawTag("invented")
+			return replayed(w, append(all[:at:at], append([]*Line{&own}, all[at:]...)...))
+		}},
+		{name: "owners of two awards swapped", passes: true, edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)
+			a, b := *all[at[n]], *all[at[n+1]]
+			a.Draw, a.User, b.Draw, b.User = b.Draw, b.User, a.Draw, a.User
+			all[at[n]], all[at[n+1]] = &a, &b
+			return all
+		}},
+	}
+}
+
+// replayed gives every award what the seed gives it where it stands now.
+func replayed(w *world, all []*Line) []*Line {
+	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
+	v := &verifier{folding: folding{replay: draw.NewReplay("spring", numbers, nil)}, commitment: w.commitment}
+	v.replay.SetState(draw.StateOpen)
+	for i, l := range all {
+		own := *l
+		all[i], own.Version = &own, int64(i)+1
+		switch own.Kind {
+		case KindStock:
+			_ = v.stock(&own)
+		case KindAward:
+			a, err := v.replay.Next(own.Version, draw.Request{DrawID: own.Draw, UserID: own.User, Count: 1}, 1, own.At)
+			if err != nil {
+				return all
+			}
+			own.PrizeID, own.Unit = a.PrizeID, a.Unit
+			_ = v.replay.Take(&a)
+		default:
+		}
+	}
+	return all
+}
+
+// TestAttacks: what the files alone must prove, they prove against an operator
+// who signs everything anew; what they cannot prove passes, and a checkpoint that
+// somebody kept finds it. An outsider, who cannot sign, is found at once.
+func TestAttacks(t *testing.T) {
+	w := simple(t)
+	honest := w.publishAll()
+	require.True(t, verified(t, honest, VerifyOptions{}).OK)
+	log := honest["log.jsonl"].Data
+	kept := honest["checkpoint"].Data
+	for _, a := range attacks(w) {
+		for _, place := range []int{0, 7, 99} {
+			changed := edited(t, log, func(all []*Line) []*Line { return a.edit(all, place) })
+			require.NotEqual(t, string(log), string(changed), a.name)
+			outsider := clone(honest)
+			outsider["log.jsonl"] = &fstest.MapFile{Data: changed}
+			require.False(t, verified(t, outsider, VerifyOptions{}).OK, "%s, by an outsider", a.name)
+			operator := w.files(changed, nil)
+			r := verified(t, operator, VerifyOptions{})
+			require.Equal(t, a.passes, r.OK, "%s at %d, by the operator: %s: %s", a.name, place, r.Rule, r.Detail)
+			require.False(t, verified(t, operator, VerifyOptions{Kept: [][]byte{kept}}).OK, "%s, with a kept checkpoint", a.name)
+			if place != 7 {
+				continue
+			}
+			code, last := secondSays(t, operator)
+			require.Equal(t, map[bool]int{true: 0, false: 3}[a.passes], code, "%s, in Python: %s", a.name, last)
+			if !a.passes {
+				require.True(t, strings.HasPrefix(last, fmt.Sprintf("entry %d: %s: ", r.Entry, r.Rule)), "%s: %s, and in Go entry %d: %s", a.name, last, r.Entry, r.Rule)
+			}
+		}
+	}
+}
+
+// TestOtherSeeds: another seed, another commitment and another key are found.
+func TestOtherSeeds(t *testing.T) {
+	w, rival := simple(t), simple(t)
+	honest, foreign := w.publishAll(), rival.publishAll()
+	for _, name := range []string{"reveal", "commitment", "key", "checkpoint", "checkpoints", "log.jsonl"} {
+		mixed := clone(honest)
+		mixed[name] = foreign[name]
+		require.False(t, verified(t, mixed, VerifyOptions{}).OK, name)
+	}
+	require.Equal(t, RuleSignature, verified(t, foreign, VerifyOptions{Key: w.key}).Rule)
+	require.Equal(t, RuleKept, verified(t, honest, VerifyOptions{Kept: [][]byte{foreign["commitment"].Data}}).Rule)
+
+	// The operator commits to another chain afterwards, and signs anew.
+	own := *w.commitment
+	own.Anchor = rival.seed.Before(own.Epochs)
+	w.commitment, w.seed = &own, rival.seed
+	require.Equal(t, RuleCommitment, verified(t, w.publishAll(), VerifyOptions{}).Rule)
+}
+
+// TestEveryByteCounts: a bit that flips in any byte of the files is found by both
+// verifiers.
+func TestEveryByteCounts(t *testing.T) {
+	w := newWorld(t)
+	w.prize("silver", 9, "5.00")
+	w.prize("none", -1, "0.00")
+	w.rules(`{"win":"1/2","fallback":"none","limits":[{"of":"draws","max":30,"per":"day"}]}`)
+	w.commit(4, 5)
+	w.state(draw.StateOpen)
+	for i := range 6 {
+		w.draw(fmt.Sprintf("d%d", i), "u", 1)
+	}
+	w.check()
+	files := w.publishAll()
+	require.True(t, verified(t, files, VerifyOptions{}).OK)
+	for name, f := range files {
+		for i := range f.Data {
+			flipped := clone(files)
+			flipped[name].Data[i] ^= 1 << (i % 8)
+			r := verified(t, flipped, VerifyOptions{})
+			require.False(t, r.OK, "%s, byte %d", name, i)
+			if i%67 == 5 { // the second verifier takes a process each
+				code, last := secondSays(t, flipped)
+				require.Equal(t, 3, code, "%s, byte %d: %s", name, i, last)
+			}
+		}
+	}
+}

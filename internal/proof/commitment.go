@@ -1,0 +1,132 @@
+package proof
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/draw"
+)
+
+// Limits of a commitment.
+const (
+	// EpochsMax bounds the chain that an instance holds: 65,536 seeds take 2 MiB.
+	EpochsMax = 65_536
+	// EpochLengthMax keeps epochs · length far from the largest version.
+	EpochLengthMax = 1 << 40
+	// EpochsDefault and EpochLengthDefault are good for 268 million versions.
+	EpochsDefault      = 256
+	EpochLengthDefault = 1 << 20
+)
+
+const commitmentTitle = "drawsvc commitment v1"
+
+// Commitment binds a pool to its seeds before it opens: to the chain by its
+// first seed, the anchor, and to all that the pool's log held by then.
+type Commitment struct {
+	// Origin is HOST/POOL, also the name of the pool's key.
+	Origin string
+	Anchor Seed
+	// Epochs is the number of seeds behind the anchor, 1 to EpochsMax, and
+	// EpochLength the number of versions of each, 1 to EpochLengthMax.
+	Epochs, EpochLength int64
+	// Size is the number of entries before the commitment's own, Root that of
+	// the tree over them.
+	Size int64
+	Root tlog.Hash
+}
+
+// Text is the commitment without its signatures.
+func (c *Commitment) Text() string {
+	return fmt.Sprintf("%s\norigin %s\nanchor %s\nepochs %d\nepoch-length %d\nbeacon none\nlog %d %s\n", commitmentTitle,
+		c.Origin, hex.EncodeToString(c.Anchor[:]), c.Epochs, c.EpochLength, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
+}
+
+// Hash names the commitment in the log and in every key.
+func (c *Commitment) Hash() [sha256.Size]byte { return sha256.Sum256([]byte(c.Text())) }
+
+// ParseCommitment reads the text of a commitment. A text that is not exactly
+// what [Commitment.Text] writes is refused with CodeInvalidRequest.
+func ParseCommitment(text string) (*Commitment, error) {
+	c := &Commitment{}
+	lines := strings.Split(text, "\n")
+	if len(lines) != 8 {
+		return nil, errNoCommitment()
+	}
+	var anchor, root string
+	for i, read := range []func(string) (int, error){
+		func(s string) (int, error) { return fmt.Sscanf(s, "origin %s", &c.Origin) },
+		func(s string) (int, error) { return fmt.Sscanf(s, "anchor %s", &anchor) },
+		func(s string) (int, error) { return fmt.Sscanf(s, "epochs %d", &c.Epochs) },
+		func(s string) (int, error) { return fmt.Sscanf(s, "epoch-length %d", &c.EpochLength) },
+		func(s string) (int, error) { return 0, nil }, // compared below
+		func(s string) (int, error) { return fmt.Sscanf(s, "log %d %s", &c.Size, &root) },
+	} {
+		if _, err := read(lines[i+1]); err != nil {
+			return nil, errNoCommitment()
+		}
+	}
+	rootBytes, err := base64.StdEncoding.DecodeString(root)
+	if err != nil || copy(c.Root[:], rootBytes) != len(c.Root) {
+		return nil, errNoCommitment()
+	}
+	anchorBytes, err := hex.DecodeString(anchor)
+	if err != nil || copy(c.Anchor[:], anchorBytes) != len(c.Anchor) {
+		return nil, errNoCommitment()
+	}
+	if c.Text() != text {
+		return nil, errNoCommitment()
+	}
+	return c, c.Check()
+}
+
+func errNoCommitment() error {
+	return draw.Errorf(draw.CodeInvalidRequest, "the text is no commitment in its one right form")
+}
+
+// Check reports whether the members are in range.
+func (c *Commitment) Check() error {
+	if err := CheckOrigin(c.Origin); err != nil {
+		return err
+	}
+	if c.Epochs < 1 || c.Epochs > EpochsMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "epochs must be 1 to %d", EpochsMax)
+	}
+	if c.EpochLength < 1 || c.EpochLength > EpochLengthMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "epoch-length must be 1 to %d", int64(EpochLengthMax))
+	}
+	if c.Size < 1 {
+		return draw.Errorf(draw.CodeInvalidRequest, "a log has at least the entry that made its pool")
+	}
+	return nil
+}
+
+// Pool is the id of the pool, the origin's last part.
+func (c *Commitment) Pool() string { return c.Origin[strings.LastIndexByte(c.Origin, '/')+1:] }
+
+// CheckOrigin reports whether s may name a pool's log: HOST/POOL.
+func CheckOrigin(s string) error {
+	i := strings.LastIndexByte(s, '/')
+	if i < 1 || !isHost(s[:i]) {
+		return draw.Errorf(draw.CodeInvalidRequest,
+			"the origin must be a host, perhaps with a path: 1 to 200 characters without blank, + or a slash at the end")
+	}
+	return draw.CheckID("the pool's id", s[i+1:])
+}
+
+func isHost(s string) bool {
+	return len(s) <= 200 && utf8.ValidString(s) && !strings.HasSuffix(s, "/") && !strings.Contains(s, "+") &&
+		strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) < 0
+}
+
+// Epoch is the epoch, from 0, of a version behind the one of the commitment's
+// entry.
+func (c *Commitment) Epoch(committed, version int64) int64 {
+	return (version - committed - 1) / c.EpochLength
+}

@@ -1,0 +1,129 @@
+package proof
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// broken is a source of numbers that a careless service would use.
+type broken struct {
+	numbers *Numbers
+	// shift is added to the version, first is the counter's first value.
+	shift  int64
+	first  uint32
+	modulo bool
+	random bool
+}
+
+func (b *broken) Of(version int64) draw.Numbers {
+	n := b.numbers
+	epoch := n.commitment.Epoch(n.version, version)
+	words := &brokenWords{modulo: b.modulo, counter: b.first, key: Key(n.seeds[epoch+1], n.hash, epoch, [32]byte{}), version: version + b.shift}
+	if b.random {
+		_, _ = rand.Read(words.key[:])
+	}
+	return words
+}
+
+type brokenWords struct {
+	modulo  bool
+	counter uint32
+	key     [32]byte
+	version int64
+	left    []byte
+}
+
+func (w *brokenWords) Below(limit int64) int64 {
+	for {
+		if len(w.left) == 0 {
+			block := append(binary.BigEndian.AppendUint32(nil, w.counter), w.key[:]...)
+			sum := sha256.Sum256(binary.BigEndian.AppendUint64(block, uint64(w.version)))
+			w.left, w.counter = sum[:], w.counter+1
+		}
+		word := binary.BigEndian.Uint64(w.left)
+		w.left = w.left[8:]
+		if w.modulo {
+			return int64(word % uint64(limit))
+		}
+		if word &= 1<<bits.Len64(uint64(limit-1)) - 1; word < uint64(limit) {
+			return int64(word)
+		}
+	}
+}
+
+// TestBrokenDoubles: a service whose numbers are not exactly those of the
+// specification is found, by its first award that falls otherwise.
+func TestBrokenDoubles(t *testing.T) {
+	for name, double := range map[string]broken{
+		"a modulo for the mask":         {first: 1, modulo: true},
+		"the version off by one":        {first: 1, shift: 1},
+		"a counter from 0":              {},
+		"an instance on crypto/rand":    {first: 1, random: true},
+		"none, which must not be found": {first: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.prize("silver", 900, "5.00")
+			w.prize("gold", 600, "19.90")
+			w.source = func(n *Numbers) draw.Source { double.numbers = n; return &double }
+			w.commit(4, 100)
+			w.state(draw.StateOpen)
+			for i := range 100 {
+				w.draw(fmt.Sprintf("d%d", i), "u", 1)
+			}
+			r := verified(t, w.publishAll(), VerifyOptions{})
+			require.Equal(t, double.first == 1 && !double.modulo && double.shift == 0 && !double.random, r.OK, "%s: %s", r.Rule, r.Detail)
+			if !r.OK {
+				require.Equal(t, RuleAward, r.Rule)
+			}
+		})
+	}
+}
+
+// TestKeptNumber: a plan that is undone and made again for others gives each
+// version what it gave before; an undo that kept its number would not.
+func TestKeptNumber(t *testing.T) {
+	w := simple(t)
+	numbers, ok := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
+	require.True(t, ok)
+	urn := draw.NewUrnFrom("spring", numbers)
+	w.pool.State = draw.StateOpen
+	require.True(t, urn.Seen(w.pool))
+	ask := func(id string, count int) *draw.Ask {
+		return &draw.Ask{Request: draw.Request{PoolID: "spring", UserID: "u", DrawID: id, Named: true, Count: count}}
+	}
+	first := urn.Plan([]*draw.Ask{ask("a", 2), ask("b", 1)}, w.at)
+	first.Undo()
+	again := urn.Plan([]*draw.Ask{ask("b", 1), ask("c", 1), ask("a", 1)}, w.at)
+	require.Len(t, again.Awards, 3)
+	for i := range again.Awards {
+		require.Equal(t, first.Awards[i].PrizeID, again.Awards[i].PrizeID)
+		require.Equal(t, first.Awards[i].Unit, again.Awards[i].Unit)
+	}
+}
+
+// TestLive: before the pool is closed, and before all seeds are revealed, only a
+// verification that asks for less takes the files.
+func TestLive(t *testing.T) {
+	w := simple(t)
+	files := w.files(w.log(), w.checks)
+	require.Equal(t, RuleLife, verified(t, files, VerifyOptions{}).Rule)
+	require.True(t, verified(t, files, VerifyOptions{Live: true}).OK)
+	files["reveal"].Data = []byte(Reveal(w.seed.Before(2), 2))
+	require.Equal(t, RuleReveal, verified(t, files, VerifyOptions{}).Rule)
+	r := verified(t, files, VerifyOptions{Live: true})
+	require.True(t, r.OK, r.Detail)
+	require.Less(t, r.Replayed, int64(300))
+	delete(files, "checkpoints")
+	require.True(t, verified(t, files, VerifyOptions{Live: true}).OK, "the last checkpoint is enough")
+	code, last := secondSays(t, files, "--live")
+	require.Equal(t, 0, code, last)
+}

@@ -1,0 +1,256 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// folding is the log as far as it was read.
+type folding struct {
+	tree      Tree
+	replay    *draw.Replay
+	documents []*draw.Rules
+	at        time.Time
+	state     draw.State // "" before the first line that says one
+	// covered is the size of the last checkpoint of the folder.
+	covered int64
+	// last is the award before, of a draw that may go on.
+	last     *Line
+	drawn    map[[tagSize]byte]struct{}
+	replayed int64
+	openings int64
+}
+
+// eachLine calls fn with each line of the log.
+func (v *verifier) eachLine(fn func(b []byte) error) error {
+	f, in, err := v.log()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	for n := int64(1); ; n++ {
+		b, err := in.ReadSlice('\n')
+		switch {
+		case errors.Is(err, io.EOF) && len(b) == 0:
+			return nil
+		case errors.Is(err, io.EOF), errors.Is(err, bufio.ErrBufferFull):
+			return findf(n, RuleLine, "the line has no end, or is longer than %d bytes", LineMax)
+		case err != nil:
+			return findf(n, RuleFile, "the log cannot be read: %v", err)
+		}
+		if err := fn(b); err != nil {
+			return err
+		}
+	}
+}
+
+// readRules reads all rules that the log puts in force: a limit that comes later
+// counts turns from before. What is wrong with a line, readLog says.
+func (v *verifier) readRules() error {
+	err := v.eachLine(func(b []byte) error {
+		if !bytes.Contains(b, []byte(`"kind":"rules"`)) {
+			return nil
+		}
+		if l, err := ParseLine(b); err == nil && l.Kind == KindRules {
+			if rules, err := l.Rules(); err == nil && rules != nil {
+				v.documents = append(v.documents, rules)
+			}
+		}
+		return nil
+	})
+	if f, ok := errors.AsType[*finding](err); ok && f.rule == RuleLine {
+		return nil
+	}
+	return err
+}
+
+func (v *verifier) readLog() error {
+	var source draw.Source
+	if v.numbers != nil {
+		source = v.numbers
+	}
+	v.replay = draw.NewReplay(v.commitment.Pool(), source, v.documents)
+	v.drawn = map[[tagSize]byte]struct{}{}
+	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
+	if err := v.eachLine(v.take); err != nil {
+		return err
+	}
+	return v.end()
+}
+
+// take checks the next line.
+func (v *verifier) take(b []byte) error {
+	n := v.tree.Size() + 1
+	l, err := ParseLine(b)
+	if err != nil {
+		return findf(n, RuleLine, "%s", detail(err))
+	}
+	if l.Version != n {
+		return findf(n, RuleOrder, "the version is %d", l.Version)
+	}
+	if l.At.Before(v.at) {
+		return findf(n, RuleOrder, "the time lies before that of the entry before")
+	}
+	v.at = l.At
+	if err := v.entry(l); err != nil {
+		return err
+	}
+	v.tree.Add(b)
+	return v.compare(n)
+}
+
+// compare compares the tree with what was signed of its size.
+func (v *verifier) compare(size int64) error {
+	for len(v.signed) > 0 && v.signed[0].Size == size {
+		if v.signed[0].Root != v.tree.Root() {
+			return findf(size, v.signed[0].rule, "the log up to here has another root than the one that was signed")
+		}
+		v.signed = v.signed[1:]
+	}
+	return nil
+}
+
+func (v *verifier) end() error {
+	n := v.tree.Size()
+	switch {
+	case v.isDrawing():
+		return findf(n, RuleDraw, "the log ends within a draw")
+	case len(v.signed) > 0:
+		return findf(n+1, v.signed[0].rule, "a log of %d entries was signed, and this one has %d", v.signed[0].Size, n)
+	case n <= v.commitment.Size:
+		return findf(n+1, RuleCommitment, "the log ends before the commitment's entry")
+	case v.covered < n:
+		return findf(v.covered+1, RuleCheckpoint, "no checkpoint covers the entries behind %d", v.covered)
+	case v.state != draw.StateClosed && !v.options.Live:
+		return findf(n+1, RuleLife, "the log ends before the pool is closed")
+	}
+	return nil
+}
+
+// first is the first version that is replayed.
+func (v *verifier) first() int64 {
+	if v.commitment == nil {
+		return 0
+	}
+	return v.commitment.Size + 2
+}
+
+func (v *verifier) isCommitted() bool { return v.tree.Size() > v.commitment.Size }
+
+// isDrawing says that the draw of the entry before goes on.
+func (v *verifier) isDrawing() bool { return v.last != nil && v.last.Ordinal < v.last.Count }
+
+// entry checks a line that is in form and in order.
+func (v *verifier) entry(l *Line) error {
+	n := l.Version
+	if err := v.place(l); err != nil {
+		return err
+	}
+	if l.Kind == KindAward {
+		return v.award(l)
+	}
+	if v.isDrawing() {
+		return findf(n, RuleDraw, "another entry stands within a draw")
+	}
+	v.last = nil
+	switch l.Kind {
+	case KindStock:
+		if err := v.stock(l); err != nil {
+			return findf(n, RuleStock, "%s", detail(err))
+		}
+	case KindPrize:
+		value, _ := draw.ParseValue(l.Value) // a line has values that are some
+		if err := v.replay.Correct(l.PrizeID, l.Name, value); err != nil {
+			return findf(n, RuleStock, "%s", detail(err))
+		}
+	case KindRules:
+		rules, err := l.Rules()
+		if err == nil {
+			err = v.replay.SetRules(rules, l.At)
+		}
+		if err != nil {
+			return findf(n, RuleRules, "%s", detail(err))
+		}
+	case KindOpen, KindPause, KindClose:
+		return v.setState(l)
+	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda:
+	}
+	return nil
+}
+
+// place checks that a line of its kind may stand where it stands.
+func (v *verifier) place(l *Line) error {
+	n := l.Version
+	hash := v.commitment.Hash()
+	switch isCommit := l.Kind == KindCommit; {
+	case (n == 1) != (l.Kind == KindCreated):
+		return findf(n, RuleLife, "the first entry, and it alone, makes the pool")
+	case isCommit != (n == v.commitment.Size+1):
+		return findf(n, RuleCommitment, "the commitment's entry is number %d, and there is one", v.commitment.Size+1)
+	case isCommit && l.Hash != hex.EncodeToString(hash[:]):
+		return findf(n, RuleCommitment, "the entry names another commitment")
+	case isCommit && v.state == draw.StateOpen:
+		return findf(n, RuleLife, "the pool was open when it was committed")
+	case isCommit && v.state == "":
+		v.state = draw.StatePaused
+	}
+	if v.state != draw.StateClosed {
+		return nil
+	}
+	switch l.Kind {
+	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
+		return nil
+	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated:
+	}
+	return findf(n, RuleLife, "the pool is closed")
+}
+
+func (v *verifier) setState(l *Line) error {
+	to := map[Kind]draw.State{KindOpen: draw.StateOpen, KindPause: draw.StatePaused, KindClose: draw.StateClosed}[l.Kind]
+	if to == v.state {
+		return findf(l.Version, RuleLife, "the pool is %s already", to)
+	}
+	if to == draw.StateOpen && v.isCommitted() {
+		v.openings++
+	}
+	v.state = to
+	v.replay.SetState(to)
+	return nil
+}
+
+func (v *verifier) stock(l *Line) error {
+	if !l.isFirst() {
+		return v.replay.Stock(l.PrizeID, l.Delta)
+	}
+	p := draw.Prize{ID: l.PrizeID, Name: l.Name, Kind: draw.KindPrize, Stocked: l.Delta}
+	p.Value, _ = draw.ParseValue(l.Value) // a line has values that are some
+	if l.IsBlank {
+		p.Kind = draw.KindBlank
+	}
+	if l.IsEndless {
+		p.Stocked = draw.EndlessStock
+	}
+	return v.replay.AddPrize(p)
+}
+
+// numbered says that the numbers of a version are known.
+func (v *verifier) numbered(version int64) bool {
+	return v.numbers != nil && version <= v.numbers.Last()
+}
+
+// lastOfAll is the last version that any seed of the commitment is for.
+func (v *verifier) lastOfAll() int64 {
+	c := v.commitment
+	if c.Epochs > (math.MaxInt64-c.Size-1)/c.EpochLength {
+		return math.MaxInt64
+	}
+	return c.Size + 1 + c.Epochs*c.EpochLength
+}

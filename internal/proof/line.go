@@ -1,0 +1,194 @@
+package proof
+
+import (
+	"strconv"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Kind says what a line of the log is.
+type Kind string
+
+// The kinds.
+const (
+	KindAward   Kind = "award"
+	KindStock   Kind = "stock"
+	KindPrize   Kind = "prize"
+	KindCommit  Kind = "commit"
+	KindOpen    Kind = "open"
+	KindPause   Kind = "pause"
+	KindClose   Kind = "close"
+	KindMode    Kind = "mode"
+	KindRules   Kind = "rules"
+	KindName    Kind = "name"
+	KindCreated Kind = "created"
+	KindArchive Kind = "archive"
+	KindAgenda  Kind = "agenda"
+)
+
+// Line is one line of a pool's public log. Which members it has depends on its
+// kind; those of other kinds are zero.
+type Line struct {
+	Version int64
+	At      time.Time
+	Kind    Kind
+
+	// PrizeID is of award, stock and prize.
+	PrizeID string
+	// Unit to User are an award's; the names of its draw and of its user are tags.
+	Unit    int64
+	Draw    string
+	Ordinal int
+	Count   int
+	User    string
+	// Redirect is nil where the rules let stand what was drawn.
+	Redirect *draw.Redirect
+	// Name is a prize's or a pool's new name. Value is a prize's, two decimals.
+	// In stock both are on the first line of a prize alone.
+	Name, Value string
+	// IsBlank and IsEndless are of the first stock line of a blank.
+	IsBlank, IsEndless bool
+	// Delta is a stock move; an endless blank has none.
+	Delta int64
+	// Reason is of stock; Salt is 16 random bytes as unpadded base64url.
+	Reason, Salt string
+	// Hash is the commitment's, in hexadecimal.
+	Hash string
+	// Mode is the pool's own lock mode, "" for the service's.
+	Mode string
+	// Document are rules, "null" for none.
+	Document string
+	// Items and SHA256 are of an agenda.
+	Items  int64
+	SHA256 string
+}
+
+// isFirst says that a stock line adds its prize.
+func (l *Line) isFirst() bool { return l.Name != "" }
+
+// Append appends the line, with its end, in its one right form.
+func (l *Line) Append(b []byte) []byte {
+	w := writer{append(b, '{')}
+	w.number("v", l.Version)
+	w.text("at", l.At.UTC().Format(draw.TimeFormat))
+	w.text("kind", string(l.Kind))
+	switch l.Kind {
+	case KindAward:
+		l.appendAward(&w)
+	case KindStock:
+		l.appendStock(&w)
+	case KindPrize:
+		w.text("prize", l.PrizeID)
+		w.text("name", l.Name)
+		w.text("value", l.Value)
+	case KindCommit:
+		w.text("hash", l.Hash)
+	case KindMode:
+		w.optional("mode", l.Mode)
+	case KindRules:
+		w.raw("document", l.Document)
+	case KindName:
+		w.text("name", l.Name)
+	case KindAgenda:
+		w.number("count", l.Items)
+		w.text("sha256", l.SHA256)
+	case KindCreated, KindArchive, KindOpen, KindPause, KindClose:
+	}
+	return append(w.b, '}', '\n')
+}
+
+func (l *Line) appendAward(w *writer) {
+	w.text("prize", l.PrizeID)
+	w.number("unit", l.Unit)
+	w.text("draw", l.Draw)
+	w.number("n", int64(l.Ordinal))
+	w.number("of", int64(l.Count))
+	w.text("user", l.User)
+	if r := l.Redirect; r != nil {
+		if r.Drawn == "" {
+			w.raw("drawn", "null")
+		} else {
+			w.text("drawn", r.Drawn)
+		}
+		w.text("why", string(r.Why))
+	}
+}
+
+func (l *Line) appendStock(w *writer) {
+	w.text("prize", l.PrizeID)
+	if l.isFirst() {
+		w.text("name", l.Name)
+		w.text("value", l.Value)
+		if l.IsBlank {
+			w.text("class", string(draw.KindBlank))
+		}
+		if l.IsEndless {
+			w.raw("endless", "true")
+		}
+	}
+	if !l.IsEndless {
+		w.number("delta", l.Delta)
+	}
+	w.text("reason", l.Reason)
+	w.text("salt", l.Salt)
+}
+
+// writer writes the members of one object.
+type writer struct{ b []byte }
+
+func (w *writer) member(name string) {
+	if w.b[len(w.b)-1] != '{' {
+		w.b = append(w.b, ',')
+	}
+	w.b = append(append(append(w.b, '"'), name...), '"', ':')
+}
+
+func (w *writer) raw(name, value string) {
+	w.member(name)
+	w.b = append(w.b, value...)
+}
+
+func (w *writer) number(name string, n int64) {
+	w.member(name)
+	w.b = strconv.AppendInt(w.b, n, 10)
+}
+
+func (w *writer) text(name, s string) {
+	w.member(name)
+	w.b = appendText(w.b, s)
+}
+
+func (w *writer) optional(name, s string) {
+	if s != "" {
+		w.text(name, s)
+	}
+}
+
+// appendText quotes s, which is UTF-8. Escaped are only the quote, the backslash
+// and what lies below the blank.
+func appendText(b []byte, s string) []byte {
+	const hexadecimal = "0123456789abcdef"
+	b = append(b, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c >= ' ':
+			b = append(b, c)
+		case c == '\b':
+			b = append(b, '\\', 'b')
+		case c == '\f':
+			b = append(b, '\\', 'f')
+		case c == '\n':
+			b = append(b, '\\', 'n')
+		case c == '\r':
+			b = append(b, '\\', 'r')
+		case c == '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&15])
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,150 @@
+package proof
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// members are all that a line of any kind may have.
+type members struct {
+	V        int64          `json:"v"`
+	At       string         `json:"at"`
+	Kind     Kind           `json:"kind"`
+	Prize    string         `json:"prize"`
+	Unit     int64          `json:"unit"`
+	Draw     string         `json:"draw"`
+	N        int            `json:"n"`
+	Of       int            `json:"of"`
+	User     string         `json:"user"`
+	Drawn    jsontext.Value `json:"drawn"`
+	Why      draw.Why       `json:"why"`
+	Name     string         `json:"name"`
+	Value    string         `json:"value"`
+	Class    string         `json:"class"`
+	Endless  bool           `json:"endless"`
+	Delta    int64          `json:"delta"`
+	Reason   string         `json:"reason"`
+	Salt     string         `json:"salt"`
+	Hash     string         `json:"hash"`
+	Mode     string         `json:"mode"`
+	Document jsontext.Value `json:"document"`
+	Count    int64          `json:"count"`
+	SHA256   string         `json:"sha256"`
+}
+
+// LineMax is the longest line, in bytes: rules are the longest.
+const LineMax = 4 * draw.RulesMax
+
+// ParseLine reads one line with its end. A line that is not exactly what
+// [Line.Append] writes is refused with CodeInvalidRequest.
+func ParseLine(b []byte) (*Line, error) {
+	var m members
+	if err := json.Unmarshal(b, &m, json.RejectUnknownMembers(true)); err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the line is no JSON object of known members")
+	}
+	at, err := time.Parse(draw.TimeFormat, m.At)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "at is not UTC with six decimals")
+	}
+	l := &Line{
+		Version: m.V, At: at, Kind: m.Kind, PrizeID: m.Prize, Unit: m.Unit, Draw: m.Draw, Ordinal: m.N, Count: m.Of, User: m.User,
+		Name: m.Name, Value: m.Value, IsBlank: m.Class == string(draw.KindBlank), IsEndless: m.Endless, Delta: m.Delta,
+		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Mode: m.Mode, Document: string(m.Document), Items: m.Count, SHA256: m.SHA256,
+	}
+	if m.Why != "" {
+		l.Redirect = &draw.Redirect{Why: m.Why}
+		if m.Drawn.Kind() != 'n' {
+			if err := json.Unmarshal(m.Drawn, &l.Redirect.Drawn); err != nil || l.Redirect.Drawn == "" {
+				return nil, draw.Errorf(draw.CodeInvalidRequest, "drawn is neither a prize nor null")
+			}
+		}
+	}
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(l.Append(nil), b) {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the line is not in its one right form")
+	}
+	return l, nil
+}
+
+// check reports whether the members of the line's kind are what they can be.
+func (l *Line) check() error {
+	good := false
+	switch l.Kind {
+	case KindAward:
+		good = l.checkAward()
+	case KindStock:
+		good = isID(l.PrizeID) && (!l.isFirst() || isValue(l.Value)) && draw.CheckReason(l.Reason) == nil && isTag(l.Salt) &&
+			(l.IsBlank || !l.IsEndless)
+	case KindPrize:
+		good = isID(l.PrizeID) && isValue(l.Value)
+	case KindCommit:
+		good = isHash(l.Hash)
+	case KindRules:
+		good = l.Document != "" && l.isArranged()
+	case KindAgenda:
+		good = l.Items > 0 && isHash(l.SHA256)
+	case KindName:
+		good = draw.CheckName("name", l.Name) == nil
+	case KindMode, KindCreated, KindArchive, KindOpen, KindPause, KindClose:
+		good = true
+	}
+	if !good {
+		return draw.Errorf(draw.CodeInvalidRequest, "a line of kind %q cannot have such members", l.Kind)
+	}
+	return nil
+}
+
+func (l *Line) checkAward() bool {
+	if r := l.Redirect; r != nil {
+		switch r.Why {
+		case draw.WhySoldOut, draw.WhyLimit, draw.WhyBudget, draw.WhyGuarantee:
+		default:
+			return false
+		}
+		if r.Drawn != "" && !isID(r.Drawn) {
+			return false
+		}
+	}
+	return isID(l.PrizeID) && l.Unit > 0 && l.Ordinal > 0 && l.Ordinal <= l.Count && l.Count <= draw.CountMax && isTag(l.Draw) && isTag(l.User)
+}
+
+// isArranged says that the document is none, or rules in their one right form.
+func (l *Line) isArranged() bool {
+	rules, err := l.Rules()
+	return err == nil && (rules == nil || rules.Document() == l.Document)
+}
+
+// Rules are those of the line's document, nil for none.
+func (l *Line) Rules() (*draw.Rules, error) {
+	if l.Document == "null" {
+		return nil, nil //nolint:nilnil // no rules are what the document says
+	}
+	return draw.ParseRules([]byte(l.Document))
+}
+
+func isID(s string) bool { return draw.CheckID("id", s) == nil }
+
+func isValue(s string) bool {
+	v, err := draw.ParseValue(s)
+	return err == nil && v.StringFixed(2) == s
+}
+
+// isTag says that s is 16 bytes as unpadded base64url in its one right form.
+func isTag(s string) bool {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return err == nil && len(b) == tagSize && len(s) == tagTextSize
+}
+
+func isHash(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 32 && hex.EncodeToString(b) == s
+}

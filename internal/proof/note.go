@@ -1,0 +1,120 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/draw"
+)
+
+// NewKey makes the Ed25519 key of a pool, named by its origin: the signer's
+// secret text, and the verifier's public one.
+func NewKey(origin string) (signer, verifier string, err error) {
+	return note.GenerateKey(rand.Reader, origin)
+}
+
+// Checkpoint says which root the log had at a size.
+type Checkpoint struct {
+	Origin string
+	// Size is the number of entries, at least 1.
+	Size int64
+	Root tlog.Hash
+}
+
+// Text is the checkpoint without its signatures.
+func (c *Checkpoint) Text() string {
+	return fmt.Sprintf("%s\n%d\n%s\n", c.Origin, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
+}
+
+// ParseCheckpoint reads the text of a checkpoint. A text that is not exactly what
+// [Checkpoint.Text] writes is refused with CodeInvalidRequest.
+func ParseCheckpoint(text string) (*Checkpoint, error) {
+	c := &Checkpoint{}
+	var root string
+	lines := strings.Split(text, "\n")
+	bad := draw.Errorf(draw.CodeInvalidRequest, "the text is no checkpoint in its one right form")
+	if len(lines) != 4 {
+		return nil, bad
+	}
+	if _, err := fmt.Sscanf(lines[1]+"\n"+lines[2], "%d\n%s", &c.Size, &root); err != nil {
+		return nil, bad
+	}
+	c.Origin = lines[0]
+	decoded, err := base64.StdEncoding.DecodeString(root)
+	if err != nil || copy(c.Root[:], decoded) != len(c.Root) || c.Size < 1 || c.Text() != text {
+		return nil, bad
+	}
+	return c, nil
+}
+
+// Sign signs a text, whose last line ends, by the secret text of a key.
+func Sign(text, signer string) ([]byte, error) {
+	s, err := note.NewSigner(signer)
+	if err != nil {
+		return nil, fmt.Errorf("proof: the pool's key: %w", err)
+	}
+	return note.Sign(&note.Note{Text: text}, s)
+}
+
+// Open returns the text of a signed note. Its signature must be of the verifier
+// and good, and the note must be in its one right form. Error: CodeInvalidRequest.
+func Open(signed []byte, v note.Verifier) (string, error) {
+	n, err := note.Open(signed, note.VerifierList(v))
+	if err != nil {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%v", err)
+	}
+	again := bytes.NewBufferString(n.Text + "\n")
+	for line := range bytes.Lines(signed[len(n.Text)+1:]) {
+		name, encoded, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(string(line), "\n"), "— "), " ")
+		signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
+		if err != nil {
+			return "", draw.Errorf(draw.CodeInvalidRequest, "a signature is not in its one right form")
+		}
+		again.WriteString("— " + name + " " + base64.StdEncoding.EncodeToString(signature) + "\n")
+	}
+	if !bytes.Equal(again.Bytes(), signed) || len(n.Sigs)+len(n.UnverifiedSigs) != bytes.Count(signed[len(n.Text)+1:], []byte("\n")) {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "the note is not in its one right form")
+	}
+	return n.Text, nil
+}
+
+// Verifier reads the public text of a key, in its one right form. Error:
+// CodeInvalidRequest.
+func Verifier(key string) (note.Verifier, error) {
+	v, err := note.NewVerifier(key)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key: %v", key, err)
+	}
+	_, encoded, _ := strings.Cut(key[len(v.Name())+1:], "+")
+	decoded, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil || fmt.Sprintf("%s+%08x+%s", v.Name(), v.KeyHash(), base64.StdEncoding.EncodeToString(decoded)) != key {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key in its one right form", key)
+	}
+	return v, nil
+}
+
+// JoinNotes joins signed notes by one empty line.
+func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
+
+// SplitNotes is the reverse of [JoinNotes]. Error: CodeInvalidRequest.
+func SplitNotes(joined []byte) ([][]byte, error) {
+	parts := strings.SplitAfter(string(joined), "\n\n")
+	if len(parts)%2 != 0 {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the notes are not joined by one empty line")
+	}
+	var notes [][]byte
+	for i := 0; i < len(parts); i += 2 {
+		signatures := parts[i+1]
+		if i+2 < len(parts) {
+			signatures = strings.TrimSuffix(signatures, "\n")
+		}
+		notes = append(notes, []byte(parts[i]+signatures))
+	}
+	return notes, nil
+}

@@ -1,0 +1,212 @@
+package proof
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// Scribe writes the lines of a pool's log from the entries of its history.
+type Scribe struct {
+	salts  Salts
+	prizes map[string]*draw.Prize
+	added  map[string]bool
+	rules  *draw.Rules
+}
+
+// NewScribe begins before the first entry. prizes are those of the pool, with
+// the names and values that they were added with.
+func NewScribe(salts Salts, prizes []draw.Prize) *Scribe {
+	s := &Scribe{salts: salts, prizes: make(map[string]*draw.Prize, len(prizes)), added: map[string]bool{}}
+	for _, p := range prizes {
+		s.prizes[p.ID] = &p
+	}
+	return s
+}
+
+// Lines are those of entries, which come from the first in order of version. A
+// line is good until the next. It ends after its first error: that of the
+// entries, or CodeInternal for an entry that has no line.
+func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
+	return func(yield func(*Line, error) bool) {
+		var held []draw.Award // of one draw, until its last is known
+		flush := func() bool {
+			for i := range held {
+				if !yield(s.award(&held[i], len(held)), nil) {
+					return false
+				}
+			}
+			held = held[:0]
+			return true
+		}
+		for e, err := range entries {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(held) > 0 && (e.Award == nil || e.Award.DrawID != held[0].DrawID) && !flush() {
+				return
+			}
+			if e.Award != nil {
+				held = append(held, *e.Award)
+				if r := e.Award.Redirect; r != nil { // it is good until the next entry
+					own := *r
+					held[len(held)-1].Redirect = &own
+				}
+				continue
+			}
+			line, err := s.other(e)
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+		flush()
+	}
+}
+
+func (s *Scribe) award(a *draw.Award, count int) *Line {
+	user := s.salts.UserTag(a.DrawID, a.UserID)
+	if CountsUsers(s.rules) {
+		user = s.salts.Pseudonym(a.UserID)
+	}
+	return &Line{
+		Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: s.salts.DrawTag(a.DrawID),
+		Ordinal: a.Ordinal, Count: count, User: user, Redirect: a.Redirect,
+	}
+}
+
+func (s *Scribe) other(e draw.Entry) (*Line, error) {
+	if e.Move != nil {
+		return s.move(e.Move)
+	}
+	return s.change(e.Change)
+}
+
+func (s *Scribe) move(m *draw.Move) (*Line, error) {
+	p := s.prizes[m.PrizeID]
+	if p == nil {
+		return nil, draw.Errorf(draw.CodeInternal, "version %d stocks the prize %q, which the pool does not have", m.Version, m.PrizeID)
+	}
+	l := &Line{Version: m.Version, At: m.At, Kind: KindStock, PrizeID: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Salt: s.salts.StockSalt(m.Version)}
+	if !s.added[p.ID] {
+		s.added[p.ID] = true
+		l.Name, l.Value, l.IsBlank, l.IsEndless = p.Name, p.Value.StringFixed(2), !p.IsWin(), p.IsEndless()
+	}
+	return l, nil
+}
+
+// changed are the members of a change's body that a line may need.
+type changed struct {
+	State draw.State `json:"state"`
+	Mode  *string    `json:"mode"`
+	Name  *string    `json:"name"`
+	Prize string     `json:"prize"`
+	Value *string    `json:"value"`
+	Hash  string     `json:"hash"`
+	// Count and SHA256 are of items of an agenda that were planned together.
+	Count  int64  `json:"count"`
+	SHA256 string `json:"sha256"`
+}
+
+func (s *Scribe) change(c *draw.Change) (*Line, error) {
+	var body changed
+	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
+		return nil, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", c.Version)
+	}
+	l := &Line{Version: c.Version, At: c.At}
+	switch c.What {
+	case draw.WhatCreated:
+		l.Kind = KindCreated
+	case draw.WhatState:
+		l.Kind = map[draw.State]Kind{draw.StateOpen: KindOpen, draw.StatePaused: KindPause, draw.StateClosed: KindClose}[body.State]
+	case draw.WhatMode:
+		l.Kind = KindMode
+		if body.Mode != nil {
+			l.Mode = *body.Mode
+		}
+	case draw.WhatName:
+		l.Kind, l.Name = KindName, *body.Name
+	case draw.WhatArchived:
+		l.Kind = KindArchive
+	case draw.WhatCommit:
+		l.Kind, l.Hash = KindCommit, body.Hash
+	case draw.WhatAgenda:
+		l.Kind, l.Items, l.SHA256 = KindAgenda, body.Count, body.SHA256
+		if body.Count == 0 { // one item, and what became of one
+			l.Items, l.SHA256 = 1, s.salts.Seal(c.Version, c.Body)
+		}
+	case draw.WhatPrize:
+		return s.corrected(l, &body)
+	case draw.WhatRules:
+		return s.ruled(l, c)
+	}
+	if l.Kind == "" {
+		return nil, draw.Errorf(draw.CodeInternal, "version %d is a change %q, which the public log has no line for", c.Version, c.What)
+	}
+	return l, nil
+}
+
+func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
+	p := s.prizes[body.Prize]
+	if p == nil {
+		return nil, draw.Errorf(draw.CodeInternal, "version %d corrects the prize %q, which the pool does not have", l.Version, body.Prize)
+	}
+	if body.Name != nil {
+		p.Name = *body.Name
+	}
+	if body.Value != nil {
+		var err error
+		if p.Value, err = draw.ParseValue(*body.Value); err != nil {
+			return nil, err
+		}
+	}
+	l.Kind, l.PrizeID, l.Name, l.Value = KindPrize, p.ID, p.Name, p.Value.StringFixed(2)
+	return l, nil
+}
+
+func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
+	rules, _, err := draw.RulesOf(c)
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeInternal, err, "the rules of version %d cannot be read", c.Version)
+	}
+	s.rules = rules
+	l.Kind, l.Document = KindRules, "null"
+	if rules != nil {
+		l.Document, err = s.published(rules)
+	}
+	return l, err
+}
+
+// published is a document in which the users that are blocked bear pseudonyms.
+func (s *Scribe) published(rules *draw.Rules) (string, error) {
+	if len(rules.Blocked) == 0 {
+		return rules.Document(), nil
+	}
+	var members map[string]jsontext.Value
+	var blocked []string
+	if err := json.Unmarshal([]byte(rules.Document()), &members); err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(members["blocked"], &blocked); err != nil {
+		return "", err
+	}
+	for i, user := range blocked {
+		blocked[i] = s.salts.Pseudonym(user)
+	}
+	var err error
+	if members["blocked"], err = json.Marshal(blocked); err != nil {
+		return "", err
+	}
+	replaced, err := json.Marshal(members)
+	if err != nil {
+		return "", err
+	}
+	published, err := draw.ParseRules(replaced)
+	if err != nil {
+		return "", err
+	}
+	return published.Document(), nil
+}

@@ -1,0 +1,122 @@
+package proof
+
+import (
+	"bytes"
+	"io"
+	"strings"
+
+	"filippo.io/age"
+
+	"drawsvc/internal/draw"
+)
+
+// Recipients are those that secrets are sealed to: whoever has the identity of
+// one of them can unseal.
+type Recipients struct{ list []age.Recipient }
+
+// ParseRecipients reads age recipients, one a line. Error: CodeInvalidRequest.
+func ParseRecipients(text string) (*Recipients, error) {
+	list, err := age.ParseRecipients(strings.NewReader(text))
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "age recipients, one a line, cannot be read: %v", err)
+	}
+	return &Recipients{list}, nil
+}
+
+// And are these recipients and others.
+func (r *Recipients) And(other *Recipients) *Recipients {
+	return &Recipients{append(r.list[:len(r.list):len(r.list)], other.list...)}
+}
+
+// Seal seals a secret to the recipients.
+func (r *Recipients) Seal(secret []byte) ([]byte, error) {
+	var sealed bytes.Buffer
+	w, err := age.Encrypt(&sealed, r.list...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(secret); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return sealed.Bytes(), nil
+}
+
+// Identities unseal what was sealed to one of them. None at all are nil.
+type Identities struct{ list []age.Identity }
+
+// ParseIdentities reads age identities, one a line. An error has
+// CodeInvalidRequest and repeats nothing of the text.
+func ParseIdentities(text string) (*Identities, error) {
+	list, err := age.ParseIdentities(strings.NewReader(text))
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the text holds no age identities, one a line")
+	}
+	return &Identities{list}, nil
+}
+
+// Unseal returns a secret. Error: CodeSeedUnavailable, also where there are no
+// identities.
+func (i *Identities) Unseal(sealed []byte) ([]byte, error) {
+	if i == nil {
+		return nil, draw.Errorf(draw.CodeSeedUnavailable, "no identity that unseals seeds is at hand: name it by --seed-identity-file")
+	}
+	r, err := age.Decrypt(bytes.NewReader(sealed), i.list...)
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeSeedUnavailable, err, "the identity at hand does not unseal the seeds of the pool")
+	}
+	secret, err := io.ReadAll(r)
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeSeedUnavailable, err, "what is sealed for the pool is damaged")
+	}
+	return secret, nil
+}
+
+// Secrets are those of a pool that is committed.
+type Secrets struct {
+	// Seed is the last of the chain.
+	Seed  Seed
+	Salts Salts
+	// Signer is the secret text of the pool's key.
+	Signer string
+}
+
+// Sealed are Secrets, each sealed by itself: that of the tags may be destroyed
+// while the others are kept.
+type Sealed struct{ Seed, Salts, Signer []byte }
+
+// Seal seals the secrets.
+func (s *Secrets) Seal(to *Recipients) (sealed Sealed, err error) {
+	for _, one := range []struct {
+		secret []byte
+		sealed *[]byte
+	}{{s.Seed[:], &sealed.Seed}, {s.Salts[:], &sealed.Salts}, {[]byte(s.Signer), &sealed.Signer}} {
+		if *one.sealed, err = to.Seal(one.secret); err != nil {
+			return Sealed{}, err
+		}
+	}
+	return sealed, nil
+}
+
+// Open unseals the secrets. Error: CodeSeedUnavailable.
+func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
+	seed, err := by.Unseal(s.Seed)
+	if err != nil {
+		return secrets, err
+	}
+	salts, err := by.Unseal(s.Salts)
+	if err != nil {
+		return secrets, err
+	}
+	signer, err := by.Unseal(s.Signer)
+	if err != nil {
+		return secrets, err
+	}
+	if copy(secrets.Seed[:], seed) != len(secrets.Seed) || copy(secrets.Salts[:], salts) != len(secrets.Salts) {
+		return secrets, draw.Errorf(draw.CodeSeedUnavailable, "what is sealed for the pool has another size")
+	}
+	secrets.Signer = string(signer)
+	return secrets, nil
+}

@@ -1,0 +1,94 @@
+package proof
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"drawsvc/internal/draw"
+)
+
+// Seed is one seed of a chain: the seed before it is its SHA-256.
+type Seed [sha256.Size]byte
+
+// NewSeed makes the last seed of a new chain.
+func NewSeed() (s Seed) {
+	// Read never fails: where there is no randomness it ends the program.
+	_, _ = rand.Read(s[:])
+	return s
+}
+
+// Before is the seed that lies steps before s in its chain.
+func (s Seed) Before(steps int64) Seed {
+	for range steps {
+		s = sha256.Sum256(s[:])
+	}
+	return s
+}
+
+// drawKeyLabel begins what the key of an epoch is derived from.
+const drawKeyLabel = "drawsvc draw key v1\n"
+
+// Key is the key of the numbers of an epoch, from 0: seed is the chain's seed
+// epoch+1, c the hash of the commitment, beacon 32 zero bytes where no beacon is
+// mixed in.
+func Key(seed Seed, c [sha256.Size]byte, epoch int64, beacon [sha256.Size]byte) (key [sha256.Size]byte) {
+	sum := hmac.New(sha256.New, seed[:])
+	sum.Write([]byte(drawKeyLabel))
+	sum.Write(c[:])
+	sum.Write(binary.BigEndian.AppendUint64(nil, uint64(epoch)))
+	sum.Write(beacon[:])
+	sum.Sum(key[:0])
+	return key
+}
+
+// Numbers gives the versions of a committed pool their numbers, by the seeds of
+// a chain up to one that is known. It has one owner at a time. It implements
+// draw.Seeds.
+type Numbers struct {
+	commitment *Commitment
+	hash       [sha256.Size]byte
+	// version is the one of the commitment's entry.
+	version int64
+	// seeds are those from 0, the anchor, up to the last that is known.
+	seeds []Seed
+	keyed draw.Keyed
+	epoch int64
+}
+
+// NewNumbers returns the numbers under a commitment whose entry has a version.
+// seed is the chain's place-th. It is false for a seed that the anchor does not
+// follow from.
+func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers, bool) {
+	if place < 1 || place > c.Epochs {
+		return nil, false
+	}
+	seeds := make([]Seed, place+1)
+	for ; place > 0; place-- {
+		seeds[place], seed = seed, sha256.Sum256(seed[:])
+	}
+	seeds[0] = seed
+	return &Numbers{commitment: c, hash: c.Hash(), version: version, seeds: seeds, epoch: -1}, seed == c.Anchor
+}
+
+// Of returns the numbers of a version, good until the next are asked for. The
+// version lies behind the commitment's and is at most Last.
+func (n *Numbers) Of(version int64) draw.Numbers {
+	if epoch := n.commitment.Epoch(n.version, version); epoch != n.epoch {
+		n.keyed.SetKey(Key(n.seeds[epoch+1], n.hash, epoch, [sha256.Size]byte{}))
+		n.epoch = epoch
+	}
+	return n.keyed.Of(version)
+}
+
+// Last is the last version that has numbers.
+func (n *Numbers) Last() int64 {
+	return n.version + n.commitment.EpochLength*int64(len(n.seeds)-1)
+}
+
+// Copy returns the same numbers for another owner.
+func (n *Numbers) Copy() *Numbers {
+	other := *n
+	return &other
+}

@@ -1,0 +1,38 @@
+package proof
+
+import "golang.org/x/mod/sumdb/tlog"
+
+// Tree is an RFC 6962 tree that grows by leaves at its right edge. It keeps the
+// roots of its perfect subtrees alone, at most 63.
+type Tree struct {
+	size int64
+	// peaks are the roots of the perfect subtrees, the largest first.
+	peaks []tlog.Hash
+}
+
+// Add adds the line as the next leaf.
+func (t *Tree) Add(line []byte) {
+	h := tlog.RecordHash(line)
+	for size := t.size; size&1 == 1; size >>= 1 {
+		h = tlog.NodeHash(t.peaks[len(t.peaks)-1], h)
+		t.peaks = t.peaks[:len(t.peaks)-1]
+	}
+	t.peaks = append(t.peaks, h)
+	t.size++
+}
+
+// Size is the number of leaves.
+func (t *Tree) Size() int64 { return t.size }
+
+// Root is the root over all leaves; of none it is the hash of nothing.
+func (t *Tree) Root() tlog.Hash {
+	if t.size == 0 {
+		root, _ := tlog.TreeHash(0, nil) // reads nothing, so it cannot fail
+		return root
+	}
+	root := t.peaks[len(t.peaks)-1]
+	for i := len(t.peaks) - 2; i >= 0; i-- {
+		root = tlog.NodeHash(t.peaks[i], root)
+	}
+	return root
+}

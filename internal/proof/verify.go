@@ -1,0 +1,299 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"drawsvc/internal/draw"
+)
+
+// The rules that a verification names in what it finds.
+const (
+	// RuleFile is broken by a file that is missing or not in its one right form.
+	RuleFile = "file"
+	// RuleSignature is broken by a note that the pool's key has not signed.
+	RuleSignature = "signature"
+	// RuleCommitment is broken by a commitment that the log does not bear out.
+	RuleCommitment = "commitment"
+	// RuleReveal is broken by a seed that the anchor does not follow from, and by
+	// one that comes too early for the log's last draws.
+	RuleReveal = "reveal"
+	// RuleLine is broken by a line that is not in its one right form.
+	RuleLine = "line"
+	// RuleOrder is broken by versions with a gap and times that go back.
+	RuleOrder = "order"
+	// RuleLife is broken by an entry that its pool's state excludes.
+	RuleLife = "life"
+	// RuleStock is broken by a move or a prize that cannot be.
+	RuleStock = "stock"
+	// RuleRules is broken by rules that do not fit the prizes.
+	RuleRules = "rules"
+	// RuleDraw is broken by awards that are no whole draw of a name of its own.
+	RuleDraw = "draw"
+	// RuleRefused is broken by an award of a draw that had to be refused.
+	RuleRefused = "refused"
+	// RuleAward is broken by an award that the seed and the rules make another.
+	RuleAward = "award"
+	// RuleCheckpoint is broken by a root that the log does not have.
+	RuleCheckpoint = "checkpoint"
+	// RuleKept is broken by a checkpoint that somebody kept, and the log disowns.
+	RuleKept = "kept"
+)
+
+// VerifyOptions say what a verification goes by besides the folder.
+type VerifyOptions struct {
+	// Key is the pool's verifier key; "" takes the folder's word for it.
+	Key string
+	// Kept are checkpoints, or commitments, that left the house earlier.
+	Kept [][]byte
+	// Live takes a pool that is not closed, and awards that no seed is revealed of.
+	Live bool
+}
+
+// Report is what a verification found. OK says that nothing is wrong.
+type Report struct {
+	OK bool `json:"ok"`
+	// Entries is the number of lines that hold.
+	Entries int64 `json:"entries"`
+	// Entry is the first line that does not hold, 0 where none was read; Rule and
+	// Detail say what it breaks.
+	Entry  int64  `json:"entry"`
+	Rule   string `json:"rule"`
+	Detail string `json:"detail"`
+	// From is the first version that was replayed, Replayed how many awards were.
+	From     int64 `json:"-"`
+	Replayed int64 `json:"-"`
+	Openings int64 `json:"-"`
+}
+
+// finding is a Report's bad end.
+type finding struct {
+	entry        int64
+	rule, detail string
+}
+
+// Error implements error.
+func (f *finding) Error() string { return fmt.Sprintf("entry %d: %s: %s", f.entry, f.rule, f.detail) }
+
+func findf(entry int64, rule, format string, args ...any) error {
+	return &finding{entry, rule, fmt.Sprintf(format, args...)}
+}
+
+// Verify checks the files of one pool: that its log is what was signed, and that
+// every award behind the commitment follows from the committed seed, the stock,
+// and the rules of its version. An error is one of reading; what is wrong with
+// the files is in the report.
+func Verify(files fs.FS, o VerifyOptions) (Report, error) {
+	v := &verifier{files: files, options: o}
+	err := v.run()
+	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed, Openings: v.openings}
+	if f, ok := errors.AsType[*finding](err); ok {
+		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail
+		if f.entry > 0 {
+			r.Entries = min(r.Entries, f.entry-1)
+		}
+		return r, nil
+	}
+	return r, err
+}
+
+type verifier struct {
+	files   fs.FS
+	options VerifyOptions
+
+	key        note.Verifier
+	commitment *Commitment
+	numbers    *Numbers // nil before the reveal
+	signed     []expected
+	folding
+}
+
+// expected is a root that the tree must have at a size.
+type expected struct {
+	Checkpoint
+	rule string
+}
+
+func (v *verifier) run() error {
+	for _, step := range []func() error{v.readKey, v.readCommitment, v.readCheckpoints, v.readKept, v.readReveal, v.readRules, v.readLog} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads a small file of the folder.
+func (v *verifier) read(name string) ([]byte, error) {
+	b, err := fs.ReadFile(v.files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, findf(0, RuleFile, "there is no file %s", name)
+	}
+	return b, err
+}
+
+func (v *verifier) readKey() error {
+	b, err := v.read("key")
+	if err != nil {
+		return err
+	}
+	text, ended := strings.CutSuffix(string(b), "\n")
+	if !ended {
+		return findf(0, RuleFile, "key is not one line")
+	}
+	if v.options.Key != "" && v.options.Key != text {
+		return findf(0, RuleSignature, "the key of the folder is not the one that was given")
+	}
+	if v.key, err = Verifier(text); err != nil {
+		return findf(0, RuleFile, "key: %s", detail(err))
+	}
+	return nil
+}
+
+func (v *verifier) readCommitment() error {
+	b, err := v.read("commitment")
+	if err != nil {
+		return err
+	}
+	text, err := Open(b, v.key)
+	if err != nil {
+		return findf(0, RuleSignature, "commitment: %s", detail(err))
+	}
+	if v.commitment, err = ParseCommitment(text); err != nil {
+		return findf(0, RuleCommitment, "%s", detail(err))
+	}
+	if v.commitment.Origin != v.key.Name() {
+		return findf(0, RuleCommitment, "the origin is not the name of the key")
+	}
+	v.signed = append(v.signed, expected{Checkpoint{v.commitment.Origin, v.commitment.Size, v.commitment.Root}, RuleCommitment})
+	return nil
+}
+
+func (v *verifier) readCheckpoints() error {
+	latest, err := v.read("checkpoint")
+	if err != nil {
+		return err
+	}
+	joined, err := fs.ReadFile(v.files, "checkpoints")
+	if errors.Is(err, fs.ErrNotExist) { // the last is enough
+		joined, err = latest, nil
+	}
+	if err != nil {
+		return err
+	}
+	notes, err := SplitNotes(joined)
+	if err != nil {
+		return findf(0, RuleFile, "checkpoints: %s", detail(err))
+	}
+	var size int64
+	for _, signed := range notes {
+		c, err := v.checkpoint(signed)
+		if err != nil {
+			return findf(0, RuleCheckpoint, "checkpoints: %s", detail(err))
+		}
+		if c.Size < size {
+			return findf(0, RuleCheckpoint, "checkpoints: the size %d comes behind %d", c.Size, size)
+		}
+		size = c.Size
+		v.signed = append(v.signed, expected{*c, RuleCheckpoint})
+	}
+	if !bytes.Equal(notes[len(notes)-1], latest) {
+		return findf(0, RuleCheckpoint, "checkpoint is not the last of checkpoints")
+	}
+	v.covered = size
+	return nil
+}
+
+func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
+	text, err := Open(signed, v.key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := ParseCheckpoint(text)
+	if err == nil && c.Origin != v.commitment.Origin {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "a checkpoint is of another log")
+	}
+	return c, err
+}
+
+// readKept takes what the caller kept. A note that is not good proves nothing,
+// so it is a finding too.
+func (v *verifier) readKept() error {
+	own, err := v.read("commitment")
+	if err != nil {
+		return err
+	}
+	for _, signed := range v.options.Kept {
+		if bytes.HasPrefix(signed, []byte(commitmentTitle+"\n")) {
+			if !bytes.Equal(signed, own) {
+				return findf(0, RuleKept, "the commitment is not the one that was kept")
+			}
+			continue
+		}
+		c, err := v.checkpoint(signed)
+		if err != nil {
+			return findf(0, RuleKept, "%s", detail(err))
+		}
+		v.signed = append(v.signed, expected{*c, RuleKept})
+	}
+	return nil
+}
+
+func (v *verifier) readReveal() error {
+	b, err := fs.ReadFile(v.files, "reveal")
+	if errors.Is(err, fs.ErrNotExist) && v.options.Live {
+		return nil
+	}
+	if err != nil {
+		if b, err = v.read("reveal"); err != nil {
+			return err
+		}
+	}
+	seed, place, err := ParseReveal(string(b))
+	if err != nil {
+		return findf(0, RuleFile, "reveal: %s", detail(err))
+	}
+	var follows bool
+	if v.numbers, follows = NewNumbers(v.commitment, v.commitment.Size+1, seed, place); !follows {
+		return findf(0, RuleReveal, "the anchor does not follow from the seed %d", place)
+	}
+	return nil
+}
+
+// log opens the log, which may be packed.
+func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
+	f, err := v.files.Open("log.jsonl")
+	if err == nil {
+		return f, bufio.NewReaderSize(f, LineMax), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	if f, err = v.files.Open("log.jsonl.gz"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = findf(0, RuleFile, "there is no file log.jsonl")
+		}
+		return nil, nil, err
+	}
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, nil, findf(0, RuleFile, "log.jsonl.gz: %v", err)
+	}
+	return f, bufio.NewReaderSize(unpacked, LineMax), nil
+}
+
+// detail is the sentence of an error, without its code.
+func detail(err error) string {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return e.Detail
+	}
+	return err.Error()
+}

@@ -1,0 +1,308 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/engine"
+)
+
+// itemRowsMax is the most items of one INSERT, below every database's bound on
+// parameters.
+const itemRowsMax = 1000
+
+// itemColumns are what scanItem reads.
+func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
+
+func scanItem(row engine.Scanner) (i draw.Item, err error) {
+	var body string
+	if err = row.Scan(&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done); err != nil {
+		return i, err
+	}
+	return i, i.ReadBody(body)
+}
+
+// PlanItem plans one item and returns it with its number. Errors:
+// CodeInvalidRequest, also for a time that has passed, CodePoolNotFound,
+// CodePoolClosed, and those of the store.
+func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, actor string) (draw.Item, error) {
+	items := []draw.Item{item}
+	_, err := s.plan(ctx, poolID, items, actor, func(draw.Planned) any { return items[0].Shown() })
+	return items[0], err
+}
+
+// PlanItems plans stock items together, all or none: one change, which tells
+// their number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which
+// names the lines of a file, and those of PlanItem.
+func (s *Store) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
+	if len(items) == 0 || len(items) > draw.AgendaMax {
+		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(items))
+	}
+	seal := draw.NewSeal(salt, items)
+	p, err := s.plan(ctx, poolID, items, actor, func(p draw.Planned) any {
+		return struct {
+			Item   int64  `json:"item"`
+			Count  int    `json:"count"`
+			SHA256 string `json:"sha256"`
+		}{p.First, p.Count, seal.SHA256}
+	})
+	p.Seal = seal
+	return p, err
+}
+
+// plan writes items, which it numbers.
+func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, actor string, body func(draw.Planned) any) (p draw.Planned, err error) {
+	if err := draw.CheckActor(actor); err != nil {
+		return p, err
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		if of.pool.State == draw.StateClosed {
+			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
+		}
+		prizes, err := s.prizes(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		if err := checkItems(items, of.at, prizes); err != nil {
+			return err
+		}
+		last, err := s.checkAgenda(ctx, tx, poolID, items)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			items[i].Number, items[i].Actor = last+int64(i)+1, actor
+			items[i].At = items[i].At.UTC().Truncate(time.Microsecond)
+		}
+		if err := s.insertItems(ctx, tx, poolID, items); err != nil {
+			return err
+		}
+		p = draw.Planned{First: last + 1, Version: of.head.Version + 1, Count: len(items)}
+		if err := s.record(ctx, tx, of, []newChange{{what: draw.WhatAgenda, body: body(p)}}); err != nil {
+			return err
+		}
+		return s.renewDue(ctx, tx, poolID)
+	})
+	if err == nil {
+		s.options.Changed(poolID)
+	}
+	return p, err
+}
+
+// checkItems reports what keeps items from being planned in a pool at a time.
+func checkItems(items []draw.Item, now time.Time, prizes []draw.Prize) error {
+	byID := make(map[string]*draw.Prize, len(prizes))
+	for i := range prizes {
+		byID[prizes[i].ID] = &prizes[i]
+	}
+	var bad prizefile.BadLines
+	for i := range items {
+		err := checkItem(&items[i], now, byID, prizes)
+		switch {
+		case err == nil:
+		case items[i].Line == 0:
+			return err
+		default:
+			bad.Add(items[i].Line, "%s", detailOf(err))
+		}
+	}
+	return bad.Err()
+}
+
+func detailOf(err error) string {
+	if e, ok := err.(*draw.Error); ok { //nolint:errorlint // checks return it bare
+		return e.Detail
+	}
+	return err.Error()
+}
+
+func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, prizes []draw.Prize) error {
+	if err := item.Check(); err != nil {
+		return err
+	}
+	if !item.At.Truncate(time.Microsecond).After(now) {
+		return draw.Errorf(draw.CodeInvalidRequest, "at has passed: it is %s; what is to be done now needs no agenda", now.UTC().Format(draw.TimeFormat))
+	}
+	switch item.Kind {
+	case draw.ItemStock:
+		prize := byID[item.Stock.PrizeID]
+		if prize == nil {
+			return draw.Errorf(draw.CodeInvalidRequest, "the pool has no prize %q", item.Stock.PrizeID)
+		}
+		return item.Stock.Admit(prize)
+	case draw.ItemRules:
+		if item.Rules != nil {
+			return item.Rules.Check(prizes)
+		}
+	case draw.ItemState:
+	}
+	return nil
+}
+
+// checkAgenda reports what of the agenda keeps items from being planned, and
+// returns the highest number of an item.
+func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
+	ofPool := squirrel.Eq{"pool_id": poolID}
+	found, err := selectAll(ctx, tx, s.selectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), scanInt)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) > 0 {
+		last = found[0]
+	}
+	if last+int64(len(items)) > draw.OpenItemsMax { // fewer are open than ever were
+		open, err := selectAll(ctx, tx, s.selectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), scanInt)
+		if err != nil {
+			return 0, err
+		}
+		if open[0]+int64(len(items)) > draw.OpenItemsMax {
+			return 0, draw.Errorf(draw.CodeInvalidRequest, "pool %q has %d open items, and may have %d", poolID, open[0], draw.OpenItemsMax)
+		}
+	}
+	for i := range items {
+		if items[i].Kind != draw.ItemState {
+			continue
+		}
+		at := items[i].At.UTC().Truncate(time.Microsecond)
+		same, err := selectAll(ctx, tx, s.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": s.engine.Time(at)}), scanInt)
+		if err != nil {
+			return 0, err
+		}
+		if len(same) > 0 {
+			return 0, draw.Errorf(draw.CodeInvalidRequest, "item %d sets the state at the same instant", same[0])
+		}
+	}
+	return last, nil
+}
+
+func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
+	for n := 0; n < len(items); n += itemRowsMax {
+		insert := s.insertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
+		for _, i := range items[n:min(len(items), n+itemRowsMax)] {
+			insert = insert.Values(poolID, i.Number, s.engine.Time(i.At), string(i.Kind), i.Body(), i.Actor)
+		}
+		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openItems reads a column of the open items of a kind.
+func (s *Store) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
+	return s.selectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
+}
+
+// renewDue notes on a pool's row, which is locked, when its next item is due.
+func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
+	var due time.Time
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
+		found, err := selectAll(ctx, tx, s.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 && (due.IsZero() || found[0].Before(due)) {
+			due = found[0]
+		}
+	}
+	var at any // NULL for none
+	if !due.IsZero() {
+		at = s.engine.Time(due)
+	}
+	_, err := s.builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+func scanTime(row engine.Scanner) (t time.Time, err error) {
+	err = row.Scan(engine.ScanTime(&t))
+	return t, err
+}
+
+// Agenda returns at most limit items of a pool with a number above after, in
+// order of their numbers, without those that were removed; open leaves out those
+// that are done. Errors: CodePoolNotFound, and those of the store.
+func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	query := s.selectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	if open {
+		query = query.Where(squirrel.Eq{"done": 0})
+	} else {
+		query = query.Where(squirrel.GtOrEq{"done": 0})
+	}
+	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		items, err = selectAll(ctx, tx, query, scanItem)
+		return err
+	})
+	return items, err
+}
+
+// RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
+// CodeItemNotFound, CodeAgendaDone, and those of the store.
+func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
+	if err := draw.CheckActor(actor); err != nil {
+		return err
+	}
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		ofItem := squirrel.Eq{"pool_id": poolID, "item": number}
+		done, err := selectAll(ctx, tx, s.selectFrom("agenda", "done").Where(ofItem), scanInt)
+		switch {
+		case err != nil:
+			return err
+		case len(done) == 0 || done[0] < 0:
+			return draw.Errorf(draw.CodeItemNotFound, "the agenda of pool %q has no item %d", poolID, number)
+		case done[0] > 0:
+			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
+		}
+		if err := execOne(ctx, tx, s.builder().Update("agenda").Set("done", -of.head.Version-1).Where(ofItem)); err != nil {
+			return err
+		}
+		body := map[string]any{"item": number, "removed": true}
+		if err := s.record(ctx, tx, of, []newChange{{what: draw.WhatAgenda, body: body}}); err != nil {
+			return err
+		}
+		return s.renewDue(ctx, tx, poolID)
+	})
+	if err == nil {
+		s.options.Changed(poolID)
+	}
+	return err
+}
+
+// Opening says when the agenda opens a pool next, and when it pauses or closes
+// it; zero times for never. Errors: those of the store.
+func (s *Store) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		var err error
+		if opens, err = s.nextState(ctx, tx, poolID, draw.StateOpen); err == nil {
+			closes, err = s.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed)
+		}
+		return err
+	})
+	return opens, closes, err
+}
+
+func (s *Store) nextState(ctx context.Context, tx *sql.Tx, poolID string, states ...draw.State) (time.Time, error) {
+	bodies := make([]string, len(states))
+	for i, state := range states {
+		bodies[i] = draw.StateBody(state)
+	}
+	query := s.openItems("at", poolID, draw.ItemState).Where(squirrel.Eq{"body": bodies}).OrderBy("at", "item").Limit(1)
+	found, err := selectAll(ctx, tx, query, scanTime)
+	if err != nil || len(found) == 0 {
+		return time.Time{}, err
+	}
+	return found[0], nil
+}

@@ -1,0 +1,160 @@
+package stock
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"iter"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+)
+
+// Committing is a wanted commitment of a pool to its numbers.
+type Committing struct {
+	PoolID string
+	// Host is what the pool's origin begins with.
+	Host                string
+	Epochs, EpochLength int64
+	// Recipients are those that the secrets are sealed to; Escrow, where not nil,
+	// can unseal the seed besides.
+	Recipients, Escrow *proof.Recipients
+	Actor              string
+}
+
+// CommitPool commits a paused pool to its numbers, once and for ever, and returns
+// the signed note. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolOpen,
+// CodePoolClosed, CodePoolCommitted, and those of the store.
+func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err error) {
+	c := &proof.Commitment{Origin: w.Host + "/" + w.PoolID, Epochs: w.Epochs, EpochLength: w.EpochLength, Size: 1}
+	if err := cmp.Or(c.Check(), draw.CheckActor(w.Actor)); err != nil {
+		return nil, err
+	}
+	secrets := proof.Secrets{Seed: proof.NewSeed(), Salts: proof.NewSalts()}
+	c.Anchor = secrets.Seed.Before(c.Epochs)
+	var public string
+	if secrets.Signer, public, err = proof.NewKey(c.Origin); err != nil {
+		return nil, err
+	}
+	sealed, err := w.seal(&secrets)
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeInternal, err, "the seeds cannot be sealed")
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
+		if err != nil {
+			return err
+		}
+		if err := of.checkCommit(); err != nil {
+			return err
+		}
+		if c.Size, c.Root, err = s.rootOf(ctx, tx, w.PoolID, secrets.Salts); err != nil {
+			return err
+		}
+		if note, err = proof.Sign(c.Text(), secrets.Signer); err != nil {
+			return err
+		}
+		version, hash := of.head.Version+1, c.Hash()
+		_, err = s.insertInto("commitments").Columns("pool_id", "version", "note", "public", "seed", "salts", "signer").
+			Values(w.PoolID, version, string(note), public, sealed.Seed, sealed.Salts, sealed.Signer).RunWith(tx).ExecContext(ctx)
+		if err != nil {
+			return err
+		}
+		body := map[string]string{"hash": hex.EncodeToString(hash[:])}
+		return s.record(ctx, tx, of, []newChange{{draw.WhatCommit, body, map[string]any{"committed": version}}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.options.Changed(w.PoolID)
+	return note, nil
+}
+
+// seal seals the seed to the recipients and the escrow, the others to the
+// recipients alone.
+func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
+	sealed, err := secrets.Seal(w.Recipients)
+	if err == nil && w.Escrow != nil {
+		sealed.Seed, err = w.Recipients.And(w.Escrow).Seal(secrets.Seed[:])
+	}
+	return sealed, err
+}
+
+func (of *lockedPool) checkCommit() error {
+	switch {
+	case of.committed != 0:
+		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.pool.ID)
+	case of.pool.State == draw.StateClosed:
+		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", of.pool.ID)
+	case of.pool.State != draw.StatePaused:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.pool.ID)
+	}
+	return nil
+}
+
+// rootOf is the size of a pool's log and the root over its lines.
+func (s *Store) rootOf(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts) (size int64, root [32]byte, err error) {
+	var tree proof.Tree
+	var line []byte
+	for l, err := range s.lines(ctx, q, poolID, salts) {
+		if err != nil {
+			return 0, root, err
+		}
+		line = l.Append(line[:0])
+		tree.Add(line)
+	}
+	return tree.Size(), tree.Root(), nil
+}
+
+// lines are those of a pool's public log.
+func (s *Store) lines(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts) iter.Seq2[*proof.Line, error] {
+	prizes, err := s.prizesAsAdded(ctx, q, poolID)
+	if err != nil {
+		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
+	}
+	return proof.NewScribe(salts, prizes).Lines(s.redirected(ctx, q, poolID, s.entries(ctx, q, poolID, 0)))
+}
+
+// prizesAsAdded are a pool's prizes with the names and values from before all
+// corrections.
+func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
+	prizes, err := s.prizes(ctx, q, poolID)
+	if err != nil {
+		return nil, err
+	}
+	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).OrderBy("version")
+	corrections, err := selectAll(ctx, q, query, s.scanChange(poolID))
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(prizes))
+	for i := range prizes {
+		place[prizes[i].ID] = i
+	}
+	for i := len(corrections) - 1; i >= 0; i-- {
+		var body struct {
+			Prize string `json:"prize"`
+			Was   *struct {
+				Name  string `json:"name"`
+				Value string `json:"value"`
+			} `json:"was"`
+		}
+		if err := json.Unmarshal([]byte(corrections[i].Body), &body); err != nil {
+			return nil, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", corrections[i].Version)
+		}
+		at, known := place[body.Prize]
+		if body.Was == nil || !known {
+			continue // of a binary that did not record it: then and now the log begins with what it was corrected to
+		}
+		prizes[at].Name = body.Was.Name
+		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {
+			return nil, err
+		}
+	}
+	return prizes, nil
+}

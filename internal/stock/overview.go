@@ -1,0 +1,86 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Overviews returns at most limit pools that are not archived, in order of their
+// ids, with their counts, from one snapshot. A pool of more than prizesMax
+// prizes comes without them. It reads each prize of these pools once, and some
+// twice. Errors: those of the store.
+func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
+	pools := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules").
+		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		all, err = selectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
+			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion)
+			return o, err
+		})
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		at := make(map[string]*draw.Overview, len(all))
+		ids := make([]string, len(all))
+		for i := range all {
+			at[all[i].ID], ids[i] = &all[i], all[i].ID
+		}
+		if err := s.sumPrizes(ctx, tx, ids, at); err != nil {
+			return err
+		}
+		return s.fewPrizes(ctx, tx, at, prizesMax)
+	})
+	return all, err
+}
+
+// sumPrizes fills the sums of pools in.
+func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, at map[string]*draw.Overview) error {
+	// The stock of an endless blank is no stock: it counts for nothing.
+	finite := func(column string) string {
+		return fmt.Sprintf("SUM(CASE WHEN kind = '%s' AND stocked = %d THEN 0 ELSE %s END)", draw.KindBlank, int64(draw.EndlessStock), column)
+	}
+	sums := s.selectFrom("prizes", "pool_id", "COUNT(*)", finite("stocked"), finite("issued"), "SUM(issued)").
+		Where(squirrel.Eq{"pool_id": ids}).GroupBy("pool_id")
+	_, err := selectAll(ctx, q, sums, func(row engine.Scanner) (struct{}, error) {
+		var poolID string
+		var count int64
+		var stocked, issued, awards decimal.Decimal // sums of integers are decimals to some databases
+		err := row.Scan(&poolID, &count, &stocked, &issued, &awards)
+		if o := at[poolID]; o != nil {
+			o.PrizeCount, o.Stocked, o.Issued, o.Awards = count, stocked.IntPart(), issued.IntPart(), awards.IntPart()
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// fewPrizes reads the prizes of the pools that have at most prizesMax.
+func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*draw.Overview, prizesMax int) error {
+	var few []string
+	for id, o := range at {
+		if 0 < o.PrizeCount && o.PrizeCount <= int64(prizesMax) {
+			few = append(few, id)
+		}
+	}
+	if len(few) == 0 {
+		return nil
+	}
+	query := s.selectFrom("prizes", "pool_id", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": few}).OrderBy("pool_id", "added")
+	_, err := selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var poolID string
+		var p draw.Prize
+		err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+		if o := at[poolID]; o != nil {
+			o.Prizes = append(o.Prizes, p)
+		}
+		return struct{}{}, err
+	})
+	return err
+}

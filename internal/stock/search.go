@@ -1,0 +1,49 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+)
+
+// searchMax is how many versions of a pool one search goes through: awards have
+// no index on users or prizes, which every draw would have to pay for.
+const searchMax = 100_000
+
+// FindAwards returns at most limit awards that f wants, in order of their
+// versions, from the first above after. It goes through searchMax versions at
+// most; through is the version up to which it has found all. A draw is found by
+// its key, in one step. Errors: CodePoolNotFound, and those of the store.
+func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
+	query := s.selectAwards(poolID)
+	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
+		if value != "" {
+			query = query.Where(squirrel.Eq{column: value})
+		}
+	}
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+		through = version
+		if f.DrawID != "" {
+			// No order by versions: a planner would go through all of them.
+			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")
+			awards, err = selectAll(ctx, tx, query, s.scanAward)
+			awards = slices.DeleteFunc(awards, func(a draw.Award) bool { return a.Version <= after })
+		} else {
+			if after < version-searchMax {
+				through = after + searchMax
+			}
+			query := pageAfter(query.Where(squirrel.LtOrEq{"version": through}), after, limit)
+			awards, err = selectAll(ctx, tx, query, s.scanAward)
+		}
+		if len(awards) >= limit {
+			awards = awards[:limit]
+			through = awards[limit-1].Version
+		}
+		return err
+	})
+	return awards, through, err
+}

@@ -1,0 +1,182 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+)
+
+// seeds are those of committed pools as far as this process has unsealed them.
+type seeds struct {
+	mu     sync.Mutex
+	byPool map[string]unsealed
+	// away are the pools whose seeds could not be unsealed.
+	away map[string]bool
+}
+
+// unsealed are the numbers of the commitment that a note signs.
+type unsealed struct {
+	note    string
+	numbers *proof.Numbers
+}
+
+// committed is what the database holds of a commitment.
+type committed struct {
+	version                int64
+	note, public, revealed string
+	sealed                 proof.Sealed
+}
+
+// committed reads the commitment of a pool. Error: CodeProofNotFound for a pool
+// that has none.
+func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
+	query := s.selectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
+	found, err := selectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
+		err = row.Scan(&c.version, &c.note, &c.public, &c.revealed, &c.sealed.Seed, &c.sealed.Salts, &c.sealed.Signer)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errNoProof(poolID)
+	}
+	return &found[0], nil
+}
+
+func errNoProof(poolID string) error {
+	return draw.Errorf(draw.CodeProofNotFound, "pool %q is not committed to its numbers", poolID)
+}
+
+// commitment opens the note: the pool's own key must have signed it.
+func (c *committed) commitment() (*proof.Commitment, error) {
+	key, err := proof.Verifier(c.public)
+	if err != nil {
+		return nil, err
+	}
+	text, err := proof.Open([]byte(c.note), key)
+	if err != nil {
+		return nil, err
+	}
+	return proof.ParseCommitment(text)
+}
+
+// numbers unseals the seed and checks that the anchor follows from it: with a
+// wrong seed nobody draws.
+func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
+	commitment, err := c.commitment()
+	if err != nil {
+		return nil, err
+	}
+	plain, err := by.Unseal(c.sealed.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var seed proof.Seed
+	numbers, follows := (*proof.Numbers)(nil), false
+	if copy(seed[:], plain) == len(seed) && len(plain) == len(seed) {
+		numbers, follows = proof.NewNumbers(commitment, c.version, seed, commitment.Epochs)
+	}
+	if !follows {
+		return nil, draw.Errorf(draw.CodeSeedUnavailable, "the sealed seed is not the one that the pool is committed to")
+	}
+	return numbers, nil
+}
+
+// supply gives the urn of a committed pool its seeds, or says that this process
+// has none. Errors: those of reading.
+func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
+	var c *committed
+	err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
+		c, err = s.committed(ctx, tx, urn.PoolID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	numbers := s.seeds.known(urn.PoolID, c.note)
+	if numbers == nil {
+		if numbers, err = c.numbers(s.options.Identities); err != nil {
+			s.seeds.lost(urn.PoolID)
+			s.options.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
+			urn.SetSeeds(nil)
+			return nil
+		}
+		s.seeds.learn(urn.PoolID, unsealed{c.note, numbers})
+	}
+	urn.SetSeeds(numbers.Copy())
+	return nil
+}
+
+func (s *seeds) known(poolID, note string) *proof.Numbers {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u := s.byPool[poolID]; u.note == note {
+		return u.numbers
+	}
+	return nil
+}
+
+func (s *seeds) learn(poolID string, u unsealed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byPool == nil {
+		s.byPool = map[string]unsealed{}
+	}
+	s.byPool[poolID] = u
+	delete(s.away, poolID)
+}
+
+func (s *seeds) lost(poolID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away == nil {
+		s.away = map[string]bool{}
+	}
+	s.away[poolID] = true
+}
+
+// Unseal has the store use identities, before anything else is asked of it.
+func (s *Store) Unseal(by *proof.Identities) { s.options.Identities = by }
+
+// CheckSeeds says whether this process can draw from a committed pool. Errors:
+// CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the store.
+func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
+	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		c, err := s.committed(ctx, tx, poolID)
+		if err == nil {
+			_, err = c.numbers(s.options.Identities)
+		}
+		return err
+	})
+}
+
+// SeedsAway says that a committed pool cannot be drawn from here, because its
+// seeds could not be unsealed.
+func (s *Store) SeedsAway() bool {
+	s.seeds.mu.Lock()
+	defer s.seeds.mu.Unlock()
+	return len(s.seeds.away) > 0
+}
+
+// WatchSeeds notes, before the first draw, which pools that are not closed this
+// process has no identity for. Errors: those of reading.
+func (s *Store) WatchSeeds(ctx context.Context) error {
+	if s.options.Identities != nil {
+		return nil // the first draw says whether it is the right one
+	}
+	return s.snapshot(ctx, func(tx *sql.Tx) error {
+		query := s.selectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})
+		pools, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+		for _, id := range pools {
+			s.seeds.lost(id)
+		}
+		return err
+	})
+}

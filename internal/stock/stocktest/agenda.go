@@ -1,0 +1,313 @@
+package stocktest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// soon is how far ahead tests plan what is to become due: what comes before it
+// in the test may take long on a busy machine, and then finds it due.
+const soon = 2500 * time.Millisecond
+
+// StateAt is an item that sets a pool's state.
+func StateAt(at time.Time, state draw.State) draw.Item {
+	return draw.Item{At: at, Kind: draw.ItemState, State: state}
+}
+
+// StockAt is an item that moves stock of a prize.
+func StockAt(at time.Time, prizeID string, delta int64) draw.Item {
+	return draw.Item{At: at, Kind: draw.ItemStock, Stock: draw.Stocking{PrizeID: prizeID, Delta: delta, Reason: "planned"}}
+}
+
+// PlanAll plans items one after another, and returns their numbers.
+func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) []int64 {
+	tb.Helper()
+	numbers := make([]int64, len(items))
+	for i, item := range items {
+		planned, err := s.PlanItem(tb.Context(), poolID, item, "anna")
+		require.NoError(tb, err)
+		numbers[i] = planned.Number
+	}
+	return numbers
+}
+
+// Await waits until the database's clock has passed a time.
+func Await(tb testing.TB, s *stock.Store, at time.Time) {
+	tb.Helper()
+	for {
+		left := at.Sub(clockOf(tb, s))
+		if left < 0 {
+			return
+		}
+		select {
+		case <-tb.Context().Done():
+			tb.Fatal("the test ends before the agenda")
+		case <-time.After(left):
+		}
+	}
+}
+
+// clockOf asks the database for its time.
+func clockOf(tb testing.TB, s *stock.Store) (now time.Time) {
+	tb.Helper()
+	if s.Engine().Clock == "" {
+		return time.Now()
+	}
+	require.NoError(tb, s.LockDB().QueryRowContext(tb.Context(), `SELECT `+s.Engine().Clock).Scan(&now))
+	return now
+}
+
+// itemsOf lists all items of a pool by their numbers.
+func itemsOf(t *testing.T, s *stock.Store, poolID string) map[int64]draw.Item {
+	t.Helper()
+	all, err := s.Agenda(t.Context(), poolID, 0, 10_000, false)
+	require.NoError(t, err)
+	found := map[int64]draw.Item{}
+	for _, i := range all {
+		found[i.Number] = i
+	}
+	return found
+}
+
+// testAgendaPlan: what may be planned, what is shown of it, and what planning
+// and removing leave in the history.
+func testAgendaPlan(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	noon := s.Now().Add(time.Hour).Truncate(time.Second)
+	for name, item := range map[string]draw.Item{
+		"no time":               StateAt(time.Time{}, draw.StateOpen),
+		"past":                  StateAt(s.Now().Add(-time.Second), draw.StateOpen),
+		"no state":              StateAt(noon, "ajar"),
+		"unknown prize":         StockAt(noon, "tin", 1),
+		"delta 0":               StockAt(noon, "gold", 0),
+		"an endless blank":      StockAt(noon, "none", 1),
+		"no kind":               {At: noon},
+		"rules that do not fit": {At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"gold"}`)},
+	} {
+		_, err := s.PlanItem(ctx, "p", item, "anna")
+		code(t, draw.CodeInvalidRequest, err)
+		require.NotEmpty(t, name)
+	}
+	_, err := s.PlanItem(ctx, "absent", StateAt(noon, draw.StateOpen), "anna")
+	code(t, draw.CodePoolNotFound, err)
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+
+	numbers := PlanAll(t, s, "p", StateAt(noon, draw.StateOpen), StateAt(noon.Add(time.Hour), draw.StateClosed), StockAt(noon, "gold", 5),
+		draw.Item{At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/3"}`)}, draw.Item{At: noon, Kind: draw.ItemRules})
+	require.Equal(t, []int64{1, 2, 3, 4, 5}, numbers)
+	_, err = s.PlanItem(ctx, "p", StateAt(noon, draw.StatePaused), "anna")
+	code(t, draw.CodeInvalidRequest, err)
+	planned, err := s.PlanItems(ctx, "p", []draw.Item{StockAt(noon, "gold", 1), StockAt(noon.Add(time.Minute), "gold", 2)}, "salt", "ben")
+	require.NoError(t, err)
+	require.Equal(t, int64(6), planned.First)
+	bad := []draw.Item{StockAt(noon, "gold", 1), StockAt(noon, "tin", 1)}
+	bad[0].Line, bad[1].Line = 2, 3
+	_, err = s.PlanItems(ctx, "p", bad, "salt", "ben")
+	code(t, draw.CodeInvalidRequest, err)
+	require.Contains(t, err.Error(), "line 3: the pool has no prize \"tin\"; nothing was imported")
+
+	items := itemsOf(t, s, "p")
+	require.Len(t, items, 7)
+	require.Equal(t, draw.StateClosed, items[2].State)
+	require.Equal(t, noon.UTC(), items[3].At)
+	require.Equal(t, int64(5), items[3].Stock.Delta)
+	require.Equal(t, `{"fallback":"none","win":"1/3"}`, items[4].Rules.Document())
+	require.Nil(t, items[5].Rules)
+	require.Equal(t, "ben", items[7].Actor)
+	opens, closes, err := s.Opening(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, [2]time.Time{noon.UTC(), noon.Add(time.Hour).UTC()}, [2]time.Time{opens, closes})
+
+	require.NoError(t, s.RemoveItem(ctx, "p", 2, "cleo"))
+	code(t, draw.CodeItemNotFound, s.RemoveItem(ctx, "p", 2, "cleo"))
+	code(t, draw.CodeItemNotFound, s.RemoveItem(ctx, "p", 99, "cleo"))
+	require.NotContains(t, itemsOf(t, s, "p"), int64(2))
+	_, closes, err = s.Opening(ctx, "p")
+	require.NoError(t, err)
+	require.Zero(t, closes)
+	require.NoError(t, s.RemoveItem(ctx, "p", 7, "cleo"))
+	require.Equal(t, []int64{8}, PlanAll(t, s, "p", StockAt(noon, "gold", 1)), "a number is never used again")
+
+	changes, err := s.Changes(ctx, "p", before.Version, 100)
+	require.NoError(t, err)
+	var bodies []string
+	for _, c := range changes {
+		require.Equal(t, draw.WhatAgenda, c.What)
+		bodies = append(bodies, c.Actor+" "+c.Body)
+	}
+	require.Len(t, bodies, 9)
+	require.Equal(t, `anna {"item":1,"at":"`+noon.UTC().Format(draw.TimeFormat)+`","state":"open"}`, bodies[0])
+	require.Equal(t, `ben {"item":6,"count":2,"sha256":"`+planned.Seal.SHA256+`"}`, bodies[5])
+	require.Equal(t, `cleo {"item":2,"removed":true}`, bodies[6])
+	NoViolations(t, s, "p")
+	require.NoError(t, s.RunDue(ctx, "p"))
+	after, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, before.Version+9, after.Version, "nothing is due")
+	require.NoError(t, s.DeletePool(ctx, "p", "anna"))
+	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
+}
+
+// left is a count that a statement finds, nothing for 0.
+func left(t *testing.T, s *stock.Store, statement string) string {
+	t.Helper()
+	var n int
+	require.NoError(t, s.LockDB().QueryRowContext(t.Context(), statement).Scan(&n))
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// testAgendaRuns: items become entries in the order of their times and numbers,
+// once; one that cannot be done says so and blocks nobody.
+func testAgendaRuns(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	at := s.Now().Add(soon)
+	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
+	PlanAll(t, s, "p",
+		StockAt(tick(9), "gold", -1), // after the pool is closed
+		StockAt(tick(1), "gold", 5),
+		StockAt(tick(1), "gold", 7),
+		StockAt(tick(2), "gold", -100), // below issued
+		StockAt(tick(3), "gold", -2),
+		StateAt(tick(4), draw.StatePaused),
+		StateAt(tick(5), draw.StateOpen),
+		draw.Item{At: tick(6), Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/2"}`)},
+		StateAt(tick(7), draw.StateClosed),
+		StateAt(tick(8), draw.StateOpen), // closed is final
+	)
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	Await(t, s, tick(9))
+	require.NoError(t, s.RunDue(ctx, "p"))
+	require.NoError(t, s.RunDue(ctx, "p"), "nothing is left")
+
+	after, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, before.Version+10, after.Version)
+	require.Equal(t, draw.StateClosed, after.State)
+	require.EqualValues(t, 20+5+7-2-1, after.Prizes[0].Stocked)
+	require.Equal(t, before.Version+7, after.RulesVersion)
+	entries, err := s.Log(ctx, "p", before.Version, 100)
+	require.NoError(t, err)
+	var got []string
+	for _, e := range entries {
+		if e.Move != nil {
+			require.Equal(t, "anna", e.Move.Actor)
+			got = append(got, fmt.Sprint(e.Move.Delta, " to ", e.Move.Stocked))
+			continue
+		}
+		require.Equal(t, "anna", e.Change.Actor)
+		got = append(got, string(e.Change.What)+e.Change.Body)
+	}
+	require.Equal(t, []string{
+		"5 to 25", "7 to 32",
+		`agenda{"item":4,"failed":"stock-below-issued","detail":"prize \"gold\" has issued 0 of 32 units; 100 more cannot be withdrawn"}`,
+		"-2 to 30", `state{"state":"paused"}`, `state{"state":"open"}`, `rules{"rules":{"fallback":"none","win":"1/2"}}`,
+		`state{"state":"closed"}`, `agenda{"item":10,"failed":"pool-closed","detail":"pool \"p\" is closed, which is final"}`, "-1 to 29",
+	}, got)
+	for number, item := range itemsOf(t, s, "p") {
+		require.Greater(t, item.Done, before.Version, "item %d", number)
+	}
+	code(t, draw.CodeAgendaDone, s.RemoveItem(ctx, "p", 3, "anna"))
+	deep, err := s.AuditDeep(ctx, "p")
+	require.NoError(t, err)
+	require.Empty(t, deep.Violations)
+	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM pools WHERE due_at IS NOT NULL`))
+	_, err = s.PlanItem(ctx, "p", StockAt(s.Now().Add(time.Hour), "gold", 1), "anna")
+	code(t, draw.CodePoolClosed, err)
+}
+
+// testAgendaGuards: no write passes an item that is due, from the cached copy or
+// from what was read, and neither does a change.
+func testAgendaGuards(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 9)
+		at := s.Now().Add(soon)
+		PlanAll(t, s, id, StockAt(at, "a", 1))
+		urn := draw.NewUrn(id)
+		planned := func(name string) *draw.Plan {
+			return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
+		}
+		tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
+		require.NoError(t, err)
+		tx.Rollback()
+		require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
+		early := planned("early")
+		require.False(t, early.IsDue())
+		require.True(t, early.At.Before(at))
+		Await(t, s, at)
+		require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict, name)
+		early.Undo()
+
+		tx, err = s.Read(ctx, urn, o)
+		require.NoError(t, err)
+		due := planned("due")
+		require.True(t, due.IsDue(), "the read says so")
+		require.Empty(t, due.Awards)
+		due.Undo()
+		tx.Rollback()
+
+		w := draw.Stocking{PoolID: id, PrizeID: "a", Delta: 2, Reason: "by hand"}
+		move, err := s.Stock(ctx, w, "ben")
+		require.NoError(t, err)
+		require.EqualValues(t, 12, move.Stocked, "behind the item")
+		require.Equal(t, int64(5), move.Version)
+		require.NoError(t, Write(t, s, o, Plan(id, 5, "a", 0, "late")))
+		NoViolations(t, s, id)
+	}
+}
+
+// testAgendaMany: 2,500 items that came due unseen are done in
+// order, by several at once.
+func testAgendaMany(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 1, 1)
+	at := s.Now().Add(soon)
+	var items []draw.Item
+	for i := range 2500 {
+		items = append(items, StockAt(at.Add(time.Duration(i%500)*time.Microsecond), string(rune('a'+i%2)), 1))
+	}
+	_, err := s.PlanItems(ctx, "p", items, "salt", "anna")
+	require.NoError(t, err)
+	Await(t, s, at)
+	failed := make(chan error, 3)
+	for range cap(failed) {
+		go func() { failed <- s.RunAllDue(ctx) }()
+	}
+	for range cap(failed) {
+		require.NoError(t, <-failed)
+	}
+	require.NoError(t, s.RunAllDue(ctx)) // what the others were at is done
+	last := draw.Item{}
+	moves, err := s.Moves(ctx, "p", 4, 10_000)
+	require.NoError(t, err)
+	require.Len(t, moves, 2500)
+	byVersion := map[int64]draw.Item{}
+	for _, i := range itemsOf(t, s, "p") {
+		byVersion[i.Done] = i
+	}
+	require.Len(t, byVersion, 2500)
+	for _, m := range moves {
+		item := byVersion[m.Version]
+		require.Equal(t, m.PrizeID, item.Stock.PrizeID)
+		require.True(t, item.At.After(last.At) || item.At.Equal(last.At) && item.Number > last.Number)
+		last = item
+	}
+	pool, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, [2]int64{1251, 1251}, [2]int64{pool.Prizes[0].Stocked, pool.Prizes[1].Stocked})
+	NoViolations(t, s, "p")
+}

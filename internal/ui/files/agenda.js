@@ -1,0 +1,78 @@
+// What is to happen to a pool, and what has: a time line.
+
+import { get, part, send } from "./api.js";
+import { ask } from "./dialog.js";
+import { button, field, h, pill, time, count } from "./dom.js";
+import { mayAct } from "./state.js";
+
+const doneMax = 30, openMax = 100;
+
+export async function agendaSection(at, first) {
+  const path = `admin/pools/${part(at.id)}/agenda`;
+  const line = h("ol", { class: "line" });
+  const shown = { text: "" };
+  const show = (items) => {
+    if (JSON.stringify(items) === shown.text) return;
+    shown.text = JSON.stringify(items);
+    items.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
+    const done = items.filter(isDone), open = items.filter((i) => !isDone(i));
+    const more = (n, words) => n > 0 && h("li", { class: "quiet" }, `${count(n)} ${words}`);
+    line.replaceChildren(...[
+      more(done.length - doneMax, "before these"), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
+      h("li", { class: "now" }, h("span", {}, "now")),
+      ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, "after these"),
+    ].filter(Boolean));
+  };
+  const read = async () => show(await itemsOf(path, await get(`${path}?limit=1000`, { signal: at.signal }), at.signal));
+  show(await itemsOf(path, first, at.signal));
+  let seen = at.pool.version;
+  return {
+    elements: [h("div", { class: "title" }, h("h2", {}, "Agenda"), mayAct() && button("Add to it…", () => add(at, path, read))), line],
+    set(pool) {
+      if (pool.version === seen) return;
+      seen = pool.version;
+      read().catch(() => {});
+    },
+  };
+}
+
+const isDone = (item) => item.done !== null;
+
+/** The items of an agenda: those of its first page, and of a longer one those that are open. */
+async function itemsOf(path, page, signal) {
+  if (page.next === null) return page.items;
+  const { items } = await get(`${path}?open=true&limit=1000`, { signal });
+  return [...page.items.filter(isDone), ...items];
+}
+
+function entry(path, item, read) {
+  const what = item.state ? `the pool becomes ${item.state}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : "new rules";
+  return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill("done", "open") : mayAct() && button("Remove…", () => ask({
+    title: "Remove this from the agenda?", yes: "Remove", kind: "danger", body: h("p", {}, `${what}, at ${item.at}`),
+    async act() {
+      await send("DELETE", `${path}/${part(item.item)}`);
+      await read();
+      return "Removed from the agenda.";
+    },
+  }), "small"));
+}
+
+function add(at, path, read) {
+  const when = h("input", { type: "datetime-local", step: 1, required: true });
+  const what = h("select", {}, ["open", "paused", "closed"].map((state) => h("option", { value: state }, `the pool becomes ${state}`)), h("option", { value: "stock" }, "stock of a prize moves"));
+  const prize = h("select", {}, at.pool.prizes.map((p) => h("option", { value: p.id }, p.name)));
+  const delta = h("input", { type: "number", step: 1 });
+  const reason = h("input", { maxlength: 200 });
+  ask({
+    title: "Add to the agenda", yes: "Add",
+    body: [field("When", when, "In the time zone of this browser."), field("What", what), field("Prize, for stock", prize), field("Units, for stock", delta, "Below zero withdraws."), field("Reason, for stock", reason)],
+    async act() {
+      const item = { at: new Date(when.value).toISOString() };
+      if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
+      else item.state = what.value;
+      await send("POST", path, item);
+      await read();
+      return "Added to the agenda.";
+    },
+  });
+}

@@ -1,0 +1,110 @@
+// The calls of the HTTP interface, with the token of this tab.
+
+const base = new URL(".", new URL(document.baseURI).href.replace(/\/ui\/?([?#].*)?$/, "/"));
+const kept = "drawsvc-token";
+
+/** A problem that the service answered, or that kept it from answering. */
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.detail || body.title || "The service does not answer.");
+    this.status = status;
+    this.code = body.code || "";
+    this.title = body.title || "No answer";
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(kept),
+  set: (text) => sessionStorage.setItem(kept, text),
+  drop: () => sessionStorage.removeItem(kept),
+};
+
+/** What ends the session of this tab; the page sets it. */
+export const session = { end: () => {} };
+
+function request(method, path, { body, type = "application/json", headers = {}, signal, accept } = {}) {
+  const all = { Authorization: `Bearer ${token.get()}`, ...headers };
+  if (accept) all.Accept = accept;
+  if (body !== undefined) all["Content-Type"] = type;
+  return fetch(new URL(path, base), {
+    method, headers: all, body, signal, credentials: "omit", cache: "no-store", redirect: "error", referrerPolicy: "no-referrer",
+  });
+}
+
+async function problemOf(answer) {
+  const body = await answer.json().catch(() => ({}));
+  const problem = new Problem(answer.status, body);
+  if (answer.status === 401) session.end(problem.message);
+  return problem;
+}
+
+/** Makes a call and returns its answer: data, and the tag of its version. */
+export async function call(method, path, options) {
+  let answer;
+  try {
+    answer = await request(method, path, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, { title: "No answer", detail: "The service does not answer. Check the connection." });
+  }
+  if (!answer.ok) throw await problemOf(answer);
+  const text = await answer.text();
+  return { data: text ? JSON.parse(text) : null, tag: answer.headers.get("ETag"), replayed: answer.headers.has("Idempotent-Replayed") };
+}
+
+export const get = async (path, options) => (await call("GET", path, options)).data;
+export const send = (method, path, value, headers) =>
+  call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), headers });
+
+/** A key for something that is to happen once. */
+export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+
+/** Makes a call that its key lets happen once, until the answer says what became of it. */
+export async function once(key, method, path, options) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call(method, path, { ...options, headers: { ...options.headers, "Idempotency-Key": key } });
+    } catch (problem) {
+      const passes = problem.status === 0 || problem.status === 503 || problem.status === 504;
+      if (!passes || attempt === 4) throw problem;
+      await new Promise((resolve) => setTimeout(resolve, (300 + Math.random() * 300) * attempt));
+    }
+  }
+}
+
+/** A part of a path. */
+export const part = encodeURIComponent;
+
+/** Calls onFrame with each event of a stream, and onState with whether it is live. It comes back by itself until signal. */
+export async function listen(path, { onFrame, onState, signal }) {
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      const answer = await request("GET", path, { signal, accept: "text/event-stream" });
+      if (!answer.ok) throw await problemOf(answer);
+      await eachEvent(answer.body, (data) => {
+        failures = 0;
+        onState(true, "");
+        onFrame(JSON.parse(data));
+      });
+      onState(false, "The stream has ended.");
+    } catch (problem) {
+      if (signal.aborted || problem.status === 401) return;
+      onState(false, problem instanceof Problem ? problem.message : "The service does not answer.");
+    }
+    const wait = Math.min(15000, 500 * 2 ** failures) * (0.5 + Math.random());
+    await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+}
+
+async function eachEvent(body, onData) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      if (event.startsWith("data: ")) onData(event.slice(6));
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// The admin page: signing in, the frame around all views, and which is shown.
+
+import { get, session, token } from "./api.js";
+import { complain } from "./dialog.js";
+import { button, field, h, moment, say } from "./dom.js";
+import { jobsView } from "./jobs.js";
+import { poolView } from "./pool.js";
+import { poolsView } from "./pools.js";
+import { begin, live, self, watch } from "./state.js";
+
+const idleMax = 60 * 60 * 1000; // the token is dropped after an hour without a key or a click
+const root = document.getElementById("app");
+
+let signedIn = new AbortController();
+let shown = new AbortController();
+let used = Date.now();
+
+/** The page without a token. */
+function signIn(why = "") {
+  signedIn.abort();
+  shown.abort();
+  token.drop();
+  document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
+  const input = h("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  const error = h("p", { class: "error", role: "alert" }, why);
+  const form = h("form", { class: "sign-in", method: "post" },
+    h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, "The admin page of this service."),
+    field("Token", input, "Of role admin, stock or auditor. It stays in this tab, and ends with it."),
+    error, h("p", {}, h("button", { type: "submit", class: "strong" }, "Sign in")));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const text = input.value.trim();
+    say(error, "");
+    if (!/^[\x21-\x7e]+$/.test(text)) return say(error, "A token has no blanks and no letters beyond ASCII.");
+    token.set(text);
+    session.end = () => {};
+    try {
+      await start();
+    } catch (problem) {
+      token.drop();
+      say(error, problem.status === 401 ? "The token is not valid." : problem.status === 403 ? `${problem.message}. This page is for admin, stock and auditor.` : problem.message);
+      input.select();
+    }
+  });
+  root.replaceChildren(h("main", { class: "entrance" }, form));
+  document.title = "drawsvc";
+  input.focus();
+}
+
+/** Signs in with the token of this tab. */
+async function start() {
+  Object.assign(self, await get("admin/self"));
+  signedIn = new AbortController();
+  session.end = () => signIn("The token is not valid any more.");
+  root.replaceChildren(...frame());
+  begin(signedIn.signal);
+  await show();
+}
+
+/** What is around every view. */
+function frame() {
+  const status = h("span", { class: "live", role: "status" });
+  const state = () => {
+    status.classList.toggle("on", live.is);
+    say(status, live.is ? "live" : live.why ? "not live" : "connecting");
+    status.title = live.is ? `Last reading ${moment(live.at)}` : live.why;
+  };
+  watch(state, signedIn.signal);
+  state();
+  return [
+    h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); document.querySelector("main").focus(); } }, "To the content"),
+    h("header", { class: "top" },
+      h("a", { class: "mark", href: "#/" }, "drawsvc"),
+      h("nav", { "aria-label": "Views" }, h("a", { href: "#/" }, "Pools"), h("a", { href: "#/jobs" }, "Jobs")),
+      status,
+      h("span", { class: "who", id: "who" }, h("b", {}, self.name), ` · ${self.role}`),
+      h("span", { class: "tools" }, button("Theme", theme, "plain"), button("Sign out", () => signIn(), "plain"))),
+    h("main", { id: "main", tabindex: "-1" }),
+    h("div", { id: "messages", role: "status", "aria-live": "polite" }),
+  ];
+}
+
+/** Changes between light and dark, from what the system has. */
+function theme() {
+  const dark = document.documentElement.dataset.theme
+    ? document.documentElement.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  document.documentElement.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("drawsvc-theme", document.documentElement.dataset.theme);
+}
+
+/** Shows the view that the address names. */
+async function show() {
+  if (!token.get()) return;
+  shown.abort();
+  shown = new AbortController();
+  const [view = "", id = "", section = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const main = document.querySelector("main");
+  const signal = AbortSignal.any([shown.signal, signedIn.signal]);
+  document.querySelectorAll(".top nav a").forEach((a) => {
+    const current = (view === "jobs") === a.hash.includes("jobs");
+    if (current) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  });
+  try {
+    const content = await (view === "pools" && id ? poolView(id, section, signal) : view === "jobs" ? jobsView(signal) : poolsView(signal));
+    if (signal.aborted) return;
+    main.replaceChildren(...content);
+    main.dataset.shown = location.hash;
+    const title = main.querySelector("h1");
+    document.title = `${title.textContent} – drawsvc`;
+    title.tabIndex = -1;
+    title.focus({ preventScroll: Boolean(section) });
+  } catch (problem) {
+    if (signal.aborted) return;
+    main.replaceChildren(h("h1", {}, problem.title ?? "Error"), h("p", {}, problem.message), h("p", {}, h("a", { href: "#/" }, "All pools")));
+    if (!problem.status && problem.name !== "Error") throw problem;
+  }
+}
+
+for (const sign of ["keydown", "pointerdown"]) addEventListener(sign, () => { used = Date.now(); });
+setInterval(() => {
+  if (token.get() && Date.now() - used > idleMax) signIn("Signed out: an hour has passed without a key or a click.");
+}, 10_000);
+addEventListener("hashchange", show);
+addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName)) return;
+  const search = document.querySelector("input[type=search]");
+  if (search) {
+    event.preventDefault();
+    search.focus();
+  }
+});
+
+const chosen = localStorage.getItem("drawsvc-theme");
+if (chosen) document.documentElement.dataset.theme = chosen;
+if (token.get()) {
+  start().catch((problem) => {
+    signIn(problem.status ? problem.message : "");
+    complain(problem);
+  });
+} else signIn();

@@ -1,0 +1,56 @@
+// Questions before acts, and messages after them.
+
+import { button, h } from "./dom.js";
+
+/**
+ * Asks with a dialog. act is called when the user agrees, and may throw a
+ * problem, which the dialog shows. The dialog closes when act is done.
+ */
+export function ask({ title, body = [], yes, kind = "", act, wide = false, no = "Cancel" }) {
+  const error = h("div", { class: "error", role: "alert" });
+  const agree = yes && h("button", { type: "submit", class: `strong ${kind}` }, yes);
+  const form = h("form", { method: "dialog", novalidate: false },
+    h("h2", { id: "dialog-title" }, title), body, error,
+    h("p", { class: "actions" }, button(no, () => dialog.close()), agree));
+  const dialog = h("dialog", { "aria-labelledby": "dialog-title", class: wide && "wide" }, form);
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    error.replaceChildren();
+    agree.disabled = true;
+    try {
+      const said = await act(form);
+      if (said !== false) dialog.close();
+      if (typeof said === "string") message(said);
+    } catch (problem) {
+      error.replaceChildren(...problemText(problem));
+    } finally {
+      agree.disabled = false;
+    }
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  (form.querySelector("input:not([type=file]),textarea,select") ?? form.querySelector(".actions button")).focus();
+  return dialog;
+}
+
+/** A problem in words: those of a file are a list of its lines. */
+export function problemText(problem) {
+  const lines = problem.message.split(/; (?=line \d|and \d+ more|nothing was)/);
+  const title = h("strong", {}, problem.title ?? "Error");
+  if (lines.length === 1) return [title, h("p", {}, problem.message)];
+  return [title, h("ul", { class: "lines" }, lines.map((line) => h("li", {}, line)))];
+}
+
+/** Says something that was done, for a while. */
+export function message(text, kind = "") {
+  const place = document.getElementById("messages");
+  const note = h("p", { class: kind }, text);
+  place.append(note);
+  setTimeout(() => note.remove(), 8000);
+}
+
+/** Says a problem of something that nobody asked for by a dialog. */
+export const complain = (problem) => {
+  if (problem.name !== "AbortError" && problem.status !== 401) message(problem.message, "bad");
+};

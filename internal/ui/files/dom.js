@@ -1,0 +1,112 @@
+// Elements and words. Text is set as text: nothing here, or anywhere on the
+// page, makes markup of a string.
+
+const svgNS = "http://www.w3.org/2000/svg";
+
+/** Makes an element. Of its attributes, on… are listeners, and dataset is an object. */
+export function h(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** Makes an element of a drawing. */
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(svgNS, tag), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "dataset") Object.assign(element.dataset, value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Sets the text of an element, if it differs: what does not change is not announced. */
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Sets a number that is shown, and the number itself for those who read it by program. */
+export function sayNumber(element, n) {
+  element.dataset.value = n;
+  say(element, n === null ? "∞" : count(n));
+}
+
+const counts = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const rates = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+export const count = (n) => counts.format(n);
+export const rate = (n) => rates.format(n);
+
+/** A moment in words, with its day where that is another. */
+export function moment(text) {
+  const at = new Date(text);
+  const now = new Date();
+  if (at.toDateString() === now.toDateString()) return clock.format(at);
+  return `${(at.getFullYear() === now.getFullYear() ? day : year).format(at)}, ${clock.format(at).slice(0, 5)}`;
+}
+
+/** A moment that a program can read too. */
+export const time = (text) => h("time", { datetime: text, title: text }, moment(text));
+
+/** How long a number of seconds is, in the two largest units. */
+export function duration(seconds) {
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  const at = units.findIndex(([, size]) => seconds >= size);
+  if (at < 0) return "0 s";
+  const [name, size] = units[at];
+  const whole = Math.floor(seconds / size);
+  const rest = units[at + 1] ? Math.floor((seconds % size) / units[at + 1][1]) : 0;
+  return rest > 0 && whole < 10 ? `${whole} ${name} ${rest} ${units[at + 1][0]}` : `${whole} ${name}`;
+}
+
+/** A share of a whole, as wide as it is; it fills where there is nothing to share. */
+export function bar(label) {
+  const inside = h("span", { class: "fill" });
+  const outside = h("span", { class: "bar", role: "img", "aria-label": label }, inside);
+  return {
+    element: outside,
+    set(part, whole) {
+      const share = whole > 0 ? Math.max(0, Math.min(1, part / whole)) : 0;
+      inside.style.inlineSize = `${share * 100}%`;
+      outside.classList.toggle("low", whole > 0 && share < 0.1);
+      outside.setAttribute("aria-label", `${label}: ${Math.round(share * 100)} % remain`);
+    },
+  };
+}
+
+/**
+ * A table whose head are the words of columns; a column that begins with # has
+ * numbers. Roles are said, because the layout of phones takes them away.
+ */
+export function table(caption, columns, rows) {
+  const number = columns.map((column) => column.startsWith("#"));
+  const cells = (row) => row.map((cell, i) => h("td", { role: "cell", class: number[i] && "number", "data-label": columns[i].replace("#", "") }, cell));
+  return h("div", { class: "scroll" }, h("table", { role: "table" },
+    h("caption", { class: "unseen" }, caption),
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((column, i) => h("th", { scope: "col", role: "columnheader", class: number[i] && "number" }, column.replace("#", ""))))),
+    h("tbody", { role: "rowgroup" }, rows.map((row) => h("tr", { role: "row" }, cells(row))))));
+}
+
+/** A word for a state, with its colour. */
+export const pill = (word, kind = word) => h("span", { class: `pill ${kind}` }, word);
+
+/** A button. */
+export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);
+
+/** A labelled field of a form. */
+export function field(label, input, hint) {
+  const id = `f${++fields}`;
+  input.id = id;
+  const note = hint && h("small", { id: `${id}h` }, hint);
+  if (note) input.setAttribute("aria-describedby", note.id);
+  return h("p", { class: "field" }, h("label", { for: id }, label), input, note);
+}
+let fields = 0;

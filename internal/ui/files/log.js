@@ -1,0 +1,67 @@
+// The history of a pool: who did what.
+
+import { get, part } from "./api.js";
+import { complain } from "./dialog.js";
+import { button, count, h, pill, table, time } from "./dom.js";
+
+const pageMax = 200;
+const endless = 1e12; // what an endless blank is stocked with
+const signed = (n) => `${n > 0 ? "+" : ""}${count(n)}`;
+
+export async function logSection(at) {
+  const place = h("div");
+  const only = h("input", { type: "checkbox", id: "only", checked: true });
+  let before = null; // entries up to this version are shown next; null begins with the newest
+  const older = button("Older", () => read().catch(complain));
+  const read = async () => {
+    const { entries, from } = await last(at, only.checked, before ?? at.pool.version);
+    place.replaceChildren(entries.length ? logTable(entries) : h("p", { class: "quiet" }, "Nothing."));
+    before = from;
+    older.hidden = from === 0;
+  };
+  const again = () => { before = null; return read().catch(complain); };
+  only.addEventListener("change", again);
+  await read();
+  return {
+    elements: [h("div", { class: "title" }, h("h2", {}, "Log"), h("div", { class: "actions" }, h("label", { class: "check", for: "only" }, only, " only acts of people: moves and changes"), button("Newest", again), older)), place],
+  };
+}
+
+/** The last entries up to a version, newest first. from is the version before the first of them. */
+async function last(at, acts, to) {
+  const page = (after) => get(`admin/pools/${part(at.id)}/log?after=${after}&limit=1000${acts ? "&acts=true" : ""}`, { signal: at.signal });
+  // Pages go forward: reach back, further each time, until there is enough.
+  for (let reach = pageMax; ; reach *= acts ? 32 : 2) {
+    const after = Math.max(0, to - reach);
+    const found = await page(after);
+    const within = found.entries.filter((e) => e.version <= to);
+    const isWhole = found.next === null || found.next >= to;
+    if (!isWhole || within.length >= pageMax || after === 0) {
+      const whole = isWhole ? within : await forward(page, found, to);
+      const entries = whole.slice(-pageMax).reverse();
+      return { entries, from: entries.length === pageMax ? entries.at(-1).version - 1 : after };
+    }
+  }
+}
+
+/** Goes on from a page up to a version, at most twenty pages, and keeps the last entries. */
+async function forward(page, found, to) {
+  let kept = found.entries;
+  for (let pages = 0; found.next !== null && found.next < to && pages < 20; pages++) {
+    found = await page(found.next);
+    kept = [...kept, ...found.entries.filter((e) => e.version <= to)].slice(-pageMax);
+  }
+  return kept;
+}
+
+function logTable(entries) {
+  return table("Log", ["When", "Who", "What", "#Version"], entries.map((e) => [time(e.at), h("span", { class: "break" }, e.kind === "award" ? e.user : e.actor || "–"), what(e), count(e.version)]));
+}
+
+/** What an entry says, in words. */
+function what(e) {
+  if (e.kind === "award") return h("span", {}, pill("award", "closed"), ` unit ${count(e.unit)} of ${e.name}, draw `, h("code", { class: "break" }, e.draw), e.redirect && ` in place of ${e.redirect.drawn ?? "nothing"}: ${e.redirect.why}`);
+  if (e.kind === "move") return h("span", {}, pill("move", "paused"), ` ${e.delta === endless ? "endless" : signed(e.delta)} `, h("code", {}, e.prize), `, ${e.reason}`, e.stocked < endless && `; ${count(e.stocked)} stocked`);
+  const body = e.what === "rules" ? (e.body.rules ? "put in force" : "removed") : Object.entries(e.body ?? {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  return h("span", {}, pill(e.what, "open"), ` ${body}`);
+}

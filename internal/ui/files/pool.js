@@ -1,0 +1,151 @@
+// One pool: its figures and charts, what may be done to it, and its sections.
+
+import { get, part, send } from "./api.js";
+import { agendaSection } from "./agenda.js";
+import { awardsSection } from "./awards.js";
+import { chart } from "./chart.js";
+import { ask, complain, message } from "./dialog.js";
+import { button, h, pill, rate, say, sayNumber, table, count } from "./dom.js";
+import { logSection } from "./log.js";
+import { forecast } from "./pools.js";
+import { addPrize, importFile, prizesTable } from "./prizes.js";
+import { rulesSection } from "./rules.js";
+import { has, history, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
+
+const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", log: "Log" };
+
+export async function poolView(id, section, signal) {
+  const at = { id, signal, pool: await readPool(id) };
+  const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
+  const head = heading(at);
+  const body = h("section", { class: "body", "aria-label": sections[section] ?? "" });
+  const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
+    Object.entries(sections).filter(([key]) => key !== "agenda" || agenda).map(([key, name]) =>
+      h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, agenda: agendaSection }[section] ?? stockSection)(at, agenda);
+  body.append(...made.elements);
+  const update = () => { head.set(at.pool); made.set?.(at.pool); };
+  follow(at, update);
+  update();
+  return [head.element, nav, body];
+}
+
+/** Keeps at.pool as it is now: from the stream, or read every few seconds where the stream does not show it whole. */
+function follow(at, update) {
+  let asked = Date.now();
+  at.refresh = async () => {
+    asked = Date.now();
+    try {
+      at.pool = await readPool(at.id);
+      if (!at.signal.aborted) update();
+    } catch (problem) {
+      complain(problem);
+    }
+  };
+  watch(() => {
+    const now = live.pools.get(at.id);
+    if (now?.prizes) at.pool = { ...now, archived: false };
+    else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
+    if (!now?.prizes && Date.now() - asked > 5000) at.refresh();
+    update();
+  }, at.signal);
+}
+
+function heading(at) {
+  const name = h("h1", {}), state = h("span"), facts = h("p", { class: "quiet" });
+  const actions = h("div", { class: "actions" });
+  let offered = "";
+  return {
+    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state), facts), actions),
+    set(pool) {
+      say(name, pool.name);
+      if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
+      say(facts, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}${pool.archived ? " · archived" : ""}`);
+      if (offered === pool.state) return;
+      offered = pool.state;
+      actions.replaceChildren(...offers(at, pool).filter(Boolean));
+    },
+  };
+}
+
+/** What may be done to a pool in its state. */
+const offers = (at, pool) => [
+  mayAct() && pool.state === "open" && button("Pause…", () => changeState(at, "paused", "Pause the pool?", "Draws are answered with pool-not-open until it is opened again.", "Pause")),
+  mayAct() && pool.state === "paused" && button("Open…", () => changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
+  mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool for ever?", "Closing is final. No draw is possible after it, and no other state.", "Close for ever"), "danger"),
+  button("Audit", () => audit(at)),
+];
+
+function changeState(at, state, title, body, yes) {
+  const revision = at.pool.revision;
+  ask({
+    title, yes, kind: state === "closed" ? "danger" : "", body: h("p", {}, body),
+    async act() {
+      await send("PATCH", `admin/pools/${part(at.id)}`, { state }, { "If-Match": `"${revision}"` });
+      await at.refresh();
+      return `The pool is ${state}.`;
+    },
+  });
+}
+
+/** Audits the pool, and shows what was found. */
+async function audit(at) {
+  const place = h("div", { "aria-live": "polite" }, h("p", { class: "quiet" }, "Every row of the pool is read once…"));
+  const dialog = ask({ title: "Audit", body: place, no: "Close", wide: true });
+  try {
+    const found = await get(`admin/pools/${part(at.id)}/audit`);
+    const rows = found.prizes.map((p) => [h("code", {}, p.prize), number(p.stocked), number(p.issued), number(p.awards), number(p.remaining), number(p.over_issued)]);
+    place.replaceChildren(
+      h("p", { dataset: { ok: found.ok, version: found.version } }, pill(found.ok ? "all well" : "violated", found.ok ? "open" : "bad"), ` at version ${count(found.version)}`),
+      found.violations.length ? table("Violations", ["Rule", "What was found"], found.violations.map((v) => [h("code", {}, v.rule), v.detail])) : "",
+      table("Prizes", ["Prize", "#Stocked", "#Issued", "#Awards", "#Remaining", "#Over-issued"], rows));
+  } catch (problem) {
+    dialog.close();
+    message(problem.message, "bad");
+  }
+}
+
+function number(n) {
+  const element = h("span");
+  sayNumber(element, n);
+  return element;
+}
+
+/** The figures of a pool, its charts, its prizes. */
+async function stockSection(at) {
+  const figure = (label, kind) => {
+    const value = h("b", { dataset: { figure: kind } });
+    return { element: h("div", {}, h("span", {}, label), value), value };
+  };
+  const remaining = figure("Remaining", "remaining"), issued = figure("Issued", "issued"), speed = figure("Draws per second", "rate"), end = figure("Forecast", "end");
+  const stock = chart({ label: "Remaining", kind: "stock", close: true });
+  const speeds = chart({ label: "Draws per second", kind: "rate", whole: false });
+  const whole = chart({ label: "Awards, moves and changes since the beginning", kind: "whole" });
+  const begun = await history(at.id, at.pool.version, at.signal);
+  const prizes = prizesTable(at);
+  const spoken = h("p", { class: "unseen", "aria-live": "polite" });
+  let said = 0;
+  const actions = h("div", { class: "actions" }, mayAct() && button("Add a prize…", () => addPrize(at)), mayStock() && button("Import…", () => importFile(at)));
+  return {
+    elements: [
+      h("div", { class: "figures" }, [remaining, issued, speed, end].map((f) => f.element)),
+      h("div", { class: "charts" }, stock.element, speeds.element), whole.element,
+      h("div", { class: "title" }, h("h2", {}, "Prizes"), actions), prizes.element, spoken,
+    ],
+    set(pool) {
+      sayNumber(remaining.value, pool.remaining);
+      sayNumber(issued.value, pool.issued);
+      say(speed.value, pool.rate === null ? "–" : rate(pool.rate));
+      say(end.value, forecast(pool));
+      const points = past(at.id);
+      stock.set(points.map((p) => ({ at: p.at, y: p.remaining })));
+      speeds.set(points.map((p) => ({ at: p.at, y: p.rate })));
+      whole.set([...begun, { at: Date.parse(live.at ?? new Date()), y: pool.version }]);
+      prizes.set(pool.prizes);
+      if (Date.now() - said > 20000) {
+        said = Date.now();
+        say(spoken, `${count(pool.remaining)} of ${count(pool.stocked)} units remain, ${forecast(pool)}.`);
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+// All pools, with what remains of each.
+
+import { part, send } from "./api.js";
+import { ask } from "./dialog.js";
+import { bar, button, duration, field, h, moment, pill, rate, say, sayNumber } from "./dom.js";
+import { live, mayAct, watch } from "./state.js";
+
+export async function poolsView(signal) {
+  const list = h("ul", { class: "pools" });
+  const note = h("p", { class: "quiet" });
+  const rows = new Map();
+  const update = () => {
+    const pools = [...live.pools.values()];
+    for (const [id, row] of rows) if (!live.pools.has(id)) { row.element.remove(); rows.delete(id); }
+    pools.forEach((pool, i) => {
+      if (!rows.has(pool.id)) rows.set(pool.id, newRow(pool));
+      const row = rows.get(pool.id);
+      if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
+      row.set(pool);
+    });
+    say(note, pools.length ? (live.whole ? "" : "The first 100 pools. Open others by their id.") : live.is ? "There is no pool yet." : live.why || "Reading the pools…");
+  };
+  watch(update, signal);
+  update();
+  const open = h("input", { type: "search", placeholder: "pool id", "aria-label": "Open a pool by its id", autocomplete: "off" });
+  const byID = h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); if (open.value.trim()) location.hash = `#/pools/${part(open.value.trim())}`; } },
+    open, h("button", { type: "submit" }, "Open"));
+  return [
+    h("div", { class: "title" }, h("h1", {}, "Pools"), h("div", { class: "actions" }, byID, mayAct() && button("New pool…", newPool))),
+    note, list,
+  ];
+}
+
+/** A pool in the list. */
+function newRow(pool) {
+  const name = h("b", {}), state = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), end = h("span");
+  const share = bar("Stock");
+  const element = h("li", {}, h("a", { href: `#/pools/${part(pool.id)}`, dataset: { pool: pool.id } },
+    h("span", { class: "name" }, name, h("code", {}, pool.id), state), share.element,
+    h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, end)));
+  return {
+    element,
+    set(p) {
+      say(name, p.name);
+      if (state.textContent !== p.state) state.replaceChildren(pill(p.state));
+      sayNumber(left, p.remaining);
+      sayNumber(of, p.stocked);
+      share.set(p.remaining, p.stocked);
+      say(speed, `${rate(p.rate ?? 0)} draws/s`);
+      say(end, forecast(p));
+    },
+  };
+}
+
+/** When the stock of a pool ends, in words. */
+export function forecast(pool) {
+  if (pool.stocked > 0 && pool.remaining === 0) return "sold out";
+  if (!pool.ends_at) return "no end in sight";
+  const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
+  return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;
+}
+
+function newPool() {
+  const id = h("input", { required: true, pattern: "[a-z0-9][a-z0-9._\\-]{0,63}", autocomplete: "off", autocapitalize: "off" });
+  const name = h("input", { required: true, maxlength: 200, autocomplete: "off" });
+  const state = h("select", {}, h("option", { value: "paused" }, "paused"), h("option", { value: "open" }, "open"));
+  ask({
+    title: "New pool", yes: "Make the pool",
+    body: [field("Id", id, "Small letters, digits, dots, dashes. It stays as it is."), field("Name", name), field("State", state)],
+    async act() {
+      await send("POST", "admin/pools", { id: id.value, name: name.value, state: state.value, prizes: [] });
+      location.hash = `#/pools/${part(id.value)}`;
+      return `Pool ${id.value} was made.`;
+    },
+  });
+}

@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// all are the files of the page by name.
+func all(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	entries, err := fs.ReadDir(files, "files")
+	require.NoError(t, err)
+	for _, e := range entries {
+		f, ok := Open(e.Name())
+		require.True(t, ok)
+		require.NotEmpty(t, f.Type, e.Name())
+		found[e.Name()] = string(f.Body)
+	}
+	require.Contains(t, found, "index.html")
+	return found
+}
+
+// faults are the breaches of the page's rules in a file: markup of strings, what
+// the policy would refuse, other hosts, and too many lines.
+func faults(name, text string) (found []string) {
+	for what, pattern := range map[string]string{
+		"markup of a string":   `innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|DOMParser|srcdoc`,
+		"code of a string":     `\beval\(|new Function|javascript:`,
+		"style or handler":     `\sstyle=|\son[a-z]+=["']|<script>|<style`,
+		"another host":         `https?://(?:[^w]|w[^w]|ww[^w])`,
+		"a style as attribute": `setAttribute\("style"`,
+	} {
+		if regexp.MustCompile(pattern).MatchString(text) {
+			found = append(found, name+": "+what)
+		}
+	}
+	if strings.Count(text, "\n") > 300 {
+		found = append(found, name+": more than 300 lines")
+	}
+	return found
+}
+
+// TestFilesKeepTheRules of doc.go, and import nothing that is not there.
+func TestFilesKeepTheRules(t *testing.T) {
+	t.Parallel()
+	page := all(t)
+	for name, text := range page {
+		require.Empty(t, faults(name, text))
+		for _, other := range regexp.MustCompile(`from "\./([^"]+)"|(?:href|src)="ui/([^"]+)"`).FindAllStringSubmatch(text, -1) {
+			require.Contains(t, page, other[1]+other[2], name)
+		}
+	}
+}
+
+// TestFilesKeepTheRulesCatches each breach.
+func TestFilesKeepTheRulesCatches(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`e.innerHTML = name`: "markup", `eval("1")`: "code", `<p style="x">`: "style", `<p onclick="x">`: "style",
+		`fetch("https://example.org")`: "host", strings.Repeat("\n", 301): "300 lines",
+	} {
+		require.Len(t, faults("x.js", text), 1, text)
+		require.Contains(t, faults("x.js", text)[0], want)
+	}
+}
+
+// TestOpen finds files of the page alone.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", ".", "..", "ui.go", "../ui.go", "files", "nothing.js"} {
+		_, found := Open(name)
+		require.False(t, found, name)
+	}
+	f, found := Open("app.js")
+	require.True(t, found)
+	require.Equal(t, "text/javascript; charset=utf-8", f.Type)
+}
+
+// TestPolicy: nothing inline, nothing from elsewhere, no markup from strings.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "require-trusted-types-for 'script'"} {
+		require.Contains(t, Policy, part)
+	}
+	require.NotContains(t, Policy, "unsafe")
+}

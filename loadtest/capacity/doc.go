@@ -1,0 +1,10 @@
+// Command capacity measures what awards take: it draws from one pool of a throwaway
+// server, over HTTP, and prints the bytes by which the database grew, and those that it
+// wrote to its log. The rows are of a million awards, as in docs/capacity.md.
+//
+//	go run ./loadtest/capacity                       # every database, some 10 minutes
+//	go run ./loadtest/capacity --awards 20000 --only postgres
+//
+// The figures are bytes, so they depend little on the speed of the machine. Run it at the
+// root of the repository.
+package main

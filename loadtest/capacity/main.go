@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"drawsvc/loadtest/harness"
+)
+
+// settings are the command line.
+type settings struct {
+	awards, callers int
+	only            *regexp.Regexp
+}
+
+func main() {
+	harness.Main("capacity", func(ctx context.Context, args []string, out io.Writer) error {
+		s, err := parse(args)
+		if err != nil {
+			return harness.Usage(err)
+		}
+		return measureAll(ctx, s, out)
+	})
+}
+
+func parse(args []string) (s settings, err error) {
+	flags := flag.NewFlagSet("capacity", flag.ContinueOnError)
+	flags.IntVar(&s.awards, "awards", 200_000, "awards to draw for each row, 1000 or more; the table is of a million")
+	flags.IntVar(&s.callers, "callers", 128, "callers at once, which is about the size of a batch")
+	only := flags.String("only", "", "measure only the rows whose name, such as `postgres, random keys`, matches this regular expression")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	if flags.NArg() > 0 {
+		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	if s.awards < 1000 || s.callers < 1 {
+		return s, errors.New("--awards is 1000 or more, --callers 1 or more")
+	}
+	if s.only, err = regexp.Compile(*only); err != nil {
+		return s, fmt.Errorf("--only: %w", err)
+	}
+	return s, nil
+}
+
+const bin = "loadtest/bin/capacity"
+
+// measureAll prints a row for each database and each kind of key.
+func measureAll(ctx context.Context, s settings, out io.Writer) error {
+	err := harness.Build(ctx, "loadtest/capacity/doc.go", bin, func(to string) [][]string {
+		return [][]string{{"build", "-trimpath", "-o", filepath.Join(to, "drawsvc"), "./cmd/drawsvc"}}
+	})
+	if err != nil {
+		return err
+	}
+	harness.Say(out, "%s\n", harness.TableRow("database, keys", "table", "indexes", "together", "log written", "took"))
+	for _, database := range []string{"postgres", "mysql", "sqlite"} {
+		for _, keys := range []string{keysOfService, keysRandom} {
+			name := database + ", " + keys
+			if !s.only.MatchString(name) {
+				continue
+			}
+			err := harness.On(name, func(site *harness.Site) error {
+				begun := time.Now()
+				took, err := measure(ctx, site, s, database, keys)
+				if err != nil {
+					return err
+				}
+				harness.Say(out, "%s\n", took.row(harness.DatabaseName(database)+", "+keys, s.awards, time.Since(begun)))
+				return nil
+			})
+			if missing, ok := errors.AsType[harness.Skipped](err); ok {
+				harness.Say(out, "%s SKIPPED: %s\n", name, missing.Reason)
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// row is the measured bytes as those of a million awards.
+func (b bytes) row(name string, awards int, took time.Duration) string {
+	million := func(n int64) string {
+		if n == 0 {
+			return harness.Dash("")
+		}
+		return fmt.Sprintf("%.0f MB", float64(n)/float64(awards))
+	}
+	return harness.TableRow(name, million(b.table), million(b.indexes), million(b.all), million(b.log), took.Round(time.Second).String())
+}

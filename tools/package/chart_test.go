@@ -1,0 +1,217 @@
+package packaging
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/stretchr/testify/require"
+	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+)
+
+const chart = "deploy/chart"
+
+// valueFiles are the files of values by their names without ".yaml".
+func valueFiles(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, chart, "ci/*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, found, 6)
+	for i, file := range found {
+		found[i] = strings.TrimSuffix(filepath.Base(file), ".yaml")
+	}
+	return found
+}
+
+// template has Helm render the chart with a file of values and further settings.
+func template(t *testing.T, values string, set ...string) (string, error) {
+	t.Helper()
+	args := []string{"template", "drawsvc", chart, "--values", filepath.Join(chart, "ci", values+".yaml"), "--kube-version", kubernetes}
+	for _, s := range set {
+		args = append(args, "--set", s)
+	}
+	file := filepath.Join(t.TempDir(), "out.yaml")
+	output, err := tool(t, "helm", append(args, "--output-dir", filepath.Dir(file))...)
+	if err != nil {
+		return output, err
+	}
+	var all strings.Builder
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(file), "drawsvc/templates/*.yaml"))
+	require.NoError(t, err)
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	return all.String(), nil
+}
+
+// kubernetes is the version whose description testdata/schemas has.
+const kubernetes = "1.37.2"
+
+// conforms judges manifests by the description of Kubernetes. It does not know the
+// kinds of the Prometheus operator.
+func conforms(t *testing.T, manifests string) error {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "manifests.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(manifests), 0o600))
+	output, err := tool(t, "kubeconform", "-strict", "-kubernetes-version", kubernetes, "-skip", "ServiceMonitor,PrometheusRule",
+		"-schema-location", "tools/package/testdata/schemas/{{.ResourceKind}}{{.KindSuffix}}.json", file)
+	if err != nil {
+		t.Log(output)
+	}
+	return err
+}
+
+// ofKind decodes the manifests of a kind, strictly.
+func ofKind[T any](t *testing.T, manifests, kind string) (found []T) {
+	t.Helper()
+	for _, document := range strings.Split(manifests, "\n---\n") {
+		var about meta.TypeMeta
+		require.NoError(t, yaml.Unmarshal([]byte(document), &about))
+		if about.Kind == kind {
+			var v T
+			require.NoError(t, yaml.UnmarshalStrict([]byte(document), &v))
+			found = append(found, v)
+		}
+	}
+	return found
+}
+
+// TestChart renders the chart for every file of values, and has the result judged by
+// the description of Kubernetes and by the types of the Prometheus operator.
+func TestChart(t *testing.T) {
+	t.Parallel()
+	for _, values := range valueFiles(t) {
+		t.Run(values, func(t *testing.T) {
+			t.Parallel()
+			manifests, err := template(t, values)
+			require.NoError(t, err, manifests)
+			require.NoError(t, conforms(t, manifests))
+			output, err := tool(t, "helm", "lint", "--strict", chart, "--values", filepath.Join(chart, "ci", values+".yaml"))
+			require.NoError(t, err, output)
+			deployments := ofKind[apps.Deployment](t, manifests, "Deployment")
+			require.Len(t, deployments, 1)
+			requireWalls(t, deployments[0].Spec.Template.Spec)
+			jobs := ofKind[batch.Job](t, manifests, "Job")
+			require.Equal(t, values != "minimal-sqlite", len(jobs) == 1)
+			for _, job := range jobs {
+				requireWalls(t, job.Spec.Template.Spec)
+			}
+			monitored := values == "everything"
+			require.Equal(t, monitored, len(ofKind[monitoring.ServiceMonitor](t, manifests, "ServiceMonitor")) == 1)
+			require.Equal(t, monitored, len(ofKind[monitoring.PrometheusRule](t, manifests, "PrometheusRule")) == 1)
+		})
+	}
+}
+
+// requireWalls: no root, no rights, no writable file system, no secret in a variable.
+func requireWalls(t *testing.T, pod core.PodSpec) {
+	t.Helper()
+	require.True(t, *pod.SecurityContext.RunAsNonRoot)
+	require.NotZero(t, *pod.SecurityContext.RunAsUser)
+	require.Equal(t, core.SeccompProfileTypeRuntimeDefault, pod.SecurityContext.SeccompProfile.Type)
+	require.False(t, *pod.AutomountServiceAccountToken)
+	require.False(t, *pod.EnableServiceLinks, "variables of other Services may begin with DRAWSVC_")
+	for _, c := range pod.Containers {
+		require.True(t, *c.SecurityContext.ReadOnlyRootFilesystem)
+		require.False(t, *c.SecurityContext.AllowPrivilegeEscalation)
+		require.Equal(t, []core.Capability{"ALL"}, c.SecurityContext.Capabilities.Drop)
+		for _, v := range c.Env {
+			require.Nil(t, v.ValueFrom, v.Name)
+		}
+	}
+}
+
+// TestChartIsCaught: what no cluster takes, and a kind that is misspelt.
+func TestChartIsCaught(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "postgres")
+	require.NoError(t, err)
+	for _, change := range [][2]string{
+		{"maxUnavailable: 0", "maxUnavailible: 0"}, {"periodSeconds: 2", `periodSeconds: "2s"`}, {"kind: PodDisruptionBudget", "kind: PodDisruption"},
+	} {
+		broken := strings.Replace(manifests, change[0], change[1], 1)
+		require.NotEqual(t, manifests, broken)
+		require.Error(t, conforms(t, broken), change)
+	}
+}
+
+// TestChartRefuses: values that cannot work end before anything is installed.
+func TestChartRefuses(t *testing.T) {
+	t.Parallel()
+	for set, c := range map[string]struct{ values, part string }{
+		"replicas=2":                  {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
+		"autoscaling.enabled=true":    {"minimal-sqlite", "'/autoscaling/enabled'"},
+		"database.existingSecret=x":   {"minimal-sqlite", "'/database/existingSecret'"},
+		"tokens.existingSecret=":      {"postgres", "'/tokens/existingSecret'"},
+		"tokens.drawKey=":             {"postgres", "'/tokens/drawKey'"},
+		"database.existingSecret=":    {"postgres", "'/database/existingSecret'"},
+		"image.repository=":           {"postgres", "'/image/repository'"},
+		"ingress.host=":               {"ingress-hpa", "'/ingress/host'"},
+		"replica=4":                   {"postgres", "additional properties 'replica' not allowed"},
+		"settings.database=sqlite:x":  {"postgres", "invalid propertyName"},
+		"metrics.port=8080":           {"postgres", "'/metrics/port'"},
+		"settings.draw-token=secret1": {"postgres", "invalid propertyName"},
+	} {
+		t.Run(set, func(t *testing.T) {
+			t.Parallel()
+			output, err := template(t, c.values, set)
+			require.Error(t, err)
+			require.Contains(t, output, c.part)
+		})
+	}
+}
+
+// TestChartHasTheRules: the rules and the dashboard of the chart are those of deploy/.
+func TestChartHasTheRules(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "everything")
+	require.NoError(t, err)
+	var rules monitoring.PrometheusRuleSpec
+	require.NoError(t, yaml.UnmarshalStrict([]byte(read(t, "deploy/prometheus/rules.yml")), &rules))
+	require.NotEmpty(t, rules.Groups[0].Rules)
+	require.Equal(t, rules, ofKind[monitoring.PrometheusRule](t, manifests, "PrometheusRule")[0].Spec)
+	boards := ofKind[core.ConfigMap](t, manifests, "ConfigMap")
+	require.Len(t, boards, 1)
+	require.Equal(t, strings.TrimSpace(read(t, "deploy/grafana/drawsvc.json")), boards[0].Data["drawsvc.json"])
+}
+
+// TestChartsServicesFindPods: what selects pods selects those of the deployment, and not
+// the pod of the migration.
+func TestChartsServicesFindPods(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "everything")
+	require.NoError(t, err)
+	pod := ofKind[apps.Deployment](t, manifests, "Deployment")[0].Spec.Template
+	job := ofKind[batch.Job](t, manifests, "Job")[0].Spec.Template
+	services := ofKind[core.Service](t, manifests, "Service")
+	require.Len(t, services, 2)
+	for _, s := range services {
+		require.True(t, within(s.Spec.Selector, pod.Labels))
+		require.False(t, within(s.Spec.Selector, job.Labels))
+		require.True(t, slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p core.ContainerPort) bool {
+			return p.Name == s.Spec.Ports[0].TargetPort.StrVal
+		}))
+	}
+	monitor := ofKind[monitoring.ServiceMonitor](t, manifests, "ServiceMonitor")[0]
+	require.True(t, within(monitor.Spec.Selector.MatchLabels, services[1].Labels))
+	require.False(t, within(monitor.Spec.Selector.MatchLabels, services[0].Labels), "one Service is scraped")
+}
+
+// within says whether labels hold all that a selector asks for.
+func within(selector, labels map[string]string) bool {
+	for name, value := range selector {
+		if labels[name] != value {
+			return false
+		}
+	}
+	return len(selector) > 0
+}

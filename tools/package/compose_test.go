@@ -1,0 +1,209 @@
+package packaging
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+
+	"drawsvc/internal/servertest"
+)
+
+const compose = "deploy/compose"
+
+// project is the compose file as compose reads it, with the secrets that make-secrets
+// makes in a folder of the test.
+func project(t *testing.T) (p *types.Project, secrets string) {
+	t.Helper()
+	folder := t.TempDir()
+	for range 2 { // the second time it leaves what is there
+		ok(t, nil, filepath.Join(compose, "make-secrets"), folder)
+	}
+	variables := settings(readFile(t, filepath.Join(folder, ".env")))
+	require.NotRegexp(t, `^0:|^$`, variables["DRAWSVC_USER"])
+	path, err := filepath.Abs(filepath.Join(root, compose, "compose.yaml"))
+	require.NoError(t, err)
+	p, err = loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: filepath.Dir(path), ConfigFiles: []types.ConfigFile{{Filename: path}}, Environment: variables,
+	})
+	require.NoError(t, err)
+	return p, filepath.Join(folder, "secrets")
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestComposeFile: what compose reads in it. Every file that is mounted is there, every
+// instance has its walls, and nothing is published beyond this machine.
+func TestComposeFile(t *testing.T) {
+	t.Parallel()
+	p, _ := project(t)
+	require.Len(t, p.Services, 8)
+	for name, service := range p.Services {
+		for _, port := range service.Ports {
+			require.Equal(t, "127.0.0.1", port.HostIP, name)
+		}
+		for _, volume := range service.Volumes {
+			if volume.Type == types.VolumeTypeBind {
+				require.FileExists(t, volume.Source)
+			}
+		}
+		if strings.HasPrefix(name, "drawsvc-") || name == "migrate" {
+			require.True(t, service.ReadOnly, name)
+			require.Equal(t, []string{"ALL"}, service.CapDrop, name)
+			require.Contains(t, service.SecurityOpt, "no-new-privileges:true", name)
+			require.FileExists(t, filepath.Join(service.Build.Context, service.Build.Dockerfile))
+		}
+	}
+	// A start without the account of the secrets ends with what to do.
+	_, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: p.WorkingDir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(p.WorkingDir, "compose.yaml")}},
+	})
+	require.ErrorContains(t, err, "make-secrets")
+}
+
+// site is the compose file's site as processes of this machine.
+type site struct {
+	t       *testing.T
+	project *types.Project
+	secrets string
+	// replaced are pairs: what the files say, and what stands for it here.
+	replaced  []string
+	instances []string
+}
+
+func (s *site) here(text string) string { return strings.NewReplacer(s.replaced...).Replace(text) }
+
+// run starts the command of a service as a process.
+func (s *site) run(name string, others ...string) *daemon {
+	s.t.Helper()
+	service := s.project.Services[name]
+	var variables []string
+	for variable, value := range service.Environment {
+		variables = append(variables, variable+"="+strings.NewReplacer(others...).Replace(s.here(*value)))
+	}
+	return start(s.t, s.t.TempDir(), variables, program(s.t), service.Command...)
+}
+
+// TestComposeRuns runs the commands of the compose file as processes, with a PostgreSQL
+// of this machine in place of the image's: the migration once, then three instances
+// behind the committed nginx, scraped by the committed Prometheus.
+func TestComposeRuns(t *testing.T) {
+	t.Parallel()
+	needs(t, "nginx-light prometheus", "/usr/sbin/nginx", "prometheus", "promtool")
+	s := &site{t: t}
+	s.project, s.secrets = project(t)
+	require.Regexp(t, `^postgres://drawsvc:[0-9a-f]{48}@postgres/drawsvc\n$`, readFile(t, filepath.Join(s.secrets, "database")))
+	require.NoError(t, os.WriteFile(filepath.Join(s.secrets, "database"), []byte(servertest.Postgres(t)), 0o600))
+	s.replaced = []string{"/run/secrets/", s.secrets + "/"}
+	migration := s.run("migrate")
+	require.NoError(t, <-migration.ended, migration.output)
+
+	var probes []*daemon
+	for n := range 3 {
+		name, listen, metrics := "drawsvc-"+strconv.Itoa(n+1), servertest.FreeAddr(t), servertest.FreeAddr(t)
+		service := s.run(name, "0.0.0.0:8080", listen, "0.0.0.0:9090", metrics)
+		awaitStatus(t, "http://"+metrics+"/readyz", 200, service.output)
+		health := start(t, t.TempDir(), []string{"DRAWSVC_LISTEN=" + listen}, program(t), s.project.Services[name].HealthCheck.Test[2:]...)
+		require.NoError(t, <-health.ended, health.output)
+		s.replaced = append(s.replaced, name+":8080", listen, name+":9090", metrics)
+		s.instances, probes = append(s.instances, metrics), append(probes, service)
+	}
+	proxy := s.nginx()
+	admin, draw := strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "admin-token"))), strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "draw-token")))
+	makePool(t, proxy, admin)
+	for range 9 {
+		wins(t, proxy, "p", "Authorization", "Bearer "+draw)
+	}
+	for _, metrics := range s.instances {
+		_, body := ask(t, "GET", "http://"+metrics+"/metrics", "")
+		require.Regexp(t, `(?m)^drawsvc_draws_total\{mode="for-update",outcome="won"\} [1-9]`, body, "the proxy knows this instance")
+	}
+	s.prometheus()
+	probes[0].stop()
+	wins(t, proxy, "p", "Authorization", "Bearer "+draw)
+}
+
+// nginx starts the committed proxy, and returns its address.
+func (s *site) nginx() (listen string) {
+	s.t.Helper()
+	listen = servertest.FreeAddr(s.t)
+	folder := s.t.TempDir()
+	config := s.here(readFile(s.t, filepath.Join(root, compose, "nginx.conf")))
+	config = strings.Replace(config, "listen 8080;", "listen "+listen+";", 1)
+	whole := "daemon off; master_process off; pid nginx.pid; error_log error.log; events {}\nhttp { access_log off;\n" +
+		"client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n" + config + "}\n"
+	file := filepath.Join(folder, "nginx.conf")
+	require.NoError(s.t, os.WriteFile(file, []byte(whole), 0o600))
+	proxy := start(s.t, folder, os.Environ(), "/usr/sbin/nginx", "-p", folder, "-c", file)
+	awaitStatus(s.t, "http://"+listen+"/livez", 200, proxy.output)
+	return listen
+}
+
+// prometheus has promtool check the committed configuration and its rules, starts it, and
+// waits until every instance is scraped.
+func (s *site) prometheus() {
+	s.t.Helper()
+	folder := s.t.TempDir()
+	rules, err := filepath.Abs(filepath.Join(root, "deploy/prometheus/rules.yml"))
+	require.NoError(s.t, err)
+	config := strings.NewReplacer("/etc/prometheus/rules.yml", rules, "15s", "1s").Replace(s.here(readFile(s.t, filepath.Join(root, compose, "prometheus.yml"))))
+	file, listen := filepath.Join(folder, "prometheus.yml"), servertest.FreeAddr(s.t)
+	require.NoError(s.t, os.WriteFile(file, []byte(config), 0o600))
+	ok(s.t, nil, "promtool", "check", "config", file)
+	server := start(s.t, folder, os.Environ(), "prometheus", "--config.file="+file, "--storage.tsdb.path="+folder, "--web.listen-address="+listen)
+	awaitStatus(s.t, "http://"+listen+"/-/ready", 200, server.output)
+	require.Eventually(s.t, func() bool {
+		_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/query?query=drawsvc_ready{job=%22drawsvc%22}==1", "")
+		var answer struct{ Data struct{ Result []any } }
+		return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Data.Result) == len(s.instances)
+	}, waitMax, 100*time.Millisecond, server.output)
+	_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/rules", "")
+	require.Contains(s.t, body, "DrawsvcDown")
+}
+
+// TestComposeFilesAgree: each file of the site names the others' services and ports as
+// the compose file has them.
+func TestComposeFilesAgree(t *testing.T) {
+	t.Parallel()
+	p, _ := project(t)
+	mounted := map[string]string{}
+	for _, service := range p.Services {
+		for _, v := range service.Volumes {
+			mounted[v.Target] = filepath.Base(v.Source)
+		}
+	}
+	for _, file := range []string{"nginx.conf", "prometheus.yml", "grafana-datasource.yaml"} {
+		for _, found := range regexp.MustCompile(`\b(drawsvc-\d|prometheus):(\d+)`).FindAllStringSubmatch(read(t, filepath.Join(compose, file)), -1) {
+			_, known := p.Services[found[1]]
+			require.True(t, known, found[0])
+			require.Contains(t, []string{"8080", "9090"}, found[2])
+		}
+	}
+	var dashboards struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(read(t, filepath.Join(compose, "grafana-dashboards.yaml"))), &dashboards))
+	require.Equal(t, "drawsvc.json", mounted[dashboards.Providers[0].Options.Path+"/drawsvc.json"])
+	home := p.Services["grafana"].Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+	require.Equal(t, "drawsvc.json", mounted[*home])
+	require.Equal(t, "rules.yml", mounted["/etc/prometheus/rules.yml"])
+	_, port, err := net.SplitHostPort(*p.Services["drawsvc-1"].Environment["DRAWSVC_LISTEN"])
+	require.NoError(t, err)
+	require.Contains(t, read(t, filepath.Join(compose, "nginx.conf")), fmt.Sprintf("drawsvc-1:%s ", port))
+}

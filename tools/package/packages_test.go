@@ -1,0 +1,142 @@
+package packaging
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// installed is the Debian package in a root of its own, beside the database of dpkg
+// that knows of it.
+type installed struct {
+	t            *testing.T
+	root, status string
+}
+
+// install has dpkg install the package below a new root. The package's scripts run in
+// this system, because the new root has no shell: they leave its systemd alone.
+func install(t *testing.T) *installed {
+	t.Helper()
+	needs(t, "dpkg", "dpkg")
+	if os.Getuid() != 0 {
+		servertest.Missing(t, "the rights of root, which dpkg needs")
+	}
+	i := &installed{t: t, root: t.TempDir(), status: t.TempDir()}
+	for _, folder := range []string{"info", "updates", "triggers"} {
+		require.NoError(t, os.Mkdir(filepath.Join(i.status, folder), 0o755))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(i.status, "status"), nil, 0o600))
+	packages, err := filepath.Glob(filepath.Join(dist(t), "*.deb"))
+	require.NoError(t, err)
+	require.Len(t, packages, 1)
+	i.dpkg("--install", packages[0])
+	return i
+}
+
+func (i *installed) dpkg(args ...string) string {
+	i.t.Helper()
+	all := []string{"--instdir=" + i.root, "--admindir=" + i.status, "--log=" + filepath.Join(i.status, "log"), "--force-script-chrootless"}
+	return ok(i.t, nil, "dpkg", append(all, args...)...)
+}
+
+func (i *installed) path(absolute string) string { return filepath.Join(i.root, absolute) }
+
+// TestDebianPackage installs the package, starts what the unit starts, with the settings
+// of the package, draws once, and removes the package: settings and data stay.
+func TestDebianPackage(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	environment := i.path("/etc/drawsvc/drawsvc.env")
+	info, err := os.Stat(environment)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o640), info.Mode().Perm(), "it may hold secrets")
+	unit, err := os.ReadFile(i.path("/usr/lib/systemd/system/drawsvc.service"))
+	require.NoError(t, err)
+	require.Equal(t, environment, i.path(settings(string(unit))["EnvironmentFile"]))
+	require.Equal(t, "drawsvc "+testVersion, strings.Split(ok(t, nil, i.path("/usr/bin/drawsvc"), "version"), ",")[0])
+
+	state := i.path(settings(string(unit))["WorkingDirectory"])
+	require.NoError(t, os.MkdirAll(state, 0o700))
+	text, err := os.ReadFile(environment)
+	require.NoError(t, err)
+	listen := servertest.FreeAddr(t)
+	var variables []string
+	for name, value := range settings(string(text)) {
+		value = strings.NewReplacer("127.0.0.1:8080", listen, "/var/lib/", i.path("/var/lib")+"/").Replace(value)
+		variables = append(variables, name+"="+value)
+	}
+	begin := strings.Fields(settings(string(unit))["ExecStart"])
+	require.Equal(t, []string{"/usr/bin/drawsvc", "serve"}, begin)
+	begun := time.Now()
+	service := start(t, state, variables, i.path(begin[0]), begin[1:]...)
+	awaitStatus(t, "http://"+listen+"/readyz", 200, service.output)
+	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
+	_, after, found := strings.Cut(service.output.String(), "admin token for this run: ")
+	require.True(t, found)
+	token, _, _ := strings.Cut(after, "\n")
+	makePool(t, listen, token)
+	wins(t, listen, "p")
+	service.stop()
+
+	i.dpkg("--remove", "drawsvc")
+	require.NoFileExists(t, i.path("/usr/bin/drawsvc"))
+	require.FileExists(t, environment, "settings are removed by purge alone")
+	i.dpkg("--purge", "drawsvc")
+	require.NoFileExists(t, environment)
+	require.FileExists(t, filepath.Join(state, "drawsvc.db"), "promised prizes stay")
+}
+
+// makePool makes the pool p with ten units.
+func makePool(t *testing.T, address, token string) {
+	t.Helper()
+	bearer := []string{"Authorization", "Bearer " + token}
+	status, body := ask(t, "POST", "http://"+address+"/admin/pools",
+		`{"id":"p","name":"P","prizes":[{"id":"g","name":"G","value":"1.00","stock":10}]}`, bearer...)
+	require.Equal(t, 201, status, body)
+}
+
+// TestPackagesHaveTheSame: the RPM holds the files of the Debian package, and both the
+// version that was asked for.
+func TestPackagesHaveTheSame(t *testing.T) {
+	t.Parallel()
+	needs(t, "rpm", "rpm")
+	paths := map[string]bool{}
+	deb, err := filepath.Glob(filepath.Join(dist(t), "*.deb"))
+	require.NoError(t, err)
+	for line := range strings.Lines(ok(t, nil, "dpkg-deb", "--contents", deb[0])) {
+		path := strings.TrimPrefix(strings.Fields(line)[5], ".")
+		if !strings.HasSuffix(path, "/") {
+			paths[path] = true
+		}
+	}
+	rpm, err := filepath.Glob(filepath.Join(dist(t), "*.rpm"))
+	require.NoError(t, err)
+	files := strings.Fields(ok(t, nil, "rpm", "--query", "--list", "--package", rpm[0]))
+	for _, file := range files {
+		require.True(t, paths[file], file)
+		delete(paths, file)
+	}
+	require.Empty(t, paths)
+	require.Equal(t, testVersion, ok(t, nil, "rpm", "--query", "--queryformat", "%{VERSION}", "--package", rpm[0]))
+	require.Contains(t, ok(t, nil, "rpm", "--query", "--configfiles", "--package", rpm[0]), "/etc/drawsvc/drawsvc.env")
+}
+
+// TestProgramIsSmallAndStatic: one file without a loader, below 60 MB.
+func TestProgramIsSmallAndStatic(t *testing.T) {
+	t.Parallel()
+	info, err := os.Stat(program(t))
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(60_000_000))
+	t.Logf("%.1f MB", float64(info.Size())/1e6)
+	file, err := elf.Open(program(t))
+	require.NoError(t, err)
+	defer file.Close()
+	require.Nil(t, file.Section(".interp"), "a program with a loader needs a C library")
+}

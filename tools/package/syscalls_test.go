@@ -1,0 +1,115 @@
+package packaging
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// syscallSets are the sets of system calls that systemd knows, by their names, each with
+// what it names: calls, and other sets.
+func syscallSets(t *testing.T) map[string][]string {
+	t.Helper()
+	sets, name := map[string][]string{}, ""
+	for line := range strings.Lines(ok(t, []string{"SYSTEMD_COLORS=0"}, "systemd-analyze", "--no-pager", "syscall-filter")) {
+		word := strings.TrimSpace(line)
+		switch {
+		case word == "" || strings.HasPrefix(word, "#"):
+		case !strings.HasPrefix(line, " "):
+			name = word
+		default:
+			sets[name] = append(sets[name], word)
+		}
+	}
+	require.NotEmpty(t, sets["@system-service"])
+	return sets
+}
+
+// passed are the calls that the filters of a unit let through: those of the first line
+// without those of the others, which begin with a tilde.
+func passed(t *testing.T, unit string) map[string]bool {
+	t.Helper()
+	sets, all := syscallSets(t), map[string]bool{}
+	var apply func(name string, allow bool)
+	apply = func(name string, allow bool) {
+		if strings.HasPrefix(name, "@") {
+			for _, member := range sets[name] {
+				apply(member, allow)
+			}
+			return
+		}
+		all[name] = allow
+	}
+	apply("@default", true) // systemd adds it
+	for _, filter := range regexp.MustCompile(`(?m)^SystemCallFilter=(~?)(.*)$`).FindAllStringSubmatch(unit, -1) {
+		for name := range strings.FieldsSeq(filter[2]) {
+			apply(name, filter[1] == "")
+		}
+	}
+	return all
+}
+
+// rejected are the calls of a trace that a unit does not let through. What begins the
+// process, and its account, is systemd's own.
+func rejected(t *testing.T, unit, trace string) (names []string) {
+	t.Helper()
+	allowed := passed(t, unit)
+	for _, call := range regexp.MustCompile(`(?m)^\d+ +([a-z_0-9]+)\(`).FindAllStringSubmatch(trace, -1) {
+		if !allowed[call[1]] && !slices.Contains(names, call[1]) {
+			names = append(names, call[1])
+		}
+	}
+	return names
+}
+
+// TestUnitLetsTheServiceWork traces the service at work, with a file and with a server,
+// as an account without rights: the filters of the unit let every system call through.
+func TestUnitLetsTheServiceWork(t *testing.T) {
+	t.Parallel()
+	needs(t, "systemd strace", "systemd-analyze", "strace")
+	if os.Getuid() != 0 {
+		servertest.Missing(t, "the rights of root, to trace another account")
+	}
+	unit := read(t, unitFile)
+	for _, database := range []string{"sqlite:drawsvc.db", servertest.Postgres(t)} {
+		folder := t.TempDir()
+		require.NoError(t, os.Chmod(filepath.Dir(folder), 0o755))
+		require.NoError(t, os.Chown(folder, nonroot, nonroot))
+		binary := filepath.Join(folder, "drawsvc")
+		text, err := os.ReadFile(program(t))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(binary, text, 0o755))
+		listen, trace := servertest.FreeAddr(t), filepath.Join(folder, "trace")
+		service := startAs(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nonroot, Gid: nonroot}}, folder,
+			[]string{"PATH=" + os.Getenv("PATH"), "DRAWSVC_DATABASE=" + database, "DRAWSVC_LISTEN=" + listen, "DRAWSVC_MIGRATE=true", "DRAWSVC_ADMIN_TOKEN=an-admin-token-of-the-test"},
+			"strace", "-f", "-qq", "-o", trace, binary, "serve")
+		awaitStatus(t, "http://"+listen+"/readyz", 200, service.output)
+		makePool(t, listen, "an-admin-token-of-the-test")
+		wins(t, listen, "p")
+		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for its end
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(first, syscall.SIGTERM))
+		select {
+		case err := <-service.ended:
+			require.NoError(t, err, service.output)
+		case <-time.After(waitMax):
+			_ = syscall.Kill(first, syscall.SIGKILL) // strace would leave it behind
+			require.Fail(t, "the service does not end", service.output.String())
+		}
+		calls := readFile(t, trace)
+		require.Contains(t, calls, "accept4(")
+		require.Empty(t, rejected(t, unit, calls))
+		broken := strings.Replace(unit, "~@privileged", "~@network-io @privileged", 1)
+		require.Contains(t, rejected(t, broken, calls), "accept4", "a filter that is too narrow is caught")
+	}
+}
