@@ -18,7 +18,6 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -77,8 +76,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		}
 	}()
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry := newRegistry()
 	var batcher *group.Batcher
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
@@ -97,14 +95,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := prepare(ctx, store, c.migrate, false); err != nil {
+	if err := watchStore(ctx, store, c.migrate); err != nil {
 		return err
 	}
-	store.WatchSchema()
-	if err := store.WatchSeeds(ctx); err != nil {
-		return err
-	}
-
 	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
 		return err
 	}
@@ -132,6 +125,16 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	defer c.watchFiles(ctx, doors, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
 	return doors.serve(ctx, server, log)
+}
+
+// watchStore sees that the schema admits the service, and follows it and the
+// seeds from then on.
+func watchStore(ctx context.Context, store *stock.Store, migrate bool) error {
+	if err := prepare(ctx, store, migrate, false); err != nil {
+		return err
+	}
+	store.WatchSchema()
+	return store.WatchSeeds(ctx)
 }
 
 // newBatcher makes what decides draws.
