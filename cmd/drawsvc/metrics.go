@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/draw"
@@ -27,6 +28,13 @@ type metrics struct {
 	stale   prometheus.Counter
 	settled prometheus.Counter
 	held    prometheus.Histogram
+}
+
+// newRegistry holds the metrics of the runtime and of the process.
+func newRegistry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
 }
 
 func newMetrics(r prometheus.Registerer, store *stock.Store, mode string) *metrics {

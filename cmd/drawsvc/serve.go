@@ -18,7 +18,6 @@ import (
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -30,6 +29,7 @@ import (
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/tracing"
 )
 
 func serveCommand(env environment) *cobra.Command {
@@ -67,15 +67,16 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	limitMemory(log, memlimit.FromCgroup)
 	last, endLast := lastContext(ctx, c.delay)
 	defer endLast()
+	traces, log, flush := startTraces(ctx, last, log)
 	var opened closers
 	defer func() {
-		if err = firstOf(err, opened.closeWithin(last, log)); err == nil {
+		err = firstOf(err, opened.closeWithin(last, log))
+		if flush(); err == nil {
 			log.Info("stopped")
 		}
 	}()
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry := newRegistry()
 	var batcher *group.Batcher
 	store, err := c.database.open(ctx, cmd, stock.Options{
 		Log:      log,
@@ -92,10 +93,10 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := prepareToServe(ctx, store, c.migrate); err != nil {
+	if err := watchStore(ctx, store, c.migrate); err != nil {
 		return err
 	}
-	if batcher, err = newBatcher(c, store, lock, registry, log); err != nil {
+	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
@@ -112,7 +113,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(jobs.stop)
 	feed := newFeed(store, c.connections)
 	opened.add(feed.Close)
-	server, err := http.New(httpConfig(c, doors, store, feed, ready, batcher, jobs, registry, log))
+	server, err := http.New(httpConfig(c, doors, store, feed, ready, batcher, jobs, traces, registry, log))
 	if err != nil {
 		return err
 	}
@@ -124,8 +125,18 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	return doors.serve(ctx, server, log)
 }
 
+// watchStore sees that the schema admits the service, and follows it and the
+// seeds from then on.
+func watchStore(ctx context.Context, store *stock.Store, migrate bool) error {
+	if err := prepare(ctx, store, migrate, false); err != nil {
+		return err
+	}
+	store.WatchSchema()
+	return store.WatchSeeds(ctx)
+}
+
 // newBatcher makes what decides draws.
-func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
+func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
@@ -137,6 +148,7 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, r prometheus.Re
 		return nil, err
 	}
 	b := group.NewBatcher(issuer, metrics, group.Limits{BatchMax: c.batchMax, QueueMax: c.queueMax, Timeout: c.timeout})
+	b.Trace(traces.Tracer())
 	watchQueues(r, b)
 	return b, nil
 }
@@ -181,17 +193,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-// prepareToServe brings the schema up where that is asked for, and follows what
-// other processes do to the schema and to the seeds of pools.
-func prepareToServe(ctx context.Context, store *stock.Store, migrate bool) error {
-	if err := prepare(ctx, store, migrate, false); err != nil {
-		return err
-	}
-	store.WatchSchema()
-	return store.WatchSeeds(ctx)
-}
-
-func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,
@@ -204,6 +206,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 		RequestTimeout: c.timeout,
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
+		Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
 }
 

@@ -80,6 +80,7 @@ func (b *Batch) observe(outcome string, draws int) {
 
 // fail gives every caller err. It is used when no plan could be written.
 func (b *Batch) fail(err error) {
+	b.spanFails(err)
 	n := 0
 	for _, w := range b.waiters {
 		if !w.hasAnswer() {

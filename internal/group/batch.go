@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"drawsvc/internal/draw"
 )
 
@@ -32,6 +34,10 @@ type Batch struct {
 	// behindDoubt: the batch before it was given up in doubt.
 	behindDoubt bool
 	mode        atomic.Pointer[string]
+	// span is nil while no draw of the batch is traced; attempts counts its
+	// transactions.
+	span     trace.Span
+	attempts int
 }
 
 // phase is how far a batch has come; see the package's documentation.
@@ -65,13 +71,25 @@ func (b *Batch) RequestIDs(most int) []string {
 
 // Next replaces a settled batch by the draws that wait now. It returns false
 // when there are none, or when the batch is not settled.
-func (b *Batch) Next() bool { return b.phase == settled && b.queue.take(b) }
+func (b *Batch) Next() bool {
+	if b.phase != settled {
+		return false
+	}
+	b.endSpan()
+	if !b.queue.take(b) {
+		return false
+	}
+	b.follow(0)
+	return true
+}
 
 // TopUp adds the draws that have come since the batch was taken: while it
 // waited for its turn, many may have. A batch in doubt stays as it is.
 func (b *Batch) TopUp() {
 	if b.phase == open {
+		taken := len(b.waiters)
 		b.queue.topUp(b)
+		b.follow(taken)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"drawsvc/internal/draw"
 )
 
@@ -65,6 +67,8 @@ type Batcher struct {
 	issuer   Issuer
 	observer Observer
 	limits   Limits
+	// tracer follows draws and batches; nil follows none.
+	tracer trace.Tracer
 	// prizesMax is cachedPrizesMax.
 	prizesMax int
 
@@ -96,6 +100,8 @@ func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request)
 		return draw.Draw{}, err
 	}
 	w := &waiter{Ask: draw.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
+	b.follow(ctx, w)
+	defer w.leave()
 	if err := b.enqueue(w); err != nil {
 		return draw.Draw{}, err
 	}

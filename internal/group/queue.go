@@ -174,6 +174,7 @@ func (q *queue) giveUp(err error) {
 	}
 	if draw.CodeOf(err) == draw.CodeInternal && len(b.waiters) > 1 {
 		q.held = append(q.held, b.waiters...)
+		b.spanFails(err)
 		b.phase = settled
 		return
 	}

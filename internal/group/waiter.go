@@ -20,6 +20,8 @@ type waiter struct {
 	asked bool
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
+	// followed is nil for a draw that is not traced.
+	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
 	done chan struct{}
 	draw draw.Draw

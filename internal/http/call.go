@@ -72,8 +72,11 @@ func checked(c call) error {
 			return err
 		}
 	}
-	if pool := c.param("pool"); pool != "" && !c.isRead() {
-		defer c.server.copies.drop(pool) // it may have changed, whatever the answer
+	if pool := c.param("pool"); pool != "" {
+		c.spanPool(pool)
+		if !c.isRead() {
+			defer c.server.copies.drop(pool) // it may have changed, whatever the answer
+		}
 	}
 	return c.route.handle(c)
 }

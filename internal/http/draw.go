@@ -50,12 +50,14 @@ func (s *Server) postDraw(c call) error {
 	if err != nil {
 		return err
 	}
+	c.spanPool(request.PoolID)
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.Draw(context.WithValue(context.WithoutCancel(ctx), requestIDKey{}, c.requestID()), request)
 	if err != nil {
 		return err
 	}
+	c.spanDraw(&made)
 	c.writeDraw(&made)
 	return nil
 }

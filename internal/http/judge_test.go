@@ -27,7 +27,7 @@ type judge struct {
 
 // ownContract is the contract of the description that the service serves.
 var ownContract = sync.OnceValues(func() (*contract, error) {
-	for _, kind := range []string{typeNDJSON, typeEvents, "text/html", "text/css", "text/javascript", "image/svg+xml"} {
+	for _, kind := range []string{typeNDJSON, typeEvents, "application/openmetrics-text", "text/html", "text/css", "text/javascript", "image/svg+xml"} {
 		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
 	}
 	return readContract(description)

@@ -69,6 +69,9 @@ func (s *Server) showMetrics() handler {
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: scrapesMax,
 		Timeout:             s.RequestTimeout,
+		// Exemplars exist in this format alone, which writes bounds of buckets in
+		// another way: without tracing the metrics stay as they were.
+		EnableOpenMetrics: s.Tracer != nil,
 	})
 	return func(c call) error {
 		show.ServeHTTP(c.gin.Writer, c.gin.Request)
@@ -79,6 +82,9 @@ func (s *Server) showMetrics() handler {
 // scrapesMax is the most scrapes that are answered at once.
 const scrapesMax = 4
 
+// methodOther stands for a method of the caller's own.
+const methodOther = "other"
+
 // boundedMethod is the method as a label: callers may send any word.
 func boundedMethod(method string) string {
 	switch method {
@@ -86,5 +92,5 @@ func boundedMethod(method string) string {
 		nethttp.MethodPatch, nethttp.MethodDelete, nethttp.MethodOptions:
 		return method
 	}
-	return "other"
+	return methodOther
 }

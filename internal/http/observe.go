@@ -27,6 +27,8 @@ type observed struct {
 	route
 	requests *prometheus.CounterVec // by status, or by method and status when unmatched
 	duration prometheus.Observer
+	// examples is duration where requests are traced, else nil.
+	examples prometheus.ExemplarObserver
 	// well counts the answers 200, most of those there are.
 	well prometheus.Counter
 	// level is the level of a request that went well. A service draws, and is
@@ -46,6 +48,9 @@ func (s *Server) observed(r route) *observed {
 	}
 	o.requests = s.metrics.requests.MustCurryWith(prometheus.Labels{"route": r.path, "method": r.method})
 	o.duration = s.metrics.duration.WithLabelValues(r.path, r.method)
+	if s.traced(o) {
+		o.examples, _ = o.duration.(prometheus.ExemplarObserver)
+	}
 	o.well = o.requests.WithLabelValues(strconv.Itoa(nethttp.StatusOK))
 	if r.draws() { // alerts watch these: of a counter that begins at 1, Prometheus does not see the first increase
 		for _, status := range []int{nethttp.StatusInternalServerError, nethttp.StatusServiceUnavailable, nethttp.StatusGatewayTimeout} {
@@ -62,6 +67,9 @@ func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 	return func(g *gin.Context) {
 		begin := time.Now()
 		c := call{server: s, route: &o.route, gin: g}
+		if s.traced(o) {
+			s.beginSpan(o, g)
+		}
 		defer c.finish(o, begin)
 		h := g.Writer.Header()
 		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
@@ -80,7 +88,7 @@ func (c call) finish(o *observed, begin time.Time) {
 	}
 	taken := time.Since(begin)
 	if !o.streams() { // how long somebody listens is no latency
-		o.duration.Observe(taken.Seconds())
+		o.observeDuration(c.gin.Request.Context(), taken.Seconds())
 	}
 	switch status := c.gin.Writer.Status(); {
 	case o.path == unmatched:
@@ -91,6 +99,7 @@ func (c call) finish(o *observed, begin time.Time) {
 		o.requests.WithLabelValues(strconv.Itoa(status)).Inc()
 	}
 	c.log(o.level, taken)
+	c.endSpan(c.gin.Writer.Status(), c.cause(), abort)
 	if abort {
 		panic(nethttp.ErrAbortHandler)
 	}
@@ -103,7 +112,7 @@ func (c call) recovered(reason any) (abort bool) {
 		return true
 	}
 	err := fmt.Errorf("panic: %v", reason)
-	c.server.Log.Error("a request panicked", "error", err, "request_id", c.requestID(), "stack", string(debug.Stack()))
+	c.server.Log.ErrorContext(c.gin.Request.Context(), "a request panicked", "error", err, "request_id", c.requestID(), "stack", string(debug.Stack()))
 	if c.gin.Writer.Written() {
 		return true
 	}
@@ -111,15 +120,20 @@ func (c call) recovered(reason any) (abort bool) {
 	return false
 }
 
+// cause is the error that the request was answered with, nil when it went well.
+func (c call) cause() error {
+	if last := c.gin.Errors.Last(); last != nil {
+		return last.Err
+	}
+	return nil
+}
+
 // log writes the request's one line. It names the route, never the path or
 // the query, which may hold keys. Of refusals that repeat, one line is written
 // and the rest counted: anyone can cause them.
 func (c call) log(level slog.Level, taken time.Duration) {
 	status := c.gin.Writer.Status()
-	var cause error
-	if last := c.gin.Errors.Last(); last != nil {
-		cause = last.Err
-	}
+	cause := c.cause()
 	switch {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError

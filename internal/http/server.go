@@ -15,6 +15,8 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
@@ -85,6 +87,10 @@ type Config struct {
 	// *draw.Error chooses the problem shown; its cause goes to the log.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
+	// Tracer begins the spans of requests, and Propagator reads the caller's span
+	// from the headers; both are nil while tracing is off.
+	Tracer     trace.Tracer
+	Propagator propagation.TextMapPropagator
 	// Registerer takes the metrics of this package; Gatherer is what /metrics
 	// shows.
 	Registerer prometheus.Registerer

@@ -1,6 +1,7 @@
 package lockmode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -160,10 +161,26 @@ func (c *coalescer) attempt(entries []*entry) {
 	began := time.Now()
 	err := c.decideAll(ctx, entries, &all)
 	c.decider.observer.Attempted(c.decider.name, reasonOf(err), time.Since(began))
+	attempted(entries, began, err)
 	if err != nil {
 		pools, requests := namesOf(entries)
 		c.decider.log.Warn("a shared transaction failed, its batches are attempted alone",
 			"batches", len(entries), "pools", pools, "requests", requests, "error", err)
+	}
+}
+
+// leftOut is why a batch that a shared transaction did not decide is attempted
+// alone, when nothing failed.
+const leftOut = "left-out"
+
+// attempted reports a shared transaction to the batches that waited for it.
+func attempted(entries []*entry, began time.Time, err error) {
+	for _, e := range entries {
+		failure := ""
+		if !e.batch.IsSettled() {
+			failure = cmp.Or(failureOf(err), leftOut)
+		}
+		e.batch.Attempted(began, failure, failure != "")
 	}
 }
 

@@ -57,7 +57,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			err = d.attempt(ctx, b, o)
 		}
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
-			d.observer.Attempted(d.name, reasonOf(err), time.Since(began))
+			d.attempted(b, began, err, err != nil)
 			return err
 		}
 		class := stock.ClassOf(err)
@@ -71,10 +71,10 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			if class == stock.ClassUnavailable && ctx.Err() != nil && conflict != nil {
 				err = conflict // the database answers, and the time ran out while it let this wait again
 			}
-			d.observer.Attempted(d.name, "", time.Since(began))
+			d.attempted(b, began, err, false)
 			return d.giveUp(b, err)
 		}
-		d.observer.Attempted(d.name, reasonOf(err), time.Since(began))
+		d.attempted(b, began, err, true)
 		d.replayWaiting(ctx, b, err)
 		if next == retryLocked {
 			o.Lock = true
@@ -84,6 +84,16 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			backoff(ctx, s.attempts)
 		}
 	}
+}
+
+// attempted reports an attempt that ended in err, and whether another one follows.
+func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bool) {
+	reason := ""
+	if again {
+		reason = reasonOf(err)
+	}
+	d.observer.Attempted(d.name, reason, time.Since(began))
+	b.Attempted(began, failureOf(err), again)
 }
 
 // attemptCached is one transaction that is planned from the cached copy of the
@@ -210,7 +220,7 @@ const namesMax = 10
 
 // logGivenUp says which draws could not be decided. It names no key and no user.
 func logGivenUp(log *slog.Logger, mode string, b *group.Batch, err error) {
-	log.Warn("batch given up", "mode", mode, "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax), "error", err)
+	log.WarnContext(b.Context(), "batch given up", "mode", mode, "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax), "error", err)
 }
 
 func reasonOf(err error) string {
@@ -221,4 +231,13 @@ func reasonOf(err error) string {
 		return e.Reason
 	}
 	return "mode"
+}
+
+// failureOf is what an attempt failed for, in one word: its reason, or the code
+// that its draws get.
+func failureOf(err error) string {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return string(e.Code)
+	}
+	return reasonOf(err)
 }

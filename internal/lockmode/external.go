@@ -53,7 +53,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 		case errors.Is(err, stock.ErrStaleToken):
 			stale++
 			m.observer.StaleToken()
-			m.log.Warn("stale token rejected", "lock", m.name, "pool", b.Urn.PoolID, "attempt", stale)
+			m.log.WarnContext(b.Context(), "stale token rejected", "lock", m.name, "pool", b.Urn.PoolID, "attempt", stale)
 		case errors.Is(err, errLost):
 			lost++
 		default:

@@ -161,7 +161,7 @@ const switchesMax = 5
 func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 	defer func() {
 		if v := recover(); v != nil {
-			s.log.Error("a batch panicked", "mode", b.Mode(), "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax),
+			s.log.ErrorContext(b.Context(), "a batch panicked", "mode", b.Mode(), "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax),
 				"error", fmt.Errorf("panic: %v", v), "stack", string(debug.Stack()))
 			panic(v) // the group answers its draws
 		}

@@ -1,0 +1,141 @@
+package http
+
+import (
+	"cmp"
+	"context"
+	nethttp "net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"drawsvc/internal/draw"
+)
+
+// poolKey and outcomeKey are the attributes that are this service's own: the
+// pool of a call, and what became of it, as the metrics and problems name it.
+const (
+	poolKey    = attribute.Key("drawsvc.pool")
+	outcomeKey = attribute.Key("drawsvc.outcome")
+)
+
+// beginSpan begins the request's span below its caller's. It names the route,
+// never the path, the query, a header or the caller's address: the libraries for
+// this name them, and a path may hold keys and users.
+func (s *Server) beginSpan(o *observed, g *gin.Context) {
+	r := g.Request
+	method := boundedMethod(r.Method)
+	name := method
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	attributes := []attribute.KeyValue{semconv.URLScheme(scheme), semconv.NetworkProtocolVersion(protocolVersion(r))}
+	if method == methodOther {
+		name = "HTTP" // as the conventions ask for
+		attributes = append(attributes, semconv.HTTPRequestMethodOther)
+	} else {
+		attributes = append(attributes, semconv.HTTPRequestMethodKey.String(method))
+	}
+	if o.path != unmatched {
+		name += " " + o.path
+		attributes = append(attributes, semconv.HTTPRoute(o.path))
+	}
+	ctx := r.Context()
+	if s.Propagator != nil {
+		ctx = s.Propagator.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	}
+	ctx, _ = s.Tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...))
+	g.Request = r.WithContext(ctx)
+}
+
+func protocolVersion(r *nethttp.Request) string {
+	switch {
+	case r.ProtoMajor == 2:
+		return "2"
+	case r.ProtoMinor == 0:
+		return "1.0"
+	}
+	return "1.1"
+}
+
+// traced says whether the calls of a route have spans. Probes have none, because
+// they come every few seconds and tell nothing; nor have streams, which end when
+// nobody listens any more.
+func (s *Server) traced(o *observed) bool { return s.Tracer != nil && !o.probes() && !o.streams() }
+
+// span is the request's, nil when it is not recorded.
+func (c call) span() trace.Span {
+	if c.server.Tracer == nil {
+		return nil
+	}
+	if span := trace.SpanFromContext(c.gin.Request.Context()); span.IsRecording() {
+		return span
+	}
+	return nil
+}
+
+// spanPool notes the pool of a call, which was checked.
+func (c call) spanPool(id string) {
+	if span := c.span(); span != nil {
+		span.SetAttributes(poolKey.String(id))
+	}
+}
+
+// spanDraw notes what came of a draw that was decided.
+func (c call) spanDraw(made *draw.Draw) {
+	span := c.span()
+	if span == nil {
+		return
+	}
+	outcome := "won"
+	switch {
+	case made.Replayed:
+		outcome = "replayed"
+	case !made.Wins():
+		outcome = "blank"
+	}
+	span.SetAttributes(outcomeKey.String(outcome))
+}
+
+// endSpan ends the request's span. cause is nil when it went well; cut says that
+// the connection is cut.
+func (c call) endSpan(status int, cause error, cut bool) {
+	span := c.span()
+	if span == nil {
+		return
+	}
+	span.SetAttributes(semconv.HTTPResponseStatusCode(status))
+	code := ""
+	if cause != nil {
+		code = string(draw.CodeOf(cause))
+		span.SetAttributes(outcomeKey.String(code))
+	}
+	if cut {
+		code = cmp.Or(code, "cut-off")
+	}
+	if cut || status >= nethttp.StatusInternalServerError {
+		span.SetAttributes(semconv.ErrorTypeKey.String(code))
+		span.SetStatus(codes.Error, code)
+	}
+	span.End()
+}
+
+// observeDuration counts the time that a request took, with the trace of one
+// that is recorded as an example of it.
+func (o *observed) observeDuration(ctx context.Context, seconds float64) {
+	if o.examples == nil {
+		o.duration.Observe(seconds)
+		return
+	}
+	span := trace.SpanContextFromContext(ctx)
+	if !span.IsSampled() {
+		o.duration.Observe(seconds)
+		return
+	}
+	o.examples.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": span.TraceID().String(), "span_id": span.SpanID().String()})
+}

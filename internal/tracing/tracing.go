@@ -1,0 +1,110 @@
+package tracing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/contrib/propagators/autoprop"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope names the instrumentation, and is the name of the service that the
+// environment does not name.
+const scope = "drawsvc"
+
+// Tracing sends spans until it is stopped. A nil Tracing is off.
+type Tracing struct {
+	provider   *sdktrace.TracerProvider
+	propagator propagation.TextMapPropagator
+	version    string
+}
+
+// Start returns what the environment asks for: nil while it asks for no traces.
+// It says in the log what it cannot make of the environment, and is off then: a
+// service that draws is worth more than one that is traced. version is the
+// program's.
+func Start(ctx context.Context, version string, log *slog.Logger) *Tracing {
+	name := wanted()
+	if name == exporterNone {
+		return nil
+	}
+	failures := &failures{log: log}
+	otel.SetErrorHandler(failures)
+	otel.SetLogger(logr.New(settings{log}))
+	t, err := start(ctx, name, version)
+	if err != nil {
+		log.Warn("tracing is off: it cannot be set up as the environment says", "error", err)
+		return nil
+	}
+	log.Info("tracing is on", "exporter", name, "protocol", protocol())
+	return t
+}
+
+func start(ctx context.Context, name, version string) (*Tracing, error) {
+	exporter, err := newExporter(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	// The environment comes last, so that its names win.
+	described, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(semconv.ServiceName(scope), semconv.ServiceVersion(version)), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, errors.Join(err, exporter.Shutdown(ctx))
+	}
+	return &Tracing{
+		provider:   sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described)),
+		propagator: autoprop.NewTextMapPropagator(),
+		version:    version,
+	}, nil
+}
+
+func newExporter(ctx context.Context, name string) (sdktrace.SpanExporter, error) {
+	if name != exporterOTLP {
+		return nil, fmt.Errorf("%s is %q, and must be %s or %s", exporterVariable, name, exporterOTLP, exporterNone)
+	}
+	switch p := protocol(); p {
+	case protocolGRPC:
+		return otlptracegrpc.New(ctx)
+	case "http/protobuf", "http/json":
+		return otlptracehttp.New(ctx)
+	default:
+		return nil, fmt.Errorf("%s is %q, and must be http/protobuf, http/json or %s", protocolVariable, p, protocolGRPC)
+	}
+}
+
+// Tracer returns what begins spans, nil while tracing is off.
+func (t *Tracing) Tracer() trace.Tracer {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Tracer(scope, trace.WithInstrumentationVersion(t.version))
+}
+
+// Propagator returns what reads the caller's span from the headers of a request,
+// as OTEL_PROPAGATORS says; nil while tracing is off.
+func (t *Tracing) Propagator() propagation.TextMapPropagator {
+	if t == nil {
+		return nil
+	}
+	return t.propagator
+}
+
+// Stop sends the spans that wait, as long as ctx lasts. It is called once, when
+// no more spans begin. Error: ctx's, or what the last export failed for; spans
+// are lost then.
+func (t *Tracing) Stop(ctx context.Context) error {
+	if t == nil {
+		return nil
+	}
+	return t.provider.Shutdown(ctx)
+}
