@@ -101,3 +101,25 @@ func TestUrnPicksAgainAlike(t *testing.T) {
 	require.True(t, other.Seen(read(h, stock...)))
 	require.NotEqual(t, want, picks(other), "another instance")
 }
+
+// noNumbers are seeds that nobody may ask.
+type noNumbers struct{ Seeds }
+
+func (noNumbers) Of(int64) Numbers { panic("the seeds of a history that was lost are used") }
+
+// TestUrnForgetsSeeds: what a pool was committed to is of its history. Where
+// another history took its place, which was not committed, its numbers are secret.
+func TestUrnForgetsSeeds(t *testing.T) {
+	h := NewHead().Next(9)
+	committed := read(h, 5)
+	committed.Committed = 9
+	u := NewUrn("p")
+	require.True(t, u.Seen(committed))
+	require.True(t, u.LacksSeeds())
+	u.SetSeeds(noNumbers{})
+	restored := NewHead().Next(3)
+	require.False(t, u.Seen(read(restored)))
+	require.True(t, u.Seen(read(restored, 5)))
+	require.False(t, u.LacksSeeds())
+	require.NotPanics(t, func() { u.take(restored.Version + 1) })
+}

@@ -133,12 +133,9 @@ func (u *Urn) Seen(s Snapshot) bool {
 	}
 	if u.WasRead() && !s.Head.Follows(u.last) {
 		u.deck = newDeck()
-		u.committed = 0 // another history may be committed to other seeds
+		u.commitTo(0) // another history may be committed to other seeds, or to none
 	}
-	if u.committed != s.Committed {
-		u.SetSeeds(nil)
-		u.committed, u.asked = s.Committed, false
-	}
+	u.commitTo(s.Committed)
 	for _, p := range s.Prizes {
 		u.put(p)
 	}
@@ -152,6 +149,15 @@ func (u *Urn) Seen(s Snapshot) bool {
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true
+}
+
+// commitTo says which version of the pool committed it to its numbers, 0 for none.
+// Other seeds than those of that commitment are dropped.
+func (u *Urn) commitTo(version int64) {
+	if u.committed != version {
+		u.SetSeeds(nil)
+		u.committed, u.asked = version, false
+	}
 }
 
 // LacksSeeds says that the pool is committed to its numbers, and that nobody has
