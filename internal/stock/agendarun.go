@@ -117,6 +117,9 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) error {
 }
 
 func (r *agendaRun) stock(ctx context.Context, item *draw.Item) error {
+	if err := r.of.checkStock(); err != nil {
+		return err
+	}
 	if err := r.readPrizes(ctx); err != nil {
 		return err
 	}

@@ -179,10 +179,18 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 	return err
 }
 
-// insertStock makes a part of the moves, behind made others.
-func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
+// checkStock reports that the stock of the pool cannot be moved any more.
+func (of *lockedPool) checkStock() error {
 	if of.committed != 0 && of.pool.State == draw.StateClosed {
 		return draw.Errorf(draw.CodePoolClosed, "pool %q is committed and closed: its stock is final", of.pool.ID)
+	}
+	return nil
+}
+
+// insertStock makes a part of the moves, behind made others.
+func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
+	if err := of.checkStock(); err != nil {
+		return err
 	}
 	poolID, version := of.pool.ID, of.head.Version+int64(made)
 	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}

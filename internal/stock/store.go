@@ -249,6 +249,13 @@ func (tx *watchedTx) Draws(ctx context.Context, poolID string, ids []string) (ma
 	return found, err
 }
 
+// Turns implements Tx.
+func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+	facts, err := tx.Tx.Turns(ctx, urn, needs)
+	tx.failed = err
+	return facts, err
+}
+
 // Write implements Tx.
 func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 	tx.failed = tx.Tx.Write(ctx, p)

@@ -19,7 +19,8 @@ type statements struct {
 	write, writeShared string
 	// turns and redirects write what the rules count of a plan, needs reads it.
 	turns, redirects, needs string
-	// head reads where a pool is, and whether its agenda is due.
+	// head reads where a pool is, whether its agenda is due, and whether the
+	// server can be written.
 	head string
 }
 
@@ -36,7 +37,7 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
 		turns:     insertMade(engine.Turns(), "$4::timestamptz, ", 5),
 		redirects: insertMade(engine.Redirects(), "", 4),
-		head:      fmt.Sprintf(sqlHead, d.IsDue()),
+		head:      fmt.Sprintf(sqlHead, d.IsDue(), d.Writable),
 		needs:     fmt.Sprintf(sqlNeeds, engine.Turns().Read("t.")),
 	}
 }
@@ -105,7 +106,7 @@ CROSS JOIN LATERAL (
 	SELECT * FROM turns WHERE n.max BETWEEN 1 AND last.seq + n.units - 1 AND pool_id = $1 AND user_id = n.user_id AND what = n.what
 		AND seq BETWEEN last.seq + 1 - n.max AND last.seq + n.units - n.max
 ) AS t`
-	sqlHead = `SELECT version, mark, %s FROM pools WHERE id = $1`
+	sqlHead = `SELECT version, mark, %s, %s FROM pools WHERE id = $1`
 
 	// sqlAwards selects the awards of a plan, whose columns are lists behind the
 	// other arguments of sqlWrite.

@@ -54,9 +54,14 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		return nil, err
 	}
 	var version, mark int64
-	var due bool
-	if err := results.QueryRow().Scan(&version, &mark, &due); err != nil {
+	var due, writable bool
+	if err := results.QueryRow().Scan(&version, &mark, &due, &writable); errors.Is(err, pgx.ErrNoRows) {
+		return nil, engine.ErrConflict // the next read says what has become of the pool
+	} else if err != nil {
 		return nil, err
+	}
+	if !writable {
+		return nil, engine.ReadOnlyServer()
 	}
 	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {
 		return nil, engine.ErrConflict

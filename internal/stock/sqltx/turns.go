@@ -2,6 +2,8 @@ package sqltx
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"strings"
 
@@ -51,7 +53,9 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	var version, mark int64
 	var due bool
 	head := `SELECT version, mark, ` + tx.attempts.dialect.IsDue() + ` FROM pools WHERE id = ?`
-	if err := tx.tx.QueryRowContext(ctx, head, urn.PoolID).Scan(&version, &mark, &due); err != nil {
+	if err := tx.tx.QueryRowContext(ctx, head, urn.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
+		return nil, engine.ErrConflict // the next read says what has become of the pool
+	} else if err != nil {
 		return nil, err
 	}
 	if version != urn.Version || mark != urn.Mark || due && !urn.IsDue() {

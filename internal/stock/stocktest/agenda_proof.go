@@ -1,0 +1,59 @@
+package stocktest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testAgendaCommitted: stock that is due once a committed pool is closed cannot be
+// moved, which is said of the item and blocks nobody.
+func testAgendaCommitted(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+	require.NoError(t, err)
+	require.NoError(t, Commit(t, s, "p", 2, 100))
+	at := s.Now().Add(soon)
+	PlanAll(t, s, "p", StockAt(at, "gold", 5), StockAt(at, "gold", 7))
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "test")
+	require.NoError(t, err)
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{Archived: new(true)}, "test")
+	require.NoError(t, err)
+
+	entries, err := s.Log(ctx, "p", before.Version, 10)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	for i, e := range entries[:2] {
+		require.Equal(t, draw.WhatAgenda, e.Change.What, "item %d", i+1)
+		require.Contains(t, e.Change.Body, `"failed":"pool-closed"`)
+	}
+	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda WHERE done = 0`))
+	NoViolations(t, s, "p")
+}
+
+// testTurnsOfAbsent: where a pool that was read is deleted, its turns are no longer
+// those of its head, and the next read says why.
+func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none","limits":[{"of":"draws","max":3}]}`)
+	urn := draw.NewUrn("p")
+	tx, err := s.Read(ctx, urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.NoError(t, s.DeletePool(ctx, "p", "test"))
+	for _, lock := range []bool{false, true} {
+		tx, err := s.Resume(ctx, stock.TxOptions{Lock: lock})
+		require.NoError(t, err)
+		_, err = tx.Turns(ctx, urn, []draw.Need{{UserID: "u", Counted: draw.CountedDraw}})
+		tx.Rollback()
+		require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "lock %v: %v", lock, err)
+	}
+}
