@@ -82,8 +82,11 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) error {
 	if err := wanted.Admit(&r.of.pool); err != nil {
 		return err
 	}
+	// The moves before it are written first, under the state that they were
+	// planned for: a committed pool that is closed takes none.
+	err := r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), map[string]any{"state": string(item.State)}})
 	r.of.pool.State = item.State
-	return r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), map[string]any{"state": string(item.State)}})
+	return err
 }
 
 func (r *agendaRun) rules(ctx context.Context, item *draw.Item) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
 
@@ -13,6 +14,7 @@ import (
 // moved, which is said of the item and blocks nobody.
 func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
+	s.Unseal(Identities(t))
 	campaign(t, s, "p", `{"fallback":"none"}`)
 	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
 	require.NoError(t, err)
@@ -36,6 +38,37 @@ func testAgendaCommitted(t *testing.T, s *stock.Store) {
 		require.Contains(t, e.Change.Body, `"failed":"pool-closed"`)
 	}
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda WHERE done = 0`))
+	NoViolations(t, s, "p")
+	_, err = s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	_, files := Export(t, s, "p")
+	r, err := proof.Verify(files, proof.VerifyOptions{})
+	require.NoError(t, err)
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+}
+
+// testAgendaCommittedCloses: what comes before the closing of a committed pool is
+// done before it, although all is done at once.
+func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+	require.NoError(t, err)
+	require.NoError(t, Commit(t, s, "p", 2, 100))
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateOpen)}, "test")
+	require.NoError(t, err)
+	at := s.Now().Add(soon)
+	PlanAll(t, s, "p", StockAt(at, "gold", 5), StateAt(at, draw.StateClosed), StockAt(at, "gold", 7))
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	Await(t, s, at)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	entries, err := s.Log(ctx, "p", before.Version, 10)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	require.EqualValues(t, 5, entries[0].Move.Delta)
+	require.Equal(t, draw.WhatState, entries[1].Change.What)
+	require.Contains(t, entries[2].Change.Body, `"failed":"pool-closed"`)
 	NoViolations(t, s, "p")
 }
 

@@ -40,6 +40,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"agenda of many":      testAgendaMany,
 		"agenda is audited":   testAgendaAudit,
 		"agenda of committed": testAgendaCommitted,
+		"agenda closes":       testAgendaCommittedCloses,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,
