@@ -207,7 +207,7 @@ func agendaRemoveCommand(env environment) *cobra.Command {
 	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
-	c.Args = cobra.ExactArgs(1)
+	c.Args = arguments(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		number, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || number < 1 {

@@ -23,6 +23,19 @@ func needsSubcommand(c *cobra.Command, _ []string) error {
 	return usageError{errors.New("a subcommand is missing: try " + c.CommandPath() + " --help")}
 }
 
+// arguments takes n arguments, as the form of the command has them.
+func arguments(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return fmt.Errorf("an argument is missing: the form is %s", c.UseLine())
+		case len(args) > n:
+			return fmt.Errorf("unexpected argument %q: the form is %s", args[n], c.UseLine())
+		}
+		return nil
+	}
+}
+
 // near is the most letters by which a command may be misspelt to be recognized,
 // and no more than half of its own.
 const near = 2

@@ -60,7 +60,7 @@ func printOdds(w io.Writer, pool string, o *draw.Statement) error {
 	}
 	fmt.Fprintf(t, "(none)\t%s\t%s\n", o.None, percent(o.None))
 	if g := o.Guarantee; g != nil {
-		rate := "depends on what was drawn before"
+		rate := "as many as what was drawn before makes them"
 		if g.Rate != nil {
 			rate = percent(g.Rate) + " of many draws"
 		}

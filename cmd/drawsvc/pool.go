@@ -58,11 +58,11 @@ func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
 // argument is cobra's check of arguments. It runs before the environment is
 // read, so that an argument beats it as a flag does.
 func (p *poolName) argument(c *cobra.Command, args []string) error {
-	if err := cobra.MaximumNArgs(1)(c, args); err != nil {
-		return err
-	}
 	if len(args) == 0 {
 		return nil
+	}
+	if err := arguments(1)(c, args); err != nil {
+		return err
 	}
 	if c.Flags().Changed("pool") {
 		return errors.New("name the pool once: as the argument or with --pool")

@@ -194,7 +194,7 @@ func poolExportProofCommand(env environment) *cobra.Command {
 	}
 	db.flag(c, env)
 	pool.declare(c, false)
-	c.Args = cobra.ExactArgs(1)
+	c.Args = arguments(1)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := pool.check(); err != nil {

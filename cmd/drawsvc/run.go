@@ -92,6 +92,7 @@ func run(ctx context.Context, args []string, env environment) error {
 	root := &cobra.Command{
 		Use:           "drawsvc",
 		Short:         "Prize draws that cannot over-issue",
+		Version:       readVersion().String(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArguments,
@@ -106,6 +107,9 @@ func run(ctx context.Context, args []string, env environment) error {
 			return fromEnvironment(c.Flags(), env)
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultVersionFlag()
+	setAnnotation(root.Flags().Lookup("version"), noVariable)
 	root.SetFlagErrorFunc(withNearestFlag)
 	root.SetArgs(args)
 	root.SetIn(env.stdin)

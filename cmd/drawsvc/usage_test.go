@@ -81,7 +81,7 @@ func TestUsage(t *testing.T) {
 
 		"pool create":                                               "the pool's id is missing",
 		"pool create Spring":                                        "the pool's id must match",
-		"pool create a b":                                           "accepts at most 1 arg(s)",
+		"pool create a b":                                           `unexpected argument "b": the form is drawsvc pool create ID`,
 		"pool create a --pool a":                                    "name the pool once",
 		"pool create a --mode x":                                    "--mode must be one of external, for-update, optimistic",
 		"pool create a --prize x":                                   `"x" is not KEY=VALUE`,

@@ -35,7 +35,7 @@ func userForgetCommand(env environment) *cobra.Command {
 Versions, counts and audits stay as they are. The pseudonym is a keyed hash; the
 key is made for this run and kept nowhere. Stop the user's draws first: what is
 won later is kept under the user's name. The command can be run again.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1),
 	}
 	db.flag(c, env)
 	by.flag(c)

@@ -29,7 +29,7 @@ func userShowCommand(env environment) *cobra.Command {
 	on.flag(c, env)
 	output.flag(c.Flags())
 	pool.declare(c, false)
-	c.Args = cobra.ExactArgs(1)
+	c.Args = arguments(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := pool.check(); err != nil {
 			return err

@@ -30,7 +30,7 @@ the stock, and the rules of its version. It needs no database and no service.
 The last line names the first entry that does not hold: entry N: RULE: text.
 What the files alone cannot prove is in docs/verifiable-draws.md; a checkpoint
 that was kept, or got from somebody else, proves more.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1),
 	}
 	f := c.Flags()
 	f.StringVar(&o.Key, "key", "", "verifier `KEY` of the pool (default that of the folder)")
@@ -52,7 +52,7 @@ that was kept, or got from somebody else, proves more.`,
 			o.Kept = append(o.Kept, note)
 		}
 		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-			return errors.Join(fmt.Errorf("%s is no folder", args[0]), err)
+			return fmt.Errorf("%s is no folder", args[0])
 		}
 		r, err := proof.Verify(os.DirFS(args[0]), o)
 		if err != nil {

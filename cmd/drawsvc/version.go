@@ -59,6 +59,10 @@ func commitOf(info *debug.BuildInfo) (commit string) {
 	return commit + dirty
 }
 
+func (v versionInfo) String() string {
+	return fmt.Sprintf("drawsvc %s, commit %s, %s", v.Version, v.Commit, v.Go)
+}
+
 func versionCommand(env environment) *cobra.Command {
 	var output output
 	c := &cobra.Command{
@@ -70,7 +74,7 @@ func versionCommand(env environment) *cobra.Command {
 			if output == outputJSON {
 				return json.NewEncoder(env.stdout).Encode(v)
 			}
-			_, err := fmt.Fprintf(env.stdout, "drawsvc %s, commit %s, %s\n", v.Version, v.Commit, v.Go)
+			_, err := fmt.Fprintln(env.stdout, v)
 			return err
 		},
 	}

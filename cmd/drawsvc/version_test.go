@@ -19,6 +19,7 @@ func TestVersion(t *testing.T) {
 	require.NotEmpty(t, v["commit"])
 	require.Equal(t, runtime.Version(), v["go"])
 	require.Equal(t, "drawsvc "+v["version"]+", commit "+v["commit"]+", "+v["go"]+"\n", p.ok("version"))
+	require.Equal(t, p.ok("version"), p.ok("--version"))
 }
 
 // TestVersionOfBuild: a tag, a checkout, an archive without history, a linker's word.

@@ -857,7 +857,12 @@ def main():
         return vectors(o.vectors)
     if not o.folder:
         args.error("DIR is missing")
-    kept = [open(name, "rb").read() for name in o.kept]
+    if not os.path.isdir(o.folder):
+        args.exit(1, f"verify.py: {o.folder} is no folder\n")
+    try:
+        kept = [open(name, "rb").read() for name in o.kept]
+    except OSError as e:
+        args.exit(1, f"verify.py: {e}\n")
     v, found = Verifier(o.folder, o.key, kept, o.live), None
     try:
         v.run()

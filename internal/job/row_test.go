@@ -45,6 +45,7 @@ func TestSchedules(t *testing.T) {
 	} {
 		_, err := job.Parse(bad)
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err), "%q: %v", bad, err)
+		require.ErrorContains(t, err, "schedule", bad)
 	}
 }
 

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"strings"
 	"time"
 	_ "time/tzdata" // time zones, on machines that have none
@@ -57,7 +58,7 @@ func Parse(text string) (Schedule, error) {
 	var err error
 	five := strings.Fields(fields)
 	if len(five) != 5 || strings.ContainsAny(fields, "@=") {
-		err = draw.Errorf(draw.CodeInvalidRequest, "it has not five fields")
+		err = errors.New("it has not five fields")
 	} else {
 		s.hourly = strings.Contains(five[1], "*")
 		s.cron, err = cron.ParseStandard(fields)

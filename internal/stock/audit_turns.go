@@ -57,8 +57,8 @@ func (t *auditedTurn) check(before *draw.Turn, found *findings) {
 	if before.UserID == t.UserID && before.Counted == t.Counted {
 		expected, version = before.Seq+1, before.Version
 	}
-	if t.Seq != expected || t.Version < version {
-		found.add(ruleTurnGap, "turn %d %q of version %d stands where turn %d is due", t.Seq, t.Counted, t.Version, expected)
+	if t.Seq != expected || t.Version <= version {
+		found.add(ruleTurnGap, "turn %d %q of version %d stands where turn %d of a version above %d is due", t.Seq, t.Counted, t.Version, expected, version)
 	}
 	prize, isPrize := strings.CutPrefix(string(t.Counted), "prize:")
 	switch {

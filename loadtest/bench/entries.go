@@ -68,7 +68,7 @@ func entries(s settings) []entry {
 		{"idle: CPU ÷ one core", of(idle, idleCPU), constant(1), atMost(0.01), full, false},
 		{"idle: goroutines per pool drawn from", of(idle, goroutines), constant(1), atMost(0.05), full, false},
 		{"rules: win with fallback ÷ no rules", rate(postgres.under(rulesWin)), rate(postgres), atLeast(0.95), full, false},
-		{"rules: one draw a user, all new ÷ no rules", rate(newUsers.under(rulesOnce)), rate(newUsers), atLeast(0.7), quick, false},
+		{"rules: one draw a user, all new ÷ no rules", rate(newUsers.under(rulesOnce)), rate(newUsers), atLeast(0.7), full, false},
 		{"rules: a limit a day, 10000 users ÷ no rules", rate(fewUsers.under(rulesDaily)), rate(fewUsers), atLeast(0.65), full, false},
 		{"rules: refused users ÷ winners", rate(postgres.under(rulesRefused)), rate(postgres), atLeast(0.5), full, false},
 		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full, false},

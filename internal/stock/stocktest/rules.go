@@ -118,12 +118,14 @@ func testTurns(t *testing.T, s *stock.Store) {
 		require.NoError(t, err)
 		require.Empty(t, audit.Violations)
 	}
-	for rule, statement := range map[string]string{
-		"turn-gap":        `UPDATE turns SET seq = 7 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`,
-		"turn-stray":      `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`,
-		"spent-is-awards": `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`,
-		"outside-urn":     `DELETE FROM redirects`,
+	for _, plant := range [][2]string{
+		{"turn-gap", `UPDATE turns SET seq = 7 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
+		{"turn-gap", `UPDATE turns SET version = version - 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`}, // two turns of one award
+		{"turn-stray", `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`},
+		{"spent-is-awards", `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`},
+		{"outside-urn", `DELETE FROM redirects`},
 	} {
+		rule, statement := plant[0], plant[1]
 		kept := Keep(t, s, "pool-locked")
 		_, err := s.LockDB().ExecContext(t.Context(), statement)
 		require.NoError(t, err)
