@@ -2,6 +2,7 @@ package draw
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -130,6 +131,18 @@ func (f *Fold) award(a *Award) []Violation {
 	f.urn.move(place, 1)
 	f.settle()
 	return violations
+}
+
+// LastTurns are the last turns of each user and kind that the rules counted so
+// far, in no order. Only UserID, Counted and Seq are set.
+func (f *Fold) LastTurns() iter.Seq[Turn] {
+	return func(yield func(Turn) bool) {
+		for of, t := range f.facts.turns {
+			if t.last > 0 && !yield(Turn{UserID: of.user, Counted: of.counted, Seq: t.last}) {
+				return
+			}
+		}
+	}
 }
 
 func (f *Fold) withoutRules(a *Award, place int) []Violation {

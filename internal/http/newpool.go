@@ -41,8 +41,6 @@ func (b *prizeBody) prize() (draw.Prize, error) {
 		p.Stocked = *b.Stock
 	case p.Kind == draw.KindBlank:
 		p.Stocked = draw.EndlessStock
-	default:
-		return p, draw.Errorf(draw.CodeInvalidRequest, "stock of prize %q is missing", b.ID)
 	}
 	if b.Value != nil {
 		if *b.Value == "" {

@@ -132,7 +132,6 @@ func TestBadRules(t *testing.T) {
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","rules":{"fallback":"none"},"prizes":[]}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","rules":"x","prizes":[]}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","prizes":[{"id":"a","name":"A","kind":"","stock":1}]}`),
-		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","prizes":[{"id":"a","name":"A","kind":"prize"}]}`),
 		asAdmin("POST", "/admin/pools", `{"id":"p","name":"P","prizes":[{"id":"a","name":"A","kind":"blank","value":"1"}]}`),
 		asAdmin("GET", "/admin/pools/p/rules?version=0", ""),
 		asAdmin("GET", "/admin/pools/p/odds?user=", ""),

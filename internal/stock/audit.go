@@ -73,6 +73,9 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		audit.Violations, audit.Found = a.found.list()
 		if f != nil {
+			if err := f.end(ctx, s, tx, poolID); err != nil {
+				return err
+			}
 			violations, found := f.found.list()
 			audit.Violations, audit.Found = append(audit.Violations, violations...), audit.Found+found
 		}

@@ -43,6 +43,33 @@ func (f *folding) take(e draw.Entry) {
 	}
 }
 
+// end compares the turns that the rules made of the log with those of the rows:
+// whose last ones are missing has draws left that he has used.
+func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID string) error {
+	type of struct {
+		user    string
+		counted draw.Counted
+	}
+	last := map[of]int64{}
+	query := s.selectFrom("turns", "user_id", "what", "MAX(seq)").Where(squirrel.Eq{"pool_id": poolID}).GroupBy("user_id", "what")
+	_, err := selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var key of
+		var seq int64
+		err := row.Scan(&key.user, (*string)(&key.counted), &seq)
+		last[key] = seq
+		return struct{}{}, err
+	})
+	if err != nil {
+		return err
+	}
+	for t := range f.fold.LastTurns() {
+		if kept := last[of{t.UserID, t.Counted}]; kept < t.Seq {
+			f.found.add(ruleTurnMissing, "of %d turns %q of a user, those above %d are missing", t.Seq, t.Counted, kept)
+		}
+	}
+	return nil
+}
+
 // redirected is a sequence of entries whose awards have their redirects.
 func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	log := engine.Redirects()

@@ -21,6 +21,7 @@ const (
 	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
 	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, and of its time
+	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that the log makes
 	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
 	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
 )

@@ -121,6 +121,7 @@ func testTurns(t *testing.T, s *stock.Store) {
 	for _, plant := range [][2]string{
 		{"turn-gap", `UPDATE turns SET seq = 7 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-gap", `UPDATE turns SET version = version - 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`}, // two turns of one award
+		{"turn-missing", `DELETE FROM turns WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`},
 		{"spent-is-awards", `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`},
 		{"outside-urn", `DELETE FROM redirects`},
