@@ -45,7 +45,7 @@ func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 		if condemned {
 			write = countingThenInserting(a.store(0).LockDB())
 		}
-		together := &rendezvous{size: instances, patience: 20 * time.Millisecond}
+		together := &rendezvous{size: instances, patience: 2 * time.Second}
 		services := a.three(t, oneByOne, applying(together.then(write)))
 		var answers []<-chan answer
 		for i := range 60 {
