@@ -136,6 +136,13 @@ func (b *Batch) CountsUsers() bool {
 	return b.Urn.State == draw.StateOpen && len(b.Urn.Rules().Counted()) > 0
 }
 
+// IsPlainAt is IsPlain for a batch that may be planned from the cached copy of
+// its pool at a time: nobody else seems to write to it, and its agenda has
+// nothing due.
+func (b *Batch) IsPlainAt(now time.Time) bool {
+	return b.IsPlain() && b.Urn.IsCached() && !b.Urn.IsDueAt(now)
+}
+
 // doubt says that writes of the batch may have been committed: every draw is
 // looked up before it is planned again, and nobody joins the batch.
 func (b *Batch) doubt() {
@@ -205,11 +212,12 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
-	users := map[string]bool{}
-	for i := range needs {
-		users[needs[i].UserID] = true
+	b.lookedUp = 0
+	for i := range needs { // those of a user follow each other
+		if i == 0 || needs[i].UserID != needs[i-1].UserID {
+			b.lookedUp++
+		}
 	}
-	b.lookedUp = len(users)
 	return log.Turns(ctx, b.Urn, needs)
 }
 
@@ -233,7 +241,7 @@ func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
 // unless the plan gives every draw its units, which the write proves right or
 // wrong: a draw is refused, or replayed, from what was read alone (law 4).
 func (b *Batch) PlanCached(now time.Time) *draw.Plan {
-	if !b.Urn.IsCached() || b.Urn.IsDueAt(now) {
+	if !b.IsPlainAt(now) {
 		return nil
 	}
 	plan := b.PlanPlain(now)

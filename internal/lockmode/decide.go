@@ -102,7 +102,7 @@ func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bo
 // as it is: then the plan is as good as one from a pool that was read.
 func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
 	if b.CountsUsers() {
-		if !b.IsPlain() || !b.Urn.IsCached() || b.Urn.IsDueAt(d.now()) {
+		if !b.IsPlainAt(d.now()) {
 			return false, nil
 		}
 		tx, err := d.store.Resume(ctx, o)

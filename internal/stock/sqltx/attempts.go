@@ -19,12 +19,19 @@ type Attempts struct {
 	dialect        *engine.Dialect
 	awards         engine.Log[draw.Award]
 	words          Words
+	made           statements
 	prepared       prepared
 }
 
+// statements are those that depend on the dialect, made once.
+type statements struct{ pool, head, move, moveFenced string }
+
 // New draws through a writer and a reader, which may be one.
 func New(writer, reader *sql.DB, d *engine.Dialect, awards engine.Log[draw.Award], w Words) *Attempts {
-	return &Attempts{writer: writer, reader: reader, dialect: d, awards: awards, words: w}
+	return &Attempts{writer: writer, reader: reader, dialect: d, awards: awards, words: w, made: statements{
+		pool: SelectPool(d), head: `SELECT version, mark, ` + d.IsDue() + ` FROM pools WHERE id = ?`,
+		move: MoveHead(d), moveFenced: moveHead + `, fence = ?, fenced_by = ?` + guard + d.NotDue("") + ` AND (fenced_by <> ? OR fence <= ?)`,
+	}}
 }
 
 // Words are the statements that MySQL and SQLite word differently.
@@ -133,7 +140,7 @@ func (tx *attempt) read(ctx context.Context, urn *draw.Urn) error {
 func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, urn *draw.Urn) error {
 	d := tx.attempts.dialect
 	var row engine.Row
-	err := q.QueryRowContext(ctx, SelectPool(d)+lock, urn.PoolID).Scan(row.Fields()...)
+	err := q.QueryRowContext(ctx, tx.attempts.made.pool+lock, urn.PoolID).Scan(row.Fields()...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return cmp.Or(engine.CheckWritable(ctx, q, d), engine.PoolNotFound(urn.PoolID))
 	}
@@ -242,9 +249,9 @@ func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
 	if d.Clock == "" {
 		from = append(from, d.Time(time.Now().UTC()))
 	}
-	s := engine.Statement{SQL: MoveHead(d), Args: append(to, from...), Rows: 1}
+	s := engine.Statement{SQL: tx.attempts.made.move, Args: append(to, from...), Rows: 1}
 	if f := tx.options.Fence; f.Lock != "" {
-		s.SQL = moveHead + `, fence = ?, fenced_by = ?` + guard + d.NotDue("") + ` AND (fenced_by <> ? OR fence <= ?)`
+		s.SQL = tx.attempts.made.moveFenced
 		s.Args = slices.Concat(to, []any{f.Token, f.Lock}, from, []any{f.Lock, f.TokenMax()})
 	}
 	s.SQL = fault.Unguarded(s.SQL)

@@ -52,8 +52,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	}
 	var version, mark int64
 	var due bool
-	head := `SELECT version, mark, ` + tx.attempts.dialect.IsDue() + ` FROM pools WHERE id = ?`
-	if err := tx.tx.QueryRowContext(ctx, head, urn.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
+	if err := tx.tx.QueryRowContext(ctx, tx.attempts.made.head, urn.PoolID).Scan(&version, &mark, &due); errors.Is(err, sql.ErrNoRows) {
 		return nil, engine.ErrConflict // the next read says what has become of the pool
 	} else if err != nil {
 		return nil, err
