@@ -153,40 +153,43 @@ func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output,
 	if o == outputTable {
 		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
 	}
+	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
+		if o == outputJSON {
+			return http.WriteItem(w, i)
+		}
+		_, err := fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", i.Number, timeOf(i), doneOf(i), i.Actor, whatOf(i))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return t.Flush()
+}
+
+// eachItem calls fn with the items of an agenda, in order of their numbers.
+func eachItem(ctx context.Context, reader agendaReader, pool string, open bool, fn func(*draw.Item) error) error {
 	for after := int64(0); ; {
 		items, err := reader.Agenda(ctx, pool, after, agendaPage, open)
 		if err != nil {
 			return err
 		}
 		for i := range items {
-			after = items[i].Number
-			if o == outputJSON {
-				err = http.WriteItem(w, &items[i])
-			} else {
-				_, err = fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", items[i].Number, timeOf(&items[i]), doneOf(&items[i]), items[i].Actor, whatOf(&items[i]))
-			}
-			if err != nil {
+			if err := fn(&items[i]); err != nil {
 				return err
 			}
 		}
 		if len(items) < agendaPage {
-			return t.Flush()
+			return nil
 		}
+		after = items[len(items)-1].Number
 	}
 }
 
 // openAgenda are the open items of a pool, in the order in which they are done.
-func openAgenda(ctx context.Context, store agendaReader, pool string) (all []draw.Item, err error) {
-	for after := int64(0); ; {
-		items, err := store.Agenda(ctx, pool, after, agendaPage, true)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, items...)
-		if len(items) < agendaPage {
-			break
-		}
-		after = items[len(items)-1].Number
+func openAgenda(ctx context.Context, reader agendaReader, pool string) (all []draw.Item, err error) {
+	err = eachItem(ctx, reader, pool, true, func(i *draw.Item) error { all = append(all, *i); return nil })
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
 	return all, nil

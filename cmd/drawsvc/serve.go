@@ -78,12 +78,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 	registry := newRegistry()
 	var batcher *group.Batcher
-	store, err := c.database.open(ctx, cmd, stock.Options{
-		Log:      log,
-		LockWait: min(stock.LockWaitDefault, c.timeout/5),
-		Changed:  func(poolID string) { batcher.Changed(poolID) },
-		Due:      countDue(registry), Identities: c.unsealBy,
-	})
+	store, err := c.database.open(ctx, cmd, c.storeOptions(func(poolID string) { batcher.Changed(poolID) }, registry, log))
 	if err != nil {
 		return err
 	}
@@ -123,6 +118,12 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	defer c.watchFiles(ctx, doors, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
 	return doors.serve(ctx, server, log)
+}
+
+func (c *config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
+	return stock.Options{
+		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy,
+	}
 }
 
 // watchStore sees that the schema admits the service, and follows it and the

@@ -59,6 +59,7 @@ func commitOf(info *debug.BuildInfo) (commit string) {
 	return commit + dirty
 }
 
+// String is the line that people read.
 func (v versionInfo) String() string {
 	return fmt.Sprintf("drawsvc %s, commit %s, %s", v.Version, v.Commit, v.Go)
 }

@@ -96,6 +96,15 @@ func Wrap(code Code, err error, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
+// DetailOf is the sentence of err without its code, and what any other error
+// says.
+func DetailOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Detail
+	}
+	return err.Error()
+}
+
 // CodeOf returns the code of err: "" for nil, CodeInternal for an error that
 // nobody named.
 func CodeOf(err error) Code {

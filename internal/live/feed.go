@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -23,15 +24,9 @@ type Limits struct {
 }
 
 func (l *Limits) withDefaults() Limits {
-	or := func(n, usual int) int {
-		if n == 0 {
-			return usual
-		}
-		return n
-	}
 	return Limits{
-		Listeners: or(l.Listeners, 2048), Frames: or(l.Frames, 1000), Bytes: or(l.Bytes, 8<<20),
-		Every: time.Duration(or(int(l.Every), int(time.Second))), ReadMax: time.Duration(or(int(l.ReadMax), int(10*time.Second))),
+		Listeners: cmp.Or(l.Listeners, 2048), Frames: cmp.Or(l.Frames, 1000), Bytes: cmp.Or(l.Bytes, 8<<20),
+		Every: cmp.Or(l.Every, time.Second), ReadMax: cmp.Or(l.ReadMax, 10*time.Second),
 	}
 }
 

@@ -3,7 +3,6 @@ package lockmode_test
 import (
 	"fmt"
 	"log/slog"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -119,12 +119,8 @@ func testCommittedPools(t *testing.T, a *arena) {
 // secondVerifies runs the second verifier.
 func secondVerifies(t *testing.T, dir string) {
 	t.Helper()
-	python, err := exec.LookPath("python3")
-	if err != nil && os.Getenv("CI") != "true" {
-		return
-	}
-	require.NoError(t, err)
-	out, err := exec.CommandContext(t.Context(), python, "../../docs/verify/verify.py", dir).CombinedOutput()
+	servertest.NeedPrograms(t, "python3", "python3")
+	out, err := exec.CommandContext(t.Context(), "python3", "../../docs/verify/verify.py", dir).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 

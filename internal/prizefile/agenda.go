@@ -1,9 +1,6 @@
 package prizefile
 
 import (
-	"bufio"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -20,36 +17,11 @@ const AgendaHeader = "at,prize,delta,reason"
 // ReadAgenda reads and checks a file of stock items, as far as that goes without
 // the pool. Error: CodeInvalidRequest, or that of the reader.
 func ReadAgenda(file io.Reader) ([]draw.Item, error) {
-	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
-	buffered := bufio.NewReader(limited)
-	separator, err := begin(buffered)
-	if err != nil {
+	var f agendaFile
+	if err := readRows(file, &f.bad, f.row); err != nil {
 		return nil, err
 	}
-	rows := csv.NewReader(buffered)
-	rows.Comma, rows.FieldsPerRecord, rows.TrimLeadingSpace = separator, -1, true
-	var f agendaFile
-	for {
-		fields, err := rows.Read()
-		if err == io.EOF {
-			break
-		}
-		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-			f.bad.Add(broken.StartLine, "has a quote that is not closed, or that stands inside a field; write a quote within quotes twice")
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		line, _ := rows.FieldPos(0)
-		if !f.row(line, fields) {
-			break
-		}
-	}
-	switch {
-	case limited.N == 0:
-		f.bad.Add(len(f.items)+1, "is beyond the %d MiB that a file may have", bytesMax>>20)
-	case f.places == nil && f.bad.count == 0:
+	if f.places == nil && f.bad.count == 0 {
 		f.bad.Add(1, "must be the header %s", AgendaHeader)
 	}
 	return f.items, f.bad.Err()
@@ -64,12 +36,7 @@ type agendaFile struct {
 
 // row takes one row. It returns false when nothing behind the row can be read.
 func (f *agendaFile) row(number int, fields []string) (goOn bool) {
-	for i := range fields {
-		fields[i] = strings.TrimSpace(fields[i])
-	}
 	switch {
-	case isBlank(fields):
-		return true
 	case f.places == nil:
 		for _, name := range strings.Split(AgendaHeader, ",") {
 			f.places = append(f.places, slices.IndexFunc(fields, func(s string) bool { return strings.EqualFold(s, name) }))
@@ -85,7 +52,7 @@ func (f *agendaFile) row(number int, fields []string) (goOn bool) {
 	}
 	item, err := f.item(number, fields)
 	if err != nil {
-		f.bad.Add(number, "%s", detailOf(err))
+		f.bad.Add(number, "%s", draw.DetailOf(err))
 		return true
 	}
 	f.items = append(f.items, item)
@@ -99,7 +66,7 @@ func (f *agendaFile) item(number int, fields []string) (item draw.Item, err erro
 	at, prize, delta, reason := fields[f.places[0]], fields[f.places[1]], fields[f.places[2]], fields[f.places[3]]
 	item = draw.Item{Kind: draw.ItemStock, Line: number, Stock: draw.Stocking{PrizeID: prize, Reason: reason}}
 	if item.At, err = draw.ParseTime("at", at); err != nil {
-		return item, fmt.Errorf("%s, not %s", detailOf(err), clipped(at))
+		return item, fmt.Errorf("%s, not %s", draw.DetailOf(err), clipped(at))
 	}
 	if item.Stock.Delta, err = strconv.ParseInt(delta, 10, 64); err != nil {
 		return item, fmt.Errorf("delta must be a whole number, not %s", clipped(delta))

@@ -63,79 +63,86 @@ func (b *BadLines) Err() error {
 // Read reads and checks a whole file, as far as that goes without the pool. Error:
 // CodeInvalidRequest, or that of the reader.
 func Read(file io.Reader) ([]Line, error) {
+	f := reading{seen: map[string]int{}}
+	if err := readRows(file, &f.bad, f.row); err != nil {
+		return nil, err
+	}
+	if f.columns == nil && f.bad.count == 0 {
+		f.bad.Add(1, "must be the header %s", Header)
+	}
+	return f.lines, f.bad.Err()
+}
+
+// readRows calls row with the line and the fields of each row of a file that is
+// not blank, until it returns false. What is no CSV, or too long, becomes a bad
+// line. Error: that of the reader.
+func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string) (goOn bool)) error {
 	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
 	buffered := bufio.NewReader(limited)
 	separator, err := begin(buffered)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows := csv.NewReader(buffered)
 	rows.Comma, rows.FieldsPerRecord, rows.TrimLeadingSpace = separator, -1, true
-	f := reading{seen: map[string]int{}}
+	line := 0
 	for {
 		fields, err := rows.Read()
 		if err == io.EOF {
 			break
 		}
 		if broken, ok := errors.AsType[*csv.ParseError](err); ok {
-			f.bad.Add(broken.StartLine, "has a quote that is not closed, or that stands inside a field; write a quote within quotes twice")
+			bad.Add(broken.StartLine, "has a quote that is not closed, or that stands inside a field; write a quote within quotes twice")
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("after line %d: %w", f.last, err)
+			return fmt.Errorf("after line %d: %w", line, err)
 		}
-		f.last, _ = rows.FieldPos(0)
-		if !f.row(fields) {
-			return nil, f.bad.Err()
+		line, _ = rows.FieldPos(0)
+		for i := range fields {
+			fields[i] = strings.TrimSpace(fields[i])
+		}
+		if !isBlank(fields) && !row(line, fields) { // spreadsheets write rows of separators alone
+			return nil
 		}
 	}
-	switch {
-	case limited.N == 0:
-		f.bad.Add(f.last, "is beyond the %d MiB that a file may have", bytesMax>>20)
-	case f.columns == nil && f.bad.count == 0:
-		f.bad.Add(1, "must be the header %s", Header)
+	if limited.N == 0 {
+		bad.Add(line, "is beyond the %d MiB that a file may have", bytesMax>>20)
 	}
-	return f.lines, f.bad.Err()
+	return nil
 }
 
 // reading is a file on its way into lines.
 type reading struct {
 	columns columns // nil until the header is read
-	last    int     // the number of the row's line
 	seen    map[string]int
 	lines   []Line
 	bad     BadLines
 }
 
 // row takes one row. It returns false when nothing behind the row can be read.
-func (f *reading) row(fields []string) (goOn bool) {
-	for i := range fields {
-		fields[i] = strings.TrimSpace(fields[i])
-	}
-	if isBlank(fields) { // spreadsheets write rows of separators alone
-		return true
-	}
+func (f *reading) row(number int, fields []string) (goOn bool) {
 	var err error
 	if f.columns == nil {
 		if f.columns, err = readHeader(fields); err != nil {
-			f.bad.Add(f.last, "%s", err)
+			f.bad.Add(number, "%s", err)
 		}
 		return err == nil
 	}
 	if len(f.lines)+f.bad.count >= draw.PrizesMax {
-		f.bad.Add(f.last, "is more than the %d prizes that a file may have", draw.PrizesMax)
+		f.bad.Add(number, "is more than the %d prizes that a file may have", draw.PrizesMax)
 		return false
 	}
-	line, err := f.columns.line(f.last, fields)
+	line, err := f.columns.line(number, fields)
 	if err != nil {
-		f.bad.Add(f.last, "%s", detailOf(err))
+		f.bad.Add(number, "%s", draw.DetailOf(err))
 		return true
 	}
 	if earlier, twice := f.seen[line.Prize.ID]; twice {
-		f.bad.Add(f.last, "prize id %q is on line %d already", line.Prize.ID, earlier)
+		f.bad.Add(number, "prize id %q is on line %d already", line.Prize.ID, earlier)
 		return true
 	}
-	f.seen[line.Prize.ID] = f.last
+	f.seen[line.Prize.ID] = number
 	f.lines = append(f.lines, line)
 	return true
 }
@@ -172,7 +179,7 @@ func (c columns) line(number int, fields []string) (line Line, err error) {
 		return line, fmt.Errorf("kind must be prize, blank or empty, not %s", clipped(string(kind)))
 	}
 	if line.Prize.Value, err = draw.ParseValue(value); err != nil {
-		return line, fmt.Errorf("%s, with a point before the cents and no other mark, not %s", detailOf(err), clipped(value))
+		return line, fmt.Errorf("%s, with a point before the cents and no other mark, not %s", draw.DetailOf(err), clipped(value))
 	}
 	if stock == "" && line.Prize.Kind == draw.KindBlank {
 		line.Prize.Stocked = draw.EndlessStock
@@ -200,12 +207,4 @@ func clipped(field string) string {
 		field = strings.ToValidUTF8(field[:fieldMax], "") + "…"
 	}
 	return strconv.Quote(field)
-}
-
-// detailOf is what an error of a check says, without its code.
-func detailOf(err error) string {
-	if e, ok := errors.AsType[*draw.Error](err); ok {
-		return e.Detail
-	}
-	return err.Error()
 }

@@ -91,7 +91,7 @@ func (v *verifier) take(b []byte) error {
 	n := v.tree.Size() + 1
 	l, err := ParseLine(b)
 	if err != nil {
-		return findf(n, RuleLine, "%s", detail(err))
+		return findf(n, RuleLine, "%s", draw.DetailOf(err))
 	}
 	if l.Version != n {
 		return findf(n, RuleOrder, "the version is %d", l.Version)
@@ -164,12 +164,12 @@ func (v *verifier) entry(l *Line) error {
 	switch l.Kind {
 	case KindStock:
 		if err := v.stock(l); err != nil {
-			return findf(n, RuleStock, "%s", detail(err))
+			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has values that are some
 		if err := v.replay.Correct(l.PrizeID, l.Name, value); err != nil {
-			return findf(n, RuleStock, "%s", detail(err))
+			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
 	case KindRules:
 		rules, err := l.Rules()
@@ -177,7 +177,7 @@ func (v *verifier) entry(l *Line) error {
 			err = v.replay.SetRules(rules, l.At)
 		}
 		if err != nil {
-			return findf(n, RuleRules, "%s", detail(err))
+			return findf(n, RuleRules, "%s", draw.DetailOf(err))
 		}
 	case KindOpen, KindPause, KindClose:
 		return v.setState(l)

@@ -22,7 +22,7 @@ func (v *verifier) award(l *Line) error {
 		}
 	}
 	if err := v.replay.Take(a); err != nil {
-		return findf(l.Version, RuleStock, "%s", detail(err))
+		return findf(l.Version, RuleStock, "%s", draw.DetailOf(err))
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (v *verifier) decide(l *Line, logged *draw.Award) error {
 	q := draw.Request{PoolID: v.commitment.Pool(), UserID: l.User, DrawID: l.Draw, Named: true, Count: l.Count}
 	a, err := v.replay.Next(l.Version, q, l.Ordinal, l.At)
 	if err != nil {
-		return findf(l.Version, RuleRefused, "%s", detail(err))
+		return findf(l.Version, RuleRefused, "%s", draw.DetailOf(err))
 	}
 	v.replayed++
 	if a.PrizeID != logged.PrizeID || a.Unit != logged.Unit || redirected(a.Redirect) != redirected(logged.Redirect) {

@@ -153,7 +153,7 @@ func (v *verifier) readKey() error {
 		return findf(0, RuleSignature, "the key of the folder is not the one that was given")
 	}
 	if v.key, err = Verifier(text); err != nil {
-		return findf(0, RuleFile, "key: %s", detail(err))
+		return findf(0, RuleFile, "key: %s", draw.DetailOf(err))
 	}
 	return nil
 }
@@ -165,10 +165,10 @@ func (v *verifier) readCommitment() error {
 	}
 	text, err := Open(b, v.key)
 	if err != nil {
-		return findf(0, RuleSignature, "commitment: %s", detail(err))
+		return findf(0, RuleSignature, "commitment: %s", draw.DetailOf(err))
 	}
 	if v.commitment, err = ParseCommitment(text); err != nil {
-		return findf(0, RuleCommitment, "%s", detail(err))
+		return findf(0, RuleCommitment, "%s", draw.DetailOf(err))
 	}
 	if v.commitment.Origin != v.key.Name() {
 		return findf(0, RuleCommitment, "the origin is not the name of the key")
@@ -191,13 +191,13 @@ func (v *verifier) readCheckpoints() error {
 	}
 	notes, err := SplitNotes(joined)
 	if err != nil {
-		return findf(0, RuleFile, "checkpoints: %s", detail(err))
+		return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
 	}
 	var size int64
 	for _, signed := range notes {
 		c, err := v.checkpoint(signed)
 		if err != nil {
-			return findf(0, RuleCheckpoint, "checkpoints: %s", detail(err))
+			return findf(0, RuleCheckpoint, "checkpoints: %s", draw.DetailOf(err))
 		}
 		if c.Size < size {
 			return findf(0, RuleCheckpoint, "checkpoints: the size %d comes behind %d", c.Size, size)
@@ -240,7 +240,7 @@ func (v *verifier) readKept() error {
 		}
 		c, err := v.checkpoint(signed)
 		if err != nil {
-			return findf(0, RuleKept, "%s", detail(err))
+			return findf(0, RuleKept, "%s", draw.DetailOf(err))
 		}
 		v.signed = append(v.signed, expected{*c, RuleKept})
 	}
@@ -259,7 +259,7 @@ func (v *verifier) readReveal() error {
 	}
 	seed, place, err := ParseReveal(string(b))
 	if err != nil {
-		return findf(0, RuleFile, "reveal: %s", detail(err))
+		return findf(0, RuleFile, "reveal: %s", draw.DetailOf(err))
 	}
 	var follows bool
 	if v.numbers, follows = NewNumbers(v.commitment, v.commitment.Size+1, seed, place); !follows {
@@ -288,12 +288,4 @@ func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
 		return nil, nil, findf(0, RuleFile, "log.jsonl.gz: %v", err)
 	}
 	return f, bufio.NewReaderSize(unpacked, LineMax), nil
-}
-
-// detail is the sentence of an error, without its code.
-func detail(err error) string {
-	if e, ok := errors.AsType[*draw.Error](err); ok {
-		return e.Detail
-	}
-	return err.Error()
 }

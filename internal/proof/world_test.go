@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 )
 
 // world is a pool in memory: its history, made by the plans of an urn as the
@@ -250,14 +251,8 @@ func secondSays(t *testing.T, files fstest.MapFS, args ...string) (int, string) 
 }
 
 func second(t *testing.T, args ...string) (int, string) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal("there is no python3")
-		}
-		t.Skip("there is no python3")
-	}
-	command := exec.CommandContext(t.Context(), python, append([]string{"../../docs/verify/verify.py"}, args...)...)
+	servertest.NeedPrograms(t, "python3", "python3")
+	command := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify/verify.py"}, args...)...)
 	out, err := command.CombinedOutput()
 	if command.ProcessState == nil {
 		require.NoError(t, err)

@@ -96,17 +96,10 @@ func checkItems(items []draw.Item, now time.Time, prizes []draw.Prize) error {
 		case items[i].Line == 0:
 			return err
 		default:
-			bad.Add(items[i].Line, "%s", detailOf(err))
+			bad.Add(items[i].Line, "%s", draw.DetailOf(err))
 		}
 	}
 	return bad.Err()
-}
-
-func detailOf(err error) string {
-	if e, ok := err.(*draw.Error); ok { //nolint:errorlint // checks return it bare
-		return e.Detail
-	}
-	return err.Error()
 }
 
 func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, prizes []draw.Prize) error {

@@ -17,22 +17,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
 	noon := s.Now().Add(time.Hour).Truncate(time.Second)
-	for name, item := range map[string]draw.Item{
-		"no time":               StateAt(time.Time{}, draw.StateOpen),
-		"past":                  StateAt(s.Now().Add(-time.Second), draw.StateOpen),
-		"no state":              StateAt(noon, "ajar"),
-		"unknown prize":         StockAt(noon, "tin", 1),
-		"delta 0":               StockAt(noon, "gold", 0),
-		"an endless blank":      StockAt(noon, "none", 1),
-		"no kind":               {At: noon},
-		"rules that do not fit": {At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"gold"}`)},
-	} {
-		_, err := s.PlanItem(ctx, "p", item, "anna")
-		code(t, draw.CodeInvalidRequest, err)
-		require.NotEmpty(t, name)
-	}
-	_, err := s.PlanItem(ctx, "absent", StateAt(noon, draw.StateOpen), "anna")
-	code(t, draw.CodePoolNotFound, err)
+	refusesItems(t, s, noon)
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 
@@ -90,6 +75,28 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Equal(t, before.Version+9, after.Version, "nothing is due")
 	require.NoError(t, s.DeletePool(ctx, "p", "anna"))
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
+}
+
+// refusesItems: what cannot be planned at noon in the pool p.
+func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	for name, item := range map[string]draw.Item{
+		"no time":               StateAt(time.Time{}, draw.StateOpen),
+		"past":                  StateAt(s.Now().Add(-time.Second), draw.StateOpen),
+		"no state":              StateAt(noon, "ajar"),
+		"unknown prize":         StockAt(noon, "tin", 1),
+		"delta 0":               StockAt(noon, "gold", 0),
+		"an endless blank":      StockAt(noon, "none", 1),
+		"no kind":               {At: noon},
+		"rules that do not fit": {At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"gold"}`)},
+	} {
+		_, err := s.PlanItem(ctx, "p", item, "anna")
+		code(t, draw.CodeInvalidRequest, err)
+		require.NotEmpty(t, name)
+	}
+	_, err := s.PlanItem(ctx, "absent", StateAt(noon, draw.StateOpen), "anna")
+	code(t, draw.CodePoolNotFound, err)
 }
 
 // left is a count that a statement finds, nothing for 0.
