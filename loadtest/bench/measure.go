@@ -83,7 +83,7 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	if after.clocks, err = readClocks(p, instances); err != nil {
 		return err
 	}
-	peak, err := peakOf(pidsOf(instances))
+	peak, err := peakOf(pidsOf(instances)...)
 	if err != nil {
 		return err
 	}
