@@ -20,7 +20,7 @@ import (
 
 // quickSettings are those of a quick run.
 func quickSettings(t *testing.T) settings {
-	s, _, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
+	s, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	return s
 }
@@ -136,7 +136,7 @@ func TestJudge(t *testing.T) {
 
 // TestQuickNames: what the quick mode compares has the names of the full run.
 func TestQuickNames(t *testing.T) {
-	s, _, err := parse(nil, func(string) (string, bool) { return "", false })
+	s, err := parse(nil, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	var names []string
 	for _, e := range entries(s) {
@@ -157,28 +157,29 @@ func TestQuickNames(t *testing.T) {
 func TestSettings(t *testing.T) {
 	environment := map[string]string{"ROUNDS": "7", "SECONDS": "3", "ONLY": "SQLite", "POOLS": ""}
 	lookUp := func(name string) (string, bool) { value, ok := environment[name]; return value, ok }
-	s, rest, err := parse([]string{"--seconds", "4", "list"}, lookUp)
+	s, err := parse([]string{"--seconds", "4", "list"}, lookUp)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"list"}, rest)
+	assert.Equal(t, []string{"list"}, s.command)
 	assert.Equal(t, 7, s.rounds)
 	assert.Equal(t, 4, s.seconds, "the flag beats the environment")
 	assert.Equal(t, 1000, s.pools)
 	assert.Equal(t, "SQLite", s.only.String())
 	assert.Contains(t, s.String(), "ROUNDS=7 SECONDS=4")
-	assert.Equal(t, "go run ./loadtest/bench --rounds 7 --seconds 4 --only 'SQLite'", s.command())
+	assert.Equal(t, "go run ./loadtest/bench --rounds 7 --seconds 4 --only 'SQLite'", s.line())
 	for _, args := range [][]string{{"--rounds", "0"}, {"--only", "("}, {"--nothing"}, {"--against", "abc", "--rounds", "5"}} {
-		_, _, err := parse(args, lookUp)
+		_, err := parse(args, lookUp)
 		require.ErrorIs(t, err, errUsage, args)
 	}
 	delete(environment, "ROUNDS")
-	beside, _, err := parse([]string{"--against", "abc"}, lookUp)
+	beside, err := parse([]string{"--against", "abc"}, lookUp)
 	require.NoError(t, err)
 	assert.Equal(t, 12, beside.rounds)
-	assert.Equal(t, "go run ./loadtest/bench --against abc --only 'SQLite'", beside.command())
+	assert.Equal(t, "go run ./loadtest/bench --against abc --only 'SQLite'", beside.line())
 	environment["ROUNDS"] = "many"
-	_, _, err = parse(nil, lookUp)
+	_, err = parse(nil, lookUp)
 	require.ErrorIs(t, err, errUsage)
-	require.ErrorIs(t, command(t.Context(), s, []string{"nothing"}, io.Discard), errUsage)
+	s.command = []string{"nothing"}
+	require.ErrorIs(t, command(t.Context(), s, io.Discard), errUsage)
 }
 
 func TestSpread(t *testing.T) {
