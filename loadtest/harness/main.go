@@ -63,7 +63,7 @@ func Parse(flags *flag.FlagSet, args []string) error {
 // Only adds the flag of that name: a regular expression, which chooses some of
 // those that the words name.
 func Only(flags *flag.FlagSet, words string) *regexp.Regexp {
-	only := new(regexp.Regexp)
+	only := regexp.MustCompile("")
 	flags.TextVar(only, "only", only, words+" whose name matches this regular expression")
 	return only
 }
