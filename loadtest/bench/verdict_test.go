@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
 	"io"
 	"maps"
 	"os"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"drawsvc/loadtest/harness"
 )
 
 // quickSettings are those of a quick run.
@@ -245,17 +242,6 @@ func TestTake(t *testing.T) {
 	require.NoError(t, believe(c.whenSoldOut(), 10, run, books{issued: 10}, books{issued: 10}))
 }
 
-func TestOnSite(t *testing.T) {
-	var ended []string
-	err := harness.On("x", func(s *harness.Site) error {
-		s.Cleanup(func() { ended = append(ended, "first") })
-		s.Cleanup(func() { ended = append(ended, "second") })
-		s.Fatalf("no %s", "server")
-		return nil
-	})
-	require.EqualError(t, err, "no server")
-	assert.Equal(t, []string{"second", "first"}, ended)
-	broken := errors.New("broken")
-	require.ErrorIs(t, harness.On("x", func(*harness.Site) error { return broken }), broken)
+func TestServerKinds(t *testing.T) {
 	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
 }

@@ -49,7 +49,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer) error {
 			if !s.only.MatchString(name) {
 				continue
 			}
-			err := harness.On(name, func(site *harness.Site) error {
+			skipped, err := harness.Try(name, func(site *harness.Site) error {
 				begun := time.Now()
 				took, err := measure(ctx, site, s, database, keys)
 				if err != nil {
@@ -58,12 +58,11 @@ func measureAll(ctx context.Context, s settings, out io.Writer) error {
 				harness.Say(out, "%s\n", took.row(harness.DatabaseName(database)+", "+keys, s.awards, time.Since(begun)))
 				return nil
 			})
-			if missing, ok := errors.AsType[harness.Skipped](err); ok {
-				harness.Say(out, "%s SKIPPED: %s\n", name, missing.Reason)
-				continue
-			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
+			}
+			if skipped != "" {
+				harness.Say(out, "%s SKIPPED: %s\n", name, skipped)
 			}
 		}
 	}

@@ -62,6 +62,16 @@ func On(name string, fn func(s *Site) error) (err error) {
 	return fn(s)
 }
 
+// Try is On, save that a site which was left because something is missing is no
+// error: the reason is returned.
+func Try(name string, fn func(s *Site) error) (skipped string, err error) {
+	err = On(name, fn)
+	if missing, ok := errors.AsType[Skipped](err); ok {
+		return missing.Reason, nil
+	}
+	return "", err
+}
+
 // Helper implements testing.TB.
 func (s *Site) Helper() {}
 

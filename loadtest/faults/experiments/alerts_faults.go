@@ -69,8 +69,8 @@ func (a *alarm) endSource() (func() error, error) {
 // changeRows takes an award out of a counter, in a pool of its own, and puts it
 // back.
 func (a *alarm) changeRows() (func() error, error) {
-	const made = `{"id":"tampered","name":"Tampered","prizes":[{"id":"gold","name":"Gold","value":"1.00","stock":5}]}`
-	if _, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/pools", made, http.StatusCreated); err != nil {
+	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: 5}}
+	if err := harness.MakePool(a.Ctx, a.Instances[0].URL(), harness.Pool{ID: "tampered", Name: "Tampered", Prizes: gold}); err != nil {
 		return nil, err
 	}
 	audit := func(issued string) error {

@@ -1,11 +1,9 @@
 package experiments
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -85,21 +83,13 @@ func newAlarm(t *trial) (*alarm, error) {
 
 // query counts the series that an expression has.
 func (a *alarm) query(expr string) (int, error) {
-	ctx, cancel := context.WithTimeout(a.Ctx, 5*time.Second)
-	defer cancel()
-	text, status, err := harness.Call(ctx, http.MethodGet, a.prometheus.URL()+"/api/v1/query?query="+url.QueryEscape(expr), "", "Connection", "close")
-	if err != nil {
-		return 0, err
-	}
 	var found struct {
 		Data struct {
 			Result []json.RawMessage `json:"result"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(text, &found); err != nil || status != http.StatusOK {
-		return 0, fmt.Errorf("prometheus answers %d %.200s", status, text)
-	}
-	return len(found.Data.Result), nil
+	err := harness.FetchJSON(a.Ctx, a.prometheus.URL()+"/api/v1/query?query="+url.QueryEscape(expr), &found)
+	return len(found.Data.Result), err
 }
 
 // firing is the expression for an alert that fires, with further labels.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
 // databaseFaults are those of the database itself.
@@ -166,7 +167,7 @@ func outOfConnections(t *trial) error {
 func (t *trial) connect() (*sql.DB, error) {
 	db, err := sql.Open("pgx", t.HogURL)
 	if t.Kind == "mysql" {
-		db, err = stage.OpenMySQL(t.HogURL, "")
+		db, err = harness.OpenMySQL(t.HogURL, "")
 	}
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 )
 
 // node is a node as an operator sees it: asked without waiting for the others.
-func (t *trial) node(n int) (*sql.DB, error) { return stage.OpenMySQL(t.Cluster[n].URL(), "") }
+func (t *trial) node(n int) (*sql.DB, error) { return harness.OpenMySQL(t.Cluster[n].URL(), "") }
 
 // written is no fault but that of conflicts, which it counts.
 func written(t *trial) error {

@@ -33,7 +33,7 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 		s.Fatal(err)
 	}
 	password, _ := from.User.Password()
-	whole, err := stage.OpenMySQL(r.replica.URL(), "")
+	whole, err := harness.OpenMySQL(r.replica.URL(), "")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`); err != nil {
 		s.Fatal(err)
 	}
-	replica, err := stage.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/"))
+	replica, err := harness.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/"))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func (g *Ground) galeraBase(s *harness.Site) *Base {
 		s.Fatal(err)
 	}
 	for _, node := range cluster {
-		db, err := OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15")
+		db, err := harness.OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15")
 		if err != nil {
 			s.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 	for kind, open := range map[string]func(url string) (*sql.DB, error){
 		"postgres": func(url string) (*sql.DB, error) { return sql.Open("pgx", url) },
 		"mysql": func(url string) (*sql.DB, error) {
-			return OpenMySQL(url, "information_schema")
+			return harness.OpenMySQL(url, "information_schema")
 		},
 	} {
 		db, err := open(servertest.Start(t, kind).URL())

@@ -3,8 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,14 +12,7 @@ import (
 
 // Metrics reads an instance's own figures; it has none when it does not answer.
 func (w *World) Metrics(i *Instance) map[string]float64 {
-	found := map[string]float64{}
-	text, _ := harness.Fetch(w.Ctx, i.URL()+"/metrics")
-	for line := range strings.Lines(string(text)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if figure, err := strconv.ParseFloat(value, 64); ok && err == nil {
-			found[name] = figure
-		}
-	}
+	found, _ := harness.Metrics(w.Ctx, i.URL())
 	return found
 }
 
