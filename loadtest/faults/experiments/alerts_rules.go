@@ -61,19 +61,13 @@ type alarm struct {
 
 func newAlarm(t *trial) (*alarm, error) {
 	text, err := os.ReadFile(rulesFile)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	short, err := shortRules(string(text))
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	folder := t.Site.TempDir()
 	file := filepath.Join(folder, "rules.yml")
 	// The server has an account of its own.
-	if err := errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)); err != nil {
-		return nil, err
-	}
+	t.Must(errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)))
 	var targets []string
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)

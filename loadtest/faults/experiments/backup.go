@@ -26,9 +26,7 @@ func backupRestored() Experiment {
 		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true,
 		run: func(t *trial) error {
 			r, err := newRestore(t)
-			if err != nil {
-				return err
-			}
+			t.Must(err)
 			return r.run()
 		},
 	}
@@ -89,28 +87,18 @@ func (r *restore) steps() (backup, restored []string) {
 
 func (r *restore) run() error {
 	backup, restored := r.steps()
-	if err := r.MakePool(pagePool, 50_000, 50_000); err != nil {
-		return err
-	}
+	r.Must(r.MakePool(pagePool, 50_000, 50_000))
 	r.call()
 	defer r.quiet()
 	r.Sleep(300, 600)
 	r.before = r.History.Now()
-	if err := r.do(backup...); err != nil {
-		return err
-	}
+	r.Must(r.do(backup...))
 	r.after = r.History.Now()
 	r.Sleep(500, 1000)
-	if err := r.replace(restored); err != nil {
-		return err
-	}
+	r.Must(r.replace(restored))
 	r.quiet()
-	if err := r.compare(); err != nil {
-		return err
-	}
-	if err := r.open(); err != nil {
-		return err
-	}
+	r.Must(r.compare())
+	r.Must(r.open())
 	r.Ended = time.Now()
 	return nil
 }
@@ -148,9 +136,7 @@ func (r *restore) replace(steps []string) error {
 	if r.Kind != "sqlite" {
 		return r.do(steps...)
 	}
-	if err := errors.Join(r.Instances[0].Stop(), r.do(steps...)); err != nil {
-		return err
-	}
+	r.Must(errors.Join(r.Instances[0].Stop(), r.do(steps...)))
 	return errors.Join(r.reopen(), r.Instances[0].Again(r.Ctx))
 }
 
@@ -171,9 +157,7 @@ func (r *restore) promised() map[string]history.Op {
 func (r *restore) compare() error {
 	promised := r.promised()
 	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"
-	if err := os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600); err != nil {
-		return err
-	}
+	r.Must(os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600))
 	said := stage.Within(r.Ctx, client.RecoverMax, func() string {
 		if err := r.do("compare"); err != nil { // the instances have to find their database again
 			return err.Error()
@@ -185,9 +169,7 @@ func (r *restore) compare() error {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "lost-keys.txt"))
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	r.judgeLost(promised, strings.Fields(string(text)))
 	return nil
 }
@@ -236,9 +218,7 @@ func (r *restore) open() error {
 		return r.do("open")
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "open-pools.txt"))
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	for _, pool := range strings.Fields(string(text)) {
 		if err := r.setState(pool, "open"); err != nil {
 			return fmt.Errorf("open %s: %w", pool, err)

@@ -24,12 +24,8 @@ func clockFaults() []Experiment {
 // clockMoved moves the clock ahead, right again, back, and right again.
 func clockMoved(t *trial) error {
 	for _, seconds := range []int64{3600, 0, -3600, 0} {
-		if err := t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
-			return err
-		}
-		if err := t.clockIsOff(seconds); err != nil {
-			return err
-		}
+		t.Must(t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
+		t.Must(t.clockIsOff(seconds))
 		t.Ended = time.Now()
 		if seconds != 0 {
 			t.Sleep(1000, 1500)

@@ -98,9 +98,7 @@ func sessionsKilled(t *trial) error {
 	killed := 0
 	for range 15 {
 		n, err := t.killSessions()
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		killed += n
 		t.Sleep(30, 150)
 	}
@@ -111,12 +109,8 @@ func sessionsKilled(t *trial) error {
 // serializable forces the isolation of every new session.
 func serializable(t *trial) error {
 	var name string
-	if err := t.Base.Admin.QueryRowContext(t.Ctx, `SELECT current_database()`).Scan(&name); err != nil {
-		return err
-	}
-	if err := stage.ExecAll(t.Base.Admin, `ALTER DATABASE `+name+` SET default_transaction_isolation = 'serializable'`); err != nil {
-		return err
-	}
+	t.Must(t.Base.Admin.QueryRowContext(t.Ctx, `SELECT current_database()`).Scan(&name))
+	t.Must(stage.ExecAll(t.Base.Admin, `ALTER DATABASE `+name+` SET default_transaction_isolation = 'serializable'`))
 	if _, err := t.killSessions(); err != nil {
 		return err
 	}
@@ -130,9 +124,7 @@ func readOnly(t *trial) error {
 		const setting = `ALTER SYSTEM SET default_transaction_read_only = `
 		on, off = []string{setting + `on`, `SELECT pg_reload_conf()`}, []string{setting + `off`, `SELECT pg_reload_conf()`}
 	}
-	if err := stage.ExecAll(t.Base.Admin, on...); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(t.Base.Admin, on...))
 	time.Sleep(2 * time.Second)
 	return stage.ExecAll(t.Base.Admin, off...)
 }

@@ -30,9 +30,7 @@ func edges() []Experiment {
 func sellOut() Experiment {
 	return Experiment{Name: "twice the stock at once", Number: 1, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
 		pool, err := t.edge(1, 9, 190)
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		return t.mustAnswer(t.crowd(pool, 400), map[string]int{"won": 200, "sold-out": 200})
 	}}
 }
@@ -101,32 +99,24 @@ func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
 
 func oneUnit(t *trial) error {
 	pool, err := t.edge(1)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	return t.mustAnswer(t.crowd(pool, 500), map[string]int{"won": 1, "sold-out": 499})
 }
 
 func oneKey(t *trial) error {
 	pool, err := t.edge(3, 30)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	ops := make([]history.Op, 200)
 	for k := range ops {
 		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: t.Pool("one"), User: "first", Count: 2, Client: k, Instance: k % len(t.Instances)}
 	}
-	if err := t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}); err != nil {
-		return err
-	}
+	t.Must(t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}))
 	other := make([]history.Op, 20)
 	for k := range other {
 		other[k] = ops[k]
 		other[k].User = "second"
 	}
-	if err := t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}); err != nil {
-		return err
-	}
+	t.Must(t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}))
 	return t.mustAnswer(t.atOnce(ops[:20]), map[string]int{"replayed": 20})
 }
 
@@ -155,9 +145,7 @@ func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		i := t.Any()
 		i.Expect()
-		if err := fn(t, i); err != nil {
-			return err
-		}
+		t.Must(fn(t, i))
 		if err := i.Process.AwaitEnd(); err == nil {
 			return fmt.Errorf("instance %d ended in good order though it was killed", i.Number)
 		}

@@ -35,15 +35,11 @@ func auditFlood() Experiment {
 }
 
 func audited(t *trial) error {
-	if err := t.fillArchive(); err != nil {
-		return err
-	}
+	t.Must(t.fillArchive())
 	return t.UnderLoad(func() error {
 		since, before := t.History.Now(), t.drawn()
 		said, err := t.audits()
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		won := t.drawn() - before
 		t.Note("audits and exports were answered %v; %d draws won meanwhile", said, won)
 		if said[http.StatusServiceUnavailable] == 0 || said[http.StatusOK] == 0 {

@@ -43,23 +43,17 @@ func (t *trial) conflicts() (sum float64) {
 func nodeKilled(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
 	other, err := t.node((n + 1) % stage.GaleraNodes)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	defer func() { _ = other.Close() }()
 	killed := time.Now()
 	t.Cluster[n].Kill()
-	if err := t.awaitStatus(other, "wsrep_cluster_size", "2"); err != nil {
-		return err
-	}
+	t.Must(t.awaitStatus(other, "wsrep_cluster_size", "2"))
 	t.Note("Galera knew after %.1f s", time.Since(killed).Seconds())
 	t.Recover(time.Now())
 	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began := time.Now()
-	if err := t.Cluster[n].Start(); err != nil {
-		return err
-	}
+	t.Must(t.Cluster[n].Start())
 	t.Note("joined again after %.1f s", time.Since(began).Seconds())
 	t.Sleep(500, 1000)
 	t.Ended = time.Now()
@@ -71,36 +65,22 @@ func nodeKilled(t *trial) error {
 func nodeCutOff(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
 	node, err := t.node(n)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	defer func() { _ = node.Close() }()
 	began := time.Now()
-	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`); err != nil {
-		return err
-	}
-	if err := t.awaitStatus(node, "wsrep_ready", "OFF"); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`))
+	t.Must(t.awaitStatus(node, "wsrep_ready", "OFF"))
 	other, err := t.node((n + 1) % stage.GaleraNodes)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	defer func() { _ = other.Close() }()
-	if err := t.awaitStatus(other, "wsrep_cluster_status", "Primary"); err != nil {
-		return err
-	}
+	t.Must(t.awaitStatus(other, "wsrep_cluster_status", "Primary"))
 	t.Note("Galera knew after %.1f s", time.Since(began).Seconds())
 	t.Recover(time.Now())
 	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began = time.Now()
-	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`); err != nil {
-		return err
-	}
-	if err := t.awaitStatus(node, "wsrep_ready", "ON"); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`))
+	t.Must(t.awaitStatus(node, "wsrep_ready", "ON"))
 	t.Note("joined again after %.1f s", time.Since(began).Seconds())
 	return nil
 }
@@ -128,9 +108,7 @@ func (t *trial) awaitStatus(node *sql.DB, name, want string) error {
 // must know.
 func askedElsewhere(t *trial) error {
 	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
-	if err := t.MakePool(name, 1); err != nil {
-		return err
-	}
+	t.Must(t.MakePool(name, 1))
 	asked, answers := 0, map[string]int{}
 	for until := time.Now().Add(6 * time.Second); time.Now().Before(until); asked++ {
 		first := t.Any().Number

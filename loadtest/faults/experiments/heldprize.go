@@ -115,9 +115,7 @@ func heldAlone(t *trial) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	t.othersGoOn(from, t.History.Now())
 	return t.judgeOdds(pools, heldRounds*heldFirst)
 }

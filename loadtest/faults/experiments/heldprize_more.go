@@ -37,9 +37,7 @@ func heldAmongThree(t *trial) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	t.othersGoOn(from, t.History.Now())
 	t.Note("%d holds of %v of a prize that half of the units are: %.1f draws each went past it, 1 is fair", holds.Load(), heldFor,
 		float64(past.Load())/float64(holds.Load()))
@@ -85,9 +83,7 @@ func prizeDeadlocks() Experiment {
 // the order of the service, which is the victim each time.
 func deadlocksOnPrize(t *trial) error {
 	if t.Kind == "mysql" { // whose victim is the one that has written less
-		if err := stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`); err != nil {
-			return err
-		}
+		t.Must(stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`))
 	}
 	before := t.conflicts()
 	pools, err := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
@@ -104,9 +100,7 @@ func deadlocksOnPrize(t *trial) error {
 		close(done)
 		return <-ended
 	})
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	deadlocks := t.conflicts() - before
 	if t.Note("%.0f deadlocks", deadlocks); deadlocks < deadlocksMin {
 		t.Verdict.Say(history.Fault, "there were only %.0f deadlocks", deadlocks)

@@ -54,9 +54,7 @@ func jobsOn(database string, locks ...string) []place {
 func runnerKilled(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		i, err := j.running()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		i.Kill()
 		j.Sleep(0, 500)
 		return i.Again(j.Ctx)
@@ -68,9 +66,7 @@ func runnerKilled(t *trial) error {
 func runnerStopped(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		i, err := j.running()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		j.Source.StandsStill(i.Number, true)
 		i.Halt()
 		time.Sleep(jobAway)
@@ -92,9 +88,7 @@ func jobLockKilled(t *trial) error {
 		}
 		time.Sleep(awayFor)
 		for _, server := range j.LockServers {
-			if err := server.Start(); err != nil {
-				return err
-			}
+			j.Must(server.Start())
 		}
 		return nil
 	})
@@ -124,12 +118,8 @@ func jobDatabaseKilled(t *trial) error {
 func jobClockMoved(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		for _, seconds := range []int64{3600, 0} {
-			if err := j.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
-				return err
-			}
-			if err := j.clockIsOff(seconds); err != nil {
-				return err
-			}
+			j.Must(j.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
+			j.Must(j.clockIsOff(seconds))
 			j.Sleep(2500, 3500)
 		}
 		return nil

@@ -25,14 +25,10 @@ func (c *patroni) jobFailedOver(t *trial) error {
 			return err
 		}
 		under, err := j.row()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		old := c.Leader(j.Ctx)
 		old.Kill()
-		if err := c.takenOver(t, old, old.Start); err != nil {
-			return err
-		}
+		j.Must(c.takenOver(t, old, old.Start))
 		return j.endedAs(under.Token, "lost", "ok")
 	})
 }
@@ -42,9 +38,7 @@ func (j *jobTrial) endedAs(run int64, results ...string) error {
 	said := ""
 	for until := time.Now().Add(jobMax); said == "" && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		runs, err := j.runs()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		for _, r := range runs {
 			if r.ID == run {
 				said = r.Result

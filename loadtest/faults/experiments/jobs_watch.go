@@ -31,17 +31,11 @@ type jobTrial struct {
 // after it.
 func underJobs(t *trial, fault func(*jobTrial) error) error {
 	j := &jobTrial{trial: t, served: map[int]int64{}}
-	if err := j.change(`{"stale_after":"` + jobStale.String() + `"}`); err != nil {
-		return err
-	}
+	t.Must(j.change(`{"stale_after":"` + jobStale.String() + `"}`))
 	defer j.watch()()
-	if err := j.succeeds(); err != nil {
-		return err
-	}
+	t.Must(j.succeeds())
 	for range 2 {
-		if err := fault(j); err != nil {
-			return err
-		}
+		t.Must(fault(j))
 		if j.Condemned && len(j.Verdict.Violations) > 0 {
 			break // it does not deserve more time
 		}
@@ -153,9 +147,7 @@ func (j *jobTrial) runs() ([]jobRun, error) {
 // before the next began, and the last alone may be under way.
 func (j *jobTrial) judgeRuns() error {
 	runs, err := j.runs()
-	if err != nil {
-		return err
-	}
+	j.Must(err)
 	results := map[string]int{}
 	for n, r := range runs {
 		results[r.Result]++

@@ -80,19 +80,11 @@ func awaitSchema(s *harness.Site, b *stage.Base) {
 func (p *pair) behind(t *trial) error {
 	begin := t.History.Now()
 	pools, err := t.beforeBehind()
-	if err != nil {
-		return err
-	}
-	if err := t.awaitFollowed(); err != nil {
-		return err
-	}
+	t.Must(err)
+	t.Must(t.awaitFollowed())
 	heir := t.Nodes[heirNode]
-	if err := stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`); err != nil {
-		return err
-	}
-	if err := t.askBehind(begin, pools); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`))
+	t.Must(t.askBehind(begin, pools))
 	p.primary.Kill()
 	delete(t.Nodes, lostNode)
 	if err := stage.ExecAll(heir, promote); err != nil { // ends the pause as well
@@ -112,15 +104,11 @@ type behindPools struct {
 func (t *trial) beforeBehind() (b behindPools, err error) {
 	b = behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
 	for _, pool := range []string{b.sold, b.paused} {
-		if err := t.MakePool(pool, 1); err != nil {
-			return b, err
-		}
+		t.Must(t.MakePool(pool, 1))
 	}
 	b.known = t.asking(b.sold, 1)[0]
 	b.known.Instance = 0
-	if err := t.insist(b.known); err != nil {
-		return b, err
-	}
+	t.Must(t.insist(b.known))
 	return b, t.setState(b.paused, "paused")
 }
 
@@ -132,15 +120,9 @@ func (t *trial) setState(pool, state string) error {
 // cannot know: it answers 503, whatever it asks, from begin on.
 func (t *trial) askBehind(begin time.Duration, b behindPools) error {
 	move := history.Op{Kind: history.Stock, Pool: b.sold, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 10}
-	if err := t.insist(move); err != nil {
-		return err
-	}
-	if err := t.setState(b.paused, "open"); err != nil {
-		return err
-	}
-	if err := t.MakePool(b.absent, 10); err != nil {
-		return err
-	}
+	t.Must(t.insist(move))
+	t.Must(t.setState(b.paused, "open"))
+	t.Must(t.MakePool(b.absent, 10))
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.Sleep(10, 30) {
 		for _, pool := range []string{b.sold, b.paused, b.absent} {
 			o := t.asking(pool, 1)[0]

@@ -37,15 +37,9 @@ func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error 
 		from := t.History.Now()
 		for range 5 {
 			i := t.Any()
-			if err := i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()); err != nil {
-				return err
-			}
-			if err := i.AwaitTaken(); err != nil {
-				return err
-			}
-			if err := sever(t, i); err != nil {
-				return err
-			}
+			t.Must(i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()))
+			t.Must(i.AwaitTaken())
+			t.Must(sever(t, i))
 			t.Sleep(50, 200)
 		}
 		doubts := 0

@@ -149,13 +149,9 @@ func redisFailedOver(t *trial) error {
 	replica := t.Ground.Server(t.Site, "redis replica").Addr()
 	addr := t.LockServers[0].Addr()
 	for range 3 {
-		if err := t.copyRedis(replica, addr); err != nil {
-			return err
-		}
+		t.Must(t.copyRedis(replica, addr))
 		t.Sleep(200, 600) // what the replica does not hear of
-		if err := t.copyRedis(addr, replica); err != nil {
-			return err
-		}
+		t.Must(t.copyRedis(addr, replica))
 		t.Sleep(100, 300)
 	}
 	return nil
@@ -211,9 +207,7 @@ func oneLockServer(t *trial) error {
 		if won == 0 {
 			t.Verdict.Say(history.Fault, "nobody was served with a majority of the lock servers")
 		}
-		if err := away.back(); err != nil {
-			return err
-		}
+		t.Must(away.back())
 		t.Sleep(100, 300)
 	}
 	return nil
@@ -230,9 +224,7 @@ func holderStopped(t *trial) error {
 	}
 	before := stale()
 	for range 2 {
-		if err := t.Any().HaltAt(fault.BeforeWrite, stage.LockTTL+time.Second); err != nil {
-			return err
-		}
+		t.Must(t.Any().HaltAt(fault.BeforeWrite, stage.LockTTL+time.Second))
 		t.Sleep(100, 300)
 	}
 	t.Note("%.0f late writes rejected by the token", stale()-before)

@@ -35,13 +35,9 @@ type shell struct {
 // newShell makes a shell with what the page calls the values of a harness.
 func newShell(t *trial) (*shell, error) {
 	text, err := os.ReadFile(backupPage)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	program, err := filepath.Abs(filepath.Join(stage.Bin, stage.Released))
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	s := &shell{work: t.Site.TempDir()}
 	if s.blocks, err = page.Blocks(string(text)); err != nil {
 		return nil, err
@@ -54,14 +50,10 @@ func newShell(t *trial) (*shell, error) {
 		return s, nil
 	}
 	restored, err := url.Parse(t.URL)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	restored.Path += "_restored"
 	at, err := url.Parse(t.Server.URL())
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	if t.Kind == "mysql" { // where the service's account has rights on its own database alone
 		restored.User = at.User
 	}

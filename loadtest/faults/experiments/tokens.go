@@ -114,13 +114,9 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 // begin starts all instances again with the file.
 func (f *tokenFile) begin() error {
 	for _, i := range f.Instances {
-		if err := i.Stop(); err != nil {
-			return err
-		}
+		f.Must(i.Stop())
 		i.Args = append(i.Args, "--tokens", f.path)
-		if err := i.Again(f.Ctx); err != nil {
-			return err
-		}
+		f.Must(i.Again(f.Ctx))
 	}
 	return nil
 }
@@ -130,28 +126,20 @@ func (f *tokenFile) begin() error {
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
 	old, err := t.newToken("shop")
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.write(old), f.begin()); err != nil {
-		return err
-	}
+	t.Must(err)
+	t.Must(errors.Join(f.write(old), f.begin()))
 	t.Present(old.token)
 	replaced := 0
 	err = t.UnderLoad(func() error {
 		for _, hangUp := range []bool{false, true} {
 			next, err := t.newToken("shop")
-			if err != nil {
-				return err
-			}
+			t.Must(err)
 			if both {
 				err = f.handOver(old, next, hangUp)
 			} else {
 				err = f.swap(next)
 			}
-			if err != nil {
-				return err
-			}
+			t.Must(err)
 			replaced++
 			old = next
 			t.Sleep(500, 1000)
@@ -161,9 +149,7 @@ func (t *trial) replaceToken(both bool) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	t.Note("%d tokens replaced", replaced)
 	t.noneRefused()
 	return nil
@@ -180,23 +166,17 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) error {
 		}
 		return err
 	}
-	if err := errors.Join(change(old, next), f.await(next.token, http.StatusOK)); err != nil {
-		return err
-	}
+	f.Must(errors.Join(change(old, next), f.await(next.token, http.StatusOK)))
 	f.Present(next.token)
 	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old one
-	if err := change(next); err != nil {
-		return err
-	}
+	f.Must(change(next))
 	return f.await(old.token, http.StatusUnauthorized)
 }
 
 // swap leaves callers with a token that is not valid any more, until they get the
 // new one.
 func (f *tokenFile) swap(next named) error {
-	if err := f.write(next); err != nil {
-		return err
-	}
+	f.Must(f.write(next))
 	for _, i := range f.Instances {
 		i.Signal(syscall.SIGHUP)
 	}

@@ -37,15 +37,11 @@ func updatedBehindBalancer(t *trial) error {
 		urls = append(urls, i.URL())
 	}
 	b, err := stage.StartBalancer(t.Site, stage.BalancerEvery, urls...)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	t.Front = b.URL
 	r := newRolling(t)
 	r.balancer = b
-	if err := t.UnderLoadOf(updateWorkers, r.run); err != nil {
-		return err
-	}
+	t.Must(t.UnderLoadOf(updateWorkers, r.run))
 	if refused, cut := b.Refused.Load(), b.Cut.Load(); refused+cut > 0 {
 		t.Verdict.Say(history.Fault, "instances refused %d connections, and ended %d before the response", refused, cut)
 	}

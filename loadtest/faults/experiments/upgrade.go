@@ -40,9 +40,7 @@ func newRolling(t *trial) *rolling {
 
 func (r *rolling) run() error {
 	defer r.watchReady()()
-	if err := r.migrate(); err != nil {
-		return err
-	}
+	r.Must(r.migrate())
 	steps := []string{r.Begins} // which may be started again on the new schema
 	for _, program := range []string{r.Program, r.Begins} {
 		for range r.Instances {
@@ -65,13 +63,9 @@ func (r *rolling) migrate() error {
 	isFile := r.Kind == "sqlite"
 	if isFile {
 		r.turns[0].Add(1)
-		if err := r.Instances[0].Stop(); err != nil {
-			return err
-		}
+		r.Must(r.Instances[0].Stop())
 	}
-	if err := r.execute(r.Program, "migrate", "up"); err != nil {
-		return err
-	}
+	r.Must(r.execute(r.Program, "migrate", "up"))
 	for _, program := range []string{r.Begins, r.Program} {
 		if err := r.execute(program, "migrate", "status"); err != nil {
 			r.Verdict.Say(history.Fault, "on the new schema: %v", err)
