@@ -52,6 +52,13 @@ func OpenDatabase(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	return OpenMySQL(raw, "")
 }
 
+// Opened is a database that was opened, until the site ends.
+func (s *Site) Opened(db *sql.DB, err error) *sql.DB {
+	s.Must(err)
+	s.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // OpenMySQL opens a database of a server, "" for that of the URL, with variables
 // and their values in turn.
 func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {

@@ -78,15 +78,14 @@ func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 }
 
 func alertsFire(t *trial) error {
-	a, err := newAlarm(t)
-	t.Must(err)
+	a := newAlarm(t)
 	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)))
 	if n, err := a.query(`ALERTS{alertstate="firing"}`); err != nil || n > 0 {
 		return fmt.Errorf("%d alerts fire before any fault: %w", n, err)
 	}
 	return t.UnderLoadOf(alertWorkers, func() error {
 		for _, f := range alertFaults() {
-			if err := a.fires(f); err != nil {
+			if err := harness.Caught(func() error { return a.fires(f) }); err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
 		}

@@ -59,7 +59,7 @@ type alarm struct {
 	prometheus *servertest.Server
 }
 
-func newAlarm(t *trial) (*alarm, error) {
+func newAlarm(t *trial) *alarm {
 	text, err := os.ReadFile(rulesFile)
 	t.Must(err)
 	short, err := shortRules(string(text))
@@ -72,7 +72,7 @@ func newAlarm(t *trial) (*alarm, error) {
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)
 	}
-	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}, nil
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}
 }
 
 // query counts the series that an expression has.

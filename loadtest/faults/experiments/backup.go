@@ -24,11 +24,7 @@ import (
 func backupRestored() Experiment {
 	return Experiment{
 		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true,
-		run: func(t *trial) error {
-			r, err := newRestore(t)
-			t.Must(err)
-			return r.run()
-		},
+		run: func(t *trial) error { return newRestore(t).run() },
 	}
 }
 
@@ -68,9 +64,8 @@ type restore struct {
 	callers       sync.WaitGroup
 }
 
-func newRestore(t *trial) (*restore, error) {
-	s, err := newShell(t)
-	return &restore{trial: t, shell: s, stopped: make(chan struct{})}, err
+func newRestore(t *trial) *restore {
+	return &restore{trial: t, shell: newShell(t), stopped: make(chan struct{})}
 }
 
 // steps are the blocks of the page: those of the backup, and those of the

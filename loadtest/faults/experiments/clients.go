@@ -49,8 +49,7 @@ func clientsGone(t *trial) error {
 // badAmongGood asks at once for draws of which some can never be: each is
 // answered for itself, and the good ones are served.
 func badAmongGood(t *trial) error {
-	pool, err := t.edge(9, 101)
-	t.Must(err)
+	pool := t.edge(9, 101)
 	first := t.atOnce(t.asking(pool, 20))
 	t.Must(t.mustAnswer(first, map[string]int{"won": 20}))
 	good := t.asking(pool, 60)

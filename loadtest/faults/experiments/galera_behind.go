@@ -13,8 +13,7 @@ import (
 // went on, as an operator does who picks the wrong one. The others then take
 // over its state.
 func fromBehind(t *trial) error {
-	p, err := t.part()
-	t.Must(err)
+	p := t.part()
 	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]
 	behind.Stop()
 	t.Must(p.lose())

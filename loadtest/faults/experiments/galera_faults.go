@@ -14,7 +14,7 @@ import (
 )
 
 // node is a node as an operator sees it: asked without waiting for the others.
-func (t *trial) node(n int) (*sql.DB, error) { return harness.OpenMySQL(t.Cluster[n].URL(), "") }
+func (t *trial) node(n int) *sql.DB { return t.Opened(harness.OpenMySQL(t.Cluster[n].URL(), "")) }
 
 // written is no fault but that of conflicts, which it counts.
 func written(t *trial) error {
@@ -42,9 +42,7 @@ func (t *trial) conflicts() (sum float64) {
 // while it is away, and after it has joined again.
 func nodeKilled(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
-	other, err := t.node((n + 1) % stage.GaleraNodes)
-	t.Must(err)
-	defer func() { _ = other.Close() }()
+	other := t.node((n + 1) % stage.GaleraNodes)
 	killed := time.Now()
 	t.Cluster[n].Kill()
 	t.Must(t.awaitStatus(other, "wsrep_cluster_size", "2"))
@@ -64,15 +62,11 @@ func nodeKilled(t *trial) error {
 // can end; from then on the instances have to draw.
 func nodeCutOff(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
-	node, err := t.node(n)
-	t.Must(err)
-	defer func() { _ = node.Close() }()
+	node := t.node(n)
 	began := time.Now()
 	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`))
 	t.Must(t.awaitStatus(node, "wsrep_ready", "OFF"))
-	other, err := t.node((n + 1) % stage.GaleraNodes)
-	t.Must(err)
-	defer func() { _ = other.Close() }()
+	other := t.node((n + 1) % stage.GaleraNodes)
 	t.Must(t.awaitStatus(other, "wsrep_cluster_status", "Primary"))
 	t.Note("Galera knew after %.1f s", time.Since(began).Seconds())
 	t.Recover(time.Now())

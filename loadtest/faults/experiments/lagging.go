@@ -79,8 +79,7 @@ func awaitSchema(s *harness.Site, b *stage.Base) {
 // promotes the standby in the end.
 func (p *pair) behind(t *trial) error {
 	begin := t.History.Now()
-	pools, err := t.beforeBehind()
-	t.Must(err)
+	pools := t.beforeBehind()
 	t.Must(t.awaitFollowed())
 	heir := t.Nodes[heirNode]
 	t.Must(stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`))
@@ -101,15 +100,16 @@ type behindPools struct {
 }
 
 // beforeBehind makes a pool that is sold out, and one that is paused.
-func (t *trial) beforeBehind() (b behindPools, err error) {
-	b = behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
+func (t *trial) beforeBehind() behindPools {
+	b := behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
 	for _, pool := range []string{b.sold, b.paused} {
 		t.Must(t.MakePool(pool, 1))
 	}
 	b.known = t.asking(b.sold, 1)[0]
 	b.known.Instance = 0
 	t.Must(t.insist(b.known))
-	return b, t.setState(b.paused, "paused")
+	t.Must(t.setState(b.paused, "paused"))
+	return b
 }
 
 func (t *trial) setState(pool, state string) error {

@@ -29,16 +29,9 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 	from, err := url.Parse(r.primary.URL())
 	s.Must(err)
 	password, _ := from.User.Password()
-	whole, err := harness.OpenMySQL(r.replica.URL(), "")
-	s.Must(err)
-	s.Cleanup(func() { _ = whole.Close() })
-	if err := stage.ExecAll(whole, fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
-		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`); err != nil {
-		s.Fatal(err)
-	}
-	replica, err := harness.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/"))
-	s.Must(err)
-	s.Cleanup(func() { _ = replica.Close() })
+	s.Must(stage.ExecAll(s.Opened(harness.OpenMySQL(r.replica.URL(), "")), fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
+		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`))
+	replica := s.Opened(harness.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/")))
 	b.Nodes = map[string]*sql.DB{lostNode: b.Admin, heirNode: replica}
 	awaitSchema(s, b)
 	at := func(hosts ...string) string {
@@ -54,8 +47,7 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 // on the primary, and hands the primary's place over in the end.
 func (r *replicated) behind(t *trial) error {
 	begin := t.History.Now()
-	pools, err := t.beforeBehind()
-	t.Must(err)
+	pools := t.beforeBehind()
 	primary, heir := t.Nodes[lostNode], t.Nodes[heirNode]
 	t.Must(r.caughtUp(t, primary, heir))
 	t.Must(stage.ExecAll(heir, `STOP SLAVE SQL_THREAD`))

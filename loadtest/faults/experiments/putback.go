@@ -36,10 +36,8 @@ func poolTables() []string { return []string{"pools", "prizes", "awards", "moves
 
 // rowsRestored puts all rows of some pools back, as a restore by SQL does.
 func rowsRestored(t *trial) error {
-	p, err := t.part()
-	t.Must(err)
-	conn, leave, err := t.otherSession()
-	t.Must(err)
+	p := t.part()
+	conn, leave := t.otherSession()
 	defer leave()
 	t.Must(t.keepRows(conn, p.pools))
 	t.Must(p.lose())
@@ -88,8 +86,7 @@ func ownServer(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 // folderPutBack stops the server, keeps a copy of its data, lets it go on, and
 // starts it with the copy in the end: a snapshot of the volume is put back.
 func folderPutBack(t *trial) error {
-	p, err := t.part()
-	t.Must(err)
+	p := t.part()
 	data, kept := filepath.Join(t.Server.Dir(), "data"), filepath.Join(t.Server.Dir(), "kept")
 	t.Server.Stop()
 	if output, err := exec.Command("cp", "-a", data, kept).CombinedOutput(); err != nil {
@@ -128,8 +125,7 @@ func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 }
 
 func (f *fork) promoted(t *trial) error {
-	p, err := t.part()
-	t.Must(err)
+	p := t.part()
 	t.Must(t.awaitFollowed())
 	var timelines []string
 	for n, then := range []func() error{p.lose, p.goOn} {

@@ -23,12 +23,11 @@ func fileReplaced() Experiment {
 // has it, lets the instance go on, and puts the copy in the place of the files.
 // The instance must not acknowledge anything then, until it is started again.
 func filesPutBack(t *trial) error {
-	p, err := t.part()
-	t.Must(err)
+	p := t.part()
 	i, kept := t.Instances[0], filepath.Join(filepath.Dir(t.File), "kept")
 	t.Must(os.Mkdir(kept, 0o700))
 	i.Signal(syscall.SIGSTOP) // a snapshot has all files of one moment
-	err = moveFiles(t.File, kept, copyFile)
+	err := moveFiles(t.File, kept, copyFile)
 	i.Signal(syscall.SIGCONT)
 	t.Must(err)
 	t.Must(p.lose())

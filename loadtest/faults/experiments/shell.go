@@ -33,21 +33,20 @@ type shell struct {
 }
 
 // newShell makes a shell with what the page calls the values of a harness.
-func newShell(t *trial) (*shell, error) {
+func newShell(t *trial) *shell {
 	text, err := os.ReadFile(backupPage)
 	t.Must(err)
 	program, err := filepath.Abs(filepath.Join(stage.Bin, stage.Released))
 	t.Must(err)
 	s := &shell{work: t.Site.TempDir()}
-	if s.blocks, err = page.Blocks(string(text)); err != nil {
-		return nil, err
-	}
+	s.blocks, err = page.Blocks(string(text))
+	t.Must(err)
 	s.env = []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + s.work, "STATE=" + filepath.Join(s.work, "state"), "PROGRAM=" + program,
 		"DRAWSVC_DATABASE=" + t.URL, "BACKUPS=" + t.Site.TempDir(), "ADMIN_TOKEN=" + harness.AdminToken, "SERVICE=" + t.Instances[0].URL(),
 	}
 	if t.Server == nil {
-		return s, nil
+		return s
 	}
 	restored, err := url.Parse(t.URL)
 	t.Must(err)
@@ -58,7 +57,8 @@ func newShell(t *trial) (*shell, error) {
 		restored.User = at.User
 	}
 	s.env = append(s.env, "RESTORED="+restored.String())
-	return s, s.asOwner(t.Kind, at)
+	t.Must(s.asOwner(t.Kind, at))
+	return s
 }
 
 // asOwner lets the database's own programs find the server, with the account

@@ -40,17 +40,15 @@ func tokenAtOnce() Cell {
 type named struct{ token, entry string }
 
 // newToken asks the program for a token for draws.
-func (t *trial) newToken(name string) (named, error) {
+func (t *trial) newToken(name string) named {
 	output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "token", "new", "--name", name, "--role", "draw").Output()
-	if err != nil {
-		return named{}, fmt.Errorf("token new: %w", err)
-	}
+	t.Must(err)
 	first, second, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
 	n := named{strings.TrimPrefix(first, "token: "), strings.TrimPrefix(second, "entry: ")}
 	if n.token == first || n.entry == second {
-		return n, errors.New("token new printed another form")
+		t.Fatalf("token new printed another form: %s", first)
 	}
-	return n, nil
+	return n
 }
 
 // tokenFile is the file of tokens that all instances read.
@@ -80,17 +78,14 @@ const knownMax = 15 * time.Second
 // seldom, since wrong tokens count as guesses.
 func (f *tokenFile) await(token string, want int) error {
 	for _, i := range f.Instances {
-		said := 0
-		for until := time.Now().Add(knownMax); said != want; time.Sleep(time.Second) {
-			if time.Now().After(until) {
-				return fmt.Errorf("instance %d answers the token with %d, not %d", i.Number, said, want)
-			}
-			var err error
-			if said, err = f.answers(f.Ctx, http.DefaultClient, i, token); err != nil {
-				return err
-			}
+		for until := time.Now().Add(knownMax); ; time.Sleep(time.Second) {
+			said, err := f.answers(f.Ctx, http.DefaultClient, i, token)
+			f.Must(err)
 			if said == want {
 				break
+			}
+			if time.Now().After(until) {
+				return fmt.Errorf("instance %d answers the token with %d, not %d", i.Number, said, want)
 			}
 		}
 	}
@@ -112,34 +107,31 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 }
 
 // begin starts all instances again with the file.
-func (f *tokenFile) begin() error {
+func (f *tokenFile) begin() {
 	for _, i := range f.Instances {
 		f.Must(i.Stop())
 		i.Args = append(i.Args, "--tokens", f.path)
 		f.Must(i.Again(f.Ctx))
 	}
-	return nil
 }
 
 // replaceToken replaces the token twice: the instances see it by themselves, and
 // get SIGHUP.
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
-	old, err := t.newToken("shop")
-	t.Must(err)
-	t.Must(errors.Join(f.write(old), f.begin()))
+	old := t.newToken("shop")
+	t.Must(f.write(old))
+	f.begin()
 	t.Present(old.token)
 	replaced := 0
-	err = t.UnderLoad(func() error {
+	t.Must(t.UnderLoad(func() error {
 		for _, hangUp := range []bool{false, true} {
-			next, err := t.newToken("shop")
-			t.Must(err)
+			next := t.newToken("shop")
 			if both {
-				err = f.handOver(old, next, hangUp)
+				f.handOver(old, next, hangUp)
 			} else {
-				err = f.swap(next)
+				f.swap(next)
 			}
-			t.Must(err)
 			replaced++
 			old = next
 			t.Sleep(500, 1000)
@@ -148,15 +140,14 @@ func (t *trial) replaceToken(both bool) error {
 			}
 		}
 		return nil
-	})
-	t.Must(err)
+	}))
 	t.Note("%d tokens replaced", replaced)
 	t.noneRefused()
 	return nil
 }
 
 // handOver is what the documentation says.
-func (f *tokenFile) handOver(old, next named, hangUp bool) error {
+func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	change := func(entries ...named) error {
 		err := f.write(entries...)
 		for _, i := range f.Instances {
@@ -170,19 +161,18 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) error {
 	f.Present(next.token)
 	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old one
 	f.Must(change(next))
-	return f.await(old.token, http.StatusUnauthorized)
+	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
 // swap leaves callers with a token that is not valid any more, until they get the
 // new one.
-func (f *tokenFile) swap(next named) error {
+func (f *tokenFile) swap(next named) {
 	f.Must(f.write(next))
 	for _, i := range f.Instances {
 		i.Signal(syscall.SIGHUP)
 	}
 	f.Sleep(1000, 1500)
 	f.Present(next.token)
-	return nil
 }
 
 // noneRefused wants no client to have been refused for its token.
