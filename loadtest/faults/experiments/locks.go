@@ -134,9 +134,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 func redisEmptied(t *trial) error {
 	for range 20 {
 		for _, server := range t.LockServers {
-			if _, err := stage.RedisDo(t.Ctx, server.Addr(), "FLUSHALL"); err != nil {
-				return err
-			}
+			t.tellRedis(server.Addr(), "FLUSHALL")
 		}
 		t.Sleep(20, 150)
 	}
@@ -149,38 +147,34 @@ func redisFailedOver(t *trial) error {
 	replica := t.Ground.Server(t.Site, "redis replica").Addr()
 	addr := t.LockServers[0].Addr()
 	for range 3 {
-		t.Must(t.copyRedis(replica, addr))
+		t.copyRedis(replica, addr)
 		t.Sleep(200, 600) // what the replica does not hear of
-		t.Must(t.copyRedis(addr, replica))
+		t.copyRedis(addr, replica)
 		t.Sleep(100, 300)
 	}
 	return nil
 }
 
 // copyRedis makes one server a copy of another, and then a leader.
-func (t *trial) copyRedis(to, from string) error {
+func (t *trial) copyRedis(to, from string) {
 	host, port, err := net.SplitHostPort(from)
-	if err != nil {
-		return err
-	}
-	if _, err := stage.RedisDo(t.Ctx, from, "CONFIG", "SET", "repl-diskless-sync-delay", "0"); err != nil {
-		return err
-	}
-	if _, err := stage.RedisDo(t.Ctx, to, "REPLICAOF", host, port); err != nil {
-		return err
-	}
-	said := stage.Within(t.Ctx, 5*time.Second, func() string {
+	t.Must(err)
+	t.tellRedis(from, "CONFIG", "SET", "repl-diskless-sync-delay", "0")
+	t.tellRedis(to, "REPLICAOF", host, port)
+	t.Must(stage.Within(t.Ctx, 5*time.Second, func() error {
 		info, err := stage.RedisDo(t.Ctx, to, "INFO", "replication")
-		if err == nil && strings.Contains(info, "master_link_status:up") {
-			return ""
+		if err != nil || !strings.Contains(info, "master_link_status:up") {
+			return fmt.Errorf("no copy: %w %s", err, info)
 		}
-		return fmt.Sprintf("no copy: %v %s", err, info)
-	})
-	if said != "" {
-		return fmt.Errorf("%s", said)
-	}
-	_, err = stage.RedisDo(t.Ctx, to, "REPLICAOF", "NO", "ONE")
-	return err
+		return nil
+	}))
+	t.tellRedis(to, "REPLICAOF", "NO", "ONE")
+}
+
+// tellRedis runs a command on a server.
+func (t *trial) tellRedis(addr string, args ...any) {
+	_, err := stage.RedisDo(t.Ctx, addr, args...)
+	t.Must(err)
 }
 
 // oneLockServer: a majority goes on, if slowly, because contenders who split

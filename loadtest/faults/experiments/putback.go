@@ -39,7 +39,7 @@ func rowsRestored(t *trial) error {
 	p := t.part()
 	conn, leave := t.otherSession()
 	defer leave()
-	t.Must(t.keepRows(conn, p.pools))
+	t.keepRows(conn, p.pools)
 	t.Must(p.lose())
 	t.Must(t.putRowsBack(conn, p.pools))
 	t.Ended = time.Now()
@@ -48,11 +48,10 @@ func rowsRestored(t *trial) error {
 }
 
 // keepRows copies all rows of pools.
-func (t *trial) keepRows(conn *sql.Conn, pools []string) error {
+func (t *trial) keepRows(conn *sql.Conn, pools []string) {
 	for _, table := range poolTables() {
 		t.Must(t.say(conn, fmt.Sprintf(`CREATE TABLE kept_%s AS SELECT * FROM %s WHERE %s`, table, table, among(table, pools))))
 	}
-	return nil
 }
 
 // putRowsBack puts what was kept in the place of the pools' rows.
@@ -126,7 +125,7 @@ func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 
 func (f *fork) promoted(t *trial) error {
 	p := t.part()
-	t.Must(t.awaitFollowed())
+	t.awaitFollowed()
 	var timelines []string
 	for n, then := range []func() error{p.lose, p.goOn} {
 		f.nodes[n].Kill()
@@ -146,21 +145,21 @@ func (f *fork) promoted(t *trial) error {
 }
 
 // awaitFollowed waits until every node has what was written so far.
-func (t *trial) awaitFollowed() error {
+func (t *trial) awaitFollowed() {
 	t.Must(stage.ExecAll(t.Base.Admin, `INSERT INTO probes VALUES (now())`))
 	const probes = `SELECT count(*) FROM probes`
 	want, err := t.Count(t.Ctx, probes)
 	t.Must(err)
 	for name, db := range t.Nodes {
-		said := stage.Within(t.Ctx, stage.TakeoverMax, func() string {
-			if n, err := stage.CountOn(t.Ctx, db, probes); err != nil || n < want {
-				return fmt.Sprintf("%d of %d probes, %v", n, want, err)
+		t.Must(stage.Within(t.Ctx, stage.TakeoverMax, func() error {
+			n, err := stage.CountOn(t.Ctx, db, probes)
+			if err == nil && n < want {
+				err = fmt.Errorf("%d of %d probes", n, want)
 			}
-			return ""
-		})
-		if said != "" {
-			return fmt.Errorf("%s does not follow: %s", name, said)
-		}
+			if err != nil {
+				err = fmt.Errorf("%s does not follow: %w", name, err)
+			}
+			return err
+		}))
 	}
-	return nil
 }

@@ -95,16 +95,12 @@ func (b *backend) ask(ctx context.Context) {
 
 // Await waits until requests go to an instance again.
 func (b *Balancer) Await(ctx context.Context, n int) error {
-	said := Within(ctx, harness.StartMax, func() string {
+	return Within(ctx, harness.StartMax, func() error {
 		if !b.backends[n].in.Load() {
-			return fmt.Sprintf("the balancer sends nothing to instance %d", n)
+			return fmt.Errorf("the balancer sends nothing to instance %d", n)
 		}
-		return ""
+		return nil
 	})
-	if said != "" {
-		return errors.New(said)
-	}
-	return nil
 }
 
 // ServeHTTP implements http.Handler.

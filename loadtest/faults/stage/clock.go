@@ -27,9 +27,7 @@ func newClock(s *harness.Site) *clock {
 		s.Skip("libfaketime is not installed")
 	}
 	folder := s.TempDir()
-	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
-		s.Fatal(err)
-	}
+	s.Must(os.Chmod(folder, 0o755)) // servers have an account of their own
 	c := &clock{file: filepath.Join(folder, "clock")}
 	c.environ = []string{
 		// The C library's malloc comes before jemalloc, which asks for the time
@@ -37,9 +35,7 @@ func newClock(s *harness.Site) *clock {
 		"LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + c.file,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
 	}
-	if err := c.Set("+0s"); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(c.Set("+0s"))
 	return c
 }
 

@@ -120,9 +120,7 @@ func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Se
 	case "mysql":
 		err = b.makeMySQL(s, name)
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	s.Cleanup(func() { _ = b.Admin.Close() })
 	return b
 }

@@ -16,14 +16,14 @@ func (w *World) Metrics(i *Instance) map[string]float64 {
 	return found
 }
 
-// Within waits until nothing is left over, or says what is.
-func Within(ctx context.Context, limit time.Duration, left func() string) string {
+// Within waits until nothing is wanting, or says what is.
+func Within(ctx context.Context, limit time.Duration, wanting func() error) error {
 	// MariaDB goes on showing the same transactions to who asks more often than
 	// every 100 ms.
 	for until := time.Now().Add(limit); ; time.Sleep(150 * time.Millisecond) {
-		said := left()
-		if said == "" || time.Now().After(until) || ctx.Err() != nil {
-			return said
+		err := wanting()
+		if err == nil || time.Now().After(until) || ctx.Err() != nil {
+			return err
 		}
 	}
 }
