@@ -157,7 +157,11 @@ func (t *Trial) UnderLoadOf(workers int, fault func() error) error {
 
 // Sleep waits for a random time, in milliseconds.
 func (t *Trial) Sleep(least, most int) {
-	d := time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond
+	t.Wait(time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond)
+}
+
+// Wait waits, no longer than the trial lasts.
+func (t *Trial) Wait(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-t.Ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
@@ -43,13 +44,20 @@ func databaseHalted(t *trial) error {
 	return nil
 }
 
-// databaseSlow lets the server work only a small part of the time.
-func databaseSlow(t *trial) error {
-	defer t.Server.Resume()
+func databaseSlow(t *trial) error { return t.slow(t.Server) }
+
+// slow lets servers work only a small part of the time.
+func (t *trial) slow(all ...*servertest.Server) error {
+	each := func(do func(*servertest.Server)) {
+		for _, server := range all {
+			do(server)
+		}
+	}
+	defer each((*servertest.Server).Resume)
 	for range 30 {
-		t.Server.Pause()
+		each((*servertest.Server).Pause)
 		t.Sleep(40, 80)
-		t.Server.Resume()
+		each((*servertest.Server).Resume)
 		t.Sleep(5, 25)
 	}
 	return nil

@@ -96,9 +96,7 @@ func diskFull(t *trial) error {
 	if t.Server == nil {
 		return nil
 	}
-	if err := t.Server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-		return err
-	}
+	t.Must(stage.Revive(t.Server))
 	t.Ended = time.Now()
 	return nil
 }
@@ -156,8 +154,8 @@ func openedTwice(t *trial) error {
 		{"serve", "--listen", "127.0.0.1:0", "--database", t.URL},
 		{"stock", "add", "--database", t.URL, "--pool", t.Pool(client.MainPool), "--prize", "tin", "--delta", "5", "--reason", "second"},
 	} {
-		output, err := exec.CommandContext(ctx, filepath.Join(stage.Bin, stage.Released), args...).CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "in use by another process") {
+		output, err := stage.Command(ctx, stage.Released, args...)
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(output, "in use by another process") {
 			t.Verdict.Say(history.Fault, "a second process on the file: %v: %s", err, output)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -54,10 +52,8 @@ func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base
 
 // migrateUp makes the tables before any instance starts.
 func migrateUp(s *harness.Site, url string) {
-	output, err := exec.CommandContext(context.Background(), filepath.Join(stage.Bin, stage.Released), "migrate", "up", "--database", url).CombinedOutput()
-	if err != nil {
-		s.Fatalf("migrate: %v\n%s", err, output)
-	}
+	_, err := stage.Command(context.Background(), stage.Released, "migrate", "up", "--database", url)
+	s.Must(err)
 }
 
 // behind lets the standby stand still, changes pools on the primary, and

@@ -97,10 +97,7 @@ func linksSilent(d time.Duration) func(*trial) error {
 	return func(t *trial) error {
 		t.each((*servertest.Proxy).Hold)
 		defer t.each((*servertest.Proxy).Pass)
-		select {
-		case <-time.After(d):
-		case <-t.Ctx.Done():
-		}
+		t.Wait(d)
 		return nil
 	}
 }

@@ -51,14 +51,17 @@ const awayFor = 2 * stage.LockTTL
 // lockKilled ends the whole lock service. Draws are refused as
 // lock-unavailable, soon, until it is back.
 func lockKilled(t *trial) error {
+	return t.withoutLocks(func() error { return t.onlyLockedOut(awayFor) })
+}
+
+// withoutLocks kills the lock service, and starts it again in the end.
+func (t *trial) withoutLocks(fn func() error) error {
 	for _, server := range t.LockServers {
 		server.Kill()
 	}
-	err := t.onlyLockedOut(awayFor)
+	err := fn()
 	for _, server := range t.LockServers {
-		if failed := server.Start(); failed != nil {
-			return failed
-		}
+		t.Must(server.Start())
 	}
 	return err
 }
@@ -71,22 +74,7 @@ func lockHalted(t *trial) error {
 	return t.onlyLockedOut(awayFor)
 }
 
-// lockSlow lets the lock servers work only a small part of the time.
-func lockSlow(t *trial) error {
-	each := func(do func(*servertest.Server)) {
-		for _, server := range t.LockServers {
-			do(server)
-		}
-	}
-	defer each((*servertest.Server).Resume)
-	for range 30 {
-		each((*servertest.Server).Pause)
-		t.Sleep(40, 80)
-		each((*servertest.Server).Resume)
-		t.Sleep(5, 25)
-	}
-	return nil
-}
+func lockSlow(t *trial) error { return t.slow(t.LockServers...) }
 
 // lockLinks breaks the ways to the lock service for longer than a session
 // lives.
@@ -105,10 +93,7 @@ func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 // than the deadline, which is checked of every answer.
 func (t *trial) onlyLockedOut(d time.Duration) error {
 	began := t.History.Now()
-	select {
-	case <-time.After(d):
-	case <-t.Ctx.Done():
-	}
+	t.Wait(d)
 	from, to := began+stage.LockTTL+stage.Grace, t.History.Now()
 	refused, slowest := 0, time.Duration(0)
 	for _, o := range t.History.Ops() {

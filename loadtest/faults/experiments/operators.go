@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"drawsvc/internal/lockmode"
@@ -89,10 +87,7 @@ func migratedAtOnce(t *trial) error {
 		b := t.Ground.Database(t.Site, t.Kind, t.Server)
 		var failed [4]error
 		client.Parallel(len(failed), func(n int) {
-			output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "migrate", "up", "--database", b.URL).CombinedOutput()
-			if err != nil {
-				failed[n] = fmt.Errorf("%w: %s", err, output)
-			}
+			_, failed[n] = stage.Command(t.Ctx, stage.Released, "migrate", "up", "--database", b.URL)
 		})
 		if err := errors.Join(failed[:]...); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)

@@ -55,10 +55,7 @@ func lockedFor(d time.Duration) func(*trial) error {
 		defer leave()
 		t.Must(t.say(conn, t.lockPool()...))
 		from := t.History.Now()
-		select {
-		case <-time.After(d):
-		case <-t.Ctx.Done():
-		}
+		t.Wait(d)
 		to := t.History.Now()
 		t.Must(t.say(conn, "ROLLBACK"))
 		t.Ended = time.Now()

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -41,9 +40,9 @@ type named struct{ token, entry string }
 
 // newToken asks the program for a token for draws.
 func (t *trial) newToken(name string) named {
-	output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "token", "new", "--name", name, "--role", "draw").Output()
+	output, err := stage.Command(t.Ctx, stage.Released, "token", "new", "--name", name, "--role", "draw")
 	t.Must(err)
-	first, second, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
+	first, second, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	n := named{strings.TrimPrefix(first, "token: "), strings.TrimPrefix(second, "entry: ")}
 	if n.token == first || n.entry == second {
 		t.Fatalf("token new printed another form: %s", first)
@@ -63,11 +62,7 @@ func (f *tokenFile) write(entries ...named) error {
 	for _, e := range entries {
 		texts = append(texts, e.entry)
 	}
-	text := `{"tokens":[` + strings.Join(texts, ",") + `]}`
-	if err := os.WriteFile(f.path+".new", []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(f.path+".new", f.path)
+	return stage.Replace(f.path, `{"tokens":[`+strings.Join(texts, ",")+`]}`, 0o600)
 }
 
 // knownMax is the longest that a changed file may take to be used, with some
@@ -177,16 +172,7 @@ func (f *tokenFile) swap(next named) {
 
 // noneRefused wants no client to have been refused for its token.
 func (t *trial) noneRefused() {
-	refused, first := map[string]int{}, ""
-	for _, o := range t.History.Ops() {
-		if o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden || o.Status == http.StatusTooManyRequests {
-			refused[fmt.Sprint(o.Status)]++
-			if first == "" {
-				first = o.String()
-			}
-		}
-	}
-	if len(refused) > 0 {
-		t.Verdict.Say(history.Fault, "clients were refused: %v; the first: %s", refused, first)
-	}
+	t.nobodySaw(func(o *history.Op) bool {
+		return slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, o.Status)
+	})
 }

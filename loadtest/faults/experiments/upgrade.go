@@ -2,9 +2,6 @@ package experiments
 
 import (
 	"context"
-	"fmt"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,11 +75,8 @@ func (r *rolling) migrate() {
 
 // execute runs a command of a program on the cell's database.
 func (r *rolling) execute(program string, args ...string) error {
-	output, err := exec.CommandContext(r.Ctx, filepath.Join(stage.Bin, program), append(args, "--database", r.URL)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %v: %w: %s", program, args, err, output)
-	}
-	return nil
+	_, err := stage.Command(r.Ctx, program, append(args, "--database", r.URL)...)
+	return err
 }
 
 // replace puts a program in the place of an instance, and says whether it

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -42,10 +43,15 @@ func newClock(s *harness.Site) *clock {
 // Set moves the clock to an amount such as "+3600s" from the machine's, in one
 // step: the server reads it whenever it asks for the time.
 func (c *clock) Set(amount string) error {
-	if err := os.WriteFile(c.file+".new", []byte(amount), 0o644); err != nil {
+	return Replace(c.file, amount, 0o644)
+}
+
+// Replace gives a file another content in one step.
+func Replace(file, content string, mode fs.FileMode) error {
+	if err := os.WriteFile(file+".new", []byte(content), mode); err != nil {
 		return err
 	}
-	return os.Rename(c.file+".new", c.file)
+	return os.Rename(file+".new", file)
 }
 
 // clocked starts a server of the world's own whose clock can be moved.

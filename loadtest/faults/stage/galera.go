@@ -18,9 +18,7 @@ func (g *Ground) galeraCluster(s *harness.Site) []*servertest.Server {
 		g.galera = servertest.StartGalera(&Lasting{Site: s, Whole: g.Whole}, GaleraNodes)
 	}
 	for _, node := range g.galera {
-		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-			s.Fatalf("a node does not start again: %v", err)
-		}
+		s.Must(Revive(node))
 	}
 	return g.galera
 }

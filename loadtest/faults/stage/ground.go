@@ -40,10 +40,16 @@ func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 	}
 	server := g.servers[name]
 	server.Resume()
-	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-		s.Fatalf("%s does not start again: %v", name, err)
-	}
+	s.Must(Revive(server))
 	return server
+}
+
+// Revive starts a server that has ended; one that runs stays as it is.
+func Revive(server *servertest.Server) error {
+	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+		return fmt.Errorf("it does not start again: %w", err)
+	}
+	return nil
 }
 
 // ServerArgs make limits small enough to be reached, and deadlocks be found
