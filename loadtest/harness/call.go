@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -99,6 +100,17 @@ func parseMetrics(text []byte) map[string]float64 {
 		}
 	}
 	return found
+}
+
+// Serve answers requests on an address of the loopback until the site ends, and
+// returns the address.
+func Serve(s *Site, handler http.Handler) string {
+	listener, err := new(net.ListenConfig).Listen(s.Context(), "tcp", "127.0.0.1:0")
+	s.Must(err)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	s.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String()
 }
 
 // Pool is a pool that is to be made.

@@ -50,7 +50,7 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-// inRun is a fault in the middle of a run, whose runner is told.
+// inRun is a fault in the middle of a run, of which it is given the runner.
 func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error { return fault(j, j.running()) })

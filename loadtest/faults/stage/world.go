@@ -63,10 +63,7 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 	}
 	w.openLock()
 	if c.Jobs {
-		var err error
-		if w.Source, err = newSource(s); err != nil {
-			return nil, err
-		}
+		w.Source = newSource(s)
 	}
 	if c.Linked && w.Server != nil {
 		for range c.Instances {
