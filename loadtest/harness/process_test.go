@@ -116,6 +116,11 @@ func TestASiteCleansUpAndSaysWhy(t *testing.T) {
 	fails := func(s *harness.Site) error { s.Fatalf("no %s", "luck"); return nil }
 	assert.Equal(t, harness.Failed{Reason: "no luck"}, harness.On("site", fails))
 	broken := errors.New("broken")
+	assert.Equal(t, harness.Failed{Reason: "broken"}, harness.On("site", func(s *harness.Site) error {
+		s.Must(nil)
+		s.Must(broken)
+		return nil
+	}))
 	for reason, fn := range map[string]func(s *harness.Site) error{
 		"not installed": func(s *harness.Site) error { s.Skip("not installed"); return nil },
 		"":              func(*harness.Site) error { return broken },
