@@ -154,7 +154,7 @@ func (b *Batcher) evict() {
 	}
 }
 
-// drop forgets an idle queue. b.mu is held for writing.
+// drop removes an idle queue. b.mu is held for writing.
 func (b *Batcher) drop(q *queue) {
 	delete(b.queues, q.batch.Urn.PoolID)
 	b.prizes.Add(-q.prizes)

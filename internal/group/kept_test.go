@@ -62,8 +62,8 @@ func TestQueuesAreBounded(t *testing.T) {
 }
 
 // TestUnknownPoolsLookAtNoOther: a draw on a pool that does not exist costs the
-// same however many pools are kept. Here one of those can be looked at by
-// nobody, and the draw is refused all the same.
+// same however many pools are kept. Here one of those is locked for good, and
+// the draw is refused all the same.
 func TestUnknownPoolsLookAtNoOther(t *testing.T) {
 	b, _ := newTestBatcher(t, newLedger(poolOf("p", 10)), Limits{})
 	_, err := b.Draw(t.Context(), named("a"))
