@@ -133,7 +133,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 }
 
 // evict drops the idle half of the pools, those used longest ago first,
-// when more is kept than the bounds allow. Within them it looks at no pool, so
+// when more is kept than the bounds allow. Within them it visits no pool, so
 // that draws on pools that do not exist cost no more where many are kept.
 func (b *Batcher) evict() {
 	if len(b.queues) < queuesMax && b.prizes.Load() < b.prizesMax {
