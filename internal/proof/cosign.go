@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -17,6 +16,9 @@ import (
 // cosignatureKey is the type of a witness's key: Ed25519 with a time, of
 // c2sp.org/tlog-cosignature.
 const cosignatureKey = 4
+
+// timeMax is the last second of the year 9999.
+const timeMax = 253402300799
 
 // Witness checks the cosignatures of one witness.
 type Witness struct {
@@ -82,7 +84,7 @@ func (w *Witness) line(text string, lines []byte) (_ string, at time.Time, err e
 		}
 		seconds := binary.BigEndian.Uint64(signature[4:])
 		message := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", seconds, text)
-		if seconds == 0 || seconds > math.MaxInt32*1000 || !ed25519.Verify(w.key, message, signature[12:]) {
+		if seconds == 0 || seconds > timeMax || !ed25519.Verify(w.key, message, signature[12:]) {
 			return "", at, bad
 		}
 		return string(line), time.Unix(int64(seconds), 0).UTC(), nil

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -140,4 +142,19 @@ func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, rech
 		err = fmt.Errorf("pool %s: %w", head.PoolID, err)
 	}
 	return err
+}
+
+// Status is how far a pool is published.
+type Status struct {
+	PoolID string
+	// Entries are those that the last checkpoint covers.
+	Entries int64
+}
+
+// Published says how far the pools are published, in order of their ids.
+func (p *Publisher) Published() (all []Status) {
+	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
+		all = append(all, Status{id, p.pools[id].size()})
+	}
+	return all
 }
