@@ -123,7 +123,7 @@ type verifier struct {
 	numbers    *Numbers // nil before the reveal
 	// witnesses are those that the folder names.
 	witnesses []*Witness
-	signed     []expected
+	signed    []expected
 	folding
 }
 

@@ -110,11 +110,9 @@ func versionOf(line []byte) (v int64, whole bool) {
 	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
 }
 
-// add appends lines, which follow those that are there.
+// add appends lines, which follow those that are there. Their whole bundles come
+// first: the length of the log says how far both have come.
 func (e *entries) add(lines [][]byte) error {
-	if err := e.disk.extend(logName, bytes.Join(lines, nil)); err != nil {
-		return err
-	}
 	for _, line := range lines {
 		e.size++
 		if e.block = append(e.block, line); len(e.block) == tileWidth {
@@ -124,7 +122,10 @@ func (e *entries) add(lines [][]byte) error {
 			e.block = nil
 		}
 	}
-	return nil
+	if err := e.disk.settle(); err != nil {
+		return err
+	}
+	return e.disk.extend(logName, bytes.Join(lines, nil))
 }
 
 // bundle writes the bundle of the last lines. One with a line that is longer than

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"iter"
 
-
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
