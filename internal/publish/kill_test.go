@@ -36,7 +36,7 @@ func stages() []Head {
 // beKilled publishes in the folder of the environment until it is killed.
 func beKilled(at int) {
 	dir, live := os.Getenv("TEST_DIR"), os.Getenv("TEST_LIVE") != ""
-	r := newRows(dir+".kept")
+	r := newRows(dir + ".kept")
 	n := 0
 	p, err := New(Options{Dir: dir, Live: live, Every: 1, Log: slog.New(slog.DiscardHandler), step: func() {
 		if n++; n == at {
@@ -88,7 +88,7 @@ func TestKilledAnywhere(t *testing.T) {
 func killedAndWell(t *testing.T, live bool, at int) bool {
 	dir := filepath.Join(t.TempDir(), "public")
 	was := killed(t, dir, live, at)
-	r := newRows(dir+".kept")
+	r := newRows(dir + ".kept")
 	kept, err := r.all()
 	require.NoError(t, err)
 	var last int64

@@ -26,8 +26,10 @@ const origin = "draws.example.org/spring"
 // their versions. What is kept is in a file, as that outlives a process.
 type rows struct {
 	head Head
-	// from is the version from which on another history holds, 0 for none.
+	// from is the version from which on another history holds, 0 for none; edited
+	// is one that was changed alone.
 	from     int64
+	edited   int64
 	kept     string
 	standby  bool
 	signer   note.Signer
@@ -50,7 +52,7 @@ func newRows(kept string) *rows {
 
 // line is the line of a version, which says of which history it is.
 func (r *rows) line(v int64) []byte {
-	return fmt.Appendf(nil, "{\"v\":%d,\"at\":\"later\",\"other\":%t}\n", v, r.from > 0 && v >= r.from)
+	return fmt.Appendf(nil, "{\"v\":%d,\"at\":\"later\",\"other\":%t}\n", v, r.from > 0 && v >= r.from || v == r.edited)
 }
 
 // tree is the tree over the first size lines.
