@@ -2,9 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,4 +83,57 @@ func TestPublish(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSecondPublisher: a folder has one publisher.
+func TestSecondPublisher(t *testing.T) {
+	t.Parallel()
+	url := stocktest.URL(t, "postgres")
+	p, identity := committed(t, url)
+	dir := filepath.Join(t.TempDir(), "public")
+	first := p.command("publish", "--dir", dir, "--every", "100ms", "--publish-entries", "live", "--metrics-listen", "127.0.0.1:0", "--seed-identity-file", identity)
+	var log text
+	first.Stderr = &log
+	require.NoError(t, first.Start())
+	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(dir, "spring", "checkpoint"))
+		return err == nil
+	}, commandMax, 20*time.Millisecond)
+	p.refused(exitFailure, "another publisher has the folder", "publish", "--once", "--dir", dir, "--seed-identity-file", identity)
+
+	// While it runs, its folder can be verified, and its metrics be read.
+	folder := filepath.Join(dir, "spring")
+	s := p.serve("--seed-identity-file", identity)
+	for i := range 200 {
+		s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
+		if i%40 == 20 {
+			program{tb: t}.ok("verify", folder, "--live")
+			code, said := python(t, folder, "--live")
+			require.Equal(t, exitOK, code, said)
+		}
+	}
+	require.Contains(t, metricsOf(t, &log), "\ndrawsvc_log_forks_total 0\n")
+
+	// A failover that lost versions: the rows go back, and on.
+	stocktest.ExecAll(t, stocktest.Open(t, url, stock.Options{}), []string{`DELETE FROM awards WHERE version > 100`, `UPDATE pools SET version = 100, mark = 1`})
+	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, &log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
+	require.Contains(t, log.String(), `"pool":"spring","version":101,`)
+	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, first.Wait(), "it ends well")
+}
+
+// metricsOf reads the metrics of a publisher from where its log says.
+func metricsOf(t *testing.T, log *text) string {
+	found := regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(log.String())
+	require.NotNil(t, found, log.String())
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+found[1]+"/metrics", nil)
+	require.NoError(t, err)
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(b)
 }
