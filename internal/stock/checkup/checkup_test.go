@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/db/migrations"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/checkup"
@@ -154,6 +155,13 @@ func TestDoctorOfPostgres(t *testing.T) {
 	replica, err := pgconn.Connect(t.Context(), server.URL()+"&replication=true")
 	require.NoError(t, err)
 	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
+		checkUp(t, server.URL(), usual("table")))
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, s, "committed", 1)
+	_, err = s.ChangePool(t.Context(), "committed", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+	require.NoError(t, err)
+	require.NoError(t, stocktest.Commit(t, s, "committed", 1, 1))
+	require.Equal(t, []string{"danger asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
 		checkUp(t, server.URL(), usual("table")))
 	require.NoError(t, replica.Close(t.Context()))
 	server.Stop()
