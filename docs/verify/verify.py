@@ -708,16 +708,19 @@ class Verifier:
     def checkpoints(self):
         latest = self.read("checkpoint")  # first: a publisher goes on while its files are read
         several = os.path.exists(os.path.join(self.folder, "checkpoints"))  # the last is enough
-        parts, notes = (self.read("checkpoints") if several else latest).split(b"\n\n"), []
+        joined = self.read("checkpoints") if several else latest
+        if self.live:  # what is behind the latest is the publisher's next; the latest may have gained cosignatures
+            text = latest.rpartition(b"\n\n")[0] + b"\n\n"
+            begin = joined.rfind(text)
+            if begin >= 0:
+                end = joined.find(b"\n\n", begin + len(text))
+                joined = joined[: end + 1] if end >= 0 else joined
+                latest = joined[begin:]
+        parts, notes = joined.split(b"\n\n"), []
         if len(parts) % 2:
             raise Finding(0, "file", "checkpoints are not joined by one empty line")
         for i in range(0, len(parts), 2):
             notes.append(parts[i] + b"\n\n" + parts[i + 1] + (b"\n" if i + 2 < len(parts) else b""))
-        if self.live:
-            text = latest.rpartition(b"\n\n")[0]
-            same = [i for i, note in enumerate(notes) if note.rpartition(b"\n\n")[0] == text]
-            if same:
-                notes, latest = notes[: same[-1] + 1], notes[same[-1]]
         self.covered = 0
         for note in notes:
             size = self.checkpoint(note, "checkpoint")

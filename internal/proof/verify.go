@@ -200,12 +200,12 @@ func (v *verifier) readCheckpoints() error {
 	if err != nil {
 		return err
 	}
+	if v.options.Live {
+		joined, latest = upTo(joined, latest)
+	}
 	notes, err := SplitNotes(joined)
 	if err != nil {
 		return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
-	}
-	if v.options.Live {
-		notes, latest = v.upTo(notes, latest)
 	}
 	var size int64
 	for _, signed := range notes {

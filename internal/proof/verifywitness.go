@@ -51,16 +51,19 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 	return nil
 }
 
-// upTo cuts off the checkpoints behind the latest: the publisher goes on while
+// upTo cuts off what is behind the latest checkpoint: a publisher goes on while
 // its files are read. The latest may have gained cosignatures meanwhile.
-func (v *verifier) upTo(notes [][]byte, latest []byte) ([][]byte, []byte) {
+func upTo(joined, latest []byte) (_, _ []byte) {
 	text := latest[:len(latest)-len(Signatures(latest))]
-	for i := len(notes) - 1; i >= 0; i-- {
-		if note := notes[i]; bytes.Equal(note[:len(note)-len(Signatures(note))], text) {
-			return notes[:i+1], note
-		}
+	i := bytes.LastIndex(joined, text)
+	if i < 0 || len(text) == 0 {
+		return joined, latest
 	}
-	return notes, latest
+	end := len(joined)
+	if n := bytes.Index(joined[i+len(text):], []byte("\n\n")); n >= 0 {
+		end = i + len(text) + n + 1
+	}
+	return joined[:end], joined[i:end]
 }
 
 // readKept takes what the caller kept. A note that is not good proves nothing,
