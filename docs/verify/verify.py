@@ -867,7 +867,7 @@ class Verifier:
 
 
 def vectors(path):
-    """Checks the numbers, keys, chains, trees, commitments and lines of a file."""
+    """Checks the numbers, keys, chains, trees, commitments, lines and signatures of a file."""
     with open(path, encoding="utf-8") as f:
         all_of = json.load(f)
     wrong = []
@@ -915,6 +915,13 @@ def vectors(path):
             good = False
         if good != v["good"]:
             wrong.append("a note")
+    for v in all_of["cosignatures"]:
+        try:
+            found = (True, Witness(v["key"]).time(v["note"].encode()) or 0)
+        except Bad:
+            found = (False, 0)
+        if found != (v["good"], v["time"]):
+            wrong.append("a cosignature")
     print("\n".join(wrong) or "all vectors hold")
     return 3 if wrong else 0
 
