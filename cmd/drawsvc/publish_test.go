@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -91,11 +92,7 @@ func TestSecondPublisher(t *testing.T) {
 	url := stocktest.URL(t, "postgres")
 	p, identity := committed(t, url)
 	dir := filepath.Join(t.TempDir(), "public")
-	first := p.command("publish", "--dir", dir, "--every", "100ms", "--publish-entries", "live", "--metrics-listen", "127.0.0.1:0", "--seed-identity-file", identity)
-	var log text
-	first.Stderr = &log
-	require.NoError(t, first.Start())
-	t.Cleanup(func() { _ = first.Process.Kill(); _ = first.Wait() })
+	first, log := p.publisher("--dir", dir, "--every", "100ms", "--publish-entries", "live", "--seed-identity-file", identity)
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "spring", "checkpoint"))
 		return err == nil
@@ -113,20 +110,35 @@ func TestSecondPublisher(t *testing.T) {
 			require.Equal(t, exitOK, code, said)
 		}
 	}
-	require.Contains(t, metricsOf(t, &log), "\ndrawsvc_log_forks_total 0\n")
+	require.Contains(t, metricsOf(t, log), "\ndrawsvc_log_forks_total 0\n")
 
 	// A failover that lost versions: the rows go back, and on.
 	stocktest.ExecAll(t, stocktest.Open(t, url, stock.Options{}), []string{`DELETE FROM awards WHERE version > 100`, `UPDATE pools SET version = 100, mark = 1`})
-	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, &log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(metricsOf(t, log), "\ndrawsvc_log_forks_total 1\n") }, commandMax, 50*time.Millisecond)
 	require.Contains(t, log.String(), `"pool":"spring","version":101,`)
 	require.NoError(t, first.Process.Signal(syscall.SIGTERM))
 	require.NoError(t, first.Wait(), "it ends well")
 }
 
+// publisher starts `publish` as a process of its own, with metrics.
+func (p program) publisher(args ...string) (*exec.Cmd, *text) {
+	cmd, log := p.command(append([]string{"publish", "--metrics-listen", "127.0.0.1:0"}, args...)...), &text{}
+	cmd.Stderr = log
+	require.NoError(p.tb, cmd.Start())
+	p.tb.Cleanup(func() {
+		_ = cmd.Process.Kill() // if it runs still
+		_ = cmd.Wait()
+	})
+	return cmd, log
+}
+
 // metricsOf reads the metrics of a publisher from where its log says.
 func metricsOf(t *testing.T, log *text) string {
-	found := regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(log.String())
-	require.NotNil(t, found, log.String())
+	var found []string
+	require.Eventually(t, func() bool {
+		found = regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(log.String())
+		return found != nil
+	}, commandMax, 10*time.Millisecond)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+found[1]+"/metrics", nil)
 	require.NoError(t, err)
 	request.Close = true
