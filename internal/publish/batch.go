@@ -9,7 +9,7 @@ import (
 	"drawsvc/internal/proof"
 )
 
-// batch publishes the next entries, behind a look at the last that is published.
+// batch publishes the next entries, and compares the last that is published.
 func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	others, err := p.others(ctx, of) // before the rows, which then have all that it covers
 	if err != nil {

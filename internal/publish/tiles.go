@@ -28,7 +28,7 @@ type tiles struct {
 	fresh map[int64]tlog.Hash
 }
 
-// reset forgets what is behind the tree that was signed.
+// reset drops what is behind the tree that was signed.
 func (t *tiles) reset(signed tlog.Tree) {
 	t.signed, t.size, t.fresh = signed, signed.N, map[int64]tlog.Hash{}
 }
@@ -122,7 +122,7 @@ type tileFiles struct{ disk *disk }
 // Height implements tlog.TileReader.
 func (tileFiles) Height() int { return tileHeight }
 
-// ReadTiles implements tlog.TileReader. Where a partial tile is gone, the whole
+// ReadTiles implements tlog.TileReader. Where a partial tile was removed, the whole
 // one begins with it.
 func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 	for _, tile := range wanted {

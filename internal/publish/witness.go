@@ -44,7 +44,7 @@ type attendance struct {
 	// lacks is the size of the first checkpoint that has none of its
 	// cosignatures, 0 for none.
 	lacks int64
-	// until is when it may be asked again, failed how often it failed in a row.
+	// until is when it may be asked next, failed how often it failed in a row.
 	until  time.Time
 	failed int
 }

@@ -135,7 +135,7 @@ func TestWitnessThatHangs(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server sees from then on that the caller has gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server sees from then on that the caller left
 		asked <- struct{}{}
 		<-r.Context().Done()
 	}))
