@@ -105,7 +105,7 @@ const recheckMax = 2000
 // recheck compares the next of the published entries with their rows: rows that
 // were edited show so in time.
 func (p *pool) recheck(ctx context.Context, of *Pool) error {
-	if p.forked != nil || p.size() == 0 {
+	if p.size() == 0 {
 		return nil
 	}
 	if p.checked >= p.size() {

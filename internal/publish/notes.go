@@ -168,26 +168,30 @@ func (n *notes) each(fn func(note []byte) (more bool)) error {
 // amend writes all checkpoints anew: lines are the signatures that some of them
 // gained, by their sizes.
 func (n *notes) amend(lines map[int64]string) error {
-	last := []byte(nil)
-	err := n.disk.replaceBy(allName, func(w io.Writer) (err error) {
-		return errors.Join(n.each(func(one []byte) bool {
-			if last != nil {
-				one = append([]byte("\n"), one...)
+	var last []byte
+	err := n.disk.replaceBy(allName, func(w io.Writer) error {
+		var failed error
+		err := n.each(func(one []byte) bool {
+			gap := "\n"
+			if last == nil {
+				gap = ""
 			}
-			last = append(one, lines[sizeOf(one)]...)
-			_, err = w.Write(last)
-			return err == nil
-		}), err)
+			one = append(one, lines[sizeOf(one)]...)
+			last = one
+			_, failed = io.WriteString(w, gap+string(one))
+			return failed == nil
+		})
+		return errors.Join(err, failed)
 	})
 	if err != nil {
 		return err
 	}
-	return n.settleLatest(bytes.TrimPrefix(last, []byte("\n")))
+	return n.settleLatest(last)
 }
 
 // sizeOf is the size that a note says, 0 for none.
 func sizeOf(note []byte) int64 {
-	_, rest, _ := bytes.Cut(bytes.TrimPrefix(note, []byte("\n")), []byte("\n"))
+	_, rest, _ := bytes.Cut(note, []byte("\n"))
 	digits, _, _ := bytes.Cut(rest, []byte("\n"))
 	size, _ := strconv.ParseInt(string(digits), 10, 64) // 0 is of none
 	return size
