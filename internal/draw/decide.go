@@ -114,10 +114,13 @@ func (p *Plan) gateStock(a *Ask) error {
 }
 
 // numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up. It is no gate: nothing of the pool decides it.
+// cannot be had, or are used up, and one with a receipt where they are secret.
+// It is no gate: nothing of the pool decides it.
 func (p *Plan) numbered(a *Ask) error {
 	u := p.urn
 	switch {
+	case u.committed == 0 && a.Receipt:
+		return ErrorNoReceipt(a.PoolID)
 	case u.committed == 0:
 		return nil
 	case u.seeds == nil:
@@ -126,6 +129,12 @@ func (p *Plan) numbered(a *Ask) error {
 		return Errorf(CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
 	}
 	return nil
+}
+
+// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
+// have no receipts.
+func ErrorNoReceipt(poolID string) error {
+	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
 }
 
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }

@@ -103,6 +103,9 @@ func (v *verifier) take(b []byte) error {
 	if err := v.entry(l); err != nil {
 		return err
 	}
+	if err := v.keeps(n, b); err != nil {
+		return err
+	}
 	v.tree.Add(b)
 	return v.compare(n)
 }
@@ -131,6 +134,8 @@ func (v *verifier) end() error {
 		return findf(v.covered+1, RuleCheckpoint, "no checkpoint covers the entries behind %d", v.covered)
 	case v.state != draw.StateClosed && !v.options.Live:
 		return findf(n+1, RuleLife, "the log ends before the pool is closed")
+	case len(v.promised) > 0:
+		return findf(v.lost(), RuleReceipt, "a receipt promised the entry, and the log ends before it")
 	}
 	return nil
 }

@@ -46,6 +46,8 @@ const (
 	RuleCheckpoint = "checkpoint"
 	// RuleKept is broken by a checkpoint that somebody kept, and the log disowns.
 	RuleKept = "kept"
+	// RuleReceipt is broken by an entry that a receipt promised, and the log lacks.
+	RuleReceipt = "receipt"
 )
 
 // VerifyOptions say what a verification goes by besides the folder.
@@ -54,6 +56,8 @@ type VerifyOptions struct {
 	Key string
 	// Kept are checkpoints, or commitments, that left the house earlier.
 	Kept [][]byte
+	// Receipts are receipts, or answers that hold one, as JSON.
+	Receipts [][]byte
 	// Live takes a pool that is not closed, and awards that no seed is revealed of.
 	Live bool
 }
@@ -113,6 +117,7 @@ type verifier struct {
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
 	signed     []expected
+	promised   map[int64][]byte // the lines that receipts promise, by version
 	folding
 }
 
@@ -123,7 +128,7 @@ type expected struct {
 }
 
 func (v *verifier) run() error {
-	for _, step := range []func() error{v.readKey, v.readCommitment, v.readCheckpoints, v.readKept, v.readReveal, v.readRules, v.readLog} {
+	for _, step := range []func() error{v.readKey, v.readCommitment, v.readCheckpoints, v.readKept, v.readReceipts, v.readReveal, v.readRules, v.readLog} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -213,15 +218,7 @@ func (v *verifier) readCheckpoints() error {
 }
 
 func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
-	text, err := Open(signed, v.key)
-	if err != nil {
-		return nil, err
-	}
-	c, err := ParseCheckpoint(text)
-	if err == nil && c.Origin != v.commitment.Origin {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "a checkpoint is of another log")
-	}
-	return c, err
+	return openCheckpoint(signed, v.key) // whose name is the log's
 }
 
 // readKept takes what the caller kept. A note that is not good proves nothing,
