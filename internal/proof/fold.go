@@ -186,7 +186,7 @@ func (v *verifier) entry(l *Line) error {
 		}
 	case KindOpen, KindPause, KindClose:
 		return v.setState(l)
-	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda:
+	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func (v *verifier) place(l *Line) error {
 	switch l.Kind {
 	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
 		return nil
-	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated:
+	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased:
 	}
 	return findf(n, RuleLife, "the pool is closed")
 }

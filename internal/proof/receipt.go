@@ -62,11 +62,12 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 func (s Salts) awardLine(a *draw.Award, count int, rules *draw.Rules) *Line {
 	return &Line{
 		Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: s.DrawTag(a.DrawID),
-		Ordinal: a.Ordinal, Count: count, User: s.userOf(a.DrawID, a.UserID, rules), Redirect: a.Redirect,
+		Ordinal: a.Ordinal, Count: count, User: s.UserOf(a.DrawID, a.UserID, rules), Redirect: a.Redirect,
 	}
 }
 
-func (s Salts) userOf(drawID, user string, rules *draw.Rules) string {
+// UserOf is the tag of the user of a draw that was made under rules, nil for none.
+func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
 	if tag, erased := draw.ErasedTag(user); erased {
 		return tag
 	}

@@ -120,6 +120,8 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind, l.Name = KindName, *body.Name
 	case draw.WhatArchived:
 		l.Kind = KindArchive
+	case draw.WhatErased: // before the commitment
+		l.Kind = KindErased
 	case draw.WhatCommit:
 		l.Kind, l.Hash = KindCommit, body.Hash
 	case draw.WhatAgenda:
