@@ -30,6 +30,8 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"corrections":         testCorrections,
 		"erase":               testErase,
 		"erase and draw":      testEraseWhileDrawing,
+		"erase committed":     testEraseCommitted,
+		"receipts are proven": testReceiptsProven,
 		"rules":               testRules,
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
