@@ -2,7 +2,6 @@ package proof
 
 import (
 	"bytes"
-	"io"
 	"slices"
 	"time"
 
@@ -122,13 +121,12 @@ func (v *verifier) lost() (version int64) {
 	return version
 }
 
-// ReadReceipts reads receipts, or answers with receipts, one a line.
-func ReadReceipts(r io.Reader) (receipts [][]byte, err error) {
-	all, err := io.ReadAll(r)
-	for line := range bytes.Lines(all) {
+// SplitReceipts splits a file of receipts, or of answers that hold one, one a line.
+func SplitReceipts(file []byte) (receipts [][]byte) {
+	for line := range bytes.Lines(file) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			receipts = append(receipts, line)
 		}
 	}
-	return receipts, err
+	return receipts
 }

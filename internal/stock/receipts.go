@@ -57,7 +57,7 @@ func (s *Store) signingOf(ctx context.Context, poolID string) (*signing, error) 
 
 // sealed is who signs the receipts of a pool with a commitment.
 func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
-	if by := s.receipts.of(poolID); by != nil && by.note == c.note {
+	if by := s.receipts.of(poolID); by != nil && by.note == c.note && len(c.sealed.Salts) > 0 {
 		return by, nil
 	}
 	commitment, err := c.commitment()
