@@ -89,6 +89,10 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	require.NoError(t, err)
 	require.Equal(t, log, string(again))
 	p.ok("audit", "--deep", "--pool=spring")
+	p.refused(exitFailure, "no identity", "pool", "erase-salts", "spring")
+	p.ok("pool", "erase-salts", "spring", "--seed-identity-file", identity)
+	p.refused(exitFailure, "was destroyed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+	program{tb: t}.ok("verify", dir)
 }
 
 // verifyCatches: a change of the files is found, with its exit code, as the last

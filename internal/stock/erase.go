@@ -66,7 +66,7 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		}
 		versions := slices.Concat(found, late)
 		if of.committed != 0 && len(versions) > 0 {
-			awards, err = s.eraseCommitted(ctx, tx, of, user, versions)
+			awards, err = s.eraseCommitted(ctx, tx, of, user, pseudonym, versions)
 			return err
 		}
 		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {

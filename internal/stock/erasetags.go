@@ -17,7 +17,8 @@ const eraseTagsMax = 250
 // eraseCommitted gives the awards of a user at some versions of a committed pool
 // the tags by which its log calls him: one tag in draws under rules that count
 // users, else one for each draw. Nothing of the log changes, so it is no entry.
-func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, user string, versions []int64) (renamed int64, err error) {
+// Where the secret of the tags was destroyed, all bear the pseudonym.
+func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
 	poolID := of.pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
 		return 0, err
@@ -25,6 +26,12 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, 
 	c, err := s.committed(ctx, tx, poolID)
 	if err != nil {
 		return 0, err
+	}
+	if len(c.sealed.Salts) == 0 {
+		if renamed, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil {
+			return 0, err
+		}
+		return renamed, s.renameTurns(ctx, tx, poolID, user, pseudonym)
 	}
 	by, err := s.sealed(poolID, c)
 	if err != nil {
@@ -100,4 +107,41 @@ func rulesBefore(changes []draw.Change, version int64) (rules *draw.Rules, err e
 		}
 	}
 	return nil, nil //nolint:nilnil // there were none
+}
+
+// EraseSalts destroys the secret of the tags of a committed pool, for ever: nobody
+// can tell any more which tag of the public log stands for whom. It signs a
+// checkpoint of the whole log where none covers it. Afterwards neither the log nor
+// a receipt can be written again: what was exported is all there is. A pool whose
+// secret is destroyed already stays as it is. Errors: CodePoolNotFound,
+// CodeProofNotFound, CodePoolOpen for a pool that is not closed and revealed,
+// CodeSeedUnavailable, ErrForked, and those of the store.
+func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
+	if err := draw.CheckActor(actor); err != nil {
+		return err
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		c, err := s.committed(ctx, tx, poolID)
+		switch {
+		case err != nil:
+			return err
+		case of.pool.State != draw.StateClosed || c.revealed == "":
+			return draw.Errorf(draw.CodePoolOpen, "pool %q must be closed and its seed revealed before the secret of its tags is destroyed", poolID)
+		case len(c.sealed.Salts) == 0:
+			return nil
+		}
+		by, err := s.unsealAll(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		if err := s.sign(ctx, tx, by); err != nil {
+			return err
+		}
+		s.options.Log.Info("the secret of a pool's tags was destroyed", "pool", poolID, "actor", actor)
+		return execOne(ctx, tx, s.builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
+	})
 }

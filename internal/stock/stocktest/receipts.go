@@ -183,6 +183,48 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	require.Error(t, (&draw.Request{PoolID: "p", UserID: d.UserID, DrawID: "x", Count: 1}).Check(), "nobody draws under a tag")
 }
 
+// testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused
+// and never another one, and users are erased as elsewhere.
+func testEraseSalts(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	signedPool(t, s, 30)
+	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
+	setState(t, s, "p", draw.StateClosed)
+	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
+	_, err := s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	before, err := s.Proof(ctx, "p")
+	require.NoError(t, err)
+	require.True(t, holds(t, s, "d3"))
+	s.Unseal(nil)
+	code(t, draw.CodeSeedUnavailable, s.EraseSalts(ctx, "p", "cleo"))
+	s.Unseal(Identities(t))
+	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"))
+	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"), "once more")
+
+	after, err := s.Proof(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, before, after, "the short files are those that were signed")
+	var b strings.Builder
+	_, err = s.ExportProof(ctx, "p", &b)
+	code(t, draw.CodeProofNotFound, err)
+	require.Contains(t, err.Error(), "was destroyed")
+	code(t, draw.CodeProofNotFound, s.WriteProofLog(ctx, "p", &b, func(stock.Published) {}))
+	require.Empty(t, b.String())
+	_, _, err = s.DrawReceipt(ctx, "p", "d3")
+	code(t, draw.CodeProofNotFound, err)
+	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
+	n, err := s.EraseUser(ctx, "p", "ann", pseudonym, "cleo")
+	require.NoError(t, err)
+	require.Positive(t, n)
+	d, err := s.Draw(ctx, "p", "d3")
+	require.NoError(t, err)
+	require.Equal(t, pseudonym, d.UserID)
+	NoViolations(t, s, "p")
+	Pool(t, s, "secret", 10)
+	code(t, draw.CodeProofNotFound, s.EraseSalts(ctx, "secret", "cleo"))
+}
+
 // exported is the log as a string.
 func exported(t *testing.T, s *stock.Store) string {
 	t.Helper()

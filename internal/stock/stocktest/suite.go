@@ -31,6 +31,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"erase":               testErase,
 		"erase and draw":      testEraseWhileDrawing,
 		"erase committed":     testEraseCommitted,
+		"erase salts":         testEraseSalts,
 		"receipts are proven": testReceiptsProven,
 		"rules":               testRules,
 		"turns":               testTurns,
