@@ -243,7 +243,7 @@ KINDS = {
     "award": ["prize", "unit", "draw", "n", "of", "user", "drawn", "why"],
     "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
     "prize": ["prize", "name", "value"], "commit": ["hash"], "open": [], "pause": [], "close": [], "mode": ["mode"],
-    "rules": ["document"], "name": ["name"], "created": [], "archive": [], "agenda": ["count", "sha256"],
+    "rules": ["document"], "name": ["name"], "created": [], "archive": [], "agenda": ["count", "sha256"], "erased": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
             ("stock", "endless"), ("stock", "delta"), ("mode", "mode")}

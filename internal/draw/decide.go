@@ -131,12 +131,6 @@ func (p *Plan) numbered(a *Ask) error {
 	return nil
 }
 
-// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
-// have no receipts.
-func ErrorNoReceipt(poolID string) error {
-	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
-}
-
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
 // user is what the facts say of a user, one tally for each kind of turns that

@@ -81,7 +81,7 @@ type Draw struct {
 	Replayed bool
 	Awards   []Award
 	// Ruled says that Rules are those that the awards were made under, nil for
-	// none. They are told of new draws whose request wants a receipt.
+	// none. New draws whose request wants a receipt have them.
 	Ruled bool
 	Rules *Rules
 }

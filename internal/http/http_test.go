@@ -35,10 +35,10 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 type fake struct {
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
-	// unchecked is what CheckReceipts says, unsigned what signing one does.
+	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
+	// where not nil, lets a proof go on.
 	unchecked, unsigned error
-	// proving, where not nil, lets a proof go on.
-	proving chan struct{}
+	proving             chan struct{}
 
 	mu     sync.Mutex
 	err    error

@@ -174,7 +174,7 @@ func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Recei
 
 // extend reads the hashes of the whole tiles below the size of a checkpoint.
 func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
-	late := draw.Errorf(draw.CodeOverloaded, "the log of pool %q is being read to prove it; ask again", w.poolID)
+	late := draw.Errorf(draw.CodeOverloaded, "the log of pool %q is being read to prove it; repeat the call", w.poolID)
 	select {
 	case l.building <- struct{}{}:
 		defer func() { <-l.building }()

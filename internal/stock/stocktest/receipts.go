@@ -181,6 +181,11 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 	_, erased := draw.ErasedTag(d.UserID)
 	require.True(t, erased, d.UserID)
 	require.Error(t, (&draw.Request{PoolID: "p", UserID: d.UserID, DrawID: "x", Count: 1}).Check(), "nobody draws under a tag")
+
+	ExecAll(t, s, []string{`UPDATE awards SET user_id = '` + pseudonym + `' WHERE draw_id = 'ann7'`}) // the double
+	var b strings.Builder
+	_, err = s.ExportProof(ctx, "p", &b)
+	require.ErrorIs(t, err, stock.ErrForked)
 }
 
 // testEraseSalts: once the secret of a pool's tags is destroyed, its log is refused
