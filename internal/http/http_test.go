@@ -39,12 +39,11 @@ type fake struct {
 	// where not nil, lets a proof go on.
 	unchecked, unsigned error
 	proving             chan struct{}
-
-	mu     sync.Mutex
-	err    error
-	asked  []any
-	drawn  func(ctx context.Context, r draw.Request) (draw.Draw, error)
-	awards []draw.Award
+	mu                  sync.Mutex
+	err                 error
+	asked               []any
+	drawn               func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards              []draw.Award
 	// rules are those of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.

@@ -11,13 +11,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// linesFrom are the lines of a pool's public log from some version before the
-// draw of from on. It reads no more rows than these, the prizes, and what was
-// changed of prizes and rules.
-func (s *Store) linesFrom(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64) iter.Seq2[*proof.Line, error] {
-	return s.linesWithin(ctx, q, poolID, salts, from, squirrel.Eq{"pool_id": poolID})
-}
-
+// linesWithin are the lines of a pool's public log from some version before the
+// draw of from on, as far as a condition holds. It reads no more rows than these,
+// the prizes, and what was changed of prizes and rules.
 func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64, within squirrel.Sqlizer) iter.Seq2[*proof.Line, error] {
 	after := max(0, from-1-draw.CountMax)
 	scribe, err := s.scribeAfter(ctx, q, poolID, salts, after)
