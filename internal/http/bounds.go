@@ -11,8 +11,9 @@ const (
 	// long as their caller takes, and leave connections for other calls.
 	streamsMax = 2
 	// proofsMax is how many receipts are proven at once. Each reads some hundred
-	// rows, and the first of a pool its whole log.
-	proofsMax = 4
+	// rows, and the first of a pool its whole log. With streams they leave one of the
+	// connections for other reads.
+	proofsMax = 2
 	// answersMax bounds the bytes of all long answers that are being sent: a
 	// caller that reads slowly holds its answer until the write timeout.
 	answersMax = 64 << 20

@@ -229,3 +229,17 @@ func presents(t *testing.T, b []byte, vkey string) error {
 	}
 	return err
 }
+
+// BenchmarkReceipt is what a receipt costs the request that asks for it.
+func BenchmarkReceipt(b *testing.B) {
+	signer, _, err := NewKey(worldOrigin)
+	require.NoError(b, err)
+	by, err := NewReceipts(worldOrigin, &Secrets{Salts: NewSalts(), Signer: signer})
+	require.NoError(b, err)
+	awards := []draw.Award{{Version: 1234, DrawID: "0193a1c8-0000-7000-8000-000000000000", Ordinal: 1, UserID: "u1", PrizeID: "gold", Unit: 17}}
+	for b.Loop() {
+		if _, err := by.Of(awards, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
