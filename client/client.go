@@ -36,6 +36,9 @@ type Request struct {
 	Key string
 	// Count is the number of units, all or none, 1 to 100; 0 stands for 1.
 	Count int
+	// Receipt asks for a signed receipt, which a pool that is committed to its
+	// numbers gives, and any other refuses.
+	Receipt bool
 }
 
 // Draw is a draw that was made.
@@ -47,6 +50,18 @@ type Draw struct {
 	// Replayed says that an earlier request made the draw.
 	Replayed bool    `json:"replayed"`
 	Awards   []Award `json:"awards"`
+	// Receipt is nil where none was asked for.
+	Receipt *Receipt `json:"receipt,omitempty"`
+}
+
+// Receipt is a pool's signed promise that its public log has the draw. Written as
+// JSON it is what drawsvc receipt verify takes.
+type Receipt struct {
+	// Note is a signed note. The salts open its tags; UserSalt is empty under rules
+	// that count no users.
+	Note     string `json:"note"`
+	Salt     string `json:"salt"`
+	UserSalt string `json:"user_salt,omitempty"`
 }
 
 // Award is one unit that a draw took.
@@ -86,7 +101,11 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	if !isKey(r.Key) {
 		return nil, errors.New("client: a draw needs a key of 1 to 128 printable ASCII characters, stored before the first call")
 	}
-	body, err := json.Marshal(map[string]any{"pool": r.Pool, "user": r.User, "count": cmp.Or(r.Count, 1)})
+	wanted := map[string]any{"pool": r.Pool, "user": r.User, "count": cmp.Or(r.Count, 1)}
+	if r.Receipt {
+		wanted["receipt"] = true
+	}
+	body, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, err
 	}

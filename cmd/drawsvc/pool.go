@@ -32,7 +32,7 @@ on the same server database. An SQLite database belongs to one process: while
 		poolStateCommand(env, "pause", draw.StatePaused, "Refuse new draws on a pool for a while; known draws are answered"),
 		poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
-		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env),
+		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
 	)
 	return c
 }

@@ -184,6 +184,39 @@ func poolRevealCommand(env environment) *cobra.Command {
 	return c
 }
 
+func poolEraseSaltsCommand(env environment) *cobra.Command {
+	var identity identityFlag
+	var db database
+	var by actor
+	var pool poolName
+	c := &cobra.Command{
+		Use:   "erase-salts ID --seed-identity-file FILE",
+		Short: "Destroy the secret of a revealed pool's tags, for ever: nobody can tell who they stand for",
+		Long: `Destroy the secret of a revealed pool's tags, for ever: nobody can tell any more
+which tag of the public log stands for whom. Run pool export-proof before it, and
+keep the files: neither the log nor a receipt can be written again. The rows of
+the pool still name who drew; drawsvc user forget replaces users there.`,
+	}
+	db.flag(c, env)
+	by.flag(c)
+	pool.declare(c, true)
+	identity.flag(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := pool.check(); err != nil {
+			return err
+		}
+		identities, err := identity.read()
+		if err != nil {
+			return err
+		}
+		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			store.Unseal(identities)
+			return store.EraseSalts(ctx, string(pool), string(by))
+		})
+	}
+	return c
+}
+
 func poolExportProofCommand(env environment) *cobra.Command {
 	var identity identityFlag
 	var db database

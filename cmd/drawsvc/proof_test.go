@@ -69,14 +69,30 @@ func TestVerifiableDraws(t *testing.T) {
 			require.Contains(t, outside.ok("verify", dir, "--kept", filepath.Join(dir, "checkpoint")), "20 awards replayed from version 6 on")
 			verifyCatches(t, outside, dir, log)
 			p.refused(exitFailure, "committed to its numbers", "pool", "delete", "spring")
-			p.ok("pool", "create", "other", "--prize", "id=gold,stock=1")
-			erased := p.run("user", "forget", "user-1", "--all")
-			require.Equal(t, exitFailure, erased.code)
-			require.Contains(t, erased.message, `pool "spring" is committed`)
-			require.Equal(t, "pool other: the user is replaced in 0 awards\n", erased.stdout, "the others have their turn")
+			erases(t, p, dir, log, identity)
 			require.Equal(t, "pool spring: the user is replaced in 0 awards\n", p.ok("user", "forget", "nobody", "--pool", "spring"))
 		})
 	}
+}
+
+// erases: a user of a committed pool is erased by who has the identity, and the log
+// stays what it was.
+func erases(t *testing.T, p program, dir, log, identity string) {
+	p.ok("pool", "create", "other", "--prize", "id=gold,stock=1")
+	refused := p.run("user", "forget", "user-1", "--all")
+	require.Equal(t, exitFailure, refused.code)
+	require.Contains(t, refused.message, "pool spring: no identity")
+	require.Equal(t, "pool other: the user is replaced in 0 awards\n", refused.stdout, "the others have their turn")
+	require.Contains(t, p.ok("user", "forget", "user-1", "--all", "--seed-identity-file", identity), "pool spring: the user is replaced in 1 awards\n")
+	p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+	again, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
+	require.NoError(t, err)
+	require.Equal(t, log, string(again))
+	p.ok("audit", "--deep", "--pool=spring")
+	p.refused(exitFailure, "no identity", "pool", "erase-salts", "spring")
+	p.ok("pool", "erase-salts", "spring", "--seed-identity-file", identity)
+	p.refused(exitFailure, "was destroyed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
+	program{tb: t}.ok("verify", dir)
 }
 
 // verifyCatches: a change of the files is found, with its exit code, as the last

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 
+	"github.com/go-json-experiment/json"
+
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 )
@@ -28,4 +30,28 @@ func (p prover) CommitPool(ctx context.Context, poolID, host string, epochs, epo
 // WriteProofLog implements http.LogWriter.
 func (p prover) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error {
 	return p.Store.WriteProofLog(ctx, poolID, w, func(stock.Published) { begin() })
+}
+
+// Receipt implements http.Receipts.
+func (p prover) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
+	receipt, err := p.Store.Receipt(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(receipt)
+}
+
+// DrawReceipt implements http.Receipts.
+func (p prover) DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error) {
+	made, included, err := p.Store.DrawReceipt(ctx, poolID, drawID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if included != nil {
+		if proof, err = json.Marshal(included); err != nil {
+			return nil, nil, err
+		}
+	}
+	receipt, err = json.Marshal(made)
+	return receipt, proof, err
 }

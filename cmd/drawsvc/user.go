@@ -28,19 +28,25 @@ func userForgetCommand(env environment) *cobra.Command {
 	var by actor
 	var pool string
 	var all bool
+	var identity identityFlag
 	c := &cobra.Command{
 		Use:   "forget USER (--pool ID | --all)",
 		Short: "Replace a user by a pseudonym in all awards",
 		Long: `Replace a user by a pseudonym in all awards of one pool, or of all pools.
 Versions, counts and audits stay as they are. The pseudonym is a keyed hash; the
 key is made for this run and kept nowhere. Stop the user's draws first: what is
-won later is kept under the user's name. The command can be run again.`,
+won later is kept under the user's name. The command can be run again.
+
+In a pool that is committed to its numbers the awards bear the tags of the pool's
+public log instead, which stays as it is. That needs --seed-identity-file, and a
+closed pool where limits or a guarantee have counted the user.`,
 		Args: arguments(1),
 	}
 	db.flag(c, env)
 	by.flag(c)
 	c.Flags().StringVar(&pool, "pool", "", "`ID` of the pool")
 	c.Flags().BoolVar(&all, "all", false, "erase the user in all pools, archived ones too")
+	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if all == (pool != "") {
 			return usageError{errors.New("give --pool ID or --all, and not both")}
@@ -48,7 +54,12 @@ won later is kept under the user's name. The command can be run again.`,
 		if err := draw.CheckUser(args[0]); err != nil {
 			return err
 		}
+		identities, err := identity.read()
+		if err != nil {
+			return err
+		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
+			store.Unseal(identities)
 			pools := []string{pool}
 			if all {
 				var err error
@@ -63,14 +74,14 @@ won later is kept under the user's name. The command can be run again.`,
 }
 
 // eraseUser replaces a user in one pool after another. The key dies with it. A
-// committed pool that has awards of the user keeps no other from its turn.
+// committed pool that refuses keeps no other from its turn.
 func eraseUser(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
 	key := []byte(rand.Text())
 	var refused error
 	for _, id := range pools {
 		awards, err := store.EraseUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
-		if draw.CodeOf(err) == draw.CodePoolCommitted {
-			refused = err
+		if code := draw.CodeOf(err); code == draw.CodePoolOpen || code == draw.CodeSeedUnavailable {
+			refused = errors.Join(refused, fmt.Errorf("pool %s: %s", id, message(err)))
 			continue
 		}
 		if err != nil {

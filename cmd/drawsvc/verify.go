@@ -20,6 +20,7 @@ func verifyCommand(env environment) *cobra.Command {
 	var o proof.VerifyOptions
 	var output output
 	var kept, witnesses []string
+	var receipts string
 	c := &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Check the published files of a committed pool: every award follows from its seed",
@@ -38,6 +39,8 @@ that was kept, or got from somebody else, proves more.`,
 	f.StringArrayVar(&kept, "kept", nil, "`file` of a checkpoint, or a commitment, that was kept; once for each")
 	f.StringArrayVar(&witnesses, "witness", nil, "verifier `KEY` of a witness that must have cosigned every checkpoint; once for each")
 	f.Lookup("witness").Annotations = map[string][]string{noVariable: {"true"}}
+	f.StringVar(&receipts, "receipts", "", "`file` of receipts, or of answers that hold one, one a line: the log must have their lines")
+	setAnnotation(f.Lookup("receipts"), noVariable)
 	f.BoolVar(&o.Live, "live", false, "take a pool that is not closed, and awards whose seed is not revealed yet")
 	output.flag(f)
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -59,6 +62,13 @@ that was kept, or got from somebody else, proves more.`,
 				return err
 			}
 			o.Kept = append(o.Kept, note)
+		}
+		if receipts != "" {
+			file, err := os.ReadFile(receipts)
+			if err != nil {
+				return err
+			}
+			o.Receipts = proof.SplitReceipts(file)
 		}
 		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s is no folder", args[0])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the published files of one drawsvc pool. Python 3.9 or later, standard library only.
 
-  verify.py DIR [--key VKEY] [--witness VKEY ...] [--kept FILE ...] [--live] [--output json]
+  verify.py DIR [--key VKEY] [--witness VKEY ...] [--kept FILE ...] [--receipts FILE] [--live] [--output json]
+  verify.py --receipt FILE --key VKEY [--draw NAME] [--user USER] [--checkpoint FILE]
   verify.py --vectors vectors.json
 
 It is written from docs/verify/format.md and not from the service's code. It exits with 0 when everything holds. When
@@ -276,7 +277,7 @@ KINDS = {
     "award": ["prize", "unit", "draw", "n", "of", "user", "drawn", "why"],
     "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
     "prize": ["prize", "name", "value"], "commit": ["hash"], "open": [], "pause": [], "close": [], "mode": ["mode"],
-    "rules": ["document"], "name": ["name"], "created": [], "archive": [], "agenda": ["count", "sha256"],
+    "rules": ["document"], "name": ["name"], "created": [], "archive": [], "agenda": ["count", "sha256"], "erased": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
             ("stock", "endless"), ("stock", "delta"), ("mode", "mode")}
@@ -620,12 +621,141 @@ class Pool:
         p.issued += 1
 
 
+# ---- receipts ----
+
+def members(value, types, optional=()):
+    """Checks the members of a JSON object and their types."""
+    if not isinstance(value, dict) or set(value) - set(types) or set(types) - set(value) - set(optional):
+        raise Bad("there are other members than " + ", ".join(types))
+    if any(type(value[name]) is not types[name] for name in value):
+        raise Bad("a member is of another type")
+    return value
+
+
+def salt(text):
+    if not re.fullmatch("[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]", text):
+        raise Bad("a salt is not 32 bytes of unpadded base64url")
+    return base64.urlsafe_b64decode(text + "=")
+
+
+def tag(by, label, name):
+    return base64.urlsafe_b64encode(sha(by + label + name.encode())[:16]).decode().rstrip("=")
+
+
+class Receipt:
+    """A receipt, or an answer of the service that holds one."""
+
+    def __init__(self, b, key):
+        try:
+            answer = json.loads(b.decode("utf-8"), object_pairs_hook=no_repeats)
+        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+            raise Bad("the receipt is no JSON")
+        if not isinstance(answer, dict):
+            raise Bad("the receipt is no object")
+        inner = answer.get("receipt", answer)
+        members(inner, {"note": str, "salt": str, "user_salt": str}, ["user_salt"])
+        self.salt = salt(inner["salt"])
+        self.user_salt = salt(inner["user_salt"]) if "user_salt" in inner else self.salt
+        text = key.open(inner["note"].encode("utf-8", "surrogatepass"))
+        head = key.name + "/receipt\n"
+        if not text.startswith(head):
+            raise Bad(f"the note is no receipt of {key.name}")
+        self.lines = [line.encode() + b"\n" for line in text[len(head):].split("\n")[:-1]]
+        self.awards = [parse_line(b) for b in self.lines]
+        if not self.awards:
+            raise Bad("the receipt has no lines")
+        self.first = first = self.awards[0]
+        for i, a in enumerate(self.awards):
+            if a["kind"] != "award" or (a["v"], a["n"], a["of"]) != (first["v"] + i, i + 1, len(self.awards)) or \
+                    any(a[m] != first[m] for m in ("draw", "user", "us")):
+                raise Bad(f"line {i + 1} is not the next of one draw")
+        if inner is not answer:
+            self.answer(answer)
+        self.proof = members(answer["proof"], {"checkpoint": str, "index": int, "hashes": list}) if answer.get("proof") is not None and inner is not answer else None
+
+    def answer(self, answer):
+        """Compares the answer around the receipt with it."""
+        self.opens(answer.get("draw"), answer.get("user"))
+        shown = answer.get("awards")
+        if shown is not None and [(a["prize"], a["unit"], a["version"], a["at"]) for a in shown] != \
+                [(a["prize"], a["unit"], a["v"], at_of(a["us"])) for a in self.awards]:
+            raise Bad("the awards of the answer are not those of its receipt")
+
+    def opens(self, name, user):
+        if name and tag(self.salt, b"draw\n", name) != self.first["draw"]:
+            raise Bad(f"the receipt is not of the draw {name!r}")
+        if user and self.first["user"] not in (tag(self.user_salt, b"user\n", user), user[len("erased:"):] if user.startswith("erased:") else None):
+            raise Bad(f"the receipt is not of a draw of the user {user!r}")
+
+    def included(self, key, kept=None):
+        """Checks that the lines are in the log of the proof's checkpoint, and of one that was kept. Says its size."""
+        notes = [self.proof["checkpoint"].encode()] + ([kept] if kept is not None else [])
+        for note in notes:
+            origin, size, root = checkpoint(key.open(note))
+            if origin != key.name:
+                raise Bad("the checkpoint is of another log")
+            if self.proof["index"] != self.first["v"] - 1:
+                raise Bad("the proof of inclusion is of another entry")
+            if self.root(size) != root:
+                raise Bad("the lines are not in the log of the checkpoint")
+        return size
+
+    def root(self, size):
+        """The root that the lines and the hashes of the proof make in a tree of size."""
+        first, end = self.proof["index"], self.proof["index"] + len(self.lines)
+        if end > size or not all(isinstance(h, str) for h in self.proof["hashes"]):
+            raise Bad("the proof of inclusion is not one of such lines")
+        hashes = [base64_exact(h, "a hash") for h in self.proof["hashes"]]
+
+        def of(lo, hi):
+            if hi <= first or lo >= end:
+                if not hashes or len(hashes[0]) != 32:
+                    raise Bad("the proof of inclusion is not one of such lines")
+                return hashes.pop(0)
+            if hi - lo == 1:
+                return sha(b"\x00" + self.lines[lo - first])
+            middle = lo + (1 << (hi - lo - 1).bit_length() - 1)
+            if middle <= first:  # what holds a line comes first
+                right = of(middle, hi)
+                return sha(b"\x01" + of(lo, middle) + right)
+            left = of(lo, middle)
+            return sha(b"\x01" + left + of(middle, hi))
+
+        root = of(0, size)
+        if hashes:
+            raise Bad("the proof of inclusion is not one of such lines")
+        return root
+
+
+def at_of(us):
+    return (EPOCH + timedelta(microseconds=us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def verify_receipt(path, key, name, user, kept):
+    """Checks one receipt."""
+    try:
+        key = Key(key)
+        receipt = Receipt(open(path, "rb").read(), key)
+        receipt.opens(name, user)
+        if kept and receipt.proof is None:
+            raise Bad("there is no proof of inclusion")
+        size = receipt.included(key, open(kept, "rb").read() if kept else None) if receipt.proof else 0
+    except (Bad, KeyError, TypeError) as e:
+        print(f"receipt: {e}")
+        return 3
+    for a in receipt.awards:
+        print(f"entry {a['v']}: unit {a['unit']} of {a['prize']}, at {at_of(a['us'])}")
+    print(f"the receipt holds; the log of {size} entries has it" if size else "the receipt holds")
+    return 0
+
+
 # ---- the folder ----
 
 class Verifier:
-    def __init__(self, folder, key=None, kept=(), live=False, witnesses=()):
+    def __init__(self, folder, key=None, kept=(), live=False, witnesses=(), receipts=()):
         self.folder, self.given, self.kept, self.live = folder, key, kept, live
         self.witnesses, self.named, self.witnessed = witnesses, [], []  # witnessed: (size, seconds) of each cosignature
+        self.receipts, self.promised = receipts, {}
         self.tree, self.pool, self.signed = Tree(), Pool(), []
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, set(), None, (None, None)
 
@@ -667,7 +797,18 @@ class Verifier:
             else:
                 self.checkpoint(kept, "kept")
         self.signed.sort(key=lambda s: s[0])
+        self.promises()
         self.reveal()
+
+    def promises(self):
+        for i, b in enumerate(self.receipts):
+            try:
+                receipt = Receipt(b, self.key)
+            except (Bad, KeyError, TypeError) as e:
+                raise Finding(0, "receipt", f"receipt {i + 1}: {e}")
+            for a, line in zip(receipt.awards, receipt.lines):
+                if self.promised.setdefault(a["v"], line) != line:
+                    raise Finding(a["v"], "receipt", "two receipts promise two entries")
 
     def checkpoint(self, signed, rule):
         try:
@@ -773,6 +914,8 @@ class Verifier:
                 raise Finding(n, "order", "the version or the time is not behind that of the entry before")
             self.us = line["us"]
             self.entry(n, line)
+            if self.promised.pop(n, b) != b:
+                raise Finding(n, "receipt", "the entry is another than a receipt promised")
             self.tree.add(b)
             while self.signed and self.signed[0][0] == n:
                 _, root, rule = self.signed.pop(0)
@@ -791,6 +934,8 @@ class Verifier:
             raise Finding(self.covered + 1, "checkpoint", f"no checkpoint covers the entries behind {self.covered}")
         if self.pool.state != "close" and not self.live:
             raise Finding(n + 1, "life", "the log ends before the pool is closed")
+        if self.promised:
+            raise Finding(min(self.promised), "receipt", "a receipt promised the entry, and the log ends before it")
 
     def is_drawing(self):
         return self.last is not None and self.last["n"] < self.last["of"]
@@ -932,12 +1077,24 @@ def main():
     args.add_argument("--key", metavar="VKEY")
     args.add_argument("--kept", metavar="FILE", nargs="+", action="extend", default=[])
     args.add_argument("--witness", metavar="VKEY", nargs="+", action="extend", default=[])
+    args.add_argument("--receipts", metavar="FILE")
+    args.add_argument("--receipt", metavar="FILE")
+    args.add_argument("--draw", metavar="NAME")
+    args.add_argument("--user", metavar="USER")
+    args.add_argument("--checkpoint", metavar="FILE")
     args.add_argument("--live", action="store_true")
     args.add_argument("--output", choices=("text", "json"), default="text")
     args.add_argument("--vectors", metavar="FILE")
     o = args.parse_args()
     if o.vectors:
         return vectors(o.vectors)
+    if o.receipt and not o.key:
+        args.error("--receipt needs --key")
+    if o.receipt:
+        try:
+            return verify_receipt(o.receipt, o.key, o.draw, o.user, o.checkpoint)
+        except OSError as e:
+            args.exit(1, f"verify.py: {e}\n")
     if not o.folder:
         args.error("DIR is missing")
     if not os.path.isdir(o.folder):
@@ -945,9 +1102,10 @@ def main():
     try:
         kept = [open(name, "rb").read() for name in o.kept]
         witnesses = [Witness(text) for text in o.witness]
+        receipts = [b.strip() for b in open(o.receipts, "rb") if b.strip()] if o.receipts else []
     except (OSError, Bad) as e:
         args.exit(1, f"verify.py: {e}\n")
-    v, found = Verifier(o.folder, o.key, kept, o.live, witnesses), None
+    v, found = Verifier(o.folder, o.key, kept, o.live, witnesses, receipts), None
     try:
         v.run()
     except Finding as e:

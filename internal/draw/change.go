@@ -55,6 +55,9 @@ const (
 	// sha256 of several; item and removed; or item, failed and detail.
 	WhatAgenda What = "agenda"
 	WhatCommit What = "commit" // hash: of the commitment to the pool's seeds
+	// WhatErased: a user's awards bear a pseudonym from now on; awards is their
+	// number.
+	WhatErased What = "user-forgotten"
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

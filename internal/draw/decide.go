@@ -114,10 +114,13 @@ func (p *Plan) gateStock(a *Ask) error {
 }
 
 // numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up. It is no gate: nothing of the pool decides it.
+// cannot be had, or are used up, and one with a receipt where they are secret.
+// It is no gate: nothing of the pool decides it.
 func (p *Plan) numbered(a *Ask) error {
 	u := p.urn
 	switch {
+	case u.committed == 0 && a.Receipt:
+		return ErrorNoReceipt(a.PoolID)
 	case u.committed == 0:
 		return nil
 	case u.seeds == nil:

@@ -24,6 +24,9 @@ type Request struct {
 	// TicketUntil is when the request's ticket expires, which was found genuine;
 	// the zero time for a request without ticket.
 	TicketUntil time.Time
+	// Receipt says that the caller wants the draw's receipt. A pool whose numbers
+	// are secret gives none, and refuses the draw.
+	Receipt bool
 }
 
 // Award is the durable record that a draw took one unit.
@@ -77,6 +80,10 @@ type Draw struct {
 	UserID   string
 	Replayed bool
 	Awards   []Award
+	// Ruled says that Rules are those that the awards were made under, nil for
+	// none. New draws whose request wants a receipt have them.
+	Ruled bool
+	Rules *Rules
 }
 
 // Wins says that some award of the draw is a win.

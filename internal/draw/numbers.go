@@ -127,3 +127,9 @@ func (s *seeded) Of(int64) Numbers { return s }
 
 // Below returns a number from 0 to limit-1, each equally likely.
 func (s *seeded) Below(limit int64) int64 { return below(limit, s.words.Uint64) }
+
+// ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
+// have no receipts.
+func ErrorNoReceipt(poolID string) error {
+	return Errorf(CodeInvalidRequest, "receipt must be false: the numbers of pool %q are secret, so its draws have no receipts", poolID)
+}

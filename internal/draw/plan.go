@@ -38,7 +38,9 @@ type Plan struct {
 	// of no meaning where the rules have no budget.
 	Spending Spending
 
-	urn    *Urn
+	urn *Urn
+	// rules are those that its awards are made under.
+	rules  *Rules
 	spends bool
 	// due says that an item of the agenda comes before the plan, edge that one
 	// may, and waits that draws were left undecided for that.
@@ -105,6 +107,7 @@ func (u *Urn) newPlan(asks []*Ask) *Plan {
 		From:     u.Head,
 		Awards:   make([]Award, 0, len(asks)),
 		urn:      u,
+		rules:    u.rules(),
 		asks:     asks,
 		places:   make([]int, 0, len(asks)),
 		outcomes: make([]outcome, len(asks)),
@@ -275,5 +278,9 @@ func (p *Plan) Answer(i int) (Draw, error) {
 		known.Replayed = known.Replayed || o.repeats
 		return known, nil
 	}
-	return Draw{ID: a.DrawID, PoolID: a.PoolID, UserID: a.UserID, Replayed: o.repeats, Awards: p.Taken(i)}, nil
+	made := Draw{ID: a.DrawID, PoolID: a.PoolID, UserID: a.UserID, Replayed: o.repeats, Awards: p.Taken(i)}
+	if a.Receipt {
+		made.Ruled, made.Rules = true, p.rules
+	}
+	return made, nil
 }

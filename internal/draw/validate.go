@@ -234,6 +234,9 @@ func (r *Request) Check() error {
 	if err := CheckUser(r.UserID); err != nil {
 		return err
 	}
+	if _, erased := ErasedTag(r.UserID); erased {
+		return Errorf(CodeInvalidRequest, "user is reserved: it stands for one who was erased")
+	}
 	if err := CheckCount(r.Count); err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func calls() []example {
 		{roleDraw, "POST", "/draw", `{"pool":"p","user":"u"}`},
 		{roleDraw, "GET", "/pools/p", ""},
 		{roleDraw, "GET", "/pools/p/draws/d", ""},
+		{roleDraw, "GET", "/pools/p/draws/d/receipt", ""},
 		{roleDraw, "GET", "/pools/p/odds", ""},
 		{roleDraw, "GET", "/pools/p/users/u1", ""},
 		{roleDraw, "GET", "/pools/p/users/u1/awards", ""},

@@ -10,6 +10,10 @@ const (
 	// streamsMax is how many audits and exports run at once. They read for as
 	// long as their caller takes, and leave connections for other calls.
 	streamsMax = 2
+	// proofsMax is how many receipts are proven at once. Each reads some hundred
+	// rows, and the first of a pool its whole log. With streams they leave one of the
+	// connections for other reads.
+	proofsMax = 2
 	// answersMax bounds the bytes of all long answers that are being sent: a
 	// caller that reads slowly holds its answer until the write timeout.
 	answersMax = 64 << 20
@@ -20,11 +24,11 @@ const (
 // bounds is what calls share, so that no number of callers uses up the memory
 // or the connections to the database.
 type bounds struct {
-	streams, answers, simulations *semaphore.Weighted
+	streams, answers, simulations, proofs *semaphore.Weighted
 }
 
 func newBounds() bounds {
-	return bounds{semaphore.NewWeighted(streamsMax), semaphore.NewWeighted(answersMax), semaphore.NewWeighted(simulationsMax)}
+	return bounds{semaphore.NewWeighted(streamsMax), semaphore.NewWeighted(answersMax), semaphore.NewWeighted(simulationsMax), semaphore.NewWeighted(proofsMax)}
 }
 
 // streamed is a handler of an audit or an export, of which few run at once.
@@ -35,6 +39,18 @@ func streamed(handle handler) handler {
 			return draw.Errorf(draw.CodeOverloaded, "%d audits and exports run already, which is the most at once", streamsMax)
 		}
 		defer streams.Release(1)
+		return handle(c)
+	}
+}
+
+// proven is a handler of receipts with their proofs, of which few are made at once.
+func proven(handle handler) handler {
+	return func(c call) error {
+		proofs := c.server.bounds.proofs
+		if !proofs.TryAcquire(1) {
+			return draw.Errorf(draw.CodeOverloaded, "%d receipts are being proven already, which is the most at once", proofsMax)
+		}
+		defer proofs.Release(1)
 		return handle(c)
 	}
 }

@@ -208,6 +208,8 @@ func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
 	}
 	ask(importCall(importPath+"?dry_run=true", "x"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","count":2}`, "Idempotency-Key", "k"))
+	ask(request("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`))
+	ask(request("GET", "/pools/p/draws/covered/receipt", ""))
 	ask(request("POST", "/admin/pools/p/prizes", `{"id":"a","name":"A","stock":1,"value":null}`))
 	for code := range problems() {
 		ask(request("GET", problemType+string(code), ""))

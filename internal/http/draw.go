@@ -40,6 +40,8 @@ type drawBody struct {
 	User   string `json:"user"`
 	Count  int    `json:"count"`
 	Ticket string `json:"ticket"`
+	// Receipt says that the answer is to have a signed receipt.
+	Receipt bool `json:"receipt"`
 }
 
 // postDraw is the hot path: what it does is paid for every draw.
@@ -51,6 +53,11 @@ func (s *Server) postDraw(c call) error {
 		return err
 	}
 	c.spanPool(request.PoolID)
+	if request.Receipt {
+		if err := c.checkReceipts(request.PoolID); err != nil {
+			return err
+		}
+	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.Draw(context.WithValue(context.WithoutCancel(ctx), requestIDKey{}, c.requestID()), request)
@@ -58,6 +65,9 @@ func (s *Server) postDraw(c call) error {
 		return err
 	}
 	c.spanDraw(&made)
+	if request.Receipt {
+		return c.writeReceipted(&made)
+	}
 	c.writeDraw(&made)
 	return nil
 }
@@ -73,12 +83,14 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 		return draw.Request{}, err
 	}
 	if body.Ticket != "" {
-		return s.ticketRequest(&body, key)
+		request, err := s.ticketRequest(&body, key)
+		request.Receipt = body.Receipt
+		return request, err
 	}
 	if body.Count == countAbsent {
 		body.Count = 1
 	}
-	request := draw.Request{PoolID: body.Pool, UserID: body.User, Count: body.Count, DrawID: key, Named: key != ""}
+	request := draw.Request{PoolID: body.Pool, UserID: body.User, Count: body.Count, DrawID: key, Named: key != "", Receipt: body.Receipt}
 	if !request.Named {
 		made, err := uuid.NewV7()
 		if err != nil {

@@ -53,7 +53,7 @@ func appendDraw(b []byte, d *draw.Draw) []byte {
 		}
 		b = appendAward(b, &d.Awards[i])
 	}
-	return append(b, "]}\n"...)
+	return append(b, "]"+answerEnd...)
 }
 
 func appendAward(b []byte, a *draw.Award) []byte {

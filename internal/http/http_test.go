@@ -35,11 +35,15 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 type fake struct {
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
-	mu        sync.Mutex
-	err       error
-	asked     []any
-	drawn     func(ctx context.Context, r draw.Request) (draw.Draw, error)
-	awards    []draw.Award
+	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
+	// where not nil, lets a proof go on.
+	unchecked, unsigned error
+	proving             chan struct{}
+	mu                  sync.Mutex
+	err                 error
+	asked               []any
+	drawn               func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards              []draw.Award
 	// rules are those of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.
@@ -249,7 +253,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
-		Prover: fakeStore{f}, LogWriter: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
+		Prover: fakeStore{f}, LogWriter: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Receipts: fakeStore{f}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Finder: fakeStore{f}, Watcher: fakeStore{f},

@@ -30,6 +30,7 @@ func (s *Server) routes() []route {
 		{"POST", drawPath, roleDraw, nil, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, s.pool},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
+		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, proven(s.drawReceipt)},
 		{"GET", "/pools/:pool/odds", roleDraw, nil, reads(s.odds)},
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, s.gzipped(reads(s.userAwards))},

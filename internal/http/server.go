@@ -53,6 +53,8 @@ type Config struct {
 	Prover    Prover
 	LogWriter LogWriter
 	SeedsAway func() bool
+	// Receipts signs those of draws.
+	Receipts Receipts
 	// Tickets reads the tickets of draws.
 	Tickets Tickets
 	// WakeJobs has this instance look for a job that was asked for.
@@ -107,8 +109,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
-	case c.Prover == nil || c.LogWriter == nil || c.SeedsAway == nil:
-		return errors.New("http: prover, log writer and seeds away must be given")
+	case c.Prover == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
+		return errors.New("http: prover, log writer, seeds away and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

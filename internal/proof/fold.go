@@ -104,6 +104,9 @@ func (v *verifier) take(b []byte) error {
 	if err := v.entry(l); err != nil {
 		return err
 	}
+	if err := v.keeps(n, b); err != nil {
+		return err
+	}
 	v.tree.Add(b)
 	return v.compare(n)
 }
@@ -132,6 +135,8 @@ func (v *verifier) end() error {
 		return findf(v.covered+1, RuleCheckpoint, "no checkpoint covers the entries behind %d", v.covered)
 	case v.state != draw.StateClosed && !v.options.Live:
 		return findf(n+1, RuleLife, "the log ends before the pool is closed")
+	case len(v.promised) > 0:
+		return findf(v.lost(), RuleReceipt, "a receipt promised the entry, and the log ends before it")
 	}
 	return nil
 }
@@ -182,7 +187,7 @@ func (v *verifier) entry(l *Line) error {
 		}
 	case KindOpen, KindPause, KindClose:
 		return v.setState(l)
-	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda:
+	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
 	}
 	return nil
 }
@@ -209,7 +214,7 @@ func (v *verifier) place(l *Line) error {
 	switch l.Kind {
 	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
 		return nil
-	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated:
+	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased:
 	}
 	return findf(n, RuleLife, "the pool is closed")
 }

@@ -25,6 +25,7 @@ const (
 	KindCreated Kind = "created"
 	KindArchive Kind = "archive"
 	KindAgenda  Kind = "agenda"
+	KindErased  Kind = "erased"
 )
 
 // Line is one line of a pool's public log. Which members it has depends on its
@@ -93,7 +94,7 @@ func (l *Line) Append(b []byte) []byte {
 	case KindAgenda:
 		w.number("count", l.Items)
 		w.text("sha256", l.SHA256)
-	case KindCreated, KindArchive, KindOpen, KindPause, KindClose:
+	case KindCreated, KindArchive, KindOpen, KindPause, KindClose, KindErased:
 	}
 	return append(w.b, '}', '\n')
 }

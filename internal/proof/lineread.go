@@ -94,7 +94,7 @@ func (l *Line) check() error {
 		good = l.Items > 0 && isHash(l.SHA256)
 	case KindName:
 		good = draw.CheckName("name", l.Name) == nil
-	case KindMode, KindCreated, KindArchive, KindOpen, KindPause, KindClose:
+	case KindMode, KindCreated, KindArchive, KindOpen, KindPause, KindClose, KindErased:
 		good = true
 	}
 	if !good {

@@ -35,7 +35,7 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 		var held []draw.Award // of one draw, until its last is known
 		flush := func() bool {
 			for i := range held {
-				if !yield(s.award(&held[i], len(held)), nil) {
+				if !yield(s.salts.awardLine(&held[i], len(held), s.rules), nil) {
 					return false
 				}
 			}
@@ -64,17 +64,6 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 			}
 		}
 		flush()
-	}
-}
-
-func (s *Scribe) award(a *draw.Award, count int) *Line {
-	user := s.salts.UserTag(a.DrawID, a.UserID)
-	if CountsUsers(s.rules) {
-		user = s.salts.Pseudonym(a.UserID)
-	}
-	return &Line{
-		Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: s.salts.DrawTag(a.DrawID),
-		Ordinal: a.Ordinal, Count: count, User: user, Redirect: a.Redirect,
 	}
 }
 
@@ -131,6 +120,8 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind, l.Name = KindName, *body.Name
 	case draw.WhatArchived:
 		l.Kind = KindArchive
+	case draw.WhatErased: // before the commitment
+		l.Kind = KindErased
 	case draw.WhatCommit:
 		l.Kind, l.Hash = KindCommit, body.Hash
 	case draw.WhatAgenda:

@@ -100,23 +100,37 @@ func (s *Secrets) Seal(to *Recipients) (sealed Sealed, err error) {
 	return sealed, nil
 }
 
-// Open unseals the secrets. Error: CodeSeedUnavailable.
+// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeProofNotFound
+// where that of the tags was destroyed.
 func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
-	seed, err := by.Unseal(s.Seed)
-	if err != nil {
+	if secrets, err = s.OpenNames(by); err != nil {
 		return secrets, err
+	}
+	seed, err := by.Unseal(s.Seed)
+	if err == nil && copy(secrets.Seed[:], seed) != len(secrets.Seed) {
+		err = errOtherSize()
+	}
+	return secrets, err
+}
+
+// OpenNames unseals what lines are written and signed with: all but the seed.
+// Errors: those of Open.
+func (s *Sealed) OpenNames(by *Identities) (secrets Secrets, err error) {
+	if len(s.Salts) == 0 {
+		return secrets, draw.Errorf(draw.CodeProofNotFound, "the secret of the pool's tags was destroyed: its log can no longer be written, and what was published stays")
 	}
 	salts, err := by.Unseal(s.Salts)
 	if err != nil {
 		return secrets, err
 	}
 	signer, err := by.Unseal(s.Signer)
-	if err != nil {
-		return secrets, err
-	}
-	if copy(secrets.Seed[:], seed) != len(secrets.Seed) || copy(secrets.Salts[:], salts) != len(secrets.Salts) {
-		return secrets, draw.Errorf(draw.CodeSeedUnavailable, "what is sealed for the pool has another size")
+	if err == nil && copy(secrets.Salts[:], salts) != len(secrets.Salts) {
+		err = errOtherSize()
 	}
 	secrets.Signer = string(signer)
-	return secrets, nil
+	return secrets, err
+}
+
+func errOtherSize() error {
+	return draw.Errorf(draw.CodeSeedUnavailable, "what is sealed for the pool has another size")
 }

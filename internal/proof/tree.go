@@ -11,8 +11,10 @@ type Tree struct {
 }
 
 // Add adds the line as the next leaf.
-func (t *Tree) Add(line []byte) {
-	h := tlog.RecordHash(line)
+func (t *Tree) Add(line []byte) { t.AddHash(tlog.RecordHash(line)) }
+
+// AddHash adds the next leaf by its hash.
+func (t *Tree) AddHash(h tlog.Hash) {
 	for size := t.size; size&1 == 1; size >>= 1 {
 		h = tlog.NodeHash(t.peaks[len(t.peaks)-1], h)
 		t.peaks = t.peaks[:len(t.peaks)-1]

@@ -49,6 +49,8 @@ const (
 	RuleWitness = "witness"
 	// RuleKept is broken by a checkpoint that somebody kept, and the log disowns.
 	RuleKept = "kept"
+	// RuleReceipt is broken by an entry that a receipt promised, and the log lacks.
+	RuleReceipt = "receipt"
 )
 
 // VerifyOptions say what a verification goes by besides the folder.
@@ -62,6 +64,8 @@ type VerifyOptions struct {
 	// Witnessed, where set, is called for each good cosignature of Witnesses with
 	// the checkpoint's size and the witness's time, which it had by then.
 	Witnessed func(by *Witness, size int64, at time.Time)
+	// Receipts are receipts, or answers that hold one, as JSON.
+	Receipts [][]byte
 	// Live takes a pool that is not closed, awards that no seed is revealed of, and
 	// a folder whose publisher runs: what is behind its checkpoint is not read.
 	Live bool
@@ -124,6 +128,7 @@ type verifier struct {
 	// witnesses are those that the folder names.
 	witnesses []*Witness
 	signed    []expected
+	promised  map[int64][]byte // the lines that receipts promise, by version
 	folding
 }
 
@@ -134,7 +139,9 @@ type expected struct {
 }
 
 func (v *verifier) run() error {
-	for _, step := range []func() error{v.readKey, v.readCommitment, v.readWitnesses, v.readCheckpoints, v.readKept, v.readReveal, v.readRules, v.readLog} {
+	for _, step := range []func() error{
+		v.readKey, v.readCommitment, v.readWitnesses, v.readCheckpoints, v.readKept, v.readReceipts, v.readReveal, v.readRules, v.readLog,
+	} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -230,15 +237,7 @@ func (v *verifier) readCheckpoints() error {
 }
 
 func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
-	text, err := Open(signed, v.key)
-	if err != nil {
-		return nil, err
-	}
-	c, err := ParseCheckpoint(text)
-	if err == nil && c.Origin != v.commitment.Origin {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "a checkpoint is of another log")
-	}
-	return c, err
+	return openCheckpoint(signed, v.key) // whose name is the log's
 }
 
 func (v *verifier) readReveal() error {

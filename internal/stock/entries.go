@@ -20,12 +20,16 @@ import (
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
 func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[draw.Entry, error] {
-	ofPool := squirrel.Eq{"pool_id": poolID}
-	awards := s.selectFrom("awards", s.awards.Read("")).Where(ofPool)
+	return s.entriesWithin(ctx, q, poolID, after, squirrel.Eq{"pool_id": poolID})
+}
+
+// entriesWithin are the entries that a condition holds for.
+func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, within squirrel.Sqlizer) iter.Seq2[draw.Entry, error] {
+	awards, moves, changes := s.selectFrom("awards", s.awards.Read("")), s.selectMoves(poolID), s.selectChanges(poolID)
 	return merge([]*pagedLog{
-		inPages(ctx, q, awards, s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
-		inPages(ctx, q, s.selectMoves(poolID), s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
-		inPages(ctx, q, s.selectChanges(poolID), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		inPages(ctx, q, awards.Where(within), s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
+		inPages(ctx, q, moves.Where(within), s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, changes.Where(within), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
 

@@ -15,10 +15,6 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// WhatUserForgotten is the change after which a user's awards bear a pseudonym;
-// its body has their number, awards.
-const WhatUserForgotten draw.What = "user-forgotten"
-
 const (
 	// eraseScanMax is how many versions one statement searches, and
 	// eraseRowsMax how many awards one changes.
@@ -41,8 +37,12 @@ func Pseudonym(key []byte, poolID, user string) string {
 // anew. It is one change, which does not name the user; where
 // there are no awards it is none. Nothing else of the awards changes. The awards
 // are searched while draws go on, and the pool is locked for those that come
-// meanwhile and for the writing. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodePoolCommitted for awards of a committed pool, and those of the store.
+// meanwhile and for the writing.
+//
+// In a committed pool each award bears the tag by which the public log calls the
+// user, so that the log stays what it is: there is no change, and no pseudonym.
+// Errors: CodeInvalidRequest, CodePoolNotFound, CodeSeedUnavailable and
+// CodePoolOpen of a committed pool, and those of the store.
 func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor string) (awards int64, err error) {
 	if err := cmp.Or(draw.CheckUser(user), draw.CheckUser(pseudonym), draw.CheckActor(actor)); err != nil {
 		return 0, err
@@ -64,17 +64,18 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		if err != nil {
 			return err
 		}
-		if of.committed != 0 && len(found)+len(late) > 0 {
-			return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed: its public log is made from the users of its awards", poolID)
-		}
-		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, slices.Concat(found, late)); err != nil || awards == 0 {
+		versions := slices.Concat(found, late)
+		if of.committed != 0 && len(versions) > 0 {
+			awards, err = s.eraseCommitted(ctx, tx, of, user, pseudonym, versions)
 			return err
 		}
-		turns := s.builder().Update("turns").Set("user_id", pseudonym).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
-		if _, err := turns.RunWith(tx).ExecContext(ctx); err != nil {
+		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {
 			return err
 		}
-		return s.record(ctx, tx, of, []newChange{{what: WhatUserForgotten, body: map[string]int64{"awards": awards}}})
+		if err := s.renameTurns(ctx, tx, poolID, user, pseudonym); err != nil {
+			return err
+		}
+		return s.record(ctx, tx, of, []newChange{{what: draw.WhatErased, body: map[string]int64{"awards": awards}}})
 	})
 	if err != nil {
 		return 0, err
@@ -115,6 +116,12 @@ func (s *Store) rename(ctx context.Context, tx *sql.Tx, poolID, user, to string,
 		renamed += n
 	}
 	return renamed, nil
+}
+
+func (s *Store) renameTurns(ctx context.Context, tx *sql.Tx, poolID, user, to string) error {
+	turns := s.builder().Update("turns").Set("user_id", to).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
+	_, err := turns.RunWith(tx).ExecContext(ctx)
+	return err
 }
 
 // PoolIDs returns the ids of all pools in order, archived ones among them.

@@ -3,11 +3,9 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"iter"
 
 	"github.com/Masterminds/squirrel"
 
-	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
@@ -88,7 +86,7 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 	err = p.store.ofPool(ctx, p.poolID, func(tx *sql.Tx, _ int64) error {
 		t = proof.Tail{Ended: true, Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
 		size, last := 0, (*proof.Line)(nil)
-		for l, err := range p.store.linesFrom(ctx, tx, p.poolID, p.secrets.Salts, from) {
+		for l, err := range p.store.linesWithin(ctx, tx, p.poolID, p.secrets.Salts, from, squirrel.Eq{"pool_id": p.poolID}) {
 			if err != nil {
 				return err
 			}
@@ -105,51 +103,6 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 		return nil
 	})
 	return t, err
-}
-
-// linesFrom are the lines of a pool's public log from some version before the
-// draw of from on. It reads no more rows than these, the prizes, and what was
-// changed of prizes and rules.
-func (s *Store) linesFrom(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64) iter.Seq2[*proof.Line, error] {
-	after := max(0, from-1-draw.CountMax)
-	scribe, err := s.scribeAfter(ctx, q, poolID, salts, after)
-	if err != nil {
-		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
-	}
-	entries := s.redirected(ctx, q, poolID, after, s.entries(ctx, q, poolID, after))
-	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
-		within := after > 0 // maybe, of a draw that began before
-		for e, err := range entries {
-			within = within && err == nil && e.Award != nil && e.Award.Ordinal > 1
-			if !within && !yield(e, err) {
-				return
-			}
-		}
-	})
-}
-
-// scribeAfter is a scribe that stands behind a version.
-func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, after int64) (*proof.Scribe, error) {
-	prizes, err := s.prizesAsAdded(ctx, q, poolID)
-	if err != nil {
-		return nil, err
-	}
-	scribe := proof.NewScribe(salts, prizes)
-	upTo := squirrel.LtOrEq{"version": after}
-	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.scanChange(poolID))
-	if err != nil {
-		return nil, err
-	}
-	rules, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).Where(upTo).OrderBy("version DESC").Limit(1), s.scanChange(poolID))
-	if err != nil {
-		return nil, err
-	}
-	added, err := selectAll(ctx, q, s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
-		func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
-	if err != nil {
-		return nil, err
-	}
-	return scribe, scribe.Resume(append(changes, rules...), added)
 }
 
 // signedMax is the most checkpoints of one page.

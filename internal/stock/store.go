@@ -65,6 +65,8 @@ type Store struct {
 	brought   brought
 	admission admission
 	seeds     seeds
+	receipts  receipts
+	hashes    hashes
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or

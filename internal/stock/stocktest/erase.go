@@ -31,7 +31,7 @@ func leftOf(entries []draw.Entry, user string) error {
 	changes := 0
 	for i := len(entries) - 1; i >= 0; i-- {
 		switch e := entries[i]; {
-		case e.Change != nil && e.Change.What == stock.WhatUserForgotten:
+		case e.Change != nil && e.Change.What == draw.WhatErased:
 			changes++
 			if strings.Contains(e.Change.Body+e.Change.Actor, user) {
 				return fmt.Errorf("the change names the user: %s", e.Change.Body)

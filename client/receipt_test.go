@@ -1,0 +1,31 @@
+package client_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/client"
+)
+
+// TestReceipt: a receipt is asked for where it is wanted, and is in the draw as it
+// came, also after a lost response.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	with := strings.TrimSuffix(won, "}") + `,"receipt":{"note":"h/p/receipt\nline <é>\n\n— h/p AAAA\n","salt":"s","user_salt":"t"}}`
+	s, c := start(t, cut, answer(200, with))
+	d, err := c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k", Receipt: true})
+	require.NoError(t, err)
+	require.Equal(t, &client.Receipt{Note: "h/p/receipt\nline <é>\n\n— h/p AAAA\n", Salt: "s", UserSalt: "t"}, d.Receipt)
+	_, bodies := s.asked()
+	require.Len(t, bodies, 2)
+	require.JSONEq(t, `{"pool":"p","user":"u","count":1,"receipt":true}`, bodies[1])
+
+	s, c = start(t, answer(200, won))
+	d, err = c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k"})
+	require.NoError(t, err)
+	require.Nil(t, d.Receipt)
+	_, bodies = s.asked()
+	require.JSONEq(t, `{"pool":"p","user":"u","count":1}`, bodies[0])
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+)
+
+func receiptCommand(env environment) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "receipt",
+		Short: "Work on receipts of verifiable draws",
+		Args:  noArguments,
+		RunE:  needsSubcommand,
+	}
+	c.AddCommand(receiptVerifyCommand(env))
+	return c
+}
+
+// receiptChecks are what a receipt is checked for.
+type receiptChecks struct{ key, drawID, user, checkpoint string }
+
+func receiptVerifyCommand(env environment) *cobra.Command {
+	var o receiptChecks
+	c := &cobra.Command{
+		Use:   "verify FILE --key VKEY",
+		Short: "Check a receipt: the pool has signed that its log has these lines",
+		Long: `Check a receipt: the pool has signed that its log has these lines. FILE holds
+the receipt, the whole answer of POST /draw, or that of GET …/receipt, whose
+proof is checked too. It needs no database and no service.
+
+The key is that of GET …/proof/key, best got before the draw. With --draw and
+--user the receipt must be of these.`,
+		Args: arguments(1),
+	}
+	f := c.Flags()
+	f.StringVar(&o.key, "key", "", "verifier `KEY` of the pool")
+	f.StringVar(&o.drawID, "draw", "", "`NAME` of the draw, its Idempotency-Key")
+	f.StringVar(&o.user, "user", "", "`USER` of the draw")
+	f.StringVar(&o.checkpoint, "checkpoint", "", "`file` of a checkpoint of the proof's size that was kept")
+	f.VisitAll(func(f *pflag.Flag) { setAnnotation(f, noVariable) })
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if o.key == "" {
+			return usageError{errors.New("--key is missing")}
+		}
+		if _, err := proof.Verifier(o.key); err != nil {
+			return usageError{fmt.Errorf("--key: %s", message(err))}
+		}
+		shown, err := os.ReadFile(args[0])
+		if err != nil {
+			return err
+		}
+		var kept []byte
+		if o.checkpoint != "" {
+			if kept, err = os.ReadFile(o.checkpoint); err != nil {
+				return err
+			}
+		}
+		promised, size, err := o.check(shown, kept)
+		if err != nil {
+			_, err = fmt.Fprintf(env.stdout, "receipt: %s\n", draw.DetailOf(err))
+			return firstOf(err, errUnproven)
+		}
+		return printReceipt(env.stdout, promised, size)
+	}
+	return c
+}
+
+// check checks a receipt, and its proof where there is one: it returns the size of
+// the log that has it, 0 without a proof.
+func (o *receiptChecks) check(shown, kept []byte) (promised *proof.Promised, size int64, err error) {
+	key, err := proof.Verifier(o.key)
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err := proof.ParsePresented(shown)
+	if err != nil {
+		return nil, 0, err
+	}
+	if promised, err = p.Open(key); err != nil {
+		return nil, 0, err
+	}
+	if err := promised.Opens(o.drawID, o.user); err != nil {
+		return nil, 0, err
+	}
+	if p.Proof == nil {
+		if kept != nil {
+			err = draw.Errorf(draw.CodeInvalidRequest, "there is no proof of inclusion")
+		}
+		return promised, 0, err
+	}
+	c, err := promised.Includes(p.Proof, key)
+	if err == nil && kept != nil {
+		p.Proof.Checkpoint = string(kept)
+		c, err = promised.Includes(p.Proof, key)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return promised, c.Size, nil
+}
+
+func printReceipt(w io.Writer, p *proof.Promised, size int64) error {
+	for _, l := range p.Lines {
+		if _, err := fmt.Fprintf(w, "entry %d: unit %d of %s, at %s\n", l.Version, l.Unit, l.PrizeID, l.At.Format(draw.TimeFormat)); err != nil {
+			return err
+		}
+	}
+	end := "the receipt holds\n"
+	if size > 0 {
+		end = fmt.Sprintf("the receipt holds; the log of %d entries has it\n", size)
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}

@@ -1,0 +1,71 @@
+package http
+
+import (
+	"context"
+
+	"drawsvc/internal/draw"
+)
+
+// Receipts signs what committed pools promise of draws, as JSON.
+type Receipts interface {
+	// CheckReceipts says whether the receipts of a pool can be signed here. Errors:
+	// CodeInvalidRequest for a pool whose numbers are secret, CodePoolNotFound,
+	// CodeSeedUnavailable.
+	CheckReceipts(ctx context.Context, poolID string) error
+	// Receipt is the receipt of a draw that was made.
+	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
+	// DrawReceipt is the receipt of a draw in the log, and the proof that a
+	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
+	// CodeProofNotFound, CodeSeedUnavailable, CodeOverloaded.
+	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
+}
+
+// checkReceipts decides about a receipt before its draw takes a unit.
+func (c call) checkReceipts(poolID string) error {
+	ctx, cancel := c.within(c.server.RequestTimeout)
+	defer cancel()
+	return c.server.Receipts.CheckReceipts(ctx, poolID)
+}
+
+// writeReceipted answers with a draw and its receipt. It is signed on this
+// request's goroutine, once the draw is durable.
+func (c call) writeReceipted(d *draw.Draw) error {
+	ctx, cancel := c.within(c.server.RequestTimeout)
+	defer cancel()
+	receipt, err := c.server.Receipts.Receipt(ctx, d)
+	switch {
+	case draw.CodeOf(err) == draw.CodeProofNotFound:
+		return draw.Errorf(draw.CodeInvalidRequest, "receipt must be false: %s", draw.DetailOf(err))
+	case err != nil:
+		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the draw is made, and its receipt could not be read; the same Idempotency-Key gets both"}
+	}
+	c.replayed(d.Replayed)
+	out := c.server.buffer()
+	defer c.server.buffers.Put(out)
+	*out = appendDraw((*out)[:0], d)
+	*out = append((*out)[:len(*out)-len(answerEnd)], `,"receipt":`...)
+	*out = append(append(*out, receipt...), answerEnd...)
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.write(200, *out)
+	return nil
+}
+
+// answerEnd ends the answer to a draw.
+const answerEnd = "}\n"
+
+// drawReceipt answers GET /pools/{pool}/draws/{draw}/receipt.
+func (s *Server) drawReceipt(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	receipt, proof, err := s.Receipts.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
+	if err != nil {
+		return err
+	}
+	body := append([]byte(`{"receipt":`), receipt...)
+	if proof != nil {
+		body = append(append(body, `,"proof":`...), proof...)
+	}
+	c.gin.Writer.Header()["Content-Type"] = s.headers.json
+	c.write(200, append(body, answerEnd...))
+	return nil
+}

@@ -1,0 +1,130 @@
+package http
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+func (f fakeStore) CheckReceipts(_ context.Context, poolID string) error {
+	_ = f.note([2]string{poolID, "check"})
+	return f.unchecked
+}
+
+const someReceipt = `{"note":"host/p/receipt\nline\n\n— host/p AAAA\n","salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",` +
+	`"user_salt":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`
+
+func (f fakeStore) Receipt(_ context.Context, d *draw.Draw) ([]byte, error) {
+	return []byte(someReceipt), firstError(f.unsigned, f.note([2]string{d.PoolID, "receipt of " + d.ID}))
+}
+
+func (f fakeStore) DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error) {
+	if f.proving != nil {
+		select {
+		case <-f.proving:
+		case <-ctx.Done():
+		}
+	}
+	if drawID == "covered" {
+		proof = []byte(`{"checkpoint":"host/p\n3\n","index":2,"hashes":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]}`)
+	}
+	return []byte(someReceipt), proof, f.note([2]string{poolID, "receipt of " + drawID})
+}
+
+// TestReceiptAnswers pins the bytes of answers with a receipt, and that an answer
+// without one is what it was.
+func TestReceiptAnswers(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f)
+	ask := func(body string) string {
+		w := do(s, asAdmin("POST", "/draw", body, "Idempotency-Key", "d"))
+		require.Equal(t, 200, w.Code, w.Body)
+		return w.Body.String()
+	}
+	plain := ask(`{"pool":"p","user":"u"}`)
+	require.Equal(t, draw.Request{PoolID: "p", UserID: "u", Count: 1, DrawID: "d", Named: true}, f.last(), "nobody is asked about receipts")
+	require.Equal(t, plain, ask(`{"pool":"p","user":"u","receipt":false}`))
+	require.NotContains(t, plain, "receipt")
+	with := ask(`{"pool":"p","user":"u","receipt":true}`)
+	require.Equal(t, strings.TrimSuffix(plain, "}\n")+`,"receipt":`+someReceipt+"}\n", with)
+	require.Equal(t, [2]string{"p", "receipt of d"}, f.last())
+	f.drawn = func(_ context.Context, r draw.Request) (draw.Draw, error) {
+		require.True(t, r.Receipt)
+		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Replayed: true, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
+	}
+	w := do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`, "Idempotency-Key", "d"))
+	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+	require.Equal(t, strings.Replace(with, `"replayed":false`, `"replayed":true`, 1), w.Body.String())
+
+	w = do(s, asAdmin("GET", "/pools/p/draws/open/receipt", ""))
+	require.Equal(t, `{"receipt":`+someReceipt+"}\n", w.Body.String())
+	w = do(s, asAdmin("GET", "/pools/p/draws/covered/receipt", ""))
+	require.Equal(t, `{"receipt":`+someReceipt+`,"proof":{"checkpoint":"host/p\n3\n","index":2,"hashes":["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]}}`+"\n", w.Body.String())
+	require.Equal(t, s.headers.json, w.Header()["Content-Type"])
+}
+
+// TestReceiptProblems: what is wrong with a receipt is said before its draw is
+// made; afterwards the draw stands, and its key gets both.
+func TestReceiptProblems(t *testing.T) {
+	const body = `{"pool":"p","user":"u","receipt":true}`
+	for _, tc := range []struct {
+		unchecked, unsigned, err error
+		status                   int
+		outcome                  string
+		drawn                    bool
+	}{
+		{unchecked: draw.ErrorNoReceipt("p"), status: 400, outcome: "none"},
+		{unchecked: draw.Errorf(draw.CodeSeedUnavailable, "away"), status: 503, outcome: "none"},
+		{unchecked: draw.Errorf(draw.CodePoolNotFound, "none"), status: 404, outcome: "none"},
+		{err: draw.Errorf(draw.CodeSoldOut, "all"), status: 409, outcome: "none", drawn: true},
+		{unsigned: draw.Errorf(draw.CodeStoreUnavailable, "away"), status: 504, outcome: "unknown", drawn: true},
+		{unsigned: draw.Errorf(draw.CodeProofNotFound, "destroyed"), status: 400, outcome: "none", drawn: true},
+	} {
+		f := &fake{unchecked: tc.unchecked, unsigned: tc.unsigned, err: tc.err}
+		w := do(newServer(t, f), asAdmin("POST", "/draw", body))
+		p := problemIn(t, w.Result())
+		require.Equal(t, tc.status, p.Status, p.Detail)
+		require.Equal(t, tc.outcome, p.Outcome)
+		drawn := slices.ContainsFunc(f.asked, func(asked any) bool { _, is := asked.(draw.Request); return is })
+		require.Equal(t, tc.drawn, drawn, p.Detail)
+	}
+	w := do(newServer(t, &fake{}), asAdmin("POST", "/draw", `{"pool":"p","user":"u","receipt":"yes"}`))
+	require.Contains(t, problemIn(t, w.Result()).Detail, `"receipt" must be`)
+	for status, err := range map[int]error{
+		404: draw.Errorf(draw.CodeProofNotFound, "secret"), 503: draw.Errorf(draw.CodeSeedUnavailable, "away"),
+	} {
+		w := do(newServer(t, &fake{err: err}), asAdmin("GET", "/pools/p/draws/d/receipt", ""))
+		require.Equal(t, status, problemIn(t, w.Result()).Status)
+	}
+}
+
+// TestProofsAreBounded: while as many receipts are proven as may be, the next is
+// refused, and draws go on.
+func TestProofsAreBounded(t *testing.T) {
+	f := &fake{proving: make(chan struct{})}
+	s := newServer(t, f)
+	done := make(chan int)
+	for range proofsMax {
+		go func() { done <- do(s, asAdmin("GET", "/pools/p/draws/d/receipt", "")).Code }()
+	}
+	require.Eventually(t, func() bool {
+		if !s.bounds.proofs.TryAcquire(1) {
+			return true
+		}
+		s.bounds.proofs.Release(1)
+		return false
+	}, 20*time.Second, time.Millisecond)
+	w := do(s, asAdmin("GET", "/pools/p/draws/d/receipt", ""))
+	require.Equal(t, string(draw.CodeOverloaded), problemIn(t, w.Result()).Code)
+	require.Equal(t, 200, do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`)).Code)
+	close(f.proving)
+	for range proofsMax {
+		require.Equal(t, 200, <-done)
+	}
+}

@@ -1,0 +1,132 @@
+package proof
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/mod/sumdb/note"
+
+	"drawsvc/internal/draw"
+)
+
+// Presented is what somebody shows of a draw: a receipt, or the answer to POST
+// /draw or to GET /pools/{pool}/draws/{draw}/receipt that holds one.
+type Presented struct {
+	Receipt Receipt
+	// Proof is nil where there is none.
+	Proof *Inclusion
+
+	drawID, user string
+	awards       []presentedAward // nil where there are none
+}
+
+type presentedAward struct {
+	Prize   string    `json:"prize"`
+	Unit    int64     `json:"unit"`
+	Version int64     `json:"version"`
+	At      time.Time `json:"at"`
+}
+
+// ParsePresented reads what is presented. Error: CodeInvalidRequest.
+func ParsePresented(b []byte) (*Presented, error) {
+	var answer struct {
+		Draw    string           `json:"draw"`
+		User    string           `json:"user"`
+		Awards  []presentedAward `json:"awards"`
+		Receipt jsontext.Value   `json:"receipt"`
+		Proof   jsontext.Value   `json:"proof"`
+	}
+	if err := json.Unmarshal(b, &answer); err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "there is neither a receipt nor an answer that holds one")
+	}
+	p := &Presented{drawID: answer.Draw, user: answer.User, awards: answer.Awards}
+	receipt := []byte(answer.Receipt)
+	if receipt == nil { // then it is the receipt itself
+		receipt = b
+	}
+	if err := json.Unmarshal(receipt, &p.Receipt, json.RejectUnknownMembers(true)); err != nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "there is no receipt, or one with other members than note, salt and user_salt")
+	}
+	if answer.Proof != nil {
+		p.Proof = &Inclusion{}
+		if err := json.Unmarshal(answer.Proof, p.Proof, json.RejectUnknownMembers(true)); err != nil {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "the proof is not of the members checkpoint, index and hashes")
+		}
+	}
+	return p, nil
+}
+
+// Open reads the receipt, which a key has signed, and compares it with the answer
+// around it. Error: CodeInvalidRequest.
+func (p *Presented) Open(key note.Verifier) (*Promised, error) {
+	promised, err := p.Receipt.Open(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := promised.Opens(p.drawID, p.user); err != nil {
+		return nil, err
+	}
+	same := func(a presentedAward, l *Line) bool {
+		return a.Prize == l.PrizeID && a.Unit == l.Unit && a.Version == l.Version && a.At.Equal(l.At)
+	}
+	if p.awards != nil && !slices.EqualFunc(p.awards, promised.Lines, same) {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the awards of the answer are not those of its receipt")
+	}
+	return promised, nil
+}
+
+// readReceipts takes the receipts that the caller has, one a line.
+func (v *verifier) readReceipts() error {
+	for i, b := range v.options.Receipts {
+		p, err := ParsePresented(b)
+		if err != nil {
+			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
+		}
+		promised, err := p.Open(v.key)
+		if err != nil {
+			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
+		}
+		for j, l := range promised.Lines {
+			if other := v.promised[l.Version]; other != nil && !bytes.Equal(other, promised.Encoded[j]) {
+				return findf(l.Version, RuleReceipt, "two receipts promise two entries")
+			}
+			if v.promised == nil {
+				v.promised = map[int64][]byte{}
+			}
+			v.promised[l.Version] = promised.Encoded[j]
+		}
+	}
+	return nil
+}
+
+// keeps checks that the entry of a version is the one that a receipt promised.
+func (v *verifier) keeps(version int64, b []byte) error {
+	if promised := v.promised[version]; promised != nil && !bytes.Equal(promised, b) {
+		return findf(version, RuleReceipt, "the entry is another than a receipt promised")
+	}
+	delete(v.promised, version)
+	return nil
+}
+
+// lost is the first version, behind the end of the log, that a receipt promised.
+func (v *verifier) lost() (version int64) {
+	for promised := range v.promised {
+		if version == 0 || promised < version {
+			version = promised
+		}
+	}
+	return version
+}
+
+// SplitReceipts splits a file of receipts, or of answers that hold one, one a line.
+func SplitReceipts(file []byte) (receipts [][]byte) {
+	for line := range bytes.Lines(file) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			receipts = append(receipts, line)
+		}
+	}
+	return receipts
+}

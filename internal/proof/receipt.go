@@ -1,0 +1,188 @@
+package proof
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"drawsvc/internal/draw"
+)
+
+// Receipt promises that a pool's log has the lines of one draw. Whoever holds it
+// can open their tags, and convict a log that lacks one of them.
+type Receipt struct {
+	// Note is signed by the pool's key: HOST/POOL/receipt, then the lines.
+	Note string `json:"note"`
+	// Salt opens the draw's tag, UserSalt that of its user under rules that count
+	// users, "" under others. Both are unpadded base64url.
+	Salt     string `json:"salt"`
+	UserSalt string `json:"user_salt,omitempty"`
+}
+
+// receiptSuffix goes behind the origin of a pool in its receipts.
+const receiptSuffix = "/receipt\n"
+
+// Receipts makes those of one pool. It is safe for concurrent use.
+type Receipts struct {
+	origin string
+	salts  Salts
+	signer note.Signer
+}
+
+// NewReceipts makes the receipts of the pool that an origin names, by its secrets.
+func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
+	signer, err := note.NewSigner(secrets.Signer)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool's key cannot be read")
+	}
+	return &Receipts{origin, secrets.Salts, signer}, nil
+}
+
+// Of is the receipt of a draw whose awards have their redirects. rules are those
+// that were in force at its first award, nil for none.
+func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
+	text := append([]byte(r.origin), receiptSuffix...)
+	for i := range awards {
+		text = r.salts.awardLine(&awards[i], len(awards), rules).Append(text)
+	}
+	signed, err := note.Sign(&note.Note{Text: string(text)}, r.signer)
+	if err != nil {
+		return Receipt{}, draw.Wrap(draw.CodeInternal, err, "the receipt of a draw could not be signed")
+	}
+	receipt := Receipt{Note: string(signed), Salt: base64.RawURLEncoding.EncodeToString(r.salts.Of(awards[0].DrawID))}
+	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {
+		receipt.UserSalt = base64.RawURLEncoding.EncodeToString(r.salts.OfUser(awards[0].UserID))
+	}
+	return receipt, nil
+}
+
+// awardLine is the line of an award of a draw of count. A user who was erased is
+// known by his tag alone.
+func (s Salts) awardLine(a *draw.Award, count int, rules *draw.Rules) *Line {
+	return &Line{
+		Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: s.DrawTag(a.DrawID),
+		Ordinal: a.Ordinal, Count: count, User: s.UserOf(a.DrawID, a.UserID, rules), Redirect: a.Redirect,
+	}
+}
+
+// UserOf is the tag of the user of a draw that was made under rules, nil for none.
+func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
+	if tag, erased := draw.ErasedTag(user); erased {
+		return tag
+	}
+	if CountsUsers(rules) {
+		return s.Pseudonym(user)
+	}
+	return s.UserTag(drawID, user)
+}
+
+// Promised are the lines that a receipt promises, those of one draw.
+type Promised struct {
+	Lines []*Line
+	// Encoded are the lines as the log has them.
+	Encoded [][]byte
+
+	salt, userSalt []byte
+}
+
+// Open reads a receipt that a key has signed. Error: CodeInvalidRequest, with what
+// is wrong with it.
+func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
+	p := &Promised{}
+	var err error
+	if p.salt, err = parseSalt("salt", r.Salt); err != nil {
+		return nil, err
+	}
+	if r.UserSalt != "" {
+		if p.userSalt, err = parseSalt("user_salt", r.UserSalt); err != nil {
+			return nil, err
+		}
+	}
+	text, err := Open([]byte(r.Note), key)
+	if err != nil {
+		return nil, err
+	}
+	lines, found := strings.CutPrefix(text, key.Name()+receiptSuffix)
+	if !found {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the note is no receipt of %s", key.Name())
+	}
+	for encoded := range strings.Lines(lines) {
+		l, err := ParseLine([]byte(encoded))
+		if err != nil {
+			return nil, err
+		}
+		p.Lines, p.Encoded = append(p.Lines, l), append(p.Encoded, []byte(encoded))
+	}
+	return p, p.check()
+}
+
+// check reports whether the lines are those of one whole draw.
+func (p *Promised) check() error {
+	for i, l := range p.Lines {
+		first := p.Lines[0]
+		if l.Kind != KindAward || l.Version != first.Version+int64(i) || l.Ordinal != i+1 || l.Count != len(p.Lines) ||
+			l.Draw != first.Draw || l.User != first.User || !l.At.Equal(first.At) {
+			return draw.Errorf(draw.CodeInvalidRequest, "line %d is not the next of one draw", i+1)
+		}
+	}
+	if len(p.Lines) == 0 {
+		return draw.Errorf(draw.CodeInvalidRequest, "the receipt has no lines")
+	}
+	return nil
+}
+
+// Opens reports whether the tags are those of a draw's name and of its user; an
+// empty one is not compared. Error: CodeInvalidRequest.
+func (p *Promised) Opens(drawID, user string) error {
+	first := p.Lines[0]
+	if drawID != "" && tag(p.salt, "draw\n", drawID) != first.Draw {
+		return draw.Errorf(draw.CodeInvalidRequest, "the receipt is not of the draw %q", drawID)
+	}
+	salt := p.salt
+	if p.userSalt != nil {
+		salt = p.userSalt
+	}
+	if erased, is := draw.ErasedTag(user); user != "" && tag(salt, "user\n", user) != first.User && (!is || erased != first.User) {
+		return draw.Errorf(draw.CodeInvalidRequest, "the receipt is not of a draw of the user %q", user)
+	}
+	return nil
+}
+
+// Includes reports whether the lines are in the log of a checkpoint that the key
+// has signed. Error: CodeInvalidRequest.
+func (p *Promised) Includes(i *Inclusion, key note.Verifier) (*Checkpoint, error) {
+	c, err := openCheckpoint([]byte(i.Checkpoint), key)
+	if err != nil {
+		return nil, err
+	}
+	if i.Index != p.Lines[0].Version-1 {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the proof of inclusion is of entry %d, and the first line is entry %d", i.Index+1, p.Lines[0].Version)
+	}
+	root, err := i.Root(c.Size, p.Encoded)
+	if err == nil && root != c.Root {
+		err = draw.Errorf(draw.CodeInvalidRequest, "the lines are not in the log of the checkpoint")
+	}
+	return c, err
+}
+
+func openCheckpoint(signed []byte, key note.Verifier) (*Checkpoint, error) {
+	text, err := Open(signed, key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := ParseCheckpoint(text)
+	if err == nil && c.Origin != key.Name() {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the checkpoint is of another log")
+	}
+	return c, err
+}
+
+// parseSalt reads 32 bytes of unpadded base64url in the one right form.
+func parseSalt(name, text string) ([]byte, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) != len(Salts{}) || base64.RawURLEncoding.EncodeToString(b) != text {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "%s is not 32 bytes of unpadded base64url", name)
+	}
+	return b, nil
+}

@@ -1,0 +1,147 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// eraseTagsMax is how many awards one statement gives each a tag of its own.
+const eraseTagsMax = 250
+
+// eraseCommitted gives the awards of a user at some versions of a committed pool
+// the tags by which its log calls him: one tag in draws under rules that count
+// users, else one for each draw. Nothing of the log changes, so it is no entry.
+// Where the secret of the tags was destroyed, all bear the pseudonym.
+func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
+	poolID := of.pool.ID
+	if err := s.mayErase(ctx, tx, of, user); err != nil {
+		return 0, err
+	}
+	c, err := s.committed(ctx, tx, poolID)
+	if err != nil {
+		return 0, err
+	}
+	if len(c.sealed.Salts) == 0 {
+		if renamed, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil {
+			return 0, err
+		}
+		return renamed, s.renameTurns(ctx, tx, poolID, user, pseudonym)
+	}
+	by, err := s.sealed(poolID, c)
+	if err != nil {
+		return 0, err
+	}
+	changes, err := s.rulesChanges(ctx, tx, poolID)
+	if err != nil {
+		return 0, err
+	}
+	for part := range slices.Chunk(versions, eraseTagsMax) {
+		n, err := s.renameToTags(ctx, tx, poolID, user, part, func(a *draw.Award) (string, error) {
+			rules, err := rulesBefore(changes, a.Version)
+			return draw.ErasedUser(by.salts.UserOf(a.DrawID, user, rules)), err
+		})
+		if err != nil {
+			return 0, err
+		}
+		renamed += n
+	}
+	// Turns are counted under rules that count users alone.
+	if err := s.renameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
+		return 0, err
+	}
+	s.options.Log.Info("a user of a committed pool was erased", "pool", poolID, "awards", renamed, "actor", of.actor)
+	return renamed, nil
+}
+
+// mayErase refuses a user with turns while the pool may still be drawn from: his
+// next draw would begin a new count here, and go on with the old one in the log,
+// where he has the same tag. Verifiers would find draws beyond a limit.
+func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *lockedPool, user string) error {
+	if of.pool.State == draw.StateClosed {
+		return nil
+	}
+	turns, err := selectAll(ctx, tx, s.selectFrom("turns", "seq").Where(squirrel.Eq{"pool_id": of.pool.ID, "user_id": user}).Limit(1), scanInt)
+	if err == nil && len(turns) > 0 {
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is committed, and its rules have counted draws of the user; close it before the user is erased", of.pool.ID)
+	}
+	return err
+}
+
+func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user string, versions []int64, to func(*draw.Award) (string, error)) (int64, error) {
+	at := squirrel.Eq{"pool_id": poolID, "version": versions, "user_id": user}
+	awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version", "draw_id").Where(at), func(row engine.Scanner) (a draw.Award, err error) {
+		err = row.Scan(&a.Version, &a.DrawID)
+		return a, err
+	})
+	if err != nil || len(awards) == 0 { // somebody else was first at them
+		return 0, err
+	}
+	tags := squirrel.Case("version")
+	for i := range awards {
+		tag, err := to(&awards[i])
+		if err != nil {
+			return 0, err
+		}
+		tags = tags.When(squirrel.Expr("?", awards[i].Version), squirrel.Expr("?", tag))
+	}
+	result, err := s.builder().Update("awards").Set("user_id", tags).Where(at).RunWith(tx).ExecContext(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// rulesBefore are the rules that were in force at a version, of all changes of a
+// pool's rules.
+func rulesBefore(changes []draw.Change, version int64) (rules *draw.Rules, err error) {
+	for i := len(changes) - 1; i >= 0; i-- {
+		if changes[i].Version < version {
+			rules, _, err = draw.RulesOf(&changes[i])
+			return rules, err
+		}
+	}
+	return nil, nil //nolint:nilnil // there were none
+}
+
+// EraseSalts destroys the secret of the tags of a committed pool, for ever: nobody
+// can tell any more which tag of the public log stands for whom. It signs a
+// checkpoint of the whole log where none covers it. Afterwards neither the log nor
+// a receipt can be written again: what was exported is all there is. A pool whose
+// secret is destroyed already stays as it is. Errors: CodePoolNotFound,
+// CodeProofNotFound, CodePoolOpen for a pool that is not closed and revealed,
+// CodeSeedUnavailable, ErrForked, and those of the store.
+func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
+	if err := draw.CheckActor(actor); err != nil {
+		return err
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
+		of, err := s.lockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		c, err := s.committed(ctx, tx, poolID)
+		switch {
+		case err != nil:
+			return err
+		case of.pool.State != draw.StateClosed || c.revealed == "":
+			return draw.Errorf(draw.CodePoolOpen, "pool %q must be closed and its seed revealed before the secret of its tags is destroyed", poolID)
+		case len(c.sealed.Salts) == 0:
+			return nil
+		}
+		by, err := s.unsealAll(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		if err := s.sign(ctx, tx, by); err != nil {
+			return err
+		}
+		s.options.Log.Info("the secret of a pool's tags was destroyed", "pool", poolID, "actor", actor)
+		return execOne(ctx, tx, s.builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
+	})
+}

@@ -1,0 +1,57 @@
+package stock
+
+import (
+	"context"
+	"iter"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+)
+
+// linesWithin are the lines of a pool's public log from some version before the
+// draw of from on, as far as a condition holds. It reads no more rows than these,
+// the prizes, and what was changed of prizes and rules.
+func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64, within squirrel.Sqlizer) iter.Seq2[*proof.Line, error] {
+	after := max(0, from-1-draw.CountMax)
+	scribe, err := s.scribeAfter(ctx, q, poolID, salts, after)
+	if err != nil {
+		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
+	}
+	entries := s.redirected(ctx, q, poolID, after, s.entriesWithin(ctx, q, poolID, after, within))
+	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
+		within := after > 0 // maybe, of a draw that began before
+		for e, err := range entries {
+			within = within && err == nil && e.Award != nil && e.Award.Ordinal > 1
+			if !within && !yield(e, err) {
+				return
+			}
+		}
+	})
+}
+
+// scribeAfter is a scribe that stands behind a version.
+func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, after int64) (*proof.Scribe, error) {
+	prizes, err := s.prizesAsAdded(ctx, q, poolID)
+	if err != nil {
+		return nil, err
+	}
+	scribe := proof.NewScribe(salts, prizes)
+	upTo := squirrel.LtOrEq{"version": after}
+	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.scanChange(poolID))
+	if err != nil {
+		return nil, err
+	}
+	rules, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).Where(upTo).OrderBy("version DESC").Limit(1), s.scanChange(poolID))
+	if err != nil {
+		return nil, err
+	}
+	added, err := selectAll(ctx, q, s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
+		func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return nil, err
+	}
+	return scribe, scribe.Resume(append(changes, rules...), added)
+}

@@ -1,0 +1,152 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+)
+
+// receipts sign those of committed pools whose keys this process has unsealed.
+type receipts struct {
+	mu     sync.Mutex
+	byPool map[string]*signing
+}
+
+// signing signs the receipts of the pool whose commitment a note is.
+type signing struct {
+	*proof.Receipts
+	note  string
+	salts proof.Salts
+}
+
+// CheckReceipts says whether this process can sign receipts of a pool's draws.
+// What it said of a pool once it says again without reading. Errors:
+// CodeInvalidRequest for a pool whose numbers are secret, CodePoolNotFound,
+// CodeSeedUnavailable, and those of the store.
+func (s *Store) CheckReceipts(ctx context.Context, poolID string) error {
+	if s.receipts.of(poolID) != nil {
+		return nil
+	}
+	_, err := s.signingOf(ctx, poolID)
+	if draw.CodeOf(err) == draw.CodeProofNotFound {
+		return draw.ErrorNoReceipt(poolID)
+	}
+	return err
+}
+
+// signingOf reads who signs the receipts of a pool. Errors: those of
+// [Store.committed], and CodeSeedUnavailable.
+func (s *Store) signingOf(ctx context.Context, poolID string) (*signing, error) {
+	var c *committed
+	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+		c, err = s.committed(ctx, tx, poolID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.sealed(poolID, c)
+}
+
+// sealed is who signs the receipts of a pool with a commitment.
+func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
+	if by := s.receipts.of(poolID); by != nil && by.note == c.note && len(c.sealed.Salts) > 0 {
+		return by, nil
+	}
+	commitment, err := c.commitment()
+	if err != nil {
+		return nil, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
+	}
+	secrets, err := c.sealed.OpenNames(s.options.Identities)
+	if err != nil {
+		return nil, err
+	}
+	made, err := proof.NewReceipts(commitment.Origin, &secrets)
+	if err != nil {
+		return nil, err
+	}
+	by := &signing{made, c.note, secrets.Salts}
+	s.receipts.learn(poolID, by)
+	return by, nil
+}
+
+func (r *receipts) of(poolID string) *signing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byPool[poolID]
+}
+
+func (r *receipts) learn(poolID string, by *signing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byPool == nil {
+		r.byPool = map[string]*signing{}
+	}
+	r.byPool[poolID] = by
+}
+
+// Receipt signs the receipt of a draw that was made. Of a draw that says under
+// which rules it was made, and whose pool [Store.CheckReceipts] has passed, it
+// reads nothing. Errors: CodePoolNotFound, CodeProofNotFound for a pool whose
+// numbers are secret, CodeSeedUnavailable, and those of the store.
+func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
+	if by := s.receipts.of(d.PoolID); by != nil && d.Ruled {
+		return by.Of(d.Awards, d.Rules)
+	}
+	awards := slices.Clone(d.Awards) // others may have the same
+	var c *committed
+	var rules *draw.Rules
+	err := s.ofPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
+		if c, err = s.committed(ctx, tx, d.PoolID); err != nil {
+			return err
+		}
+		if rules, err = s.rulesAt(ctx, tx, d.PoolID, awards[0].Version); err != nil {
+			return err
+		}
+		return s.addRedirects(ctx, tx, d.PoolID, awards)
+	})
+	if err != nil {
+		return proof.Receipt{}, err
+	}
+	by, err := s.sealed(d.PoolID, c)
+	if err != nil {
+		return proof.Receipt{}, err
+	}
+	return by.Of(awards, rules)
+}
+
+// rulesAt are the rules in force at a version, nil for none.
+func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Rules, error) {
+	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).
+		Where(squirrel.Lt{"version": version}).OrderBy("version DESC").Limit(1)
+	found, err := selectAll(ctx, q, query, s.scanChange(poolID))
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	r, err := rulingOf(&found[0])
+	return r.Rules, err
+}
+
+// DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
+// that its lines are in the log of a checkpoint; nil where no checkpoint covers
+// them yet. Errors: those of [Store.Draw] and [Store.Receipt], CodeOverloaded
+// where the log is still read to prove it: what was read is kept for the next call.
+func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
+	d, err := s.Draw(ctx, poolID, drawID)
+	if err != nil {
+		return proof.Receipt{}, nil, err
+	}
+	receipt, err := s.Receipt(ctx, &d)
+	if err != nil {
+		return receipt, nil, err
+	}
+	included, err := s.included(ctx, poolID, &receipt)
+	return receipt, included, err
+}
