@@ -72,6 +72,10 @@ type Report struct {
 	From     int64 `json:"-"`
 	Replayed int64 `json:"-"`
 	Openings int64 `json:"-"`
+	// Passed is how many announced rounds the pool was not opened with.
+	// StockWhileOpen says that the commitment lets stock move at any time.
+	Passed         int64 `json:"-"`
+	StockWhileOpen bool  `json:"-"`
 }
 
 // finding is a Report's bad end.
@@ -94,7 +98,9 @@ func findf(entry int64, rule, format string, args ...any) error {
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o}
 	err := v.run()
-	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed, Openings: v.openings}
+	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed}
+	r.Openings, r.Passed = v.opened, v.passed
+	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {
 		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail
 		if f.entry > 0 {
