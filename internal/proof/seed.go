@@ -89,6 +89,9 @@ func (n *Numbers) Last() int64 {
 	return n.version + n.commitment.EpochLength*int64(len(n.seeds)-1)
 }
 
+// Beacon is that of the commitment, nil for none.
+func (n *Numbers) Beacon() *Beacon { return n.commitment.Beacon }
+
 // Mix has the versions behind an opening take what its round mixes in.
 func (n *Numbers) Mix(beacon [sha256.Size]byte) { n.beacon, n.epoch = beacon, -1 }
 
