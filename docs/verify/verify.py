@@ -637,7 +637,8 @@ class Verifier:
         self.folder, self.given, self.kept, self.live = folder, key, kept, live
         self.tree, self.pool, self.signed = Tree(), Pool(), []
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, set(), None, (None, None)
-        self.announced, self.mixed = None, bytes(32)  # the round of the opening that stands, and what the last one mixes in
+        # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
+        self.announced, self.latest, self.mixed = None, 0, bytes(32)
 
     def read(self, name):
         try:
@@ -808,9 +809,11 @@ class Verifier:
         elif kind == "opening":
             if pool.state != "pause" or self.announced:
                 raise Finding(n, "beacon", "the pool is not paused, or has a round announced already")
+            if line["round"] <= self.latest:
+                raise Finding(n, "beacon", "the round is not behind the one that was announced before")
             if not beacon.announces(line["round"], line["us"]):
                 raise Finding(n, "beacon", "the round was there, or less than two periods ahead, when it was announced")
-            self.announced = line["round"]
+            self.announced = self.latest = line["round"]
         elif kind == "open":
             if "round" not in line or line["round"] != self.announced:
                 raise Finding(n, "beacon", "the pool opens with a round that no opening that stands has announced")

@@ -49,6 +49,8 @@ func (v *verifier) opening(l *Line) error {
 		return findf(l.Version, RuleBeacon, "a round is announced while the pool is %s", v.state)
 	case v.standing:
 		return findf(l.Version, RuleBeacon, "another round is announced, and the pool has not opened with it")
+	case len(v.announced) > 0 && l.Round <= v.announced[len(v.announced)-1].round:
+		return findf(l.Version, RuleBeacon, "the round is not behind the one that was announced before")
 	case !b.Announces(l.Round, l.At):
 		return findf(l.Version, RuleBeacon, "round %d came at %s: it was there, or less than two periods ahead, when it was announced",
 			l.Round, b.At(l.Round).Format(time.RFC3339))

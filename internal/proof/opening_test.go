@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,8 @@ func (w *world) withBeacon() {
 
 // announce announces a round, as many rounds later than the first that may be.
 func (w *world) announce(later int64) int64 {
-	round := w.beacon.Next(w.at.Add(time.Microsecond)) + later
+	round := max(w.beacon.Next(w.at.Add(time.Microsecond)), w.latest+1) + later
+	w.latest = round
 	w.change(draw.WhatOpening, fmt.Sprintf(`{"round":%d}`, round))
 	return round
 }
@@ -97,6 +99,10 @@ func signedAnew(all []*Line, chain *drand.Chain) []*Line {
 	return all
 }
 
+func firstOf(all []*Line, kind Kind) int {
+	return slices.IndexFunc(all, func(l *Line) bool { return l.Kind == kind })
+}
+
 func lastOf(all []*Line, kind Kind) int {
 	for i := len(all) - 1; ; i-- {
 		if all[i].Kind == kind {
@@ -152,6 +158,15 @@ func beaconAttacks(w *world) []attack {
 		}},
 		{name: "announced when it was near", edit: func(all []*Line, _ int) []*Line {
 			return changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round = w.beacon.Next(l.At) - 1 })
+		}},
+		{name: "a round announced again", edit: func(all []*Line, _ int) []*Line { // by a clock that stands still
+			for i := range all {
+				own := *all[i]
+				own.At, all[i] = all[0].At, &own
+			}
+			first, last := all[firstOf(all, KindOpen)], lastOf(all, KindOpen)
+			all = changedAt(all, last, func(l *Line) { l.Round, l.Signature = first.Round, first.Signature })
+			return changedAt(all, lastOf(all, KindOpening), func(l *Line) { l.Round = first.Round })
 		}},
 		{name: "a round that is used again", edit: func(all []*Line, _ int) []*Line {
 			i := lastOf(all, KindPause)

@@ -38,6 +38,7 @@ type world struct {
 	commitment *Commitment
 	numbers    *Numbers
 	beacon     *Beacon  // nil for none
+	latest     int64    // the round that was announced last
 	old        [32]byte // what an opening before has mixed in
 	chain      *drand.Chain
 	whileOpen  bool

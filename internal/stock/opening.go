@@ -77,7 +77,10 @@ func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *lockedPool, c *draw.
 	case c.Round == nil && of.round != 0:
 		return slices.Delete(all, place, place+1), nil
 	case c.Round == nil:
-		round := beacon.Next(of.at)
+		round, err := s.nextRound(ctx, tx, of, beacon)
+		if err != nil {
+			return nil, err
+		}
 		all[place] = newChange{draw.WhatOpening, announcedBody{round}, map[string]any{"opening_round": round, "opening_at": s.engine.Time(beacon.At(round))}}
 		return all, nil
 	case of.round != c.Round.Number:
@@ -90,6 +93,23 @@ func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *lockedPool, c *draw.
 	all[place].set["opened"] = of.head.Version + int64(place) + 1
 	of.unannounce(all[place].set)
 	return all, nil
+}
+
+// nextRound is the round to announce: behind those that were announced before, so
+// that none opens the pool twice, however slow the database's clock is.
+func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beacon *proof.Beacon) (int64, error) {
+	query := s.selectChanges(of.pool.ID).Where(squirrel.Eq{"what": string(draw.WhatOpening)}).OrderBy("version DESC").Limit(1)
+	found, err := selectAll(ctx, tx, query, s.scanChange(of.pool.ID))
+	if err != nil {
+		return 0, err
+	}
+	var before announcedBody
+	if len(found) > 0 {
+		if err := json.Unmarshal([]byte(found[0].Body), &before); err != nil {
+			return 0, draw.Wrap(draw.CodeInternal, err, "the opening of version %d cannot be read", found[0].Version)
+		}
+	}
+	return max(beacon.Next(of.at), before.Round+1), nil
 }
 
 func errNotAnnounced(of *lockedPool, round int64) error {
