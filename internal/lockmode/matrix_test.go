@@ -34,6 +34,8 @@ func TestMatrix(t *testing.T) {
 		{"numbers that were committed in many pools", testCommittedPools},
 		{"numbers whose seed is away", testSeedAway},
 		{"numbers that are used up", testSeedsSpent},
+		{"numbers of a beacon", testBeacon},
+		{"numbers of a beacon from the cached copy", testBeaconCached},
 		{"answer lost", testAnswerLost},
 		{"bad apple", testBadApple},
 		{"given up", testGivenUp},
