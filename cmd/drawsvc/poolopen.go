@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -53,6 +54,9 @@ func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func
 	if o.roundFile != "" && o.fetch {
 		return "", usageError{errors.New("give --round-file or --fetch, not both")}
 	}
+	if u, err := url.Parse(o.beaconURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", usageError{errors.New("--beacon-url must be such as " + proof.QuicknetURL)}
+	}
 	db, err := unsealedBy(&o.identity, on, "pool open --seed-identity-file")
 	if err != nil {
 		return "", err
@@ -70,7 +74,7 @@ func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func
 	}
 	p, err := patch(round)
 	if err != nil || p.State == draw.StateOpen {
-		return "is open", err
+		return "is open", badRound(round, err)
 	}
 	if !o.fetch {
 		return fmt.Sprintf("is announced to open, and stays paused\nround %d at %s", p.Round, p.RoundAt.UTC().Format(time.RFC3339)), nil
@@ -79,7 +83,15 @@ func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func
 		return "", err
 	}
 	_, err = patch(round)
-	return fmt.Sprintf("is open with round %d", p.Round), err
+	return fmt.Sprintf("is open with round %d", p.Round), badRound(round, err)
+}
+
+// badRound makes of a round that is not good a failure, and no wrong usage.
+func badRound(round *draw.Round, err error) error {
+	if round != nil && draw.CodeOf(err) == draw.CodeInvalidRequest {
+		return errors.New(draw.DetailOf(err))
+	}
+	return err
 }
 
 func (o *opener) readRound() (*draw.Round, error) {
@@ -97,7 +109,7 @@ func readRound(from io.Reader) (*draw.Round, error) {
 		return nil, err
 	}
 	round, err := proof.ParseRound(text)
-	return &round, err
+	return &round, badRound(&round, err)
 }
 
 // fetchRound waits for a round and asks the beacon for it, until it is there.
