@@ -78,7 +78,7 @@ func weaker(r *proof.Report) string {
 }
 
 // passed says how many announced rounds the pool was not opened with: whoever knew
-// the seed could look at each of them.
+// the seed could take or leave each of them.
 func passed(r *proof.Report) string {
 	if r.Passed == 0 {
 		return ""

@@ -113,4 +113,3 @@ func testBeaconCached(t *testing.T, a *arena) {
 	}
 	a.proven(t, pool, before+21)
 }
-

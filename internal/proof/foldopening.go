@@ -27,7 +27,7 @@ type openings struct {
 	// standing says that the pool may open with the last of them.
 	standing bool
 	// opened counts the openings, passed the rounds that were announced and not
-	// opened with: each is a look at a deck that was not taken.
+	// opened with: each is a deck that whoever knows the seed could leave.
 	opened, passed int64
 }
 
