@@ -784,8 +784,6 @@ class Verifier:
             raise Finding(n, "draw", "another entry stands within a draw")
         self.last = None
         if kind in ("open", "pause", "close"):
-            if pool.state == kind:
-                raise Finding(n, "life", "the pool is in that state already")
             pool.state = kind
         self.beacon(n, line)
         try:

@@ -231,9 +231,6 @@ func (v *verifier) place(l *Line) error {
 
 func (v *verifier) setState(l *Line) error {
 	to := map[Kind]draw.State{KindOpen: draw.StateOpen, KindPause: draw.StatePaused, KindClose: draw.StateClosed}[l.Kind]
-	if to == v.state {
-		return findf(l.Version, RuleLife, "the pool is %s already", to)
-	}
 	switch to {
 	case draw.StateOpen:
 		if err := v.opens(l); err != nil {

@@ -61,7 +61,7 @@ func (v *verifier) opening(l *Line) error {
 
 // opens checks the line that opens the pool, and mixes its round in.
 func (v *verifier) opens(l *Line) error {
-	if v.isCommitted() {
+	if v.isCommitted() && v.state != draw.StateOpen { // an item of the agenda may open what is open
 		v.opened++
 	}
 	b := v.commitment.Beacon

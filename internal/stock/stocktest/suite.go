@@ -41,6 +41,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"agenda is audited":   testAgendaAudit,
 		"agenda of committed": testAgendaCommitted,
 		"agenda closes":       testAgendaCommittedCloses,
+		"agenda again":        testAgendaCommittedAgain,
 		"agenda of a beacon":  testAgendaBeacon,
 		"opening":             testOpening,
 		"opening plain":       testOpeningPlain,
