@@ -71,6 +71,7 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 			}
 			openOverHTTP(t, s, chain)
+			openByServer(t, s, chain)
 			for i := range 10 {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("late-", i))
 			}
@@ -82,7 +83,7 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 			p.ok("pool", "close", "spring", "--reveal", "--seed-identity-file", identity)
 			p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 			outside := program{tb: t}
-			require.Contains(t, outside.ok("verify", dir), "20 awards replayed from version 5 on, 3 openings\n")
+			require.Contains(t, outside.ok("verify", dir), "20 awards replayed from version 5 on, 4 openings\n")
 			out, err := exec.CommandContext(t.Context(), "python3", "../../docs/verify/verify.py", dir).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			log, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
@@ -121,6 +122,19 @@ func openOverHTTP(t *testing.T, s *service, chain *drand.Chain) {
 	opened := s.admin(200, "PATCH", "/admin/pools/spring", body(round, chain.Sign(round)))
 	require.Contains(t, opened, `"state":"open"`)
 	require.NotContains(t, opened, "opening")
+}
+
+// openByServer opens the pool by the command line that asks the service.
+func openByServer(t *testing.T, s *service, chain *drand.Chain) {
+	t.Helper()
+	far := program{tb: t}
+	token := filepath.Join(t.TempDir(), "token")
+	require.NoError(t, os.WriteFile(token, []byte(s.token), 0o600))
+	open := []string{"pool", "open", "spring", "--server", s.url, "--token-file", token}
+	s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"paused"}`)
+	round := announced(t, far.ok(open...))
+	far.refused(exitFailure, "announced to open with round", append(open, "--round-file", roundFile(t, chain.File(round+1)))...)
+	require.Equal(t, "pool spring is open\n", far.ok(append(open, "--round-file", roundFile(t, chain.File(round)))...))
 }
 
 // fetchRounds opens the pool by --fetch, from a beacon that is late once.
