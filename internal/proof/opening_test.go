@@ -202,3 +202,28 @@ func (w *world) keepOld(opening int) {
 	}
 	w.numbers.Mix(w.old)
 }
+
+// TestEveryByteOfABeaconCounts: a bit that flips in the commitment or the log of a
+// pool with a beacon is found by both verifiers.
+func TestEveryByteOfABeaconCounts(t *testing.T) {
+	w := newWorld(t)
+	w.withBeacon()
+	w.whileOpen = true
+	w.prize("silver", 9, "5.00")
+	w.commit(1, 50)
+	w.openWith(w.announce(0))
+	w.draw("a", "u", 1)
+	files := w.publishAll()
+	require.True(t, verified(t, files, VerifyOptions{}).OK)
+	for _, name := range []string{"commitment", "log.jsonl"} {
+		for i := range files[name].Data {
+			flipped := clone(files)
+			flipped[name].Data[i] ^= 1 << (i % 8)
+			require.False(t, verified(t, flipped, VerifyOptions{}).OK, "%s, byte %d", name, i)
+			if i%101 == 5 { // the second verifier takes a process each
+				code, last := secondSays(t, flipped)
+				require.Equal(t, 3, code, "%s, byte %d: %s", name, i, last)
+			}
+		}
+	}
+}
