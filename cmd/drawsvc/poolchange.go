@@ -49,6 +49,17 @@ func poolPatchCommand(env environment, use, short string, change draw.PoolChange
 func poolPatchWith(env environment, use, short string, change draw.PoolChange,
 	do func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error),
 ) *cobra.Command {
+	return poolPatchBy(env, use, short, change,
+		func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error) {
+			return do(ctx, on, id, func() (draw.Pool, error) { return patch(nil) })
+		})
+}
+
+// poolPatchBy is poolPatchWith where do names the round that the pool is opened
+// with, nil for none.
+func poolPatchBy(env environment, use, short string, change draw.PoolChange,
+	do func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error),
+) *cobra.Command {
 	var revision int64
 	var c *cobra.Command
 	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
@@ -56,7 +67,14 @@ func poolPatchWith(env environment, use, short string, change draw.PoolChange,
 		if c.Flags().Changed("if-revision") {
 			wanted.Revisions = []int64{revision}
 		}
-		return do(ctx, on, id, func() (draw.Pool, error) { return on.ChangePool(ctx, id, wanted, by) })
+		return do(ctx, on, id, func(round *draw.Round) (draw.Pool, error) {
+			wanted.Round = round
+			changed, err := on.ChangePool(ctx, id, wanted, by)
+			if err == nil && wanted.Revisions != nil {
+				wanted.Revisions = []int64{changed.Revision} // what comes behind is of what was seen here
+			}
+			return changed, err
+		})
 	})
 	c.Flags().Int64Var(&revision, "if-revision", 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
 	return c

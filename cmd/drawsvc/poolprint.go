@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	"drawsvc/internal/draw"
 )
@@ -62,7 +63,8 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return json.NewEncoder(w).Encode(jsonPool(p))
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s\n\n", p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p)); err != nil {
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s\n\n",
+		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), openingOf(p)); err != nil {
 		return err
 	}
 	t := newTable(w)
@@ -81,6 +83,15 @@ func rulesOf(p *draw.Pool) string {
 		return ""
 	}
 	return fmt.Sprintf(", rules of version %d", p.RulesVersion)
+}
+
+// openingOf is what the line of a pool says of the round that it is announced to
+// open with.
+func openingOf(p *draw.Pool) string {
+	if p.Round == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", opens with round %d at %s", p.Round, p.RoundAt.UTC().Format(time.RFC3339))
 }
 
 // stockOf is how a table shows what a prize has and what remains of it.
@@ -108,10 +119,16 @@ type (
 		Mode    *string    `json:"mode"` // null: the service's own
 		Version int64      `json:"version"`
 		// Revision is the version of the last change.
-		Revision int64       `json:"revision"`
-		Rules    int64       `json:"rules"`
-		Archived bool        `json:"archived"`
-		Prizes   []prizeJSON `json:"prizes"`
+		Revision int64 `json:"revision"`
+		Rules    int64 `json:"rules"`
+		Archived bool  `json:"archived"`
+		// Opening is the round that a pool with a beacon is announced to open with.
+		Opening *openingJSON `json:"opening,omitempty"`
+		Prizes  []prizeJSON  `json:"prizes"`
+	}
+	openingJSON struct {
+		Round int64  `json:"round"`
+		At    string `json:"at"`
 	}
 	prizeJSON struct {
 		ID        string    `json:"id"`
@@ -128,6 +145,9 @@ func jsonPool(p *draw.Pool) poolJSON {
 	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
 	if p.Mode != "" {
 		j.Mode = &p.Mode
+	}
+	if p.Round != 0 {
+		j.Opening = &openingJSON{p.Round, p.RoundAt.UTC().Format(draw.TimeFormat)}
 	}
 	for i := range p.Prizes {
 		z := &p.Prizes[i]

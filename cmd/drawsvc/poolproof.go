@@ -38,7 +38,9 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 	f := c.Flags()
 	f.StringVar(&w.Host, "origin", "", "`HOST` that the pool's log is published under; the log is named HOST/POOL")
 	to.flag(f)
-	f.StringVar(&beacon, "beacon", "none", "public randomness that is mixed in: none")
+	f.StringVar(&beacon, "beacon", "none", "public randomness that is mixed in at every opening: none, quicknet, or\n"+
+		"'bls-unchained-g1-rfc9380 KEY GENESIS PERIOD' of another drand chain")
+	f.BoolVar(&w.StockWhileOpen, "stock-while-open", false, "let stock move while a pool with a beacon is open, which weakens what is proven")
 	f.Int64Var(&w.Epochs, "epochs", proof.EpochsDefault, "number of seeds in the chain")
 	f.Int64Var(&w.EpochLength, "epoch-length", proof.EpochLengthDefault, "versions of the pool that use one seed")
 	f.StringVar(&escrow, "escrow", "", "age `RECIPIENT` who can unseal the seed besides, such as an auditor")
@@ -47,7 +49,10 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 			return err
 		}
 		w.PoolID = string(pool)
-		if w.Recipients, w.Escrow, err = sealTo(&to, beacon, escrow); err != nil {
+		if w.Beacon, err = proof.ParseBeacon(beacon); err != nil {
+			return usageError{fmt.Errorf("--beacon: %s", message(err))}
+		}
+		if w.Recipients, w.Escrow, err = sealTo(&to, escrow); err != nil {
 			return err
 		}
 		if err := proof.CheckOrigin(w.Host + "/" + w.PoolID); err != nil {
@@ -67,10 +72,7 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 }
 
 // sealTo reads whom the secrets of a commitment are sealed to.
-func sealTo(to *recipientsFlag, beacon, escrow string) (recipients, besides *proof.Recipients, err error) {
-	if beacon != "none" {
-		return nil, nil, usageError{errors.New("--beacon must be none")}
-	}
+func sealTo(to *recipientsFlag, escrow string) (recipients, besides *proof.Recipients, err error) {
 	if recipients, err = to.read(); err != nil {
 		return nil, nil, err
 	}
@@ -98,27 +100,6 @@ func unsealedBy(identity *identityFlag, on http.Pools, what string) (*stock.Stor
 	}
 	db.Unseal(by)
 	return db.Store, nil
-}
-
-func poolOpenCommand(env environment) *cobra.Command {
-	open := draw.StateOpen
-	var identity identityFlag
-	c := poolPatchWith(env, "open ID", "Let a pool be drawn from", draw.PoolChange{State: &open},
-		func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error) {
-			db, err := unsealedBy(&identity, on, "pool open --seed-identity-file")
-			if err != nil {
-				return "", err
-			}
-			if db != nil { // a seed that cannot be unsealed shows before draws are refused
-				if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
-					return "", err
-				}
-			}
-			_, err = patch()
-			return "is open", err
-		})
-	identity.flag(c.Flags())
-	return c
 }
 
 func poolCloseCommand(env environment) *cobra.Command {

@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
 
@@ -18,12 +20,17 @@ type prover struct {
 }
 
 // CommitPool implements http.Prover.
-func (p prover) CommitPool(ctx context.Context, poolID, host string, epochs, epochLength int64, actor string) ([]byte, error) {
+func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if p.config.sealTo == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service was started without --seed-recipients, so it cannot seal seeds")
 	}
+	beacon, err := proof.ParseBeacon(w.Beacon)
+	if err != nil {
+		return nil, err
+	}
 	return p.Store.CommitPool(ctx, stock.Committing{
-		PoolID: poolID, Host: cmp.Or(p.config.origin, host), Epochs: epochs, EpochLength: epochLength, Recipients: p.config.sealTo, Actor: actor,
+		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
+		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
 }
 

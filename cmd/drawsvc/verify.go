@@ -88,12 +88,29 @@ that was kept, or got from somebody else, proves more.`,
 	return c
 }
 
+// weaker says what a commitment allows that weakens what is proven.
+func weaker(r *proof.Report) string {
+	if !r.StockWhileOpen {
+		return ""
+	}
+	return "weaker: the commitment lets stock move while the pool is open\n"
+}
+
+// passed says how many announced rounds the pool was not opened with: whoever knew
+// the seed could take or leave each of them.
+func passed(r *proof.Report) string {
+	if r.Passed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d announced rounds passed over", r.Passed)
+}
+
 func printReport(w io.Writer, o output, r *proof.Report) (err error) {
 	switch {
 	case o == outputJSON:
 		return json.NewEncoder(w).Encode(r)
 	case r.OK:
-		_, err = fmt.Fprintf(w, "%d entries hold: %d awards replayed from version %d on, %d openings\n", r.Entries, r.Replayed, r.From, r.Openings)
+		_, err = fmt.Fprintf(w, "%s%d entries hold: %d awards replayed from version %d on, %d openings%s\n", weaker(r), r.Entries, r.Replayed, r.From, r.Openings, passed(r))
 	default:
 		_, err = fmt.Fprintf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
 	}

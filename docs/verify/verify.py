@@ -5,8 +5,9 @@
   verify.py --receipt FILE --key VKEY [--draw NAME] [--user USER] [--checkpoint FILE]
   verify.py --vectors vectors.json
 
-It is written from docs/verify/format.md and not from the service's code. It exits with 0 when everything holds. When
-something does not, it exits with 3, and its last line is "entry N: RULE: text".
+It is written from docs/verify/format.md and not from the service's code. bls.py, beside it, is for pools with a
+beacon. It exits with 0 when everything holds. When something does not, it exits with 3, and its last line is
+"entry N: RULE: text".
 """
 import argparse
 import base64
@@ -226,16 +227,53 @@ class Stream:
                 return w
 
 
+class Beacon:
+    """A drand chain: its key, the time of its round 1, and the seconds between two rounds."""
+
+    def __init__(self, key, genesis, period):
+        self.key, self.genesis, self.period = bytes.fromhex(key), int(genesis), int(period)
+        if self.genesis > ROUND_MAX or not 1 <= self.period <= 86400 or not bls().is_key(self.key):
+            raise Bad("the beacon is out of range, or its key is no point of G2")
+
+    def at(self, number):
+        """When a round comes, in microseconds."""
+        return (self.genesis + (number - 1) * self.period) * 10**6
+
+    def announces(self, number, us):
+        return self.at(number) >= us + 2 * self.period * 10**6
+
+    def mixed(self, number, signature):
+        """What a round mixes into the keys."""
+        if not bls().verify_round(self.key, number, signature):
+            raise Bad(f"the signature is not that of round {number}")
+        return sha(signature)
+
+
+ROUND_MAX = 2**36
+
+
+def bls():
+    """The module beside this program."""
+    try:
+        import bls as module
+    except ImportError:
+        raise SystemExit("verify.py: the pool has a beacon: put bls.py beside verify.py")
+    return module
+
+
 class Commitment:
     def __init__(self, text):
         m = re.fullmatch(
             "drawsvc commitment v1\norigin ([^\\s+]+/[a-z0-9][a-z0-9._-]{0,63})\nanchor ([0-9a-f]{64})\nepochs ([1-9][0-9]*)\n"
-            "epoch-length ([1-9][0-9]*)\nbeacon none\nlog ([1-9][0-9]*) ([A-Za-z0-9+/=]{44})\n", text)
+            "epoch-length ([1-9][0-9]*)\nbeacon (?:none|bls-unchained-g1-rfc9380 ([0-9a-f]{192}) (0|[1-9][0-9]*) ([1-9][0-9]*)"
+            "(\nstock-while-open yes)?)\nlog ([1-9][0-9]*) ([A-Za-z0-9+/=]{44})\n", text)
         if not m:
-            raise Bad("the text is no commitment of beacon none in its one right form")
+            raise Bad("the text is no commitment in its one right form")
         self.origin, self.anchor = m.group(1), bytes.fromhex(m.group(2))
-        self.epochs, self.length, self.size = int(m.group(3)), int(m.group(4)), int(m.group(5))
-        self.root, self.hash = base64_exact(m.group(6), "the root"), sha(text.encode())
+        self.epochs, self.length, self.size = int(m.group(3)), int(m.group(4)), int(m.group(9))
+        self.root, self.hash = base64_exact(m.group(10), "the root"), sha(text.encode())
+        self.beacon = Beacon(*m.group(5, 6, 7)) if m.group(5) else None
+        self.stock_while_open = m.group(8) is not None
         if self.epochs > 65536 or self.length > 2**40 or len(self.root) != 32:
             raise Bad("a member of the commitment is out of range")
 
@@ -270,18 +308,20 @@ def encode(value):
     return "{" + ",".join(quote(k) + ":" + encode(v) for k, v in value.items()) + "}"
 
 
+SIGNATURE = re.compile("[0-9a-f]{96}")
 ID, TAG, HASH = re.compile("[a-z0-9][a-z0-9._-]{0,63}"), re.compile("[A-Za-z0-9_-]{21}[AQgw]"), re.compile("[0-9a-f]{64}")
 VALUE = re.compile(r"(0|[1-9][0-9]{0,11})\.[0-9]{2}")
 AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 KINDS = {
     "award": ["prize", "unit", "draw", "n", "of", "user", "drawn", "why"],
     "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
-    "prize": ["prize", "name", "value"], "commit": ["hash"], "open": [], "pause": [], "close": [], "mode": ["mode"],
-    "rules": ["document"], "name": ["name"], "created": [], "archive": [], "agenda": ["count", "sha256"], "erased": [],
+    "prize": ["prize", "name", "value"], "commit": ["hash"], "opening": ["round"], "open": ["round", "signature"],
+    "pause": [], "close": [], "mode": ["mode"], "rules": ["document"], "name": ["name"], "created": [], "archive": [],
+    "agenda": ["count", "sha256"], "erased": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
-            ("stock", "endless"), ("stock", "delta"), ("mode", "mode")}
-WHOLE = {"v", "unit", "n", "of", "delta", "count"}
+            ("stock", "endless"), ("stock", "delta"), ("mode", "mode"), ("open", "round"), ("open", "signature")}
+WHOLE = {"v", "unit", "n", "of", "delta", "count", "round"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 STOCK_MAX = 10**12
 
@@ -336,7 +376,7 @@ def parse_line(b):
 
 
 def check_members(kind, m):
-    for name, form in (("prize", ID), ("draw", TAG), ("user", TAG), ("salt", TAG), ("hash", HASH), ("sha256", HASH), ("value", VALUE), ("drawn", ID)):
+    for name, form in (("prize", ID), ("draw", TAG), ("user", TAG), ("salt", TAG), ("hash", HASH), ("sha256", HASH), ("value", VALUE), ("drawn", ID), ("signature", SIGNATURE)):
         if m.get(name) is not None and not form.fullmatch(m[name]):
             raise Bad(f"the member {name} has another form")
     if kind == "award":
@@ -351,6 +391,8 @@ def check_members(kind, m):
             raise Bad("endless, class and delta do not belong together")
     if kind == "agenda" and m["count"] < 1:
         raise Bad("count is out of range")
+    if not 1 <= m.get("round", 1) <= ROUND_MAX or (kind == "open" and ("round" in m) != ("signature" in m)):
+        raise Bad("the round is out of range, or stands without its signature")
 
 
 # ---- rules ----
@@ -496,6 +538,10 @@ class Pool:
                 raise Bad("no blank becomes endless")
         if not p.issued <= p.stocked <= STOCK_MAX:
             raise Bad("the stock is below what was issued, or too large")
+
+    def revalues(self, line):
+        p = self.prizes.get(line["prize"])
+        return p is None or p.cents != cents(line["value"])
 
     def correct(self, line):
         p = self.prizes.get(line["prize"])
@@ -754,10 +800,12 @@ def verify_receipt(path, key, name, user, kept):
 class Verifier:
     def __init__(self, folder, key=None, kept=(), live=False, witnesses=(), receipts=()):
         self.folder, self.given, self.kept, self.live = folder, key, kept, live
-        self.witnesses, self.named, self.witnessed = witnesses, [], []  # witnessed: (size, seconds) of each cosignature
+        self.witnesses, self.named, self.seen = witnesses, [], []  # seen: (witness, size, seconds) of each cosignature
         self.receipts, self.promised = receipts, {}
         self.tree, self.pool, self.signed = Tree(), Pool(), []
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, set(), None, (None, None)
+        # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
+        self.announced, self.latest, self.mixed = None, 0, bytes(32)
 
     def read(self, name):
         try:
@@ -844,7 +892,7 @@ class Verifier:
                 raise Finding(0, "witness", f"the checkpoint of {size} entries: {e}")
             if seconds is None:
                 raise Finding(0, "witness", f"{witness.name} has not cosigned the checkpoint of {size} entries")
-            self.witnessed.append((size, seconds))
+            self.seen.append((witness, size, seconds))
 
     def checkpoints(self):
         latest = self.read("checkpoint")  # first: a publisher goes on while its files are read
@@ -958,9 +1006,8 @@ class Verifier:
             raise Finding(n, "draw", "another entry stands within a draw")
         self.last = None
         if kind in ("open", "pause", "close"):
-            if pool.state == kind:
-                raise Finding(n, "life", "the pool is in that state already")
             pool.state = kind
+        self.beacon(n, line)
         try:
             rule = "stock"
             if kind == "stock":
@@ -972,6 +1019,39 @@ class Verifier:
                 pool.set_rules(line["document"])
         except (Bad, KeyError, TypeError, ValueError) as e:
             raise Finding(n, rule, str(e))
+
+    def beacon(self, n, line):
+        """Checks what a pool with a beacon announces, opens with, and may change."""
+        beacon, kind, pool = self.commitment.beacon, line["kind"], self.pool
+        if beacon is None or n <= self.commitment.size + 1:
+            if kind == "opening" or "round" in line:
+                raise Finding(n, "beacon", "the pool is not committed to a beacon")
+        elif kind == "opening":
+            if pool.state != "pause" or self.announced:
+                raise Finding(n, "beacon", "the pool is not paused, or has a round announced already")
+            if line["round"] <= self.latest:
+                raise Finding(n, "beacon", "the round is not behind the one that was announced before")
+            if not beacon.announces(line["round"], line["us"]):
+                raise Finding(n, "beacon", "the round was there, or less than two periods ahead, when it was announced")
+            self.announced = self.latest = line["round"]
+            self.opening = n
+        elif kind == "open":
+            if "round" not in line or line["round"] != self.announced:
+                raise Finding(n, "beacon", "the pool opens with a round that no opening that stands has announced")
+            comes = beacon.at(line["round"]) // 10**6
+            for witness in self.witnesses:
+                if not any(by is witness and size >= self.opening and seconds < comes for by, size, seconds in self.seen):
+                    raise Finding(self.opening, "beacon", f"{witness.name} did not see that round {line['round']} was "
+                                                          "announced before it was there")
+            try:
+                self.mixed = beacon.mixed(line["round"], bytes.fromhex(line["signature"]))
+            except Bad as e:
+                raise Finding(n, "beacon", str(e))
+            self.announced, self.epoch_key = None, (None, None)
+        elif kind == "rules" or (kind == "stock" and not self.commitment.stock_while_open) or (kind == "prize" and pool.revalues(line)):
+            if pool.state == "open":
+                raise Finding(n, "beacon", "the pool is open, and what its numbers give is changed")
+            self.announced = None
 
     def award(self, n, line):
         last = self.last
@@ -1001,7 +1081,7 @@ class Verifier:
         if refusal:
             raise Finding(n, "refused", refusal)
         if self.epoch_key[0] != epoch:
-            self.epoch_key = epoch, draw_key(self.seeds[epoch + 1], self.commitment.hash, epoch)
+            self.epoch_key = epoch, draw_key(self.seeds[epoch + 1], self.commitment.hash, epoch, self.mixed)
         prize, redirect = self.pool.decide(line, Stream(self.epoch_key[1], n))
         logged = (line["drawn"], line["why"]) if "why" in line else None
         if prize is None:
@@ -1009,6 +1089,19 @@ class Verifier:
         if prize.id != line["prize"] or prize.issued + 1 != line["unit"] or redirect != logged:
             raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']} {logged or ''}, "
                                       f"the seed gives unit {prize.issued + 1} of {prize.id} {redirect or ''}")
+
+
+def microseconds(text):
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
+
+
+def round_vector(v):
+    try:
+        parse_line(('{"v":1,"at":"2026-03-04T04:06:07.000890Z","kind":"open","round":%d,"signature":%s}\n' % (v["round"], quote(v["signature"]))).encode())
+        mixed = Beacon(*v["beacon"].split(" ")[1:]).mixed(v["round"], bytes.fromhex(v["signature"]))
+    except Bad:
+        return False
+    return mixed.hex() == v["mixed"]
 
 
 def vectors(path):
@@ -1038,6 +1131,13 @@ def vectors(path):
     for v in all_of["commitments"]:
         if Commitment(v["text"]).hash.hex() != v["hash"]:
             wrong.append("a commitment")
+    for v in all_of["rounds"]:
+        if round_vector(v) != v["good"]:
+            wrong.append(f"round {v['round']} of {v['signature']}")
+    for v in all_of["announced"]:
+        b = Beacon(*v["beacon"].split(" ")[1:])
+        if (b.at(v["round"]) != microseconds(v["comes"])) or b.announces(v["round"], microseconds(v["at"])) != v["good"]:
+            wrong.append(f"the time of round {v['round']}")
     for v in all_of["epochs"]:
         if (v["version"] - v["committed"] - 1) // v["length"] != v["epoch"]:
             wrong.append("an epoch")

@@ -14,9 +14,19 @@ type PoolChange struct {
 	// Mode "" gives the pool the service's own mode again.
 	Mode     *string
 	Archived *bool
+	// Round, where not nil, is the announced round that a pool with a beacon is
+	// opened with.
+	Round *Round
 	// Revisions, where not nil, are those that the pool may have: at any other
 	// nothing is changed.
 	Revisions []int64
+}
+
+// Round is a round of a public beacon: its number, from 1, and its signature in
+// lower-case hexadecimal.
+type Round struct {
+	Number    int64
+	Signature string
 }
 
 // PrizeChange is what an operator wants corrected in a prize that has issued
@@ -45,7 +55,8 @@ type What string
 // The kinds of changes, and the members of their bodies.
 const (
 	WhatCreated  What = "created"  // name, state, mode
-	WhatState    What = "state"    // state
+	WhatState    What = "state"    // state; round and signature of an opened pool with a beacon
+	WhatOpening  What = "opening"  // round: the one that the pool will be opened with
 	WhatMode     What = "mode"     // mode, null for the service's
 	WhatName     What = "name"     // name
 	WhatArchived What = "archived" // archived
@@ -102,6 +113,9 @@ func (c *PoolChange) Check() error {
 		if err := CheckName("name", *c.Name); err != nil {
 			return err
 		}
+	}
+	if c.Round != nil && (c.State == nil || *c.State != StateOpen) {
+		return Errorf(CodeInvalidRequest, "round and signature are for state open")
 	}
 	if c.State != nil {
 		return CheckState(*c.State)

@@ -46,10 +46,13 @@ const (
 	CodePoolCommitted    Code = "pool-committed"
 	CodeSeedsSpent       Code = "seeds-spent"
 	CodeSeedUnavailable  Code = "seed-unavailable"
-	CodeProofNotFound    Code = "not-found"
-	CodeJobNotFound      Code = "job-not-found"
-	CodeJobRunning       Code = "job-running"
-	CodeInternal         Code = "internal"
+	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
+	// was announced before it was there, and with no other.
+	CodeRoundNotAnnounced Code = "round-not-announced"
+	CodeProofNotFound     Code = "not-found"
+	CodeJobNotFound       Code = "job-not-found"
+	CodeJobRunning        Code = "job-running"
+	CodeInternal          Code = "internal"
 )
 
 // Error is an answer that is not a prize. Detail is one sentence for the

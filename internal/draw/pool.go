@@ -36,6 +36,10 @@ type Pool struct {
 	// Rules are those that a new pool begins with, nil for none. A pool that was
 	// read has none: see [Ruling].
 	Rules *Rules
+	// Round is the beacon's round that the pool is announced to open with, 0 for
+	// none, and RoundAt when it comes.
+	Round   int64
+	RoundAt time.Time
 	// Archived hides a closed pool from lists.
 	Archived bool
 	// DueAt is when the next item of the pool's agenda is due, the zero time for

@@ -39,12 +39,14 @@ type Urn struct {
 	// source, where not nil, gives the numbers in place of the deck. In a pool
 	// whose numbers are committed it is Seeds.
 	source Source
-	// committed is the version of the pool's commitment, 0 for none. seeds are
-	// those of it, nil where they cannot be had; asked says which.
-	committed int64
-	seeds     Seeds
-	asked     bool
-	stream    stream
+	// committed is the version of the pool's commitment, opened that of the change
+	// that opened the pool with a round of its beacon; 0 for none. seeds are those
+	// of both, nil where they cannot be had; asked says which.
+	committed, opened int64
+
+	seeds  Seeds
+	asked  bool
+	stream stream
 	// terms are the rules in force, nil for none; spending is what they spent.
 	terms    *terms
 	spending Spending
@@ -90,6 +92,9 @@ type Snapshot struct {
 	// Committed is the version of the change that committed the pool to its
 	// numbers, 0 for a pool whose numbers are secret.
 	Committed int64
+	// Opened is the version of the change that opened the pool with the round of
+	// its beacon that is in force, 0 for none.
+	Opened int64
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
@@ -133,9 +138,9 @@ func (u *Urn) Seen(s Snapshot) bool {
 	}
 	if u.WasRead() && !s.Head.Follows(u.last) {
 		u.deck = newDeck()
-		u.commitTo(0) // another history may be committed to other seeds, or to none
+		u.commitTo(0, 0) // another history may be committed to other seeds, or to none
 	}
-	u.commitTo(s.Committed)
+	u.commitTo(s.Committed, s.Opened)
 	for _, p := range s.Prizes {
 		u.put(p)
 	}
@@ -151,14 +156,19 @@ func (u *Urn) Seen(s Snapshot) bool {
 	return true
 }
 
-// commitTo says which version of the pool committed it to its numbers, 0 for none.
-// Other seeds than those of that commitment are dropped.
-func (u *Urn) commitTo(version int64) {
-	if u.committed != version {
+// commitTo says which version of the pool committed it to its numbers, and which
+// opened it with a round; 0 for none. Other seeds than those of both are dropped:
+// a new round makes all numbers others.
+func (u *Urn) commitTo(version, opened int64) {
+	if u.committed != version || u.opened != opened {
 		u.SetSeeds(nil)
-		u.committed, u.asked = version, false
+		u.committed, u.opened, u.asked = version, opened, false
 	}
 }
+
+// Opened is the version of the change that opened the pool with a round of its
+// beacon, 0 for none.
+func (u *Urn) Opened() int64 { return u.opened }
 
 // LacksSeeds says that the pool is committed to its numbers, and that nobody has
 // said yet where they come from: [Urn.SetSeeds] does.
@@ -172,6 +182,9 @@ func (u *Urn) SetSeeds(s Seeds) {
 		u.source = s
 	}
 }
+
+// Seeds are the numbers of a committed pool, nil where they cannot be had.
+func (u *Urn) Seeds() Seeds { return u.seeds }
 
 // moveTo says that the counts stand for another head of the same history.
 func (u *Urn) moveTo(h Head) { u.Head, u.last = h, h }

@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -59,6 +60,11 @@ func (b *adminPoolAnswer) pool() (draw.Pool, error) {
 	}
 	if b.Mode != nil {
 		p.Mode = *b.Mode
+	}
+	if b.Opening != nil {
+		p.Round = b.Opening.Round
+		at, bad := readTime(b.Opening.At)
+		p.RoundAt, err = at, cmp.Or(err, bad)
 	}
 	return p, err
 }
@@ -124,6 +130,9 @@ func (a *Admin) ChangePool(ctx context.Context, poolID string, change draw.PoolC
 	body := changeBody{Archived: change.Archived, Name: rawText(change.Name), State: rawText((*string)(change.State)), Mode: rawText(change.Mode)}
 	if change.Mode != nil && *change.Mode == "" {
 		body.Mode = jsontext.Value("null")
+	}
+	if r := change.Round; r != nil {
+		body.Round, body.Signature = &r.Number, &r.Signature
 	}
 	c := client.Call{Method: nethttp.MethodPatch, Path: poolPath(poolID), IfMatch: matching(change.Revisions)}
 	changed, err := send[adminPoolAnswer](ctx, a, c, &body)

@@ -14,7 +14,7 @@ const (
 	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"rules":0,"archived":false,"prizes":[` +
 		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize","stocked":10,"issued":3,"remaining":7},` +
 		`{"id":"pin","name":"Pin","value":"0.00","kind":"prize","stocked":5,"issued":0,"remaining":5}]}`
-	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"archived":false,"prizes":[]}`
+	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"archived":false,"opening":{"round":1000,"at":"2026-03-04T04:06:07.000890Z"},"prizes":[]}`
 )
 
 // logJSON are the entries of someLog.

@@ -55,8 +55,11 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
 		draw.CodePoolClosed:  {"The pool is closed, which is final.", "Make a new pool."},
-		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed.",
+		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed. " +
+			"With a beacon, stock, rules and values change while the pool is paused alone.",
 			"Pause the pool first. Or close it, which is final."},
+		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
+			"Read the pool: `opening` shows the round. Where it is left out, PATCH state open without a round announces one."},
 		draw.CodePoolCommitted: {"The pool is committed to its numbers, once and for ever.", "Close the pool, and go on in a new one."},
 		draw.CodeSeedsSpent: {"The pool has used all seeds that it was committed to. Nothing was issued.",
 			"Close the pool, reveal its seed, and go on in a new pool."},

@@ -155,6 +155,7 @@ type acted struct {
 func (f fakeStore) PoolPage(_ context.Context, after string, limit int) ([]draw.Pool, error) {
 	other := somePool("other")
 	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
+	other.Round, other.RoundAt = 1000, at
 	return []draw.Pool{somePool("spring"), other}[:min(limit, 2)], f.note(fmt.Sprintf("pools %s %d", after, limit))
 }
 

@@ -69,9 +69,17 @@ type adminPoolAnswer struct {
 	Version  int64   `json:"version"`
 	Revision int64   `json:"revision"`
 	// Rules is the version of the rules in force, 0 for none.
-	Rules    int64              `json:"rules"`
-	Archived bool               `json:"archived"`
-	Prizes   []adminPrizeAnswer `json:"prizes"`
+	Rules    int64 `json:"rules"`
+	Archived bool  `json:"archived"`
+	// Opening is the round that a pool with a beacon is announced to open with,
+	// left out for none.
+	Opening *openingAnswer     `json:"opening,omitzero"`
+	Prizes  []adminPrizeAnswer `json:"prizes"`
+}
+
+type openingAnswer struct {
+	Round int64  `json:"round"`
+	At    string `json:"at"`
 }
 
 type adminPrizeAnswer struct {
@@ -90,7 +98,11 @@ func newAdminPool(p *draw.Pool) adminPoolAnswer {
 	if p.Mode != "" {
 		mode = &p.Mode
 	}
-	return adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Archived, each(p.Prizes, newAdminPrize)}
+	a := adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Archived, nil, each(p.Prizes, newAdminPrize)}
+	if p.Round != 0 {
+		a.Opening = &openingAnswer{p.Round, formatTime(p.RoundAt)}
+	}
+	return a
 }
 
 func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
@@ -146,11 +158,20 @@ type changeBody struct {
 	State    jsontext.Value `json:"state,omitzero"`
 	Mode     jsontext.Value `json:"mode,omitzero"`
 	Archived *bool          `json:"archived,omitzero"`
+	// Round and Signature are those of the beacon that state open brings.
+	Round     *int64  `json:"round,omitzero"`
+	Signature *string `json:"signature,omitzero"`
 }
 
 func (s *Server) change(b *changeBody) (draw.PoolChange, error) {
 	change := draw.PoolChange{Archived: b.Archived}
 	var err error
+	if (b.Round == nil) != (b.Signature == nil) {
+		return change, draw.Errorf(draw.CodeInvalidRequest, "round and signature belong together")
+	}
+	if b.Round != nil {
+		change.Round = &draw.Round{Number: *b.Round, Signature: *b.Signature}
+	}
 	if change.Name, err = text("name", b.Name); err != nil {
 		return change, err
 	}

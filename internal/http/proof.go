@@ -5,20 +5,29 @@ import (
 	"io"
 	nethttp "net/http"
 	"time"
-
-	"drawsvc/internal/draw"
 )
 
 // Prover keeps what pools are committed to, and what is published of it.
 type Prover interface {
-	// CommitPool commits a paused pool and returns the signed note. host names
-	// where the pool's log is published.
-	CommitPool(ctx context.Context, poolID, host string, epochs, epochLength int64, actor string) ([]byte, error)
+	// CommitPool commits a paused pool and returns the signed note.
+	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
 	// Published returns a file of a committed pool: commitment, key, checkpoint
 	// or reveal. Error: CodeProofNotFound, also for one that is not there yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)
+}
+
+// Commit is a wanted commitment of a pool.
+type Commit struct {
+	PoolID string
+	// Host names where the pool's log is published.
+	Host                string
+	Epochs, EpochLength int64
+	// Beacon is none, quicknet, or the words of a commitment.
+	Beacon         string
+	StockWhileOpen bool
+	Actor          string
 }
 
 // LogWriter writes the public log of a committed pool whose seed is revealed.
@@ -30,9 +39,10 @@ type LogWriter interface {
 
 // commitBody is the body of POST /admin/pools/{pool}/commitment.
 type commitBody struct {
-	Beacon      string `json:"beacon"`
-	Epochs      *int64 `json:"epochs"`
-	EpochLength *int64 `json:"epoch_length"`
+	Beacon         string `json:"beacon"`
+	Epochs         *int64 `json:"epochs"`
+	EpochLength    *int64 `json:"epoch_length"`
+	StockWhileOpen bool   `json:"stock_while_open"`
 }
 
 // The usual members of a commitment.
@@ -49,19 +59,19 @@ func (s *Server) commitPool(c call) error {
 	if err := s.decode(c.gin.Request, &body); err != nil {
 		return err
 	}
-	if body.Beacon != "" && body.Beacon != "none" {
-		return draw.Errorf(draw.CodeInvalidRequest, "beacon must be none")
+	wanted := Commit{
+		PoolID: c.param("pool"), Host: c.gin.Request.Host, Epochs: epochsUsual, EpochLength: epochLengthUsual,
+		Beacon: body.Beacon, StockWhileOpen: body.StockWhileOpen, Actor: c.actor(),
 	}
-	epochs, length := int64(epochsUsual), int64(epochLengthUsual)
 	if body.Epochs != nil {
-		epochs = *body.Epochs
+		wanted.Epochs = *body.Epochs
 	}
 	if body.EpochLength != nil {
-		length = *body.EpochLength
+		wanted.EpochLength = *body.EpochLength
 	}
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	note, err := s.Prover.CommitPool(ctx, c.param("pool"), c.gin.Request.Host, epochs, length, c.actor())
+	note, err := s.Prover.CommitPool(ctx, wanted)
 	if err != nil {
 		return err
 	}

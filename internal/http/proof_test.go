@@ -10,8 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-func (f fakeStore) CommitPool(_ context.Context, poolID, host string, epochs, epochLength int64, actor string) ([]byte, error) {
-	return []byte("note of " + host + "\n"), f.note([3]any{poolID, [2]int64{epochs, epochLength}, actor})
+func (f fakeStore) CommitPool(_ context.Context, w Commit) ([]byte, error) {
+	return []byte("note of " + w.Host + "\n"), f.note(w)
 }
 
 func (f fakeStore) Reveal(_ context.Context, poolID string) ([]byte, error) {
@@ -45,11 +45,11 @@ func TestProofAnswers(t *testing.T) {
 	}{
 		{
 			"POST", "/admin/pools/p/commitment", `{}`, typeText, "note of example.com\n", 201,
-			[3]any{"p", [2]int64{256, 1 << 20}, "admin"},
+			Commit{PoolID: "p", Host: "example.com", Epochs: 256, EpochLength: 1 << 20, Actor: "admin"},
 		},
 		{
-			"POST", "/admin/pools/p/commitment", `{"beacon":"none","epochs":3,"epoch_length":7}`, typeText, "note of example.com\n", 201,
-			[3]any{"p", [2]int64{3, 7}, "admin"},
+			"POST", "/admin/pools/p/commitment", `{"beacon":"quicknet","epochs":3,"epoch_length":7,"stock_while_open":true}`, typeText, "note of example.com\n", 201,
+			Commit{PoolID: "p", Host: "example.com", Epochs: 3, EpochLength: 7, Beacon: "quicknet", StockWhileOpen: true, Actor: "admin"},
 		},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
@@ -76,7 +76,18 @@ func TestProofProblems(t *testing.T) {
 		err                  error
 		status               int
 	}{
-		{"POST", "/admin/pools/p/commitment", `{"beacon":"quicknet"}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{"beacon":1}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{"beacon":"fastnet"}`, draw.Errorf(draw.CodeInvalidRequest, "no such beacon"), 400},
+		{"PATCH", "/admin/pools/p", `{"state":"open","round":7}`, nil, 400},
+		{"PATCH", "/admin/pools/p", `{"state":"open","signature":"00"}`, nil, 400},
+		{"PATCH", "/admin/pools/p", `{"state":"paused","round":7,"signature":"00"}`, nil, 400},
+		{"PATCH", "/admin/pools/p", `{"name":"P","round":7,"signature":"00"}`, nil, 400},
+		{"PATCH", "/admin/pools/p", `{"state":"open","round":7,"signature":"00"}`, draw.Errorf(draw.CodeRoundNotAnnounced, "8 is"), 409},
+		{"POST", "/admin/pools/p/prizes", `{"id":"a","name":"A"}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"PATCH", "/admin/pools/p/prizes/a", `{"value":"2"}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"PUT", "/admin/pools/p/rules", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"DELETE", "/admin/pools/p/rules", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/commitment", `{"origin":"x"}`, nil, 400},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolCommitted, "it is"), 409},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},

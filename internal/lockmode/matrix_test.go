@@ -36,6 +36,8 @@ func TestMatrix(t *testing.T) {
 		{"receipts of many pools", testReceiptsOfMany},
 		{"numbers whose seed is away", testSeedAway},
 		{"numbers that are used up", testSeedsSpent},
+		{"numbers of a beacon", testBeacon},
+		{"numbers of a beacon from the cached copy", testBeaconCached},
 		{"answer lost", testAnswerLost},
 		{"bad apple", testBadApple},
 		{"given up", testGivenUp},

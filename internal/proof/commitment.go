@@ -36,16 +36,28 @@ type Commitment struct {
 	// Epochs is the number of seeds behind the anchor, 1 to EpochsMax, and
 	// EpochLength the number of versions of each, 1 to EpochLengthMax.
 	Epochs, EpochLength int64
+	// Beacon is mixed in at every opening, nil for none.
+	Beacon *Beacon
+	// StockWhileOpen lets stock move while a pool with a beacon is open, which
+	// whoever knows the seed can use to steer.
+	StockWhileOpen bool
 	// Size is the number of entries before the commitment's own, Root that of
 	// the tree over them.
 	Size int64
 	Root tlog.Hash
 }
 
+// stockWhileOpen is the line of a commitment that weakens its beacon.
+const stockWhileOpen = "stock-while-open yes\n"
+
 // Text is the commitment without its signatures.
 func (c *Commitment) Text() string {
-	return fmt.Sprintf("%s\norigin %s\nanchor %s\nepochs %d\nepoch-length %d\nbeacon none\nlog %d %s\n", commitmentTitle,
-		c.Origin, hex.EncodeToString(c.Anchor[:]), c.Epochs, c.EpochLength, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
+	weaker := ""
+	if c.StockWhileOpen {
+		weaker = stockWhileOpen
+	}
+	return fmt.Sprintf("%s\norigin %s\nanchor %s\nepochs %d\nepoch-length %d\nbeacon %s\n%slog %d %s\n", commitmentTitle,
+		c.Origin, hex.EncodeToString(c.Anchor[:]), c.Epochs, c.EpochLength, c.Beacon, weaker, c.Size, base64.StdEncoding.EncodeToString(c.Root[:]))
 }
 
 // Hash names the commitment in the log and in every key.
@@ -54,8 +66,8 @@ func (c *Commitment) Hash() [sha256.Size]byte { return sha256.Sum256([]byte(c.Te
 // ParseCommitment reads the text of a commitment. A text that is not exactly
 // what [Commitment.Text] writes is refused with CodeInvalidRequest.
 func ParseCommitment(text string) (*Commitment, error) {
-	c := &Commitment{}
-	lines := strings.Split(text, "\n")
+	c := &Commitment{StockWhileOpen: strings.Contains(text, "\n"+stockWhileOpen)}
+	lines := strings.Split(strings.Replace(text, stockWhileOpen, "", 1), "\n") // where it stands is compared below
 	if len(lines) != 8 {
 		return nil, errNoCommitment()
 	}
@@ -65,7 +77,10 @@ func ParseCommitment(text string) (*Commitment, error) {
 		func(s string) (int, error) { return fmt.Sscanf(s, "anchor %s", &anchor) },
 		func(s string) (int, error) { return fmt.Sscanf(s, "epochs %d", &c.Epochs) },
 		func(s string) (int, error) { return fmt.Sscanf(s, "epoch-length %d", &c.EpochLength) },
-		func(s string) (int, error) { return 0, nil }, // compared below
+		func(s string) (_ int, err error) {
+			c.Beacon, err = ParseBeacon(strings.TrimPrefix(s, "beacon "))
+			return 0, err
+		},
 		func(s string) (int, error) { return fmt.Sscanf(s, "log %d %s", &c.Size, &root) },
 	} {
 		if _, err := read(lines[i+1]); err != nil {
@@ -100,6 +115,9 @@ func (c *Commitment) Check() error {
 	}
 	if c.EpochLength < 1 || c.EpochLength > EpochLengthMax {
 		return draw.Errorf(draw.CodeInvalidRequest, "epoch-length must be 1 to %d", int64(EpochLengthMax))
+	}
+	if c.StockWhileOpen && c.Beacon == nil {
+		return draw.Errorf(draw.CodeInvalidRequest, "stock-while-open is for a pool with a beacon: without one, stock moves at any time")
 	}
 	if c.Size < 1 {
 		return draw.Errorf(draw.CodeInvalidRequest, "a log has at least the entry that made its pool")

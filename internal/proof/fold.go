@@ -26,7 +26,7 @@ type folding struct {
 	last     *Line
 	drawn    map[[tagSize]byte]struct{}
 	replayed int64
-	openings int64
+	openings
 }
 
 // eachLine calls fn with each line of the log.
@@ -168,6 +168,24 @@ func (v *verifier) entry(l *Line) error {
 	}
 	v.last = nil
 	switch l.Kind {
+	case KindStock, KindPrize, KindRules:
+		return v.changed(l)
+	case KindOpening:
+		return v.opening(l)
+	case KindOpen, KindPause, KindClose:
+		return v.setState(l)
+	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
+	}
+	return nil
+}
+
+// changed takes in a line that changes what draws may get.
+func (v *verifier) changed(l *Line) error {
+	if err := v.steers(l); err != nil {
+		return err
+	}
+	n := l.Version
+	switch l.Kind {
 	case KindStock:
 		if err := v.stock(l); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
@@ -185,9 +203,7 @@ func (v *verifier) entry(l *Line) error {
 		if err != nil {
 			return findf(n, RuleRules, "%s", draw.DetailOf(err))
 		}
-	case KindOpen, KindPause, KindClose:
-		return v.setState(l)
-	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
+	default:
 	}
 	return nil
 }
@@ -214,18 +230,21 @@ func (v *verifier) place(l *Line) error {
 	switch l.Kind {
 	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
 		return nil
-	case KindAward, KindStock, KindCommit, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased:
+	case KindAward, KindStock, KindCommit, KindOpening, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased:
 	}
 	return findf(n, RuleLife, "the pool is closed")
 }
 
 func (v *verifier) setState(l *Line) error {
 	to := map[Kind]draw.State{KindOpen: draw.StateOpen, KindPause: draw.StatePaused, KindClose: draw.StateClosed}[l.Kind]
-	if to == v.state {
-		return findf(l.Version, RuleLife, "the pool is %s already", to)
-	}
-	if to == draw.StateOpen && v.isCommitted() {
-		v.openings++
+	switch to {
+	case draw.StateOpen:
+		if err := v.opens(l); err != nil {
+			return err
+		}
+	case draw.StateClosed:
+		v.drop()
+	case draw.StatePaused:
 	}
 	v.state = to
 	v.replay.SetState(to)

@@ -16,6 +16,7 @@ const (
 	KindStock   Kind = "stock"
 	KindPrize   Kind = "prize"
 	KindCommit  Kind = "commit"
+	KindOpening Kind = "opening"
 	KindOpen    Kind = "open"
 	KindPause   Kind = "pause"
 	KindClose   Kind = "close"
@@ -56,6 +57,10 @@ type Line struct {
 	Reason, Salt string
 	// Hash is the commitment's, in hexadecimal.
 	Hash string
+	// Round is the beacon's round that an opening announces, and that an open
+	// line opens the pool with; Signature is that of an open line's round.
+	Round     int64
+	Signature string
 	// Mode is the pool's own lock mode, "" for the service's.
 	Mode string
 	// Document are rules, "null" for none.
@@ -94,7 +99,14 @@ func (l *Line) Append(b []byte) []byte {
 	case KindAgenda:
 		w.number("count", l.Items)
 		w.text("sha256", l.SHA256)
-	case KindCreated, KindArchive, KindOpen, KindPause, KindClose, KindErased:
+	case KindOpening:
+		w.number("round", l.Round)
+	case KindOpen:
+		if l.Round != 0 {
+			w.number("round", l.Round)
+			w.text("signature", l.Signature)
+		}
+	case KindCreated, KindArchive, KindPause, KindClose, KindErased:
 	}
 	return append(w.b, '}', '\n')
 }

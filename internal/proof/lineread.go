@@ -33,6 +33,8 @@ type members struct {
 	Reason   string         `json:"reason"`
 	Salt     string         `json:"salt"`
 	Hash     string         `json:"hash"`
+	Round    int64          `json:"round"`
+	Sig      string         `json:"signature"`
 	Mode     string         `json:"mode"`
 	Document jsontext.Value `json:"document"`
 	Count    int64          `json:"count"`
@@ -56,7 +58,7 @@ func ParseLine(b []byte) (*Line, error) {
 	l := &Line{
 		Version: m.V, At: at, Kind: m.Kind, PrizeID: m.Prize, Unit: m.Unit, Draw: m.Draw, Ordinal: m.N, Count: m.Of, User: m.User,
 		Name: m.Name, Value: m.Value, IsBlank: m.Class == string(draw.KindBlank), IsEndless: m.Endless, Delta: m.Delta,
-		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Mode: m.Mode, Document: string(m.Document), Items: m.Count, SHA256: m.SHA256,
+		Reason: m.Reason, Salt: m.Salt, Hash: m.Hash, Round: m.Round, Signature: m.Sig, Mode: m.Mode, Document: string(m.Document), Items: m.Count, SHA256: m.SHA256,
 	}
 	if m.Why != "" {
 		l.Redirect = &draw.Redirect{Why: m.Why}
@@ -94,7 +96,11 @@ func (l *Line) check() error {
 		good = l.Items > 0 && isHash(l.SHA256)
 	case KindName:
 		good = draw.CheckName("name", l.Name) == nil
-	case KindMode, KindCreated, KindArchive, KindOpen, KindPause, KindClose, KindErased:
+	case KindOpening:
+		good = isRound(l.Round)
+	case KindOpen:
+		good = l.Round == 0 && l.Signature == "" || isRound(l.Round) && isSignature(l.Signature)
+	case KindMode, KindCreated, KindArchive, KindPause, KindClose, KindErased:
 		good = true
 	}
 	if !good {
@@ -143,6 +149,8 @@ func isTag(s string) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return err == nil && len(b) == tagSize && len(s) == tagTextSize
 }
+
+func isRound(n int64) bool { return 0 < n && n <= RoundMax }
 
 func isHash(s string) bool {
 	b, err := hex.DecodeString(s)

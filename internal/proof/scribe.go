@@ -95,6 +95,9 @@ type changed struct {
 	Prize string     `json:"prize"`
 	Value *string    `json:"value"`
 	Hash  string     `json:"hash"`
+	// Round and Signature are those of a pool with a beacon.
+	Round     int64  `json:"round"`
+	Signature string `json:"signature"`
 	// Count and SHA256 are of items of an agenda that were planned together.
 	Count  int64  `json:"count"`
 	SHA256 string `json:"sha256"`
@@ -111,6 +114,9 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind = KindCreated
 	case draw.WhatState:
 		l.Kind = map[draw.State]Kind{draw.StateOpen: KindOpen, draw.StatePaused: KindPause, draw.StateClosed: KindClose}[body.State]
+		l.Round, l.Signature = body.Round, body.Signature
+	case draw.WhatOpening:
+		l.Kind, l.Round = KindOpening, body.Round
 	case draw.WhatMode:
 		l.Kind = KindMode
 		if body.Mode != nil {

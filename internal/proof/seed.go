@@ -55,6 +55,8 @@ type Numbers struct {
 	seeds []Seed
 	keyed draw.Keyed
 	epoch int64
+	// beacon is what the latest opening mixes in.
+	beacon [sha256.Size]byte
 }
 
 // NewNumbers returns the numbers under a commitment whose entry has a version.
@@ -76,7 +78,7 @@ func NewNumbers(c *Commitment, version int64, seed Seed, place int64) (*Numbers,
 // version lies behind the commitment's and is at most Last.
 func (n *Numbers) Of(version int64) draw.Numbers {
 	if epoch := n.commitment.Epoch(n.version, version); epoch != n.epoch {
-		n.keyed.SetKey(Key(n.seeds[epoch+1], n.hash, epoch, [sha256.Size]byte{}))
+		n.keyed.SetKey(Key(n.seeds[epoch+1], n.hash, epoch, n.beacon))
 		n.epoch = epoch
 	}
 	return n.keyed.Of(version)
@@ -86,6 +88,12 @@ func (n *Numbers) Of(version int64) draw.Numbers {
 func (n *Numbers) Last() int64 {
 	return n.version + n.commitment.EpochLength*int64(len(n.seeds)-1)
 }
+
+// Beacon is that of the commitment, nil for none.
+func (n *Numbers) Beacon() *Beacon { return n.commitment.Beacon }
+
+// Mix has the versions behind an opening take what its round mixes in.
+func (n *Numbers) Mix(beacon [sha256.Size]byte) { n.beacon, n.epoch = beacon, -1 }
 
 // Copy returns the same numbers for another owner.
 func (n *Numbers) Copy() *Numbers {

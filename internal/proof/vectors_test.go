@@ -33,6 +33,16 @@ type vectors struct {
 		Seed, Anchor string
 		Place        int64
 	}
+	Rounds []struct {
+		Beacon, Signature, Mixed string
+		Round                    int64
+		Good                     bool
+	}
+	Announced []struct {
+		Beacon, Comes, At string
+		Round             int64
+		Good              bool
+	}
 	Epochs []struct{ Committed, Length, Version, Epoch int64 }
 	Trees  []struct {
 		Leaves []string
@@ -122,6 +132,29 @@ func TestVectors(t *testing.T) {
 		require.Equal(t, c.Good, err == nil, "cosignature %d: %v", i, err)
 		require.Equal(t, c.Time > 0, ok, "cosignature %d", i)
 		require.True(t, !ok || at.Unix() == c.Time, "cosignature %d", i)
+	}
+}
+
+// TestVectorsOfRounds: rounds are good, and come, as the file says.
+func TestVectorsOfRounds(t *testing.T) {
+	v := readVectors(t)
+	require.GreaterOrEqual(t, len(v.Rounds), 20)
+	for i, r := range v.Rounds {
+		b, err := ParseBeacon(r.Beacon)
+		require.NoError(t, err)
+		mixed, err := b.Mixed(draw.Round{Number: r.Round, Signature: r.Signature})
+		require.Equal(t, r.Good, err == nil, "round vector %d: %v", i, err)
+		if r.Good {
+			require.Equal(t, bytesOf(t, r.Mixed), mixed)
+		}
+	}
+	for _, r := range v.Announced {
+		b, err := ParseBeacon(r.Beacon)
+		require.NoError(t, err)
+		at, err := time.Parse(time.RFC3339Nano, r.At)
+		require.NoError(t, err)
+		require.Equal(t, r.Comes, b.At(r.Round).Format("2006-01-02T15:04:05-07:00"))
+		require.Equal(t, r.Good, b.Announces(r.Round, at), "round %d at %s", r.Round, r.At)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -59,11 +58,9 @@ type VerifyOptions struct {
 	Key string
 	// Kept are checkpoints, or commitments, that left the house earlier.
 	Kept [][]byte
-	// Witnesses must have cosigned every checkpoint.
+	// Witnesses must have cosigned every checkpoint, and one that holds the opening
+	// of a round before the round came.
 	Witnesses []*Witness
-	// Witnessed, where set, is called for each good cosignature of Witnesses with
-	// the checkpoint's size and the witness's time, which it had by then.
-	Witnessed func(by *Witness, size int64, at time.Time)
 	// Receipts are receipts, or answers that hold one, as JSON.
 	Receipts [][]byte
 	// Live takes a pool that is not closed, awards that no seed is revealed of, and
@@ -85,6 +82,10 @@ type Report struct {
 	From     int64 `json:"-"`
 	Replayed int64 `json:"-"`
 	Openings int64 `json:"-"`
+	// Passed is how many announced rounds the pool was not opened with.
+	// StockWhileOpen says that the commitment lets stock move at any time.
+	Passed         int64 `json:"-"`
+	StockWhileOpen bool  `json:"-"`
 }
 
 // finding is a Report's bad end.
@@ -107,7 +108,9 @@ func findf(entry int64, rule, format string, args ...any) error {
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o}
 	err := v.run()
-	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed, Openings: v.openings}
+	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed}
+	r.Openings, r.Passed = v.opened, v.passed
+	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {
 		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail
 		if f.entry > 0 {
@@ -125,8 +128,9 @@ type verifier struct {
 	key        note.Verifier
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
-	// witnesses are those that the folder names.
+	// witnesses are those that the folder names, sightings what those of the options saw.
 	witnesses []*Witness
+	sightings []sighting
 	signed    []expected
 	promised  map[int64][]byte // the lines that receipts promise, by version
 	folding

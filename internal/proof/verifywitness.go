@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
+	"time"
 
 	"drawsvc/internal/draw"
 )
@@ -44,8 +46,25 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 			return findf(0, RuleWitness, "the checkpoint of %d entries: %s", c.Size, draw.DetailOf(err))
 		case !ok:
 			return findf(0, RuleWitness, "%s has not cosigned the checkpoint of %d entries", w.Name(), c.Size)
-		case v.options.Witnessed != nil:
-			v.options.Witnessed(w, c.Size, at)
+		}
+		v.sightings = append(v.sightings, sighting{by: w, size: c.Size, at: at})
+	}
+	return nil
+}
+
+// sighting is a log of some size that a witness saw.
+type sighting struct {
+	by   *Witness
+	size int64
+	at   time.Time
+}
+
+// foreseen checks that each witness saw the announcement of a round before the
+// round was there: else it may have been announced because it suits.
+func (v *verifier) foreseen(a announcement) error {
+	for _, w := range v.options.Witnesses {
+		if !slices.ContainsFunc(v.sightings, func(s sighting) bool { return s.by == w && s.size >= a.version && s.at.Before(a.comes) }) {
+			return findf(a.version, RuleBeacon, "%s did not see that round %d was announced before it was there", w.Name(), a.round)
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/servertest"
+	"drawsvc/internal/servertest/drand"
 )
 
 // world is a pool in memory: its history, made by the plans of an urn as the
@@ -35,6 +36,12 @@ type world struct {
 	signer     string
 	key        string
 	commitment *Commitment
+	numbers    *Numbers
+	beacon     *Beacon  // nil for none
+	latest     int64    // the round that was announced last
+	old        [32]byte // what an opening before has mixed in
+	chain      *drand.Chain
+	whileOpen  bool
 	checks     [][]byte
 	source     func(*Numbers) draw.Source // a broken double's numbers
 	publish    func(*Line)                // a broken double's log
@@ -136,11 +143,13 @@ func (w *world) commit(epochs, length int64) {
 	tree := w.tree()
 	w.commitment = &Commitment{
 		Origin: worldOrigin, Anchor: w.seed.Before(epochs), Epochs: epochs, EpochLength: length, Size: tree.Size(), Root: tree.Root(),
+		Beacon: w.beacon, StockWhileOpen: w.whileOpen,
 	}
 	hash := w.commitment.Hash()
 	w.change(draw.WhatCommit, fmt.Sprintf(`{"hash":"%x"}`, hash))
 	numbers, ok := NewNumbers(w.commitment, w.pool.Head.Version, w.seed, epochs)
 	require.True(w.t, ok)
+	w.numbers = numbers
 	w.urn = draw.NewUrnFrom("spring", w.source(numbers))
 }
 

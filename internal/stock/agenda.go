@@ -52,6 +52,9 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, acto
 		if of.pool.State == draw.StateClosed {
 			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
 		}
+		if err := s.checkOpens(ctx, tx, of, items); err != nil {
+			return err
+		}
 		prizes, err := s.prizes(ctx, tx, poolID)
 		if err != nil {
 			return err

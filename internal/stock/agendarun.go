@@ -82,9 +82,18 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) error {
 	if err := wanted.Admit(&r.of.pool); err != nil {
 		return err
 	}
+	if item.State == draw.StateOpen {
+		if err := r.store.checkRoundless(ctx, r.tx, r.of); err != nil {
+			return err
+		}
+	}
+	set := map[string]any{"state": string(item.State)}
+	if item.State == draw.StateClosed {
+		r.of.unannounce(set)
+	}
 	// The moves before it are written first, under the state that they were
 	// planned for: a committed pool that is closed takes none.
-	err := r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), map[string]any{"state": string(item.State)}})
+	err := r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), set})
 	r.of.pool.State = item.State
 	return err
 }
@@ -92,6 +101,9 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) error {
 func (r *agendaRun) rules(ctx context.Context, item *draw.Item) error {
 	if r.of.pool.State == draw.StateClosed {
 		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", r.of.pool.ID)
+	}
+	if err := r.store.checkBlind(ctx, r.tx, r.of, "its rules are changed"); err != nil {
+		return err
 	}
 	if err := r.readPrizes(ctx); err != nil {
 		return err
@@ -120,7 +132,7 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) error {
 }
 
 func (r *agendaRun) stock(ctx context.Context, item *draw.Item) error {
-	if err := r.of.checkStock(); err != nil {
+	if err := r.store.checkStock(ctx, r.tx, r.of); err != nil {
 		return err
 	}
 	if err := r.readPrizes(ctx); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -23,8 +24,13 @@ type lockedPool struct {
 	actor string
 	// dueAt is the time of the earliest open item of the agenda, zero for none.
 	dueAt time.Time
-	// committed is the version of the pool's commitment, 0 for none.
+	// committed is the version of the pool's commitment, 0 for none, and promise
+	// the commitment, once it was read.
 	committed int64
+	promise   *proof.Commitment
+	// opened is the version of the change that opened the pool with a round, round
+	// the one that it is announced to open with; both are 0 for none.
+	opened, round int64
 }
 
 // newChange is a change to make, and what it sets in the pool's row.
@@ -65,8 +71,10 @@ func newChanges(p *draw.Pool, c *draw.PoolChange) (all []newChange) {
 
 // ChangePool changes a pool's name, state, mode or whether it is archived, and
 // returns the pool. Each member that is to be another than it is makes a change
-// of its own. The next draw sees it, on every instance. Errors:
-// CodeInvalidRequest, CodePoolNotFound, those of [draw.PoolChange.Admit], and
+// of its own. The next draw sees it, on every instance. A pool with a beacon is
+// opened in two steps: state open announces a round, which the pool shows, and
+// state open with that round opens it. Errors: CodeInvalidRequest,
+// CodePoolNotFound, CodeRoundNotAnnounced, those of [draw.PoolChange.Admit], and
 // those of the store.
 func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, actor string) (draw.Pool, error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
@@ -80,7 +88,14 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		if err := c.Admit(&of.pool); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, of, newChanges(&of.pool, &c))
+		changes, err := s.openBy(ctx, tx, of, &c, newChanges(&of.pool, &c))
+		if err != nil {
+			return err
+		}
+		if c.State != nil && *c.State == draw.StateClosed && len(changes) > 0 {
+			of.unannounce(changes[0].set)
+		}
+		return s.record(ctx, tx, of, changes)
 	})
 	if err != nil {
 		return draw.Pool{}, err
@@ -107,11 +122,17 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if prize.Issued > 0 {
 			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
 		}
+		revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets go by values
+		if revalues {
+			if err := s.checkBlind(ctx, tx, of, "a value is corrected"); err != nil {
+				return err
+			}
+		}
 		body, was := map[string]any{"prize": prizeID}, map[string]string{"name": prize.Name, "value": prize.Value.StringFixed(2)}
 		if c.Name != nil && *c.Name != prize.Name {
 			prize.Name, body["name"] = *c.Name, *c.Name
 		}
-		if c.Value != nil && !c.Value.Equal(prize.Value) {
+		if revalues {
 			prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
 		}
 		if len(body) == 1 {
@@ -124,7 +145,11 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if err := execOne(ctx, tx, update); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, of, []newChange{{what: draw.WhatPrize, body: body}})
+		set := map[string]any{}
+		if revalues {
+			of.unannounce(set)
+		}
+		return s.record(ctx, tx, of, []newChange{{draw.WhatPrize, body, set}})
 	})
 	if err != nil {
 		return draw.Prize{}, err
@@ -187,8 +212,8 @@ func (s *Store) lockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*loc
 	p := &of.pool
 	var trail []byte
 	var last time.Time
-	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at", "committed"}
-	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt), &of.committed}
+	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at", "committed", "opened", "opening_round"}
+	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt), &of.committed, &of.opened, &of.round}
 	of.at = now()
 	if s.engine.Clock != "" {
 		columns, to = append(columns, s.engine.Clock), append(to, &of.at)

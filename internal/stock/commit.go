@@ -21,6 +21,9 @@ type Committing struct {
 	// Host is what the pool's origin begins with.
 	Host                string
 	Epochs, EpochLength int64
+	// Beacon is mixed in at every opening, nil for none. StockWhileOpen weakens it.
+	Beacon         *proof.Beacon
+	StockWhileOpen bool
 	// Recipients are those that the secrets are sealed to; Escrow, where not nil,
 	// can unseal the seed besides.
 	Recipients, Escrow *proof.Recipients
@@ -31,7 +34,9 @@ type Committing struct {
 // the signed note. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolOpen,
 // CodePoolClosed, CodePoolCommitted, and those of the store.
 func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err error) {
-	c := &proof.Commitment{Origin: w.Host + "/" + w.PoolID, Epochs: w.Epochs, EpochLength: w.EpochLength, Size: 1}
+	c := &proof.Commitment{
+		Origin: w.Host + "/" + w.PoolID, Epochs: w.Epochs, EpochLength: w.EpochLength, Beacon: w.Beacon, StockWhileOpen: w.StockWhileOpen, Size: 1,
+	}
 	if err := cmp.Or(c.Check(), draw.CheckActor(w.Actor)); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,11 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 		return done, err
 	}
 	done = resultOf(of.head.Version, moves)
+	if len(moves) > 0 {
+		if err := s.checkStock(ctx, tx, of); err != nil {
+			return done, err
+		}
+	}
 	if w.DryRun {
 		done.Preview = preview(moves)
 		return done, nil

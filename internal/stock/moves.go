@@ -22,7 +22,8 @@ type stocking struct {
 }
 
 // AddPrize adds a prize to a pool and returns it. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodePrizeExists, and those of the store.
+// CodePoolNotFound, CodePrizeExists, CodePoolOpen for an open pool with a beacon,
+// and those of the store.
 func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error) {
 	if err := errors.Join(p.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Prize{}, first(err)
@@ -60,7 +61,8 @@ func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error 
 // Stock changes one prize's stock and returns the move. With a key it happens
 // once: the same key again is answered with the first move. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
-// CodeKeyReused, and those of the store.
+// CodePoolOpen for an open pool with a beacon, CodeKeyReused, and those of the
+// store.
 func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.Move, error) {
 	if err := errors.Join(w.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Move{}, first(err)
@@ -173,23 +175,25 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 	if n == 0 {
 		return nil
 	}
+	set := map[string]any{}
+	if of.round != 0 {
+		promise, err := s.promised(ctx, tx, of)
+		if err != nil {
+			return err
+		}
+		if !promise.StockWhileOpen {
+			of.unannounce(set)
+		}
+	}
 	to := of.head.Next(n)
-	err := execOne(ctx, tx, s.moveHead(of, to))
+	err := execOne(ctx, tx, s.moveHead(of, to).SetMap(set))
 	of.head = to
 	return err
 }
 
-// checkStock reports that the stock of the pool cannot be moved any more.
-func (of *lockedPool) checkStock() error {
-	if of.committed != 0 && of.pool.State == draw.StateClosed {
-		return draw.Errorf(draw.CodePoolClosed, "pool %q is committed and closed: its stock is final", of.pool.ID)
-	}
-	return nil
-}
-
 // insertStock makes a part of the moves, behind made others.
 func (s *Store) insertStock(ctx context.Context, tx *sql.Tx, of *lockedPool, made int, part []stocking) error {
-	if err := of.checkStock(); err != nil {
+	if err := s.checkStock(ctx, tx, of); err != nil {
 		return err
 	}
 	poolID, version := of.pool.ID, of.head.Version+int64(made)

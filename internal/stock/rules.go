@@ -90,8 +90,8 @@ func rulingOf(c *draw.Change) (draw.Ruling, error) {
 // SetRules puts rules in force in a pool, nil for none, and returns them. Rules
 // that are in force already change nothing. versions, where not nil, are those
 // that the rules in force may have. Errors: CodeInvalidRequest, which names the
-// member, CodePoolNotFound, CodePoolClosed, CodeRulesChanged, and those of the
-// store.
+// member, CodePoolNotFound, CodePoolClosed, CodePoolOpen for an open pool with a
+// beacon, CodeRulesChanged, and those of the store.
 func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (r draw.Ruling, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return r, err
@@ -112,6 +112,9 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 		case of.pool.State == draw.StateClosed:
 			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
 		}
+		if err := s.checkBlind(ctx, tx, of, "its rules are changed"); err != nil {
+			return err
+		}
 		prizes, err := s.prizes(ctx, tx, poolID)
 		if err != nil {
 			return err
@@ -131,6 +134,7 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 func (s *Store) recordRules(ctx context.Context, tx *sql.Tx, of *lockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
 	version := of.head.Version + 1
 	set := map[string]any{"rules": int64(0)}
+	of.unannounce(set)
 	if rules != nil {
 		if err := rules.Check(prizes); err != nil {
 			return draw.Ruling{}, err

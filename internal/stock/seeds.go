@@ -93,25 +93,53 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 // has none. Errors: those of reading.
 func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
+	var opening openedBody
 	err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
-		c, err = s.committed(ctx, tx, urn.PoolID)
+		if c, err = s.committed(ctx, tx, urn.PoolID); err == nil && urn.Opened() != 0 {
+			opening, err = s.openedWith(ctx, tx, urn.PoolID, urn.Opened())
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	numbers := s.seeds.known(urn.PoolID, c.note)
-	if numbers == nil {
-		if numbers, err = c.numbers(s.options.Identities); err != nil {
-			s.seeds.lost(urn.PoolID)
-			s.options.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
-			urn.SetSeeds(nil)
-			return nil
-		}
-		s.seeds.learn(urn.PoolID, unsealed{c.note, numbers})
+	numbers, err := s.numbersOf(urn.PoolID, c, opening.round())
+	switch {
+	case err != nil:
+		s.seeds.lost(urn.PoolID)
+		s.options.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
+		urn.SetSeeds(nil)
+	case numbers == nil:
+		urn.SetSeeds(nil)
+	default:
+		urn.SetSeeds(numbers)
 	}
-	urn.SetSeeds(numbers.Copy())
 	return nil
+}
+
+// numbersOf are the numbers of a commitment behind an opening with a round, the
+// zero round for none. They are nil for a pool that waits for its first round.
+// Error: CodeSeedUnavailable, also for what is no round of the pool's beacon.
+func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
+	numbers := s.seeds.known(poolID, c.note)
+	if numbers == nil {
+		var err error
+		if numbers, err = c.numbers(s.options.Identities); err != nil {
+			return nil, err
+		}
+	}
+	own := numbers.Copy()
+	if beacon := own.Beacon(); beacon != nil && opening.Number != 0 {
+		mixed, err := beacon.Mixed(opening)
+		if err != nil {
+			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with what is no round of its beacon: %s", draw.DetailOf(err))
+		}
+		own.Mix(mixed)
+	} else if beacon != nil {
+		own = nil
+	}
+	s.seeds.learn(poolID, unsealed{c.note, numbers})
+	return own, nil
 }
 
 func (s *seeds) known(poolID, note string) *proof.Numbers {

@@ -184,8 +184,11 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	if errors.Is(err, engine.ErrDropped) { // nobody was met, so it costs no attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
-	if err == nil && urn.LacksSeeds() { // once for each pool and instance, and holding nothing
+	for n := 0; err == nil && urn.LacksSeeds(); n++ { // once for each opening and instance, and holding nothing
 		tx.Rollback()
+		if n == suppliesMax {
+			return nil, s.notRead(engine.ErrDropped)
+		}
 		if err = s.supply(ctx, urn); err == nil {
 			tx, err = s.engine.Attempts.Read(ctx, urn, o)
 		}
@@ -195,6 +198,9 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	}
 	return nil, s.notRead(err, urn)
 }
+
+// suppliesMax is how often one read meets another opening of the pool.
+const suppliesMax = 3
 
 // Resume begins an attempt on a pool that was read before, without reading it
 // again. It is for plans that Turns comes first for, which finds out whether the

@@ -14,6 +14,16 @@ PREPARE change_pools FROM @change;
 EXECUTE change_pools;
 DEALLOCATE PREPARE change_pools;
 
+-- A pool with a beacon: opened is the version of the change that opened it with
+-- the round in force, 0 for none. opening_round is the one that it is announced to
+-- open with, 0 for none, and opening_at when that comes.
+SET @missing = (SELECT COUNT(*) = 0 FROM information_schema.columns
+    WHERE table_schema = DATABASE() AND table_name = 'pools' AND column_name = 'opened');
+SET @change = IF(@missing, 'ALTER TABLE pools ADD COLUMN opened BIGINT NOT NULL DEFAULT 0, ADD COLUMN opening_round BIGINT NOT NULL DEFAULT 0, ADD COLUMN opening_at DATETIME(6), LOCK = NONE', 'DO 0');
+PREPARE change_pools FROM @change;
+EXECUTE change_pools;
+DEALLOCATE PREPARE change_pools;
+
 -- What a pool is committed to: the signed note, the public key, and its secrets,
 -- each sealed with age: the last seed of the chain, the secret of the log's tags,
 -- and the key that signs. revealed is the published seed, '' before that.

@@ -26,6 +26,9 @@ type Row struct {
 	due   bool
 	// committed is the version of the pool's commitment, 0 for none.
 	committed int64
+	// opened is the version of the change that opened the pool with the beacon's
+	// round that is in force, 0 for none.
+	opened int64
 	// writable says that the server which was read could have been written.
 	writable bool
 }
@@ -34,13 +37,13 @@ type Row struct {
 func (r *Row) Fields() []any {
 	return []any{
 		&r.state, &r.mode, &r.version, &r.mark, &r.trail, &r.fence, &r.fencedBy, ScanTime(&r.at), &r.rules, &r.spending.Cents, ScanTime(&r.spending.From),
-		&r.committed, ScanTime(&r.dueAt), &r.due, &r.writable,
+		&r.committed, &r.opened, ScanTime(&r.dueAt), &r.due, &r.writable,
 	}
 }
 
 // RowColumns are what a Row holds.
 func RowColumns(d *Dialect) string {
-	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, due_at, ` + d.IsDue() + `, ` + d.Writable
+	return `state, COALESCE(mode, ''), version, mark, trail, fence, fenced_by, at, rules, spent, spent_from, committed, opened, due_at, ` + d.IsDue() + `, ` + d.Writable
 }
 
 // IsDue is an expression that says whether an item of a pool's agenda is due.
@@ -117,7 +120,7 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxO
 		rules = urn.Rules()
 	}
 	if !urn.Seen(draw.Snapshot{
-		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed,
+		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed, Opened: r.opened,
 		DueAt: r.dueAt, Due: r.due,
 	}) {
 		return ErrDropped

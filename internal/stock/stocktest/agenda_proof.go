@@ -90,3 +90,20 @@ func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 		require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "lock %v: %v", lock, err)
 	}
 }
+
+// testAgendaCommittedAgain: an item that sets the state which the pool has is a
+// line of the public log all the same.
+func testAgendaCommittedAgain(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	s.Unseal(Identities(t))
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	_, err := ChangeState(t, s, "p", draw.StatePaused, nil)
+	require.NoError(t, err)
+	require.NoError(t, Commit(t, s, "p", 2, 100))
+	at := s.Now().Add(soon)
+	PlanAll(t, s, "p", StateAt(at, draw.StatePaused), StateAt(at.Add(1e6), draw.StateOpen), StateAt(at.Add(2e6), draw.StateOpen))
+	Await(t, s, at.Add(2e6))
+	require.NoError(t, s.RunDue(ctx, "p"))
+	r := proven(t, s)
+	require.EqualValues(t, 1, r.Openings)
+}
