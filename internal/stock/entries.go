@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 
 	"github.com/Masterminds/squirrel"
 
@@ -19,15 +20,24 @@ import (
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
-func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[draw.Entry, error] {
-	ofPool := squirrel.Eq{"pool_id": poolID}
-	awards := s.selectFrom("awards", s.awards.Read("")).Where(ofPool)
+func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) entrySeq {
+	return s.entriesUpTo(ctx, q, poolID, after, math.MaxInt64)
+}
+
+// entriesUpTo are the entries after a version and up to another.
+func (s *Store) entriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64) entrySeq {
+	upTo := squirrel.LtOrEq{"version": last}
+	awards := s.selectFrom("awards", s.awards.Read("")).Where(squirrel.Eq{"pool_id": poolID}).Where(upTo)
+	moves, changes := s.selectMoves(poolID).Where(upTo), s.selectChanges(poolID).Where(upTo)
 	return merge([]*pagedLog{
 		inPages(ctx, q, awards, s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
-		inPages(ctx, q, s.selectMoves(poolID), s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
-		inPages(ctx, q, s.selectChanges(poolID), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		inPages(ctx, q, moves, s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, changes, s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
+
+// entrySeq yields entries, and ends after its first error.
+type entrySeq = iter.Seq2[draw.Entry, error]
 
 // inPages reads a log after a version.
 func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) draw.Entry) *pagedLog {

@@ -41,6 +41,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"agenda is audited":   testAgendaAudit,
 		"agenda of committed": testAgendaCommitted,
 		"agenda closes":       testAgendaCommittedCloses,
+		"long log":            testLongLog,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,
