@@ -32,6 +32,7 @@ func TestMatrix(t *testing.T) {
 		{"an agenda of a pool that is sold out", testAgendaOfSoldOut},
 		{"numbers that were committed", testCommitted},
 		{"numbers that were committed in many pools", testCommittedPools},
+		{"a sealed deck", testSealedDeck},
 		{"numbers whose seed is away", testSeedAway},
 		{"numbers that are used up", testSeedsSpent},
 		{"answer lost", testAnswerLost},
