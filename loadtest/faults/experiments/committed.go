@@ -44,7 +44,7 @@ func committedFaults() []Experiment {
 // the pool is closed and revealed, and both verifiers replay its log.
 func committed(name string, units int64) Experiment {
 	e := Experiment{
-		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, base: withSeedKeys,
+		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, Longest: 20 * time.Minute, base: withSeedKeys,
 		flags: []string{"--seed-identity-file", seedIdentity, "--seed-recipients", seedRecipients},
 		run:   func(t *trial) error { return (&committedRun{trial: t, units: units}).run() },
 	}
