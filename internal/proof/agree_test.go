@@ -33,7 +33,7 @@ func lived(t *testing.T, draws int, length int64) *world {
 	w.prize("none", -1, "0.00")
 	w.prize("blank-card", 20, "0.00")
 	w.rules(someRules()[2])
-	w.commit(64, length)
+	w.commit(640, length)
 	w.state(draw.StateOpen)
 	for i := range draws {
 		switch {
@@ -58,7 +58,7 @@ func lived(t *testing.T, draws int, length int64) *world {
 // TestVerifiersAgree: a pool that lived through everything holds for both
 // verifiers, and every award behind the commitment was decided again.
 func TestVerifiersAgree(t *testing.T) {
-	w := lived(t, 3000, 100)
+	w := lived(t, few(2000, 6000), 100)
 	files := w.publishAll()
 	r := verified(t, files, VerifyOptions{Key: w.key})
 	require.Zero(t, r.Detail, "entry %d: %s", r.Entry, r.Rule)
