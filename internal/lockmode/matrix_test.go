@@ -34,6 +34,7 @@ func TestMatrix(t *testing.T) {
 		{"numbers that were committed in many pools", testCommittedPools},
 		{"a sealed deck", testSealedDeck},
 		{"numbers whose seed is away", testSeedAway},
+		{"numbers whose seed is another", testSeedWrong},
 		{"numbers that are used up", testSeedsSpent},
 		{"answer lost", testAnswerLost},
 		{"bad apple", testBadApple},

@@ -22,13 +22,28 @@ func CommitTo(tb testing.TB, s *stock.Store, poolID string, c *proof.Commitment,
 	require.NoError(tb, err)
 	note, err := proof.Sign(c.Text(), signer)
 	require.NoError(tb, err)
+	if err := replaceCommitment(tb, s, poolID, `note = ?, public = ?`, string(note), public); err != nil {
+		return err
+	}
+	return Reseal(tb, s, poolID, seed)
+}
+
+// Reseal puts another seed in the place of the one that is sealed for a pool.
+func Reseal(tb testing.TB, s *stock.Store, poolID string, seed proof.Seed) error {
+	tb.Helper()
 	to, err := proof.ParseRecipients(Recipient)
 	require.NoError(tb, err)
 	sealed, err := to.Seal(seed[:])
 	require.NoError(tb, err)
-	update, err := s.Engine().Dialect.Placeholder.ReplacePlaceholders(`UPDATE commitments SET note = ?, public = ?, seed = ? WHERE pool_id = ?`)
+	return replaceCommitment(tb, s, poolID, `seed = ?`, sealed)
+}
+
+// replaceCommitment sets columns of a pool's commitment.
+func replaceCommitment(tb testing.TB, s *stock.Store, poolID, set string, values ...any) error {
+	tb.Helper()
+	update, err := s.Engine().Dialect.Placeholder.ReplacePlaceholders(`UPDATE commitments SET ` + set + ` WHERE pool_id = ?`)
 	require.NoError(tb, err)
-	result, err := s.LockDB().ExecContext(tb.Context(), update, string(note), public, sealed, poolID)
+	result, err := s.LockDB().ExecContext(tb.Context(), update, append(values, poolID)...)
 	require.NoError(tb, err)
 	n, err := result.RowsAffected()
 	require.NoError(tb, err)
