@@ -156,6 +156,13 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	switch {
 	case c.program == service:
 		args = harness.ServeArgs(listen, database, c.mode)
+		if c.committed {
+			seeds, err := seedFlags(s)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, seeds...)
+		}
 		if c.lock == "redis" {
 			args = append(args, "--lock", servertest.Redis(s))
 		} else if c.lock != "" {

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"filippo.io/age"
+
+	"drawsvc/loadtest/harness"
+)
+
+// seedFlags are those of a service whose pools are committed to their numbers: the
+// files of a recipient and of its identity, which are made.
+func seedFlags(s *harness.Site) ([]string, error) {
+	identity, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	folder := s.TempDir()
+	var flags []string
+	for _, f := range []struct{ flag, text string }{
+		{"seed-identity-file", identity.String()}, {"seed-recipients", identity.Recipient().String()},
+	} {
+		path := filepath.Join(folder, f.flag)
+		if err := os.WriteFile(path, []byte(f.text+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		flags = append(flags, "--"+f.flag, path)
+	}
+	return flags, nil
+}
+
+// commitPool commits a candidate's pool, where it is to be.
+func commitPool(ctx context.Context, c candidate, i *harness.Process, pool string) error {
+	if !c.committed {
+		return nil
+	}
+	for _, call := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodPatch, "", `{"state":"paused"}`, http.StatusOK},
+		{http.MethodPost, "/commitment", `{}`, http.StatusCreated},
+		{http.MethodPatch, "", `{"state":"open"}`, http.StatusOK},
+	} {
+		answer, status, err := i.Call(ctx, call.method, "/admin/pools/"+pool+call.path, call.body)
+		if err != nil {
+			return err
+		}
+		if status != call.status {
+			return fmt.Errorf("%s %s is answered %d: %s", call.method, call.path, status, answer)
+		}
+	}
+	return nil
+}
