@@ -274,7 +274,7 @@ second_of = [b"", 0]  # the second of the award before, and its microseconds: mo
 
 
 def parse_award(b):
-    """What parse_line makes of most lines of a log, and several times as fast. None where parse_line has to look."""
+    """What parse_line makes of most lines of a log, and several times as fast. None where parse_line has to read it."""
     m = AWARD.fullmatch(b)
     if not m:
         return None
@@ -804,8 +804,6 @@ class Verifier:
             raise Finding(n, "draw", "another entry stands within a draw")
         self.last = None
         if kind in ("open", "pause", "close"):
-            if pool.state == kind:
-                raise Finding(n, "life", "the pool is in that state already")
             pool.state = kind
         try:
             rule = "stock"

@@ -20,7 +20,7 @@ import (
 type seeded struct {
 	lockmode.Store
 	other func() draw.Seeds
-	given sync.Map // *draw.Urn -> draw.Seeds: those of a double may remember what they gave
+	given sync.Map // *draw.Urn -> draw.Seeds: those of a double may go by what they gave
 }
 
 func (s *seeded) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {

@@ -45,7 +45,9 @@ func lived(t *testing.T, draws int, length int64) *world {
 			w.restock([]string{"silver", "gold", "pin", "blank-card"}[rand.IntN(4)], rand.Int64N(40)-10) //nolint:gosec // any will do
 		case i%101 == 100:
 			w.state(draw.StatePaused)
+			w.state(draw.StatePaused) // an agenda says it again
 			w.check()
+			w.state(draw.StateOpen)
 			w.state(draw.StateOpen)
 		case i%57 == 56:
 			w.change(draw.WhatMode, []string{`{"mode":"optimistic"}`, `{"mode":null}`}[rand.IntN(2)]) //nolint:gosec // any will do

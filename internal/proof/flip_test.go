@@ -65,7 +65,7 @@ func TestEveryBitCounts(t *testing.T) {
 }
 
 // TestEveryByteCountsInPython: so is a bit of any byte by the second verifier,
-// which looks at each signature once.
+// which checks each signature once.
 func TestEveryByteCountsInPython(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")

@@ -212,10 +212,8 @@ func (v *verifier) place(l *Line) error {
 
 func (v *verifier) setState(l *Line) error {
 	to := map[Kind]draw.State{KindOpen: draw.StateOpen, KindPause: draw.StatePaused, KindClose: draw.StateClosed}[l.Kind]
-	if to == v.state {
-		return findf(l.Version, RuleLife, "the pool is %s already", to)
-	}
-	if to == draw.StateOpen && v.isCommitted() {
+	// An agenda says a state whether the pool has it already or not.
+	if to == draw.StateOpen && to != v.state && v.isCommitted() {
 		v.openings++
 	}
 	v.state = to

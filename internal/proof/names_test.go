@@ -51,7 +51,7 @@ func TestHashesAreSmall(t *testing.T) {
 	}
 }
 
-// TestNamesAreExact: names whose hashes are equal are told apart by the log, and a
+// TestNamesAreExact: names whose hashes are equal are kept apart by the log, and a
 // name that comes again is found even so.
 func TestNamesAreExact(t *testing.T) {
 	w := newWorld(t)

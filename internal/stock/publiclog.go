@@ -184,7 +184,7 @@ func each(entries []draw.Entry) entrySeq {
 const readAgainMax = 5
 
 // errMoved says that the pool moved on, and that what was read of it may have
-// changed: before a pool is committed, its users may be forgotten.
+// changed: before a pool is committed, its users may be erased.
 var errMoved = errors.New("stock: the pool moved on")
 
 // withLog reads the public log of a pool and then runs fn in a transaction. fn

@@ -72,3 +72,29 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	require.Equal(t, version+1, r.Entries)
 	require.Equal(t, version-before, r.Replayed)
 }
+
+// testCommitBehindAgenda: what comes due when a pool is committed is in the log that
+// the commitment binds, although it was read before.
+func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	s.Unseal(Identities(t))
+	Pool(t, s, "p", 9)
+	at := s.Now().Add(soon)
+	PlanAll(t, s, "p", StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StockAt(at, "a", 2))
+	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+	require.NoError(t, err)
+	Await(t, s, at)
+	require.NoError(t, Commit(t, s, "p", 4, 10))
+	pool, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.EqualValues(t, 12, pool.Prizes[0].Stocked)
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "test")
+	require.NoError(t, err)
+	_, err = s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	_, files := Export(t, s, "p")
+	r, err := proof.Verify(files, proof.VerifyOptions{})
+	require.NoError(t, err)
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+	require.Equal(t, pool.Version+1, r.Entries)
+}

@@ -42,6 +42,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"agenda of committed": testAgendaCommitted,
 		"agenda closes":       testAgendaCommittedCloses,
 		"long log":            testLongLog,
+		"commit behind":       testCommitBehindAgenda,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,

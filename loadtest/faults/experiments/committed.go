@@ -185,7 +185,7 @@ func (r *committedRun) work(n int) {
 	}
 }
 
-// verify closes the pool, and has both verifiers look at what is published.
+// verify closes the pool, and has both verifiers replay what is published.
 func (r *committedRun) verify() error {
 	path := "/admin/pools/" + committedPool
 	if err := r.insist("PATCH", path, `{"state":"closed"}`, http.StatusOK); err != nil {
