@@ -12,25 +12,28 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// seedFlags are those of a service whose pools are committed to their numbers: the
-// files of a recipient and of its identity, which are made.
-func seedFlags(s *harness.Site) ([]string, error) {
+// makeSeedFlags makes the flags of services whose pools are committed to their
+// numbers: the files of a recipient and of its identity, the same for a whole run,
+// because a pool may be made by one process and drawn from by another.
+func (b *benchmark) makeSeedFlags() error {
+	if b.seedFlags != nil {
+		return nil
+	}
 	identity, err := age.GenerateX25519Identity()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	folder := s.TempDir()
-	var flags []string
+	folder := b.whole.TempDir()
 	for _, f := range []struct{ flag, text string }{
 		{"seed-identity-file", identity.String()}, {"seed-recipients", identity.Recipient().String()},
 	} {
 		path := filepath.Join(folder, f.flag)
 		if err := os.WriteFile(path, []byte(f.text+"\n"), 0o600); err != nil {
-			return nil, err
+			return err
 		}
-		flags = append(flags, "--"+f.flag, path)
+		b.seedFlags = append(b.seedFlags, "--"+f.flag, path)
 	}
-	return flags, nil
+	return nil
 }
 
 // commitPool commits a candidate's pool, where it is to be.

@@ -157,11 +157,10 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	case c.program == service:
 		args = harness.ServeArgs(listen, database, c.mode)
 		if c.committed {
-			seeds, err := seedFlags(s)
-			if err != nil {
+			if err := b.makeSeedFlags(); err != nil {
 				return nil, err
 			}
-			args = append(args, seeds...)
+			args = append(args, b.seedFlags...)
 		}
 		if c.lock == "redis" {
 			args = append(args, "--lock", servertest.Redis(s))
