@@ -620,7 +620,7 @@ class Pool:
 
 class Names:
     """The names of a log's draws as far as it was read, by hashes of 64 bits whose key is made anew for each run. They
-    take 8 bytes each, and room for as many again at most: a set of texts would take a hundred."""
+    take 22 bytes each at most: a set of texts would take a hundred."""
 
     def __init__(self, key=hash):
         self.key, self.parts, self.used = key, [array("q", bytes(128)) for _ in range(256)], [0] * 256

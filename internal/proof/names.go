@@ -6,9 +6,8 @@ import (
 	"hash/maphash"
 )
 
-// hashes is a set of hashes of 64 bits, in 8 bytes each and room for as many
-// again at most. Its parts grow one by one, so that growing takes no memory of
-// its own. The zero value is empty.
+// hashes is a set of hashes of 64 bits, in 22 bytes each at most. Its parts grow
+// one by one, so that growing takes no memory of its own. The zero value is empty.
 type hashes [256]struct {
 	slots []uint64 // 0 for none; a power of two of them
 	used  int

@@ -34,7 +34,7 @@ func TestHashesAreASet(t *testing.T) {
 	}
 }
 
-// TestHashesAreSmall: ten million take no more than 20 bytes each, while they grow
+// TestHashesAreSmall: many take no more than 24 bytes each, while they grow
 // too.
 func TestHashesAreSmall(t *testing.T) {
 	var s hashes
