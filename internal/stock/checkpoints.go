@@ -67,7 +67,7 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 		return err
 	}
 	begin := func() *publicLog {
-		log := s.publicLog(poolID, by.secrets.Salts, nil)
+		log := s.publicLog(poolID, by.secrets.Salts)
 		log.compared(io.Discard, maps.Clone(signed))
 		return log
 	}

@@ -47,7 +47,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	if err := s.glance(ctx, w.PoolID, (*lockedPool).checkCommit); err != nil {
 		return nil, err
 	}
-	begin := func() *publicLog { return s.publicLog(w.PoolID, secrets.Salts, nil) }
+	begin := func() *publicLog { return s.publicLog(w.PoolID, secrets.Salts) }
 	err = s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
 		of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
 		if err != nil {

@@ -19,7 +19,7 @@ func DialectOf(name string) *engine.Dialect { return dialects()[name] }
 // ReadTwice reads the public log of a pool to its end, and on once more behind
 // between.
 func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (size int64, err error) {
-	log := s.publicLog(poolID, proof.NewSalts(), nil)
+	log := s.publicLog(poolID, proof.NewSalts())
 	if err := log.upTo(ctx, math.MaxInt64); err != nil {
 		return 0, err
 	}

@@ -24,13 +24,13 @@ type publicLog struct {
 	prizes map[string]bool // those that the scribe knows
 	tree   proof.Tree
 	last   draw.Entry // the last that was read
-	// took is called with each line and the size of the log with it.
+	// took, where not nil, is called with each line and the size of the log with it.
 	took func(line []byte, size int64) error
 }
 
-// publicLog begins before the first line. took may be nil.
-func (s *Store) publicLog(poolID string, salts proof.Salts, took func([]byte, int64) error) *publicLog {
-	return &publicLog{store: s, poolID: poolID, scribe: proof.NewScribe(salts, nil), prizes: map[string]bool{}, took: took}
+// publicLog begins before the first line.
+func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
+	return &publicLog{store: s, poolID: poolID, scribe: proof.NewScribe(salts, nil), prizes: map[string]bool{}}
 }
 
 // partMax is the most versions of one part, so few that memory holds them, and

@@ -173,7 +173,7 @@ func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, b
 	begin(files)
 	out := bufio.NewWriter(w)
 	covered := slices.Max(slices.Collect(maps.Keys(signed)))
-	log := s.publicLog(poolID, by.secrets.Salts, nil)
+	log := s.publicLog(poolID, by.secrets.Salts)
 	log.compared(out, signed)
 	if err = log.upTo(ctx, covered); err == nil && len(signed) > 0 {
 		err = errForked()

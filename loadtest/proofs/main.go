@@ -69,7 +69,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 		if s.folder, err = os.MkdirTemp("", "drawsvc-proofs-"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(s.folder) //nolint:errcheck // it is temporary
+		defer func() { _ = os.RemoveAll(s.folder) }()
 	}
 	if err := s.fill(out); err != nil {
 		return err

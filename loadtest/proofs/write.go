@@ -18,8 +18,8 @@ import (
 const (
 	pool   = "spring"
 	origin = "draws.example.org/" + pool
-	// tenth is how many tenths of the awards lie before the pool is restocked.
-	tenths = 10
+	// restocks is how often the pool is restocked, and a checkpoint signed.
+	restocks = 10
 )
 
 // operator is who writes a log, and signs it.
@@ -49,7 +49,7 @@ func write(folder string, awards int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer log.Close() //nolint:errcheck // it is closed below where all went well
+	defer func() { _ = log.Close() }() // it is closed below where all went well
 	o := &operator{out: bufio.NewWriterSize(log, 1<<20), at: time.Date(2026, 3, 28, 22, 0, 0, 0, time.UTC), salts: proof.NewSalts(), seed: proof.NewSeed()}
 	if o.signer, o.key, err = proof.NewKey(origin); err != nil {
 		return 0, err
@@ -58,7 +58,7 @@ func write(folder string, awards int64) (int64, error) {
 		return 0, err
 	}
 	for i := range awards {
-		if i%max(awards/tenths, 1) == 0 {
+		if i%max(awards/restocks, 1) == 0 {
 			if err := o.restock(awards); err != nil {
 				return 0, err
 			}

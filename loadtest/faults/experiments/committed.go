@@ -29,9 +29,9 @@ const (
 )
 
 // seedIdentity and seedRecipients are where the instances find their keys.
-var (
-	seedIdentity   = filepath.Join(stage.Bin, "seed-identity")
-	seedRecipients = filepath.Join(stage.Bin, "seed-recipients")
+const (
+	seedIdentity   = stage.Bin + "/seed-identity"
+	seedRecipients = stage.Bin + "/seed-recipients"
 )
 
 // committedFaults are those of pools that are committed to their numbers.
