@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -27,9 +28,7 @@ func newClock(s *harness.Site) *clock {
 		s.Skip("libfaketime is not installed")
 	}
 	folder := s.TempDir()
-	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
-		s.Fatal(err)
-	}
+	s.Must(os.Chmod(folder, 0o755)) // servers have an account of their own
 	c := &clock{file: filepath.Join(folder, "clock")}
 	c.environ = []string{
 		// The C library's malloc comes before jemalloc, which asks for the time
@@ -37,19 +36,22 @@ func newClock(s *harness.Site) *clock {
 		"LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + c.file,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
 	}
-	if err := c.Set("+0s"); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(c.Set("+0s"))
 	return c
 }
 
 // Set moves the clock to an amount such as "+3600s" from the machine's, in one
 // step: the server reads it whenever it asks for the time.
 func (c *clock) Set(amount string) error {
-	if err := os.WriteFile(c.file+".new", []byte(amount), 0o644); err != nil {
+	return Replace(c.file, amount, 0o644)
+}
+
+// Replace gives a file another content in one step.
+func Replace(file, content string, mode fs.FileMode) error {
+	if err := os.WriteFile(file+".new", []byte(content), mode); err != nil {
 		return err
 	}
-	return os.Rename(c.file+".new", c.file)
+	return os.Rename(file+".new", file)
 }
 
 // clocked starts a server of the world's own whose clock can be moved.
