@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -49,12 +48,8 @@ func commitPool(ctx context.Context, c candidate, i *harness.Process, pool strin
 		{http.MethodPost, "/commitment", `{}`, http.StatusCreated},
 		{http.MethodPatch, "", `{"state":"open"}`, http.StatusOK},
 	} {
-		answer, status, err := i.Call(ctx, call.method, "/admin/pools/"+pool+call.path, call.body)
-		if err != nil {
+		if _, err := harness.Operate(ctx, call.method, i.URL+"/admin/pools/"+pool+call.path, call.body, call.status); err != nil {
 			return err
-		}
-		if status != call.status {
-			return fmt.Errorf("%s %s is answered %d: %s", call.method, call.path, status, answer)
 		}
 	}
 	return nil

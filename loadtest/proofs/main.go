@@ -19,30 +19,16 @@ type settings struct {
 	folder string
 }
 
-func main() {
-	harness.Main("proofs", func(ctx context.Context, args []string, out io.Writer) error {
-		s, err := parse(args)
-		if err != nil {
-			return harness.Usage(err)
-		}
-		return prove(ctx, s, out)
-	})
-}
+func main() { harness.Main("proofs", parse, prove) }
 
 func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("proofs", flag.ContinueOnError)
 	flags.Int64Var(&s.awards, "awards", 10_000_000, "awards of the log, each a draw of its own; ten million take 1.8 GB")
 	flags.StringVar(&s.folder, "folder", "", "folder for the files, which is kept; one that holds files already is verified as it is")
-	if err := flags.Parse(args); err != nil {
-		return s, err
+	if err = harness.Parse(flags, args); err == nil && s.awards < 1 {
+		err = errors.New("--awards is 1 or more")
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	if s.awards < 1 {
-		return s, errors.New("--awards is 1 or more")
-	}
-	return s, nil
+	return s, err
 }
 
 // bin is where the service is built.
