@@ -93,6 +93,11 @@ bench-quick: ## Few measures, short; fails where a ratio fell more than 20 % beh
 	.ci/packages
 	$(GO) run ./loadtest/bench --quick
 
+.PHONY: proofs
+proofs: ## Both verifiers on ten million awards, every attack at a hundred places, every bit of a small pool
+	$(GO) test ./internal/proof -count=1 -every
+	$(GO) run ./loadtest/proofs
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 	.ci/fuzz $(or $(FUZZTIME),10s)

@@ -69,7 +69,8 @@ func (s *Server) commitPool(c call) error {
 	if body.EpochLength != nil {
 		wanted.EpochLength = *body.EpochLength
 	}
-	ctx, cancel := c.within(s.RequestTimeout)
+	c.unhurried(s.limits.audit + 10*time.Second) // it reads what is in the log before
+	ctx, cancel := c.within(s.limits.audit)
 	defer cancel()
 	note, err := s.Prover.CommitPool(ctx, wanted)
 	if err != nil {

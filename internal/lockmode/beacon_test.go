@@ -20,7 +20,7 @@ func (a *arena) blind(t *testing.T, stocked ...int64) (string, *drand.Chain) {
 	t.Helper()
 	pool, chain := a.pool(t, stocked...), stocktest.NewChain(t)
 	a.setState(t, 0, pool, draw.StatePaused)
-	stocktest.CommitTo(t, a.store(0), chain, pool, 40, 50, false)
+	stocktest.CommitToBeacon(t, a.store(0), chain, pool, 40, 50, false)
 	stocktest.OpenWith(t, a.store(0), chain, pool)
 	return pool, chain
 }

@@ -27,12 +27,18 @@ import (
 //
 //	go test -run '^$' -bench Engine -benchtime 5s -count 6 ./internal/lockmode | tee new.txt
 //	benchstat old.txt new.txt
-func BenchmarkEngine(b *testing.B) {
+func BenchmarkEngine(b *testing.B) { benchmarkEngines(b, false) }
+
+// BenchmarkEngineCommitted is the same with pools that are committed to their
+// numbers.
+func BenchmarkEngineCommitted(b *testing.B) { benchmarkEngines(b, true) }
+
+func benchmarkEngines(b *testing.B, committed bool) {
 	for _, dialect := range stock.Dialects() {
 		b.Run("dialect="+dialect, func(b *testing.B) {
-			store := stocktest.Open(b, engineURL(b, dialect), stock.Options{})
+			store := stocktest.Open(b, engineURL(b, dialect), stock.Options{Identities: stocktest.Identities(b)})
 			for _, callers := range []int{1, 64, 2048} {
-				b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchmarkEngine(b, store, callers) })
+				b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchmarkEngine(b, store, callers, committed) })
 			}
 		})
 	}
@@ -55,9 +61,18 @@ func engineURL(b *testing.B, dialect string) string {
 	return "sqlite:" + filepath.Join(folder, "draws.db")
 }
 
-func benchmarkEngine(b *testing.B, store *stock.Store, callers int) {
+func benchmarkEngine(b *testing.B, store *stock.Store, callers int, committed bool) {
 	poolID := "pool-" + uuid.NewString()
 	stocktest.Pool(b, store, poolID, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9)
+	if committed {
+		set := func(state draw.State) {
+			_, err := store.ChangePool(b.Context(), poolID, draw.PoolChange{State: &state}, "test")
+			require.NoError(b, err)
+		}
+		set(draw.StatePaused)
+		require.NoError(b, stocktest.Commit(b, store, poolID, 256, 1<<20))
+		set(draw.StateOpen)
+	}
 	issuer, err := lockmode.New(lockmode.Options{
 		Store: store, Agendas: store, Sharer: store, Observer: blind{}, Log: slog.New(slog.DiscardHandler), Mode: lockmode.ForUpdate,
 		Budget: 3 * time.Second, Settle: 4500 * time.Millisecond,

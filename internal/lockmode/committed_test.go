@@ -148,6 +148,27 @@ func testSeedAway(t *testing.T, a *arena) {
 	require.NoError(t, receive(t, ask(t, able, named(pool, "away-after"))).err)
 }
 
+// testSeedWrong: with a sealed seed that the pool is not committed to nobody draws,
+// and nothing is awarded. Other pools are drawn from, and so is this one once the
+// right seed is back.
+func testSeedWrong(t *testing.T, a *arena) {
+	pool, other := a.deck(t), a.pool(t, 10)
+	right := deckSeed()
+	require.NoError(t, stocktest.Reseal(t, a.store(0), pool, right.Before(1)))
+	s := a.serve(t, 0)
+	for i := range 3 {
+		got := receive(t, ask(t, s, named(pool, fmt.Sprint("wrong-", i))))
+		require.Equal(t, draw.CodeSeedUnavailable, draw.CodeOf(got.err), "%v", got.err)
+	}
+	require.NoError(t, receive(t, ask(t, s, named(other, "wrong-other"))).err)
+	require.True(t, a.store(0).SeedsAway())
+	require.Empty(t, awardsOf(t, a.store(0), pool))
+	require.NoError(t, stocktest.Reseal(t, a.store(0), pool, right))
+	again := a.serve(t, 0)
+	require.NoError(t, receive(t, ask(t, again, named(pool, "right"))).err)
+	require.False(t, a.store(0).SeedsAway())
+}
+
 // testSeedsSpent: behind the last version that a seed is for, draws are refused,
 // and known ones are answered.
 func testSeedsSpent(t *testing.T, a *arena) {

@@ -33,7 +33,7 @@ func lived(t *testing.T, draws int, length int64) *world {
 	w.prize("none", -1, "0.00")
 	w.prize("blank-card", 20, "0.00")
 	w.rules(someRules()[2])
-	w.commit(64, length)
+	w.commit(640, length)
 	w.state(draw.StateOpen)
 	for i := range draws {
 		switch {
@@ -45,7 +45,9 @@ func lived(t *testing.T, draws int, length int64) *world {
 			w.restock([]string{"silver", "gold", "pin", "blank-card"}[rand.IntN(4)], rand.Int64N(40)-10) //nolint:gosec // any will do
 		case i%101 == 100:
 			w.state(draw.StatePaused)
+			w.state(draw.StatePaused) // an agenda says it again
 			w.check()
+			w.state(draw.StateOpen)
 			w.state(draw.StateOpen)
 		case i%57 == 56:
 			w.change(draw.WhatMode, []string{`{"mode":"optimistic"}`, `{"mode":null}`}[rand.IntN(2)]) //nolint:gosec // any will do
@@ -58,7 +60,7 @@ func lived(t *testing.T, draws int, length int64) *world {
 // TestVerifiersAgree: a pool that lived through everything holds for both
 // verifiers, and every award behind the commitment was decided again.
 func TestVerifiersAgree(t *testing.T) {
-	w := lived(t, 3000, 100)
+	w := lived(t, few(2000, 6000), 100)
 	files := w.publishAll()
 	r := verified(t, files, VerifyOptions{Key: w.key})
 	require.Zero(t, r.Detail, "entry %d: %s", r.Entry, r.Rule)

@@ -63,6 +63,12 @@ func (c *Commitment) Text() string {
 // Hash names the commitment in the log and in every key.
 func (c *Commitment) Hash() [sha256.Size]byte { return sha256.Sum256([]byte(c.Text())) }
 
+// hex is the hash as the log has it.
+func (c *Commitment) hex() string {
+	hash := c.Hash()
+	return hex.EncodeToString(hash[:])
+}
+
 // ParseCommitment reads the text of a commitment. A text that is not exactly
 // what [Commitment.Text] writes is refused with CodeInvalidRequest.
 func ParseCommitment(text string) (*Commitment, error) {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,6 +88,55 @@ func TestBrokenDoubles(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOtherServices: a service that lays out its prizes in another order than the
+// log, or that moves stock past the log, is found by its awards.
+func TestOtherServices(t *testing.T) {
+	for name, double := range map[string]func(w *world){
+		"prizes in order of id": func(w *world) { // silver was there first
+			slices.SortFunc(w.pool.Prizes, func(a, b draw.Prize) int { return strings.Compare(a.ID, b.ID) })
+		},
+		"a stock move that is no entry": func(w *world) { w.pool.Prizes[1].Stocked += 300 },
+		"none, which must not be found": func(*world) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.prize("silver", 900, "5.00")
+			w.prize("gold", 600, "19.90")
+			w.commit(4, 100)
+			w.state(draw.StateOpen)
+			double(w)
+			for i := range 100 {
+				w.draw(fmt.Sprintf("d%d", i), "u", 1)
+			}
+			r := verified(t, w.publishAll(), VerifyOptions{})
+			require.Equal(t, strings.HasPrefix(name, "none"), r.OK, "%s: %s", r.Rule, r.Detail)
+			if !r.OK {
+				require.Equal(t, RuleAward, r.Rule)
+			}
+		})
+	}
+}
+
+// TestModuloOfMany: of 10^17 units a modulo favours some by half a percent, which
+// no chi-square shows soon. The vectors show it at once.
+func TestModuloOfMany(t *testing.T) {
+	const units = 100_000_000_000_000_000
+	found := 0
+	for _, v := range readVectors(t).Numbers {
+		var right draw.Keyed
+		right.SetKey(bytesOf(t, v.Key))
+		numbers, modulo := right.Of(v.Version), &brokenWords{modulo: true, counter: 1, key: bytesOf(t, v.Key), version: v.Version}
+		for i, limit := range v.Below {
+			a, b := numbers.Below(whole(t, limit)), modulo.Below(whole(t, limit))
+			require.Equal(t, whole(t, v.Numbers[i]), a)
+			if whole(t, limit) == units && a != b {
+				found++
+			}
+		}
+	}
+	require.Greater(t, found, 30)
 }
 
 // TestKeptNumber: a plan that is undone and made again for others gives each

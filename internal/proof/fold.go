@@ -3,7 +3,6 @@ package proof
 import (
 	"bufio"
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"io"
 	"math"
@@ -24,7 +23,7 @@ type folding struct {
 	covered int64
 	// last is the award before, of a draw that may go on.
 	last     *Line
-	drawn    map[[tagSize]byte]struct{}
+	drawn    *names
 	replayed int64
 	openings
 }
@@ -79,7 +78,6 @@ func (v *verifier) readLog() error {
 		source = v.numbers
 	}
 	v.replay = draw.NewReplay(v.commitment.Pool(), source, v.documents)
-	v.drawn = map[[tagSize]byte]struct{}{}
 	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 	if err := v.eachLine(v.take); err != nil {
 		return err
@@ -211,13 +209,12 @@ func (v *verifier) changed(l *Line) error {
 // place checks that a line of its kind may stand where it stands.
 func (v *verifier) place(l *Line) error {
 	n := l.Version
-	hash := v.commitment.Hash()
 	switch isCommit := l.Kind == KindCommit; {
 	case (n == 1) != (l.Kind == KindCreated):
 		return findf(n, RuleLife, "the first entry, and it alone, makes the pool")
 	case isCommit != (n == v.commitment.Size+1):
 		return findf(n, RuleCommitment, "the commitment's entry is number %d, and there is one", v.commitment.Size+1)
-	case isCommit && l.Hash != hex.EncodeToString(hash[:]):
+	case isCommit && l.Hash != v.commitment.hex():
 		return findf(n, RuleCommitment, "the entry names another commitment")
 	case isCommit && v.state == draw.StateOpen:
 		return findf(n, RuleLife, "the pool was open when it was committed")

@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"encoding/base64"
 	"fmt"
 
 	"drawsvc/internal/draw"
@@ -37,13 +36,11 @@ func (v *verifier) inDraw(l *Line) error {
 		}
 		return nil
 	}
-	var name [tagSize]byte
-	_, _ = base64.RawURLEncoding.Decode(name[:], []byte(l.Draw)) // a line has tags that are some
-	if _, known := v.drawn[name]; known || l.Ordinal != 1 {
+	known, err := v.isKnown(l)
+	if known || l.Ordinal != 1 {
 		return findf(l.Version, RuleDraw, "the award begins no draw of a name of its own")
 	}
-	v.drawn[name] = struct{}{}
-	return nil
+	return err
 }
 
 // decide decides the award again.

@@ -70,9 +70,9 @@ func TestForeseen(t *testing.T) {
 		files fstest.MapFS
 		holds bool
 	}{
-		"seen in time":           {seen(comes.Add(-time.Second)), true},
-		"seen when it was there": {seen(comes), false},
-		"seen long after":        {seen(comes.Add(time.Minute)), false},
+		"seen in time":            {seen(comes.Add(-time.Second)), true},
+		"seen when it was there":  {seen(comes), false},
+		"seen long after":         {seen(comes.Add(time.Minute)), false},
 		"an earlier log was seen": {with(by.cosign(before, comes.Add(-time.Second)), by.cosign(last, comes.Add(time.Hour))), false},
 	} {
 		t.Run(name, func(t *testing.T) {

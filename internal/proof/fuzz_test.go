@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"testing"
 	"testing/fstest"
 
@@ -36,5 +37,42 @@ func FuzzVerify(f *testing.F) {
 		r, err := Verify(files, VerifyOptions{})
 		require.NoError(t, err)
 		require.False(t, r.OK)
+	})
+}
+
+// FuzzNotes: whatever is taken for a note, a checkpoint, a commitment, a key or a
+// reveal comes out again byte for byte; so nothing in it can be changed unseen.
+func FuzzNotes(f *testing.F) {
+	signer, key, err := NewKey(worldOrigin)
+	require.NoError(f, err)
+	verifier, err := Verifier(key)
+	require.NoError(f, err)
+	checkpoint := &Checkpoint{Origin: worldOrigin, Size: 7}
+	commitment := &Commitment{Origin: worldOrigin, Epochs: 3, EpochLength: 4, Size: 5}
+	for _, text := range []string{checkpoint.Text(), commitment.Text(), Reveal(Seed{1}, 2)} {
+		f.Add([]byte(text))
+		signed, err := Sign(text, signer)
+		require.NoError(f, err)
+		f.Add(signed)
+		f.Add(JoinNotes([][]byte{signed, signed}))
+	}
+	f.Add([]byte(key))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if text, err := Open(b, verifier); err == nil {
+			require.True(t, bytes.HasPrefix(b, []byte(text+"\n")))
+		}
+		if c, err := ParseCheckpoint(string(b)); err == nil {
+			require.Equal(t, string(b), c.Text())
+		}
+		if c, err := ParseCommitment(string(b)); err == nil {
+			require.Equal(t, string(b), c.Text())
+		}
+		if seed, place, err := ParseReveal(string(b)); err == nil {
+			require.Equal(t, string(b), Reveal(seed, place))
+		}
+		if notes, err := SplitNotes(b); err == nil {
+			require.Equal(t, string(b), string(JoinNotes(notes)))
+		}
+		_, _ = Verifier(string(b)) // it never panics
 	})
 }

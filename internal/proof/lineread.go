@@ -71,7 +71,7 @@ func ParseLine(b []byte) (*Line, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(l.Append(nil), b) {
+	if !bytes.Equal(l.Append(make([]byte, 0, len(b))), b) {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the line is not in its one right form")
 	}
 	return l, nil

@@ -21,13 +21,22 @@ type Scribe struct {
 // the names and values that they were added with.
 func NewScribe(salts Salts, prizes []draw.Prize) *Scribe {
 	s := &Scribe{salts: salts, prizes: make(map[string]*draw.Prize, len(prizes)), added: map[string]bool{}}
-	for _, p := range prizes {
-		s.prizes[p.ID] = &p
-	}
+	s.Learn(prizes)
 	return s
 }
 
-// Lines are those of entries, which come from the first in order of version. A
+// Learn adds prizes that came to the pool since, with the names and values that
+// they were added with.
+func (s *Scribe) Learn(prizes []draw.Prize) {
+	for _, p := range prizes {
+		if s.prizes[p.ID] == nil {
+			s.prizes[p.ID] = &p
+		}
+	}
+}
+
+// Lines are those of entries, which come from the first in order of version, in
+// one call or in several that each end with a whole draw. A
 // line is good until the next. It ends after its first error: that of the
 // entries, or CodeInternal for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {

@@ -106,7 +106,7 @@ func findf(entry int64, rule, format string, args ...any) error {
 // and the rules of its version. An error is one of reading; what is wrong with
 // the files is in the report.
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
-	v := &verifier{files: files, options: o}
+	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
 	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed}
 	r.Openings, r.Passed = v.opened, v.passed

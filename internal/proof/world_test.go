@@ -252,11 +252,16 @@ func verified(t *testing.T, files fstest.MapFS, o VerifyOptions) Report {
 
 // secondSays is what the Python program says: its exit code and its last line.
 func secondSays(t *testing.T, files fstest.MapFS, args ...string) (int, string) {
+	return second(t, append([]string{folderOf(t, files)}, args...)...)
+}
+
+// folderOf writes files to a folder.
+func folderOf(t *testing.T, files fstest.MapFS) string {
 	dir := t.TempDir()
 	for name, f := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), f.Data, 0o600))
 	}
-	return second(t, append([]string{dir}, args...)...)
+	return dir
 }
 
 func second(t *testing.T, args ...string) (int, string) {

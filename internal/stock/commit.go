@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"iter"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/go-json-experiment/json"
@@ -50,7 +49,11 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeInternal, err, "the seeds cannot be sealed")
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	if err := s.glance(ctx, w.PoolID, (*lockedPool).checkCommit); err != nil {
+		return nil, err
+	}
+	begin := func() *publicLog { return s.publicLog(w.PoolID, secrets.Salts) }
+	err = s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
 		of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
 		if err != nil {
 			return err
@@ -58,9 +61,13 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 		if err := of.checkCommit(); err != nil {
 			return err
 		}
-		if c.Size, c.Root, err = s.rootOf(ctx, tx, w.PoolID, secrets.Salts); err != nil {
+		if of.head.Version != log.tree.Size() {
+			return draw.Wrap(draw.CodeContended, errMoved, "pool %q changes too often to be committed; nothing happened", w.PoolID)
+		}
+		if err := log.behind(ctx, tx, of.head.Version); err != nil {
 			return err
 		}
+		c.Size, c.Root = log.tree.Size(), log.tree.Root()
 		if note, err = proof.Sign(c.Text(), secrets.Signer); err != nil {
 			return err
 		}
@@ -90,6 +97,19 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 	return sealed, err
 }
 
+// glance has check see the state of a pool without a lock: what it refuses is
+// refused before a long log is read.
+func (s *Store) glance(ctx context.Context, poolID string, check func(*lockedPool) error) error {
+	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		of := &lockedPool{pool: draw.Pool{ID: poolID}}
+		seen := s.selectFrom("pools", "state", "committed").Where(squirrel.Eq{"id": poolID})
+		if err := seen.RunWith(tx).QueryRowContext(ctx).Scan(&of.pool.State, &of.committed); err != nil {
+			return err
+		}
+		return check(of)
+	})
+}
+
 func (of *lockedPool) checkCommit() error {
 	switch {
 	case of.committed != 0:
@@ -100,29 +120,6 @@ func (of *lockedPool) checkCommit() error {
 		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.pool.ID)
 	}
 	return nil
-}
-
-// rootOf is the size of a pool's log and the root over its lines.
-func (s *Store) rootOf(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts) (size int64, root [32]byte, err error) {
-	var tree proof.Tree
-	var line []byte
-	for l, err := range s.lines(ctx, q, poolID, salts) {
-		if err != nil {
-			return 0, root, err
-		}
-		line = l.Append(line[:0])
-		tree.Add(line)
-	}
-	return tree.Size(), tree.Root(), nil
-}
-
-// lines are those of a pool's public log.
-func (s *Store) lines(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts) iter.Seq2[*proof.Line, error] {
-	prizes, err := s.prizesAsAdded(ctx, q, poolID)
-	if err != nil {
-		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
-	}
-	return proof.NewScribe(salts, prizes).Lines(s.redirected(ctx, q, poolID, 0, s.entries(ctx, q, poolID, 0)))
 }
 
 // prizesAsAdded are a pool's prizes with the names and values from before all

@@ -19,12 +19,17 @@ import (
 //
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
-func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) iter.Seq2[draw.Entry, error] {
+func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) entrySeq {
 	return s.entriesWithin(ctx, q, poolID, after, squirrel.Eq{"pool_id": poolID})
 }
 
+// entriesUpTo are the entries after a version and up to another.
+func (s *Store) entriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64) entrySeq {
+	return s.entriesWithin(ctx, q, poolID, after, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
+}
+
 // entriesWithin are the entries that a condition holds for.
-func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, within squirrel.Sqlizer) iter.Seq2[draw.Entry, error] {
+func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, within squirrel.Sqlizer) entrySeq {
 	awards, moves, changes := s.selectFrom("awards", s.awards.Read("")), s.selectMoves(poolID), s.selectChanges(poolID)
 	return merge([]*pagedLog{
 		inPages(ctx, q, awards.Where(within), s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
@@ -32,6 +37,9 @@ func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID stri
 		inPages(ctx, q, changes.Where(within), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
+
+// entrySeq yields entries, and ends after its first error.
+type entrySeq = iter.Seq2[draw.Entry, error]
 
 // inPages reads a log after a version.
 func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) draw.Entry) *pagedLog {
@@ -111,7 +119,7 @@ func (l *pagedLog) take() draw.Entry {
 }
 
 // merge yields the entries of all logs in the order of their versions.
-func merge(logs []*pagedLog) iter.Seq2[draw.Entry, error] {
+func merge(logs []*pagedLog) entrySeq {
 	return func(yield func(draw.Entry, error) bool) {
 		for {
 			var first *pagedLog

@@ -120,28 +120,23 @@ func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
 	}
-	return s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
-		if err != nil {
-			return err
-		}
+	erased := false
+	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		switch {
 		case err != nil:
 			return err
-		case of.pool.State != draw.StateClosed || c.revealed == "":
+		case c.revealed == "": // only a closed pool's seed is revealed, and it stays closed
 			return draw.Errorf(draw.CodePoolOpen, "pool %q must be closed and its seed revealed before the secret of its tags is destroyed", poolID)
-		case len(c.sealed.Salts) == 0:
-			return nil
 		}
-		by, err := s.unsealAll(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		if err := s.sign(ctx, tx, by); err != nil {
-			return err
-		}
-		s.options.Log.Info("the secret of a pool's tags was destroyed", "pool", poolID, "actor", actor)
+		erased = len(c.sealed.Salts) == 0
+		return nil
+	})
+	if err != nil || erased {
+		return err
+	}
+	return s.signing(ctx, poolID, func(tx *sql.Tx, _ *lockedPool, _ *signer) error {
+		s.options.Log.Info("the secret of a pool's tags is destroyed", "pool", poolID, "actor", actor)
 		return execOne(ctx, tx, s.builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
 	})
 }

@@ -2,10 +2,12 @@ package stock
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/Masterminds/squirrel"
@@ -80,18 +82,6 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 	return p, nil
 }
 
-// checkpoints are the last signed notes of a pool, for last 0 all, in order of
-// their sizes.
-func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
-	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("size DESC")
-	if last > 0 {
-		query = query.Limit(last)
-	}
-	notes, err := selectAll(ctx, q, query, scanNote)
-	slices.Reverse(notes)
-	return notes, err
-}
-
 // signer is what signs and writes the log of a committed pool.
 type signer struct {
 	*committed
@@ -114,122 +104,16 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 	return &signer{c, commitment, secrets, poolID}, err
 }
 
-// write writes the log to w, and compares it with every root that was signed:
-// all of it, or what the last checkpoint covers. It returns the tree over it.
-// Error: ErrForked.
-func (s *Store) write(ctx context.Context, q engine.Querier, by *signer, w io.Writer, covered bool) (*proof.Tree, error) {
-	notes, err := s.checkpoints(ctx, q, by.poolID, 0)
-	if err != nil {
-		return nil, err
-	}
-	signed, err := by.signed(notes)
-	if err != nil {
-		return nil, err
-	}
-	var tree proof.Tree
-	var line []byte
-	out := bufio.NewWriter(w)
-	for l, err := range s.lines(ctx, q, by.poolID, by.secrets.Salts) {
-		if err != nil {
-			return nil, err
-		}
-		line = l.Append(line[:0])
-		tree.Add(line)
-		if c := signed[tree.Size()]; c != nil && c.Root != tree.Root() {
-			return nil, errForked()
-		}
-		delete(signed, tree.Size())
-		if _, err := out.Write(line); err != nil {
-			return nil, err
-		}
-		if covered && len(signed) == 0 {
-			break
-		}
-	}
-	if len(signed) > 0 {
-		return nil, errForked()
-	}
-	return &tree, out.Flush()
-}
-
-// signed are the checkpoints of notes and the commitment's, by size.
-func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
-	key, err := proof.Verifier(by.public)
-	if err != nil {
-		return nil, err
-	}
-	c := by.commitment
-	all := map[int64]*proof.Checkpoint{c.Size: {Origin: c.Origin, Size: c.Size, Root: c.Root}}
-	for _, note := range notes {
-		text, err := proof.Open(note, key)
-		if err != nil {
-			return nil, draw.Wrap(draw.CodeInternal, err, "a checkpoint of pool %q cannot be read", by.poolID)
-		}
-		one, err := proof.ParseCheckpoint(text)
-		if err != nil {
-			return nil, err
-		}
-		all[one.Size] = one
-	}
-	return all, nil
-}
-
-// Checkpoint signs a checkpoint of a committed pool's whole log, where none
-// covers it. Errors: CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable,
-// ErrForked, and those of the store.
-func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := s.lockPool(ctx, tx, poolID, ""); err != nil {
-			return err
-		}
-		by, err := s.unsealAll(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		return s.sign(ctx, tx, by)
-	})
-}
-
-// sign signs a checkpoint where none covers the log of a pool whose row is locked.
-func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer) error {
-	tree, err := s.write(ctx, tx, by, io.Discard, false)
-	if err != nil {
-		return err
-	}
-	covered, err := selectAll(ctx, tx, s.selectFrom("checkpoints", "COUNT(*)").Where(squirrel.Eq{"pool_id": by.poolID, "size": tree.Size()}), scanInt)
-	if err != nil || covered[0] > 0 {
-		return err
-	}
-	c := proof.Checkpoint{Origin: by.commitment.Origin, Size: tree.Size(), Root: tree.Root()}
-	note, err := proof.Sign(c.Text(), by.secrets.Signer)
-	if err != nil {
-		return err
-	}
-	_, err = s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(by.poolID, c.Size, string(note)).RunWith(tx).ExecContext(ctx)
-	return err
-}
-
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint
 // of its whole log. It returns the seed's line. Errors: CodePoolNotFound,
 // CodeProofNotFound, CodePoolOpen for a pool that is not closed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, "")
-		if err != nil {
-			return err
-		}
-		if of.committed == 0 {
-			return errNoProof(poolID)
-		}
-		if of.pool.State != draw.StateClosed {
-			return draw.Errorf(draw.CodePoolOpen, "pool %q is %s; close it before its seed is revealed", poolID, of.pool.State)
-		}
-		by, err := s.unsealAll(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		if err := s.sign(ctx, tx, by); err != nil {
+	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); err != nil {
+		return nil, err
+	}
+	err = s.signing(ctx, poolID, func(tx *sql.Tx, of *lockedPool, by *signer) error {
+		if err := of.checkReveal(); err != nil {
 			return err
 		}
 		if reveal = []byte(by.revealed); len(reveal) > 0 {
@@ -249,6 +133,16 @@ func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err e
 	return reveal, err
 }
 
+func (of *lockedPool) checkReveal() error {
+	switch {
+	case of.committed == 0:
+		return errNoProof(of.pool.ID)
+	case of.pool.State != draw.StateClosed:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is %s; close it before its seed is revealed", of.pool.ID, of.pool.State)
+	}
+	return nil
+}
+
 // ExportProof writes the public log of a committed pool to w, signs a checkpoint
 // where none covers it, and returns the other files. Errors: those of
 // [Store.Checkpoint].
@@ -265,19 +159,32 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 // CodeSeedUnavailable, ErrForked, and those of the store; before begin
 // nothing was written.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func(Published)) error {
-	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		by, err := s.unsealAll(ctx, tx, poolID)
-		if err != nil {
+	var by *signer
+	var files Published
+	var signed map[int64]*proof.Checkpoint
+	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+		if by, err = s.unsealAll(ctx, tx, poolID); err != nil {
 			return err
 		}
-		files, err := s.published(ctx, tx, poolID, by.committed, 0)
-		if err != nil {
+		if files, err = s.published(ctx, tx, poolID, by.committed, 0); err != nil {
 			return err
 		}
-		begin(files)
-		if _, err = s.write(ctx, tx, by, w, true); err != nil { // what is begun is not begun again
-			return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
-		}
-		return nil
+		signed, err = s.signedOf(ctx, tx, by)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	begin(files)
+	out := bufio.NewWriter(w)
+	covered := slices.Max(slices.Collect(maps.Keys(signed)))
+	log := s.publicLog(poolID, by.secrets.Salts)
+	log.compared(out, signed)
+	if err = log.upTo(ctx, covered); err == nil && len(signed) > 0 {
+		err = errForked()
+	}
+	if err = cmp.Or(err, out.Flush()); err != nil { // what is begun is not begun again
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
+	}
+	return nil
 }

@@ -25,6 +25,7 @@ type candidate struct {
 	users       string // of the requests: "" for one, usersNew, or how many
 	soldOut     bool
 	rules       rules // of the pool
+	committed   bool  // the pool is committed to its numbers
 
 	prizes int // in the pool, 0 is ten
 	awards int // in the pool before it starts
@@ -70,6 +71,7 @@ func (c candidate) name() string {
 	say(c.users == usersNew, "new users")
 	say(c.users != "" && c.users != usersNew, "%s users", c.users)
 	say(c.rules != "", "%s", c.rules)
+	say(c.committed, "committed")
 	say(c.soldOut, "sold out")
 	say(c.prizes > 0, "%d prizes", c.prizes)
 	say(c.awards > 0, "%s awards", number(c.awards))
@@ -150,6 +152,7 @@ func (c candidate) callers(n int) candidate     { c.connections = n; return c }
 func (c candidate) draws(n int) candidate       { c.count = n; return c }
 func (c candidate) by(users string) candidate   { c.users = users; return c }
 func (c candidate) under(r rules) candidate     { c.rules = r; return c }
+func (c candidate) sealed() candidate           { c.committed = true; return c }
 func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
 func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }

@@ -16,7 +16,11 @@ const engineCallers = 2048
 // measureEngine runs the Go benchmark of the engine, which starts a database
 // of its own.
 func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) error {
-	name := fmt.Sprintf("^BenchmarkEngine$/^dialect=%s$/^callers=%d$", c.database, engineCallers)
+	name := "Engine"
+	if c.committed {
+		name += "Committed"
+	}
+	name = fmt.Sprintf("^Benchmark%s$/^dialect=%s$/^callers=%d$", name, c.database, engineCallers)
 	program, folder := filepath.Join(bin, engineTest), ""
 	if c.tree != "" {
 		program, folder = filepath.Join(b.other.bin, engineTest), b.other.folder
@@ -37,7 +41,7 @@ func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) e
 
 // parseBenchmark finds the draws per second in what a Go benchmark printed.
 func parseBenchmark(output []byte) (float64, error) {
-	m := regexp.MustCompile(`(?m)^BenchmarkEngine/.*\s([0-9.e+]+) draws/s`).FindSubmatch(output)
+	m := regexp.MustCompile(`(?m)^BenchmarkEngine\w*/.*\s([0-9.e+]+) draws/s`).FindSubmatch(output)
 	if m == nil {
 		return 0, fmt.Errorf("the benchmark of the engine tells no draws/s:\n%s", output)
 	}

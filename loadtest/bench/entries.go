@@ -71,6 +71,12 @@ func entries(s settings) []entry {
 		{"rules: one draw a user, all new ÷ no rules", rate(newUsers.under(rulesOnce)), rate(newUsers), atLeast(0.7), full, false},
 		{"rules: a limit a day, 10000 users ÷ no rules", rate(fewUsers.under(rulesDaily)), rate(fewUsers), atLeast(0.65), full, false},
 		{"rules: refused users ÷ winners", rate(postgres.under(rulesRefused)), rate(postgres), atLeast(0.5), full, false},
+		{"committed ÷ secret", rate(postgres.sealed()), rate(postgres), atLeast(0.98), full, false},
+		{"committed ÷ secret, MariaDB", rate(mariadb.sealed()), rate(mariadb), atLeast(0.98), full, false},
+		{"committed ÷ secret, SQLite", rate(sqlite.sealed()), rate(sqlite), atLeast(0.98), full, false},
+		{"committed ÷ secret, engine alone, PostgreSQL", rate(postgres.sealed().alone()), rate(postgres.alone()), atLeast(0.97), full, false},
+		{"committed ÷ secret, engine alone, MariaDB", rate(mariadb.sealed().alone()), rate(mariadb.alone()), atLeast(0.97), full, false},
+		{"committed ÷ secret, engine alone, SQLite", rate(sqlite.sealed().alone()), rate(sqlite.alone()), atLeast(0.97), full, false},
 		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full, false},
 	}...)
 }

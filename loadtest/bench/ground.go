@@ -156,6 +156,12 @@ func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, dat
 	switch {
 	case c.program == service:
 		args = harness.ServeArgs(listen, database, c.mode)
+		if c.committed {
+			if err := b.makeSeedFlags(); err != nil {
+				return nil, err
+			}
+			args = append(args, b.seedFlags...)
+		}
 		if c.lock == "redis" {
 			args = append(args, "--lock", servertest.Redis(s))
 		} else if c.lock != "" {

@@ -20,6 +20,8 @@ type benchmark struct {
 	servers map[serverID]*server
 	filled  map[candidate]*place
 	seed    int64
+	// seedFlags are those of services whose pools are committed, nil before the first.
+	seedFlags []string
 
 	candidates []candidate
 	figures    map[candidate][]figures // by round

@@ -48,6 +48,9 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness
 	if err := setRules(ctx, c, i, poolOf(c)); err != nil {
 		return err
 	}
+	if err := commitPool(ctx, c, i, poolOf(c)); err != nil {
+		return err
+	}
 	if c.prizes == 0 && c.awards == 0 {
 		return nil
 	}

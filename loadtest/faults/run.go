@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -15,7 +16,7 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// cellMax is the longest that one cell may take.
+// cellMax is the longest that one cell may take, unless it says so itself.
 const cellMax = 5 * time.Minute
 
 // lateMax is how often a run is repeated that broke no rule but those of time.
@@ -46,7 +47,7 @@ func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 
 // run runs one cell, from the empty database to the verdict.
 func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
-	ctx, cancel := context.WithTimeout(ctx, cellMax)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Longest, cellMax))
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()

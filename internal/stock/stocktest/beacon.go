@@ -18,8 +18,8 @@ func NewChain(tb testing.TB) *drand.Chain {
 	return drand.New(tb, 1_700_000_000, 3)
 }
 
-// CommitTo commits a paused pool to a beacon.
-func CommitTo(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID string, epochs, length int64, whileOpen bool) {
+// CommitToBeacon commits a paused pool to a beacon.
+func CommitToBeacon(tb testing.TB, s *stock.Store, chain *drand.Chain, poolID string, epochs, length int64, whileOpen bool) {
 	tb.Helper()
 	to, err := proof.ParseRecipients(Recipient)
 	require.NoError(tb, err)
@@ -65,7 +65,7 @@ func blindPool(t *testing.T, s *stock.Store, whileOpen bool) *drand.Chain {
 	_, err := ChangeState(t, s, "p", draw.StatePaused, nil)
 	require.NoError(t, err)
 	chain := NewChain(t)
-	CommitTo(t, s, chain, "p", 2, 100, whileOpen)
+	CommitToBeacon(t, s, chain, "p", 2, 100, whileOpen)
 	return chain
 }
 

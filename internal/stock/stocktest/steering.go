@@ -109,7 +109,7 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	opens := StateAt(at, draw.StateOpen)
 	PlanAll(t, s, "p", opens)
 	chain := NewChain(t)
-	CommitTo(t, s, chain, "p", 2, 100, false)
+	CommitToBeacon(t, s, chain, "p", 2, 100, false)
 	opens.At = at.Add(1e9)
 	_, err = s.PlanItem(ctx, "p", opens, "test")
 	code(t, draw.CodeInvalidRequest, err)

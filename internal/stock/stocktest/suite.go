@@ -52,6 +52,8 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"steering":            testSteering,
 		"stock while open":    testStockWhileOpen,
 		"beacon numbers":      testBeaconNumbers,
+		"long log":            testLongLog,
+		"commit behind":       testCommitBehindAgenda,
 		"stock":               testStock,
 		"stock keys":          testStockKeys,
 		"stock at once":       testStockAtOnce,

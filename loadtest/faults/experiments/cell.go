@@ -55,6 +55,8 @@ type Experiment struct {
 	own bool
 	// soaks says that the soak may use it.
 	soaks bool
+	// Longest is the longest that a cell may take; 0 is the usual.
+	Longest time.Duration
 	// loses says that acknowledged changes must be lost, and no other rule broken.
 	loses bool
 	// base makes the cell's database in a way of its own; nil is the usual.

@@ -114,7 +114,7 @@ func ofOperations() []Cell {
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []Experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults())
+	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults())
 }
 
 // everyCell is every experiment at all its places.
@@ -172,6 +172,7 @@ func quickCells() []Cell {
 		{"database killed", []place{{postgres, optimistic, "", 2}}},
 		{"answer cut at COMMIT", []place{{postgres, forUpdate, "", 2}}},
 		{"mode switched under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
+		{"committed awards, killed and changed", []place{{postgres, forUpdate, "", 3}}},
 	}
 	byName := map[string]Experiment{}
 	for _, e := range experiments() {

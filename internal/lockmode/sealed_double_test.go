@@ -1,0 +1,87 @@
+package lockmode_test
+
+import (
+	"context"
+	"crypto/rand"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock"
+)
+
+// seeded is a store that gives urns other seeds than those of their pools.
+type seeded struct {
+	lockmode.Store
+	other func() draw.Seeds
+	given sync.Map // *draw.Urn -> draw.Seeds: those of a double may go by what they gave
+}
+
+func (s *seeded) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, urn, o)
+	if err == nil {
+		seeds, known := s.given.Load(urn)
+		if !known {
+			seeds = s.other()
+			s.given.Store(urn, seeds)
+		}
+		urn.SetSeeds(seeds.(draw.Seeds))
+	}
+	return tx, err
+}
+
+// dice are the numbers of a service that ignores what its pool is committed to.
+type dice struct{ *proof.Numbers }
+
+func (d dice) Of(int64) draw.Numbers { return d }
+
+func (d dice) Below(limit int64) int64 {
+	n, _ := rand.Int(rand.Reader, big.NewInt(limit)) // it never fails
+	return n.Int64()
+}
+
+// counted are numbers that are used up where a plan is undone: the next plan goes
+// on behind them. While nothing is undone they are the right ones.
+type counted struct {
+	*proof.Numbers
+	next int64
+}
+
+func (c *counted) Of(version int64) draw.Numbers {
+	c.next = max(c.next, version-1) + 1
+	return c.Numbers.Of(min(c.next, c.Last()))
+}
+
+// TestSealedDeckCondemns: one instance of three on dice is found, and so is an undo
+// that keeps the number.
+func TestSealedDeckCondemns(t *testing.T) {
+	t.Parallel()
+	rigged := func(other func() draw.Seeds) edit {
+		return func(s *settings) { s.Store, s.Sharer = &seeded{Store: s.Store, other: other}, nil }
+	}
+	rolled := rigged(func() draw.Seeds { return dice{deckNumbers(t)} })
+	kept := rigged(func() draw.Seeds { return &counted{Numbers: deckNumbers(t)} })
+	right := rigged(func() draw.Seeds { return deckNumbers(t) })
+	undone := func(s *settings) { deckFaults()(s); s.BatchMax = 8 }
+	for _, c := range []cell{{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "sqlite"}} {
+		a := newArena(t, c)
+		want := deckReplayed(t)
+		for name, tc := range map[string]struct {
+			services []*service
+			caught   bool
+		}{
+			"dice": {[]*service{a.serve(t, 0), a.serve(t, 1), a.serve(t, 2, rolled)}, true},
+			"kept": {[]*service{a.serve(t, 0, undone, kept)}, true},
+			"none": {[]*service{a.serve(t, 0, undone, right)}, false},
+		} {
+			drawn := a.play(t, tc.services, a.deck(t))
+			require.Equal(t, tc.caught, !slices.Equal(want, drawn), "%s, %s", c, name)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package proof
+
+import (
+	"math/rand/v2"
+
+	"drawsvc/internal/draw"
+)
+
+// moreAttacks are those of who would have another outcome, and does not touch who
+// drew.
+func moreAttacks(w *world) []attack {
+	return []attack{
+		{name: "an award reordered", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)
+			from, to := at[n], at[n+1+rand.IntN(100)]  //nolint:gosec // any will do
+			for all[from].PrizeID == all[to].PrizeID { // or nothing but owners are moved
+				to++
+				for all[to].Kind != KindAward {
+					to++
+				}
+			}
+			moved := *all[from]
+			moved.At = all[to].At
+			others := append(append(all[:from:from], all[from+1:to+1]...), &moved)
+			return renumbered(append(others, all[to+1:]...))
+		}},
+		{name: "an award re-rolled", edit: func(all []*Line, n int) []*Line {
+			numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
+			at := awardsOf(all)[n]
+			own := *all[at]
+			for try := int64(1); own.PrizeID == all[at].PrizeID; try++ { // as if it had been drawn again
+				own.PrizeID = prizeOf(numbers, all[:at], (int64(at)+try)%numbers.Last()+1)
+			}
+			all[at] = &own
+			return renumbered(all)
+		}},
+	}
+}
+
+// prizeOf is what a version would give behind some lines.
+func prizeOf(numbers *Numbers, before []*Line, version int64) string {
+	v := &verifier{folding: folding{replay: draw.NewReplay("spring", numbers, nil)}}
+	v.replay.SetState(draw.StateOpen)
+	for _, l := range before {
+		switch l.Kind {
+		case KindStock:
+			_ = v.stock(l)
+		case KindAward:
+			_ = v.replay.Take(&draw.Award{Version: l.Version, PrizeID: l.PrizeID, Unit: l.Unit})
+		default:
+		}
+	}
+	a, _ := v.replay.Next(max(version, numbers.version+1), draw.Request{Count: 1}, 1, before[len(before)-1].At)
+	return a.PrizeID
+}

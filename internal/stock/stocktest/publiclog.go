@@ -1,0 +1,100 @@
+package stocktest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock"
+)
+
+// longLog makes a pool of one prize with many awards, in draws of seven, so that
+// the parts that a log is read in end within draws. It returns the version.
+func longLog(t *testing.T, s *stock.Store, id string, batches int) int64 {
+	t.Helper()
+	const draws, units = 300, 7
+	Pool(t, s, id, int64(batches*draws*units)+1000)
+	version := int64(2)
+	for b := range batches {
+		var names []string
+		for i := range draws * units {
+			names = append(names, fmt.Sprintf("d-%d-%d", b, i/units))
+		}
+		p := Plan(id, version, "a", int64(b*draws*units), names...)
+		for i := range p.Awards {
+			p.Awards[i].Ordinal = 1 + i%units
+		}
+		require.NoError(t, Write(t, s, stock.TxOptions{}, p))
+		version += draws * units
+	}
+	return version
+}
+
+// testLongLog: while a long log is read to be signed, its pool is drawn from, and
+// what is drawn meanwhile is signed too. Nothing is lost where its parts meet.
+func testLongLog(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	s.Unseal(Identities(t))
+	version := longLog(t, s, "p", 12)
+	Pool(t, s, "other", 1000)
+	code(t, draw.CodePoolOpen, Commit(t, s, "p", 4, 1000))
+	set := func(state draw.State) {
+		_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &state}, "test")
+		require.NoError(t, err)
+	}
+	set(draw.StatePaused)
+	require.NoError(t, Commit(t, s, "p", 40, 1000))
+	set(draw.StateOpen)
+	issued, before := version-2, version+3
+	version = before
+	signed := make(chan error, 1)
+	go func() { signed <- s.Checkpoint(ctx, "p") }()
+	for n := int64(0); ; n++ {
+		require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", version, "a", issued, fmt.Sprint("meanwhile-", n))))
+		require.NoError(t, Write(t, s, stock.TxOptions{}, Plan("other", 2+n, "a", n, fmt.Sprint("meanwhile-", n))))
+		version, issued = version+1, issued+1
+		if len(signed) > 0 {
+			break
+		}
+	}
+	require.NoError(t, <-signed)
+	require.Greater(t, version-before, int64(3), "draws that did not wait for the log to be read")
+	set(draw.StateClosed)
+	_, err := s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	_, files := Export(t, s, "p")
+	r, err := proof.Verify(files, proof.VerifyOptions{})
+	require.NoError(t, err)
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+	require.Equal(t, version+1, r.Entries)
+	require.Equal(t, version-before, r.Replayed)
+}
+
+// testCommitBehindAgenda: what comes due when a pool is committed is in the log that
+// the commitment binds, although it was read before.
+func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	s.Unseal(Identities(t))
+	Pool(t, s, "p", 9)
+	at := s.Now().Add(soon)
+	PlanAll(t, s, "p", StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StockAt(at, "a", 2))
+	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+	require.NoError(t, err)
+	Await(t, s, at)
+	require.NoError(t, Commit(t, s, "p", 4, 10))
+	pool, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.EqualValues(t, 12, pool.Prizes[0].Stocked)
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "test")
+	require.NoError(t, err)
+	_, err = s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	_, files := Export(t, s, "p")
+	r, err := proof.Verify(files, proof.VerifyOptions{})
+	require.NoError(t, err)
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+	require.Equal(t, pool.Version+1, r.Entries)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// verifier is a program that verifies a folder, and what it may take.
+type verifier struct {
+	name    string
+	command []string
+	longest time.Duration
+	most    int64 // bytes; 0 for no bound
+}
+
+// measured is what a verification took.
+type measured struct {
+	took, computing time.Duration
+	memory          int64 // bytes that were resident at once
+	code            int
+	says            string // the last line
+}
+
+// run verifies a folder.
+func (v *verifier) run(ctx context.Context, folder string) (m measured, err error) {
+	command := exec.CommandContext(ctx, v.command[0], append(v.command[1:len(v.command):len(v.command)], folder)...)
+	begun := time.Now()
+	output, err := command.CombinedOutput()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		return m, err
+	}
+	state := command.ProcessState
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	return measured{
+		took: time.Since(begun), computing: state.UserTime() + state.SystemTime(), memory: mostMemory(state), code: state.ExitCode(), says: lines[len(lines)-1],
+	}, nil
+}
+
+// judge says what a verification may not be.
+func (v *verifier) judge(m measured) error {
+	switch {
+	case m.code != 0:
+		return fmt.Errorf("%s ended with code %d: %s", v.name, m.code, m.says)
+	case min(m.took, m.computing) > v.longest: // on a machine that does other things besides, it computes for less than it takes
+		return fmt.Errorf("%s took %v, of which it computed for %v, and may take %v", v.name, m.took, m.computing, v.longest)
+	case v.most > 0 && m.memory > v.most:
+		return fmt.Errorf("%s took %d MB of memory, and may take %d", v.name, m.memory>>20, v.most>>20)
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/proof"
+)
+
+// TestWhatIsWrittenHolds: the files of a pool that nobody drew from are as good as
+// those of one that was, so that what is measured is a verification of all of it.
+func TestWhatIsWrittenHolds(t *testing.T) {
+	folder := t.TempDir()
+	size, err := write(folder, 5000)
+	require.NoError(t, err)
+	info, err := os.Stat(folder + "/log.jsonl")
+	require.NoError(t, err)
+	require.Equal(t, info.Size(), size)
+	r, err := proof.Verify(os.DirFS(folder), proof.VerifyOptions{})
+	require.NoError(t, err)
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+	require.EqualValues(t, 5000, r.Replayed)
+}
