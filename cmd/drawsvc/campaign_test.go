@@ -166,10 +166,10 @@ func TestRulesOverHTTP(t *testing.T) {
 	s.admin(200, "PUT", "/admin/pools/spring/rules", `{"blocked":["u7"]}`)
 	require.Equal(t, "user-blocked", members(t, s.admin(200, "GET", "/admin/pools/spring/odds?user=u7", ""))["refused"])
 	require.Equal(t, "user-blocked", members(t, s.admin(409, "POST", "/draw", `{"pool":"spring","user":"u7"}`))["code"])
-	require.Equal(t, "rules-not-found", members(t, s.admin(404, "GET", "/pools/spring/odds", ""))["code"], "not disclosed")
+	require.Equal(t, "not-found", members(t, s.admin(404, "GET", "/pools/spring/odds", ""))["code"], "not disclosed")
 	require.Nil(t, members(t, s.admin(200, "DELETE", "/admin/pools/spring/rules", ""))["rules"])
 	for _, method := range []string{"GET", "DELETE"} {
-		require.Equal(t, "rules-not-found", members(t, s.admin(404, method, "/admin/pools/spring/rules", ""))["code"])
+		require.Equal(t, "not-found", members(t, s.admin(404, method, "/admin/pools/spring/rules", ""))["code"])
 	}
 	require.Equal(t, "pool-not-found", members(t, s.admin(404, "GET", "/pools/winter/odds", ""))["code"])
 	s.admin(400, "POST", "/admin/pools/spring/prizes/none/stock", `{"delta":1,"reason":"x"}`)

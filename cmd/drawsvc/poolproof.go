@@ -110,7 +110,7 @@ func poolOpenCommand(env environment) *cobra.Command {
 				return "", err
 			}
 			if db != nil { // a seed that cannot be unsealed shows before draws are refused
-				if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
+				if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
 					return "", err
 				}
 			}
@@ -146,7 +146,7 @@ func poolCloseCommand(env environment) *cobra.Command {
 				line, err := db.Reveal(ctx, id)
 				return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
 			}
-			if err := db.Checkpoint(ctx, id); draw.CodeOf(err) != draw.CodeProofNotFound {
+			if err := db.Checkpoint(ctx, id); draw.CodeOf(err) != draw.CodeNotFound {
 				return "is closed", err
 			}
 			return "is closed", nil

@@ -168,7 +168,7 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 				return err
 			}
 			if set.Version == 0 {
-				return draw.Errorf(draw.CodeRulesNotFound, "pool %q has no rules", pool)
+				return draw.Errorf(draw.CodeNotFound, "pool %q has no rules", pool)
 			}
 			_, err = fmt.Fprintf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
 			return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"math"
-	"mime"
 	nethttp "net/http"
 	"strconv"
 	"strings"
@@ -13,36 +12,6 @@ import (
 
 	"drawsvc/internal/draw"
 )
-
-// The media types that logs have besides JSON.
-const (
-	typeCSV    = "text/csv"
-	typeNDJSON = "application/x-ndjson"
-)
-
-// prefers says whether the caller accepts a media type, and JSON no better.
-func prefers(mediaType string, h nethttp.Header) bool {
-	var wanted, json float64
-	for _, line := range h["Accept"] {
-		for part := range strings.SplitSeq(line, ",") {
-			kind, params, err := mime.ParseMediaType(part)
-			if err != nil {
-				continue
-			}
-			weight := 1.0
-			if q, given := params["q"]; given {
-				weight, _ = strconv.ParseFloat(q, 64) // what is no number weighs nothing
-			}
-			switch kind {
-			case mediaType:
-				wanted = weight
-			case "application/json":
-				json = weight
-			}
-		}
-	}
-	return wanted > 0 && wanted >= json
-}
 
 // orCSV has csv answer the callers who prefer it, and json all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }

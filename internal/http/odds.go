@@ -63,7 +63,7 @@ func (s *Server) odds(ctx context.Context, c call) (oddsAnswer, error) {
 	poolID := c.param("pool")
 	found, err := s.Odds.Odds(ctx, poolID, "")
 	if err == nil && !found.IsDisclosed {
-		err = draw.Errorf(draw.CodeRulesNotFound, "pool %q publishes no odds", poolID)
+		err = draw.Errorf(draw.CodeNotFound, "pool %q publishes no odds", poolID)
 	}
 	if err != nil {
 		return oddsAnswer{}, err

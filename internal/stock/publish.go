@@ -34,7 +34,7 @@ func errForked() error {
 }
 
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
-// CodeProofNotFound, and those of the store.
+// CodeNotFound, and those of the store.
 func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
@@ -48,7 +48,7 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 }
 
 // Published returns one of the short files of a committed pool: commitment, key,
-// checkpoint or reveal. Errors: CodePoolNotFound, CodeProofNotFound, also for a
+// checkpoint or reveal. Errors: CodePoolNotFound, CodeNotFound, also for a
 // file that is not there yet, and those of the store.
 func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
 	p, err := s.Proof(ctx, poolID)
@@ -57,7 +57,7 @@ func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, err
 	}
 	content := map[string][]byte{"commitment": p.Commitment, "key": p.Key, "checkpoint": p.Checkpoint, "reveal": p.Reveal}[file]
 	if len(content) == 0 {
-		return nil, draw.Errorf(draw.CodeProofNotFound, "pool %q has no %s yet", poolID, file)
+		return nil, draw.Errorf(draw.CodeNotFound, "pool %q has no %s yet", poolID, file)
 	}
 	return content, nil
 }
@@ -167,7 +167,7 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 }
 
 // Checkpoint signs a checkpoint of a committed pool's whole log, where none
-// covers it. Errors: CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable,
+// covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
 // ErrForked, and those of the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
@@ -203,7 +203,7 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer) error {
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint
 // of its whole log. It returns the seed's line. Errors: CodePoolNotFound,
-// CodeProofNotFound, CodePoolOpen for a pool that is not closed,
+// CodeNotFound, CodePoolOpen for a pool that is not closed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
@@ -253,7 +253,7 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 }
 
 // WriteProofLog writes the public log of a committed pool to w, as far as the last
-// checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeProofNotFound,
+// checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeNotFound,
 // CodeSeedUnavailable, ErrForked, and those of the store; before begin
 // nothing was written.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func(Published)) error {
