@@ -88,7 +88,10 @@ func agendaAddCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+		return changeOn(c, &on, by, func(ctx context.Context, planner itemPlanner) error {
+			if err := wanted.fits(ctx, planner, string(pool), &item); err != nil {
+				return err
+			}
 			planned, err := planner.PlanItem(ctx, string(pool), item, string(by))
 			if err != nil {
 				return err
@@ -101,6 +104,25 @@ func agendaAddCommand(env environment) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// itemPlanner plans an item of a pool that can be read.
+type itemPlanner interface {
+	http.Planner
+	poolFinder
+}
+
+// fits checks rules against the pool that they are planned for, because what is
+// wrong with them is the file's fault and not the command line's.
+func (n *newAgendaItem) fits(ctx context.Context, pools poolFinder, id string, i *draw.Item) error {
+	if i.Rules == nil {
+		return nil
+	}
+	pool, err := pools.Pool(ctx, id)
+	if err != nil {
+		return err
+	}
+	return ofFile(n.rules, i.Rules.Check(pool.Prizes))
 }
 
 func timeOf(i *draw.Item) string { return i.At.UTC().Format(draw.TimeFormat) }

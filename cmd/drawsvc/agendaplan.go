@@ -50,19 +50,12 @@ schedule anybody can check the seal afterwards.`,
 			return err
 		}
 		defer closeFile()
-		ofFile := func(err error) error {
-			if draw.CodeOf(err) == draw.CodeInvalidRequest {
-				// The file's fault, not the command line's: exit code 1.
-				return errors.New(args[0] + ": " + message(err))
-			}
-			return err
-		}
 		items, err := prizefile.ReadAgenda(file)
 		if err != nil {
-			return ofFile(err)
+			return ofFile(args[0], err)
 		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			return ofFile(planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
+			return ofFile(args[0], planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
 		})
 	}
 	return c

@@ -115,7 +115,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 				return err
 			}
 			if err := wanted.Rules.Check(wanted.Prizes); err != nil {
-				return err
+				return ofFile(rulesFile, err)
 			}
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, pools http.Pools) error {

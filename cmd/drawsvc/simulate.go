@@ -66,9 +66,9 @@ a |z| is above 5.`,
 			}
 			pool, err := http.ReadPool(text)
 			if err != nil {
-				return err
+				return ofFile(s.config, err)
 			}
-			return s.run(env.stdout, run, &pool)
+			return ofFile(s.config, s.run(env.stdout, run, &pool))
 		}
 		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
 			pool, err := store.Pool(ctx, string(s.pool))
