@@ -275,10 +275,10 @@ func TestSimulate(t *testing.T) {
 	for _, bad := range [][]string{
 		{"simulate"}, {"simulate", "--pool", "spring", "--config", config}, {"simulate", "--pool", "spring", "--draws", "0"},
 		{"simulate", "--pool", "spring", "--rate", "0/s"}, {"simulate", "--pool", "spring", "--rate", "5/d"}, {"simulate", "--pool", "spring", "--from", "now"},
-		{"simulate", "--config", p.written("bad.json", `{"id":"a"}`)},
 	} {
 		p.refused(exitUsage, "", bad...)
 	}
+	p.refused(exitFailure, "prizes is missing", "simulate", "--config", p.written("bad.json", `{"id":"a"}`))
 }
 
 // TestSimulationIsJudged: a share that chance does not explain is a violation.

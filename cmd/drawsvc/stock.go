@@ -140,6 +140,10 @@ func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error 
 		if p.IsNew {
 			from = "new"
 		}
+		if p.IsEndless {
+			fmt.Fprintf(w, "%s: endless (%s)\n", p.PrizeID, from)
+			continue
+		}
 		fmt.Fprintf(w, "%s: %+d units make %d stocked (%s)\n", p.PrizeID, p.Delta, p.Stocked, from)
 	}
 	if more := done.Added + done.Restocked - len(done.Preview); wanted.DryRun && !done.Replayed && more > 0 {

@@ -164,11 +164,20 @@ func (a *Admin) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 		PoolID: found.Pool, Version: found.Version, Found: found.violations(),
 		Prizes: each(found.Prizes, func(p *prizeAuditAnswer) draw.PrizeAudit {
 			return draw.PrizeAudit{
-				PrizeID: p.Prize, Stocked: p.Stocked, Issued: p.Issued, Awards: p.Awards, Remaining: p.Remaining, OverIssued: p.OverIssued,
+				PrizeID: p.Prize, IsEndless: p.Stocked == nil, Stocked: orEndless(p.Stocked), Issued: p.Issued, Awards: p.Awards,
+				Remaining: orEndless(p.Remaining), OverIssued: p.OverIssued,
 			}
 		}),
 		Violations: each(found.Violations, func(v *violationAnswer) draw.Violation { return draw.Violation(*v) }),
 	}, nil
+}
+
+// orEndless reads a number of units, which is null for an endless blank.
+func orEndless(n *int64) int64 {
+	if n == nil {
+		return draw.EndlessStock
+	}
+	return *n
 }
 
 // violations counts those of the answer, and those that it only counts itself.

@@ -130,9 +130,18 @@ func (s *Server) exportMoves(c call) error {
 	x := export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}
 	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued", x, func(m *draw.Move, text func(string) string) []string {
 		return []string{
-			number(m.Version), formatTime(m.At), m.PrizeID, number(m.Delta), text(m.Reason), text(m.Actor), number(m.Stocked), number(m.Issued),
+			number(m.Version), formatTime(m.At), m.PrizeID, numberOrEndless(m.Delta, m.IsEndless), text(m.Reason), text(m.Actor),
+			numberOrEndless(m.Stocked, m.IsEndless), number(m.Issued),
 		}
 	})
+}
+
+// numberOrEndless is a number of units in a CSV file.
+func numberOrEndless(n int64, isEndless bool) string {
+	if isEndless {
+		return "endless"
+	}
+	return number(n)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -30,6 +30,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"corrections":         testCorrections,
 		"erase":               testErase,
 		"erase and draw":      testEraseWhileDrawing,
+		"endless":             testEndless,
 		"rules":               testRules,
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
