@@ -169,16 +169,18 @@ type agendaReader interface {
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
 }
 
-// listAgenda prints items as a table, or each as a line of JSON.
+// listAgenda prints items as a table, or as the HTTP call answers them.
 func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output, pool string, open bool) error {
-	t := newTable(w)
-	if o == outputTable {
-		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
-	}
-	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
-		if o == outputJSON {
-			return http.WriteItem(w, i)
+	if o == outputJSON {
+		var all []draw.Item
+		if err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error { all = append(all, *i); return nil }); err != nil {
+			return err
 		}
+		return http.WriteItems(w, all)
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
+	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
 		_, err := fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", i.Number, timeOf(i), doneOf(i), i.Actor, whatOf(i))
 		return err
 	})

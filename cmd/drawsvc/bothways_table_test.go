@@ -99,6 +99,7 @@ func bothWays() []struct {
 		{"agenda add --pool spring --at 2999-01-01T08:00:00Z --state open", exitUsage, "same instant"},
 		{"agenda add --pool nowhere --at 2999-01-01T08:00:00Z --state open", exitFailure, "nowhere"},
 		{"agenda list --pool spring --output json", exitOK, `"reason":"eve"`},
+		{"agenda list --pool mono --output json", exitOK, `{"items":[],"next":null}`},
 		{"agenda list --pool spring --open --output json", exitOK, `"state":"paused"`},
 		{"agenda list --pool nowhere", exitFailure, "nowhere"},
 		{"agenda remove --pool spring 2", exitOK, "item 2 is removed"},
