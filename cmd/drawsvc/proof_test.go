@@ -61,6 +61,11 @@ func TestVerifiableDraws(t *testing.T) {
 			exported, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 			require.NoError(t, err)
 			require.Equal(t, log, string(exported))
+			for _, name := range []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"} {
+				info, err := os.Stat(filepath.Join(dir, name))
+				require.NoError(t, err)
+				require.Equal(t, os.FileMode(publicFile), info.Mode().Perm(), "%s is for everybody", name)
+			}
 			require.Contains(t, log, `"name":"gold","value":"19.90"`, "the prize as it was added")
 			require.Contains(t, log, `"kind":"prize","prize":"gold","name":"Golden <coin>","value":"19.90"`)
 			require.NotContains(t, log, "user-")

@@ -196,6 +196,9 @@ func printSimulated(w io.Writer, s *draw.Simulated) error {
 	for _, code := range slices.Sorted(maps.Keys(s.Refusals)) {
 		fmt.Fprintf(w, "refused, %s: %d\n", code, s.Refusals[code])
 	}
+	for _, f := range s.Failed {
+		fmt.Fprintf(w, "item %d of the agenda failed, %s: %s\n", f.Item, f.Failed, f.Detail)
+	}
 	if g := s.Guarantee; g != nil {
 		fmt.Fprintf(w, "guarantee: wins %d, rate %.6f, expected %.6f, z %+.2f\n", g.Wins, g.Rate, g.Expected, g.Z)
 	}

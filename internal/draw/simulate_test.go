@@ -123,6 +123,28 @@ func TestSimulateAgenda(t *testing.T) {
 	s.Agenda = []Item{state(90, StateOpen), state(95, StateClosed), state(96, StateOpen), stock(1000, 1)}
 	r = simulated(t, s)
 	require.Equal(t, map[Code]int64{CodePoolNotOpen: 95}, r.Refusals, "open from 90 to 95; closed is final")
+	require.Equal(t, []Code{CodePoolClosed}, failedCodes(&r))
+
+	// What fails is noted, and the run goes on, as the service does.
+	s.Pool.State = StateOpen
+	s.Agenda = []Item{
+		{At: at(10), Kind: ItemRules, Number: 7, Rules: rulesOf(t, `{"fallback":"gold"}`)}, stock(20, -1), stock(30, StockMax+1),
+		{At: at(40), Kind: ItemStock, Stock: Stocking{PrizeID: "tin", Delta: 1}}, {At: at(50), Kind: ItemStock, Stock: Stocking{PrizeID: "none", Delta: 1}},
+		stock(60, 2),
+	}
+	r = simulated(t, s)
+	require.Equal(t, []Code{CodeInvalidRequest, CodeStockBelowIssued, CodeInvalidRequest, CodePrizeNotFound, CodeInvalidRequest}, failedCodes(&r))
+	require.Equal(t, int64(7), r.Failed[0].Item)
+	require.Contains(t, r.Failed[0].Detail, "not an endless blank")
+	require.Equal(t, int64(2), r.Prizes[0].Count, "the rules before hold, and the last item is done")
+	require.Equal(t, int64(98), r.Prizes[1].Count)
+}
+
+func failedCodes(r *Simulated) (codes []Code) {
+	for _, f := range r.Failed {
+		codes = append(codes, f.Failed)
+	}
+	return codes
 }
 
 // missesInARow is the longest run of draws without a win of one user who draws
