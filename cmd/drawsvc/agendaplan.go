@@ -76,8 +76,8 @@ func planItems(ctx context.Context, store *stock.Store, w io.Writer, o output, p
 			Salt    string `json:"salt"`
 		}{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt})
 	}
-	_, err = fmt.Fprintf(w, "pool %s: %d items planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
-		pool, p.Count, p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
+	_, err = fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+		pool, counted(int64(p.Count), "item"), p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
 	return err
 }
 

@@ -24,8 +24,7 @@ func auditCommand(env environment) *cobra.Command {
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
 		Long: `Check the rows of one pool, or of all, for every rule that they must keep. Exit
-code 3 says that one is broken. Over HTTP without --pool, archived pools are left
-out, because the service does not list them.`,
+code 3 says that one is broken.`,
 		Args: noArguments,
 	}
 	on.flag(c, env)
@@ -111,7 +110,7 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 			fmt.Fprintf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d pools, %d violations\n", len(audits), violations)
+	_, err := fmt.Fprintf(w, "%s, %s\n", counted(int64(len(audits)), "pool"), counted(violations, "violation"))
 	return err
 }
 

@@ -124,7 +124,7 @@ func TestBothWays(t *testing.T) {
 			}
 			w.damage()
 			w.run("audit", exitViolation, "violation in pool dry: ")
-			w.run("audit --pool dry", exitViolation, "1 pools, 25 violations")
+			w.run("audit --pool dry", exitViolation, "1 pool, 25 violations")
 			w.run("audit --pool dry --output json", exitViolation, `and 5 more`)
 		})
 	}

@@ -157,6 +157,6 @@ func TestProofUsage(t *testing.T) {
 	} {
 		p.refused(exitUsage, want, strings.Fields(line)...)
 	}
-	p.refused(exitFailure, "no such file", "pool", "reveal", "spring", "--seed-identity-file=/none/such")
+	p.refused(exitUsage, "no such file", "pool", "reveal", "spring", "--seed-identity-file=/none/such")
 	p.refused(exitFailure, "is no folder", "verify", "/none/such")
 }

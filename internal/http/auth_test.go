@@ -170,7 +170,7 @@ func TestUnknownQueryParametersAreRejected(t *testing.T) {
 			f := &fake{}
 			value, headers := "1", []string{}
 			switch {
-			case name == "acts":
+			case name == "acts" || name == "archived":
 				value = "true"
 			case name == "after" && strings.HasSuffix(r.path, "/statements"):
 				value = "2026-03-01"

@@ -148,7 +148,7 @@ type acted struct {
 	actor string
 }
 
-func (f fakeStore) PoolPage(_ context.Context, after string, limit int) ([]draw.Pool, error) {
+func (f fakeStore) PoolPage(_ context.Context, after string, limit int, _ bool) ([]draw.Pool, error) {
 	other := somePool("other")
 	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
 	return []draw.Pool{somePool("spring"), other}[:min(limit, 2)], f.note(fmt.Sprintf("pools %s %d", after, limit))

@@ -49,7 +49,7 @@ func (s *Server) routes() []route {
 		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, streamed(s.proofLog)},
 
 		{"POST", "/admin/pools", roleAdmin, nil, jsons, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAuditor, page, jsons, s.gzipped(reads(s.adminPools))},
+		{"GET", "/admin/pools", roleAuditor, append([]string{"archived"}, page...), jsons, s.gzipped(reads(s.adminPools))},
 		{"GET", "/admin/pools/:pool", roleAuditor, nil, jsons, reads(s.adminPool)},
 		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, jsons, takes(s.changePool)},
 		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, nil, s.deletePool},
