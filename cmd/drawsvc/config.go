@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -239,7 +240,7 @@ func checkAddress(flag, address string) error {
 		return fmt.Errorf("--%s must be HOST:PORT: %w", flag, err)
 	}
 	// A port may be the name of a service too, which this machine knows.
-	if _, err := net.LookupPort("tcp", port); err != nil {
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
 		return fmt.Errorf("--%s must be HOST:PORT with a port from 0 to 65535, not %q", flag, port)
 	}
 	return nil
