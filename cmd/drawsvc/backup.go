@@ -63,7 +63,7 @@ docs/backup.md has the steps.`,
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.stdout, "restored %s: %s, %s, 0 violations\n", args[0], counted(int64(found.Pools), "pool"), counted(found.Awards, "award"))
+		_, err = fmt.Fprintf(env.stdout, "restored %s: %s, %s, 0 violations\n", args[0], counted(found.Pools, "pool"), counted(found.Awards, "award"))
 		return err
 	}
 	return c
