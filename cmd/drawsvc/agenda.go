@@ -88,7 +88,10 @@ func agendaAddCommand(env environment) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
+		return changeOn(c, &on, by, func(ctx context.Context, planner itemPlanner) error {
+			if err := wanted.fits(ctx, planner, string(pool), &item); err != nil {
+				return err
+			}
 			planned, err := planner.PlanItem(ctx, string(pool), item, string(by))
 			if err != nil {
 				return err
@@ -101,6 +104,25 @@ func agendaAddCommand(env environment) *cobra.Command {
 		})
 	}
 	return c
+}
+
+// itemPlanner plans an item of a pool that can be read.
+type itemPlanner interface {
+	http.Planner
+	poolFinder
+}
+
+// fits checks rules against the pool that they are planned for, because what is
+// wrong with them is the file's fault and not the command line's.
+func (n *newAgendaItem) fits(ctx context.Context, pools poolFinder, id string, i *draw.Item) error {
+	if i.Rules == nil {
+		return nil
+	}
+	pool, err := pools.Pool(ctx, id)
+	if err != nil {
+		return err
+	}
+	return ofFile(n.rules, i.Rules.Check(pool.Prizes))
 }
 
 func timeOf(i *draw.Item) string { return i.At.UTC().Format(draw.TimeFormat) }
@@ -147,16 +169,18 @@ type agendaReader interface {
 	Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error)
 }
 
-// listAgenda prints items as a table, or each as a line of JSON.
+// listAgenda prints items as a table, or as the HTTP call answers them.
 func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output, pool string, open bool) error {
-	t := newTable(w)
-	if o == outputTable {
-		fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
-	}
-	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
-		if o == outputJSON {
-			return http.WriteItem(w, i)
+	if o == outputJSON {
+		var all []draw.Item
+		if err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error { all = append(all, *i); return nil }); err != nil {
+			return err
 		}
+		return http.WriteItems(w, all)
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
+	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
 		_, err := fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", i.Number, timeOf(i), doneOf(i), i.Actor, whatOf(i))
 		return err
 	})

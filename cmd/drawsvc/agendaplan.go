@@ -50,19 +50,12 @@ schedule anybody can check the seal afterwards.`,
 			return err
 		}
 		defer closeFile()
-		ofFile := func(err error) error {
-			if draw.CodeOf(err) == draw.CodeInvalidRequest {
-				// The file's fault, not the command line's: exit code 1.
-				return errors.New(args[0] + ": " + message(err))
-			}
-			return err
-		}
 		items, err := prizefile.ReadAgenda(file)
 		if err != nil {
-			return ofFile(err)
+			return ofFile(args[0], err)
 		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			return ofFile(planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
+			return ofFile(args[0], planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
 		})
 	}
 	return c
@@ -83,8 +76,8 @@ func planItems(ctx context.Context, store *stock.Store, w io.Writer, o output, p
 			Salt    string `json:"salt"`
 		}{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt})
 	}
-	_, err = fmt.Fprintf(w, "pool %s: %d items planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
-		pool, p.Count, p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
+	_, err = fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+		pool, counted(int64(p.Count), "item"), p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
 	return err
 }
 

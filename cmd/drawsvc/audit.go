@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +24,7 @@ func auditCommand(env environment) *cobra.Command {
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
 		Long: `Check the rows of one pool, or of all, for every rule that they must keep. Exit
-code 3 says that one is broken. Over HTTP without --pool, archived pools are left
-out, because the service does not list them.`,
+code 3 says that one is broken.`,
 		Args: noArguments,
 	}
 	on.flag(c, env)
@@ -93,7 +93,11 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 	fmt.Fprintln(t, "pool\tprize\tstocked\tissued\tawards\tremaining\tover-issued\t")
 	for _, a := range audits {
 		for _, p := range a.Prizes {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t\n", a.PoolID, p.PrizeID, p.Stocked, p.Issued, p.Awards, p.Remaining, p.OverIssued)
+			stocked, remaining := strconv.FormatInt(p.Stocked, 10), strconv.FormatInt(p.Remaining, 10)
+			if p.IsEndless {
+				stocked, remaining = "endless", "endless"
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t\n", a.PoolID, p.PrizeID, stocked, p.Issued, p.Awards, remaining, p.OverIssued)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -106,7 +110,7 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 			fmt.Fprintf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d pools, %d violations\n", len(audits), violations)
+	_, err := fmt.Fprintf(w, "%s, %s\n", counted(int64(len(audits)), "pool"), counted(violations, "violation"))
 	return err
 }
 
@@ -120,10 +124,10 @@ type (
 	}
 	auditPrizeJSON struct {
 		PrizeID    string `json:"prize"`
-		Stocked    int64  `json:"stocked"`
+		Stocked    *int64 `json:"stocked"` // null: endless
 		Issued     int64  `json:"issued"`
 		Awards     int64  `json:"awards"`
-		Remaining  int64  `json:"remaining"`
+		Remaining  *int64 `json:"remaining"`
 		OverIssued int64  `json:"over_issued"`
 	}
 	violationJSON struct {
@@ -137,7 +141,11 @@ func jsonAudits(audits []draw.Audit) []auditJSON {
 	for i, a := range audits {
 		j := auditJSON{OK: a.OK(), Pool: a.PoolID, Version: a.Version, Prizes: []auditPrizeJSON{}, Violations: []violationJSON{}}
 		for _, p := range a.Prizes {
-			j.Prizes = append(j.Prizes, auditPrizeJSON(p))
+			one := auditPrizeJSON{PrizeID: p.PrizeID, Issued: p.Issued, Awards: p.Awards, OverIssued: p.OverIssued}
+			if !p.IsEndless {
+				one.Stocked, one.Remaining = &p.Stocked, &p.Remaining
+			}
+			j.Prizes = append(j.Prizes, one)
 		}
 		for _, v := range a.Violations {
 			j.Violations = append(j.Violations, violationJSON(v))

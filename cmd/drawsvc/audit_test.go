@@ -63,7 +63,7 @@ func TestAudit(t *testing.T) {
 		drawnFrom(t, p, 4)
 		require.Equal(t, `    pool  prize  stocked  issued  awards  remaining  over-issued
   spring   gold       10       4       4          6            0
-1 pools, 0 violations
+1 pool, 0 violations
 `, p.ok("audit", "--pool", "spring"))
 		const spring = `{"ok":true,"pool":"spring","version":6,"violations":[],
 			"prizes":[{"prize":"gold","stocked":10,"issued":4,"awards":4,"remaining":6,"over_issued":0}]}`
@@ -109,7 +109,7 @@ func testViolations(t *testing.T, p program, url string) {
 		require.Equal(t, broken.rules, strings.Join(rules, " "), broken.change)
 		rules, table := audited(t, p)
 		require.Equal(t, broken.rules, strings.Join(rules, " "), broken.change)
-		require.True(t, strings.HasSuffix(table, "2 pools, 1 violations\n"), table)
+		require.True(t, strings.HasSuffix(table, "2 pools, 1 violation\n"), table)
 		require.Contains(t, p.ok("audit", "--pool", "summer"), "0 violations", "the other pool is in order")
 		tamper(t, url, broken.mend)
 		p.ok("audit")

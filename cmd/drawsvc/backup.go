@@ -63,7 +63,7 @@ docs/backup.md has the steps.`,
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.stdout, "restored %s: %d pools, %d awards, 0 violations\n", args[0], found.Pools, found.Awards)
+		_, err = fmt.Fprintf(env.stdout, "restored %s: %s, %s, 0 violations\n", args[0], counted(found.Pools, "pool"), counted(found.Awards, "award"))
 		return err
 	}
 	return c

@@ -101,8 +101,8 @@ func TestBackupAndRestore(t *testing.T) {
 	on(t, "sqlite:"+by).startsNot("does not belong to the database file " + by)
 	on(t, "sqlite:"+by).startsNot("drawsvc restore FILE")
 
-	require.Regexp(t, `^restored `+backup+`: 1 pools, \d+ awards, 0 violations\n$`, p.ok("restore", backup))
-	require.Contains(t, p.ok("audit"), "1 pools, 0 violations")
+	require.Regexp(t, `^restored `+backup+`: 1 pool, \d+ awards, 0 violations\n$`, p.ok("restore", backup))
+	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")
 	again := p.start()
 	lost := 0
 	for key, body := range c.won {
@@ -118,7 +118,7 @@ func TestBackupAndRestore(t *testing.T) {
 		}
 	}
 	require.Positive(t, lost, "what came after the backup draws again")
-	require.Contains(t, p.ok("audit"), "1 pools, 0 violations")
+	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")
 }
 
 func copyTo(tb testing.TB, from, to string) {

@@ -41,6 +41,7 @@ func newTwin(t *testing.T, dialect string) *twin {
 	w.write("good", "prize,name,value,stock\ntin,,,2\nwood,Wooden toy,3,10\n")
 	w.write("other", "prize,name,value,stock\ntin,,,3\n")
 	w.write("bad", "prize,name,value,stock\ntin,,,2\nwood,Wooden toy,three,10\n")
+	w.write("blanks", "prize,name,value,stock,kind\nvoid,Void,,,blank\n")
 	w.local = on(t, stocktest.URL(t, dialect))
 	var entries []made
 	for name, role := range map[string]string{"ci": "admin", "eye": "auditor", "clerk": "stock"} {
@@ -123,7 +124,7 @@ func TestBothWays(t *testing.T) {
 			}
 			w.damage()
 			w.run("audit", exitViolation, "violation in pool dry: ")
-			w.run("audit --pool dry", exitViolation, "1 pools, 25 violations")
+			w.run("audit --pool dry", exitViolation, "1 pool, 25 violations")
 			w.run("audit --pool dry --output json", exitViolation, `and 5 more`)
 		})
 	}

@@ -166,10 +166,10 @@ func TestRulesOverHTTP(t *testing.T) {
 	s.admin(200, "PUT", "/admin/pools/spring/rules", `{"blocked":["u7"]}`)
 	require.Equal(t, "user-blocked", members(t, s.admin(200, "GET", "/admin/pools/spring/odds?user=u7", ""))["refused"])
 	require.Equal(t, "user-blocked", members(t, s.admin(409, "POST", "/draw", `{"pool":"spring","user":"u7"}`))["code"])
-	require.Equal(t, "rules-not-found", members(t, s.admin(404, "GET", "/pools/spring/odds", ""))["code"], "not disclosed")
+	require.Equal(t, "not-found", members(t, s.admin(404, "GET", "/pools/spring/odds", ""))["code"], "not disclosed")
 	require.Nil(t, members(t, s.admin(200, "DELETE", "/admin/pools/spring/rules", ""))["rules"])
 	for _, method := range []string{"GET", "DELETE"} {
-		require.Equal(t, "rules-not-found", members(t, s.admin(404, method, "/admin/pools/spring/rules", ""))["code"])
+		require.Equal(t, "not-found", members(t, s.admin(404, method, "/admin/pools/spring/rules", ""))["code"])
 	}
 	require.Equal(t, "pool-not-found", members(t, s.admin(404, "GET", "/pools/winter/odds", ""))["code"])
 	s.admin(400, "POST", "/admin/pools/spring/prizes/none/stock", `{"delta":1,"reason":"x"}`)
@@ -191,8 +191,8 @@ func TestRulesCommands(t *testing.T) {
 		good, bad := p.written("good.json", `{"limits":[{"of":"draws","max":2,"per":"day"}]}`), p.written("bad.json", `{"fallback":"gold"}`)
 		p.refused(exitFailure, `pool "spring" has no such rules`, "rules", "show", "--pool", "spring")
 		require.Contains(t, p.ok("rules", "check", "--pool", "spring", good), "pool spring: the rules fit, sha256 ")
-		p.refused(exitUsage, "not an endless blank", "rules", "check", "--pool", "spring", bad)
-		p.refused(exitUsage, "not an endless blank", "rules", "set", "--pool", "spring", bad)
+		p.refused(exitFailure, "not an endless blank", "rules", "check", "--pool", "spring", bad)
+		p.refused(exitFailure, "not an endless blank", "rules", "set", "--pool", "spring", bad)
 		p.refused(exitFailure, `pool "spring" has no such rules`, "rules", "show", "--pool", "spring")
 		p.refused(exitFailure, `there is no pool "winter"`, "rules", "set", "--pool", "winter", good)
 		require.Contains(t, p.ok("rules", "set", "--pool", "spring", "--actor", "ann", good), "pool spring: the rules are of version 4, sha256 ")
@@ -275,10 +275,10 @@ func TestSimulate(t *testing.T) {
 	for _, bad := range [][]string{
 		{"simulate"}, {"simulate", "--pool", "spring", "--config", config}, {"simulate", "--pool", "spring", "--draws", "0"},
 		{"simulate", "--pool", "spring", "--rate", "0/s"}, {"simulate", "--pool", "spring", "--rate", "5/d"}, {"simulate", "--pool", "spring", "--from", "now"},
-		{"simulate", "--config", p.written("bad.json", `{"id":"a"}`)},
 	} {
 		p.refused(exitUsage, "", bad...)
 	}
+	p.refused(exitFailure, "prizes is missing", "simulate", "--config", p.written("bad.json", `{"id":"a"}`))
 }
 
 // TestSimulationIsJudged: a share that chance does not explain is a violation.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"fmt"
 	"sync/atomic"
 )
 
@@ -15,7 +14,7 @@ type certificate struct {
 func (c *certificate) use(texts [][]byte) error {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		return err
 	}
 	c.current.Store(&pair)
 	return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -201,11 +202,13 @@ func (c *config) validateTokens() error {
 
 // validateNetwork checks what says who reaches the service, and how.
 func (c *config) validateNetwork() (err error) {
-	if _, _, err := net.SplitHostPort(c.listen); err != nil {
-		return fmt.Errorf("--listen must be HOST:PORT: %w", err)
+	if err := checkAddress("listen", c.listen); err != nil {
+		return err
 	}
-	if _, _, err := net.SplitHostPort(c.metrics); c.metrics != "" && err != nil {
-		return fmt.Errorf("--metrics-listen must be HOST:PORT: %w", err)
+	if c.metrics != "" {
+		if err := checkAddress("metrics-listen", c.metrics); err != nil {
+			return err
+		}
 	}
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or none")
@@ -226,6 +229,19 @@ func (c *config) validateNetwork() (err error) {
 			return fmt.Errorf("--trusted-proxies: %q must be a network such as 10.0.0.0/8, or an address", text)
 		}
 		c.trusted = append(c.trusted, network.Masked())
+	}
+	return nil
+}
+
+// checkAddress refuses an address that nobody can listen on, whatever the machine.
+func checkAddress(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--%s must be HOST:PORT: %w", flag, err)
+	}
+	// A port may be the name of a service too, which this machine knows.
+	if _, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", port); err != nil {
+		return fmt.Errorf("--%s must be HOST:PORT with a port from 0 to 65535, not %q", flag, port)
 	}
 	return nil
 }

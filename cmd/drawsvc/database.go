@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -17,10 +19,11 @@ type database struct {
 	url    secret
 	schema migrations.Set
 	lookUp func(name string) (string, bool)
+	stderr io.Writer
 }
 
 func (d *database) flag(c *cobra.Command, env environment) {
-	d.schema, d.lookUp = env.schema, env.lookUp
+	d.schema, d.lookUp, d.stderr = env.schema, env.lookUp, env.stderr
 	d.url.flag(c.Flags(), "database", "sqlite:drawsvc.db",
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
@@ -52,6 +55,9 @@ func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) 
 		defer cancel()
 	}
 	o.Migrations = d.schema
+	if o.Log == nil { // a command says itself what it has done
+		o.Log = slog.New(slog.NewTextHandler(d.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))
+	}
 	return stock.Open(ctx, url, o)
 }
 

@@ -39,7 +39,7 @@ func (c *config) openDoors(cmd *cobra.Command) (d *doors, err error) {
 		d.tls = shown.config()
 		d.pair = &reloaded{name: "--tls-cert", paths: []string{c.tlsCert, c.tlsKey}, use: shown.use}
 		if _, err := d.pair.readAll(); err != nil {
-			return d, usageError{err}
+			return d, usageError{fmt.Errorf("--tls-cert and --tls-key: %w", err)}
 		}
 	}
 	var listening net.ListenConfig

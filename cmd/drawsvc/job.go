@@ -152,7 +152,7 @@ func jobHistoryCommand(env environment) *cobra.Command {
 				return err
 			}
 			if out == outputJSON {
-				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs})
+				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs, "next": nil})
 			}
 			w := newTable(env.stdout)
 			fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")

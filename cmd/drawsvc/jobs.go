@@ -55,12 +55,15 @@ func (j *jobFlags) read(flags *pflag.FlagSet) (err error) {
 // Validate checks the flags.
 func (j *jobFlags) Validate() error {
 	if err := job.CheckHost(j.host); err != nil {
-		return fmt.Errorf("--host-name: %w", err)
+		return fmt.Errorf("--host-name: %s", message(err))
 	}
 	if j.catalogueURL != "" {
 		if err := catalogue.CheckURL(j.catalogueURL); err != nil {
-			return fmt.Errorf("--catalogue-url: %w", err)
+			return fmt.Errorf("--catalogue-url: %s", message(err))
 		}
+	}
+	if err := checkLock("jobs-lock", j.lock); err != nil {
+		return err
 	}
 	return within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"drawsvc/internal/locker"
 )
 
 // lockFlags are the flags of external mode's lock.
@@ -34,9 +37,19 @@ func isLockService(url string) bool { return strings.Contains(url, "://") }
 // Validate refuses values out of bounds.
 func (l *lockFlags) Validate() error {
 	return firstOf(
+		checkLock("lock", l.url),
 		within("lock-ttl", l.ttl, 100*time.Millisecond, time.Hour),
 		within("lock-wait", l.wait, 0, time.Minute),
 	)
+}
+
+// checkLock refuses a lock that there is not, before anything is opened.
+func checkLock(flag, url string) error {
+	scheme, _, found := strings.Cut(url, ":")
+	if !found || !slices.Contains(locker.Schemes(), scheme) {
+		return fmt.Errorf("--%s must be one of %s, as in \"table:\"", flag, strings.Join(locker.Schemes(), ", "))
+	}
+	return nil
 }
 
 func within(flag string, value, low, up time.Duration) error {

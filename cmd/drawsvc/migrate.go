@@ -62,7 +62,7 @@ func migrateStatusCommand(env environment) *cobra.Command {
 	db.flag(c, env)
 	output.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+		return db.opened(c, stock.Options{ReadOnly: true, AbsentIsEmpty: true}, func(ctx context.Context, store *stock.Store) error {
 			schema, err := store.Schema(ctx)
 			if err != nil {
 				return err
@@ -88,7 +88,7 @@ func migrateSQLCommand(env environment) *cobra.Command {
 	}
 	db.flag(c, env)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		return db.opened(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
+		return db.opened(c, stock.Options{ReadOnly: true, AbsentIsEmpty: true}, func(ctx context.Context, store *stock.Store) error {
 			text, err := store.PendingSQL(ctx)
 			if err != nil {
 				return err

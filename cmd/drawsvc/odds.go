@@ -22,7 +22,8 @@ func oddsCommand(env environment) *cobra.Command {
 		Use:   "odds --pool ID [--user U]",
 		Short: "State the exact chances of a pool's next draw, of anybody or of one user",
 		Long: `State the exact chances of a pool's next draw, of anybody or of one user. No
-random number is used, so this tells nothing of what the next draw gives.`,
+random number is used, so this tells nothing of what the next draw gives. That the
+pool would refuse the draw is an answer too, with exit code 0.`,
 	}
 	on.flag(c, env)
 	output.flag(c.Flags())
@@ -42,6 +43,9 @@ random number is used, so this tells nothing of what the next draw gives.`,
 			if output == outputJSON {
 				return http.WriteOdds(env.stdout, &found, err)
 			}
+			if refused := http.Refusal(err); refused != nil {
+				return printRefusal(env.stdout, string(pool), user, refused)
+			}
 			if err != nil {
 				return err
 			}
@@ -49,6 +53,20 @@ random number is used, so this tells nothing of what the next draw gives.`,
 		})
 	}
 	return c
+}
+
+// printRefusal says why the pool would refuse a draw now, and from when on it
+// would not.
+func printRefusal(w io.Writer, pool, user string, refused *draw.Error) error {
+	text := fmt.Sprintf("pool %s refuses a draw now, with %s: %s", pool, refused.Code, refused.Detail)
+	if user != "" {
+		text = fmt.Sprintf("pool %s refuses a draw of %s now, with %s: %s", pool, user, refused.Code, refused.Detail)
+	}
+	if r := refused.Reached; r != nil && !r.RetryAt.IsZero() {
+		text += "; again from " + r.RetryAt.UTC().Format(draw.TimeFormat)
+	}
+	_, err := fmt.Fprintln(w, text)
+	return err
 }
 
 func printOdds(w io.Writer, pool string, o *draw.Statement) error {

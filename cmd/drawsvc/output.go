@@ -2,9 +2,18 @@ package main
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/spf13/pflag"
 )
+
+// counted is a number of things that make their plural with an s.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
 
 // output is how a command prints: table for people, json for programs. It
 // implements pflag.Value.

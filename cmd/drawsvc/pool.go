@@ -115,7 +115,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 				return err
 			}
 			if err := wanted.Rules.Check(wanted.Prizes); err != nil {
-				return err
+				return ofFile(rulesFile, err)
 			}
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, pools http.Pools) error {
@@ -154,7 +154,7 @@ func poolListCommand(env environment) *cobra.Command {
 // listPools reads all pools that are not archived.
 func listPools(ctx context.Context, pools http.Pools) (all []draw.Pool, err error) {
 	for after := ""; ; after = all[len(all)-1].ID {
-		page, err := pools.PoolPage(ctx, after, pagePools)
+		page, err := pools.PoolPage(ctx, after, pagePools, false)
 		if err != nil {
 			return nil, err
 		}

@@ -52,7 +52,7 @@ func TestPgBouncer(t *testing.T) {
 		}, 10*time.Second, 50*time.Millisecond, "the proxy is back: %v", args)
 		require.Equal(t, exitOK, s.end().code)
 	}
-	require.Contains(t, p.ok("audit"), "1 pools, 0 violations")
+	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")
 	require.Contains(t, p.ok("pool", "show", "spring"), "gold   0.00   40       24      16 ")
 
 	// In session mode a session is its client's.

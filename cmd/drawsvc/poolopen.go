@@ -62,7 +62,7 @@ func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func
 		return "", err
 	}
 	if db != nil { // a seed that cannot be unsealed shows before draws are refused
-		if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeProofNotFound {
+		if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
 			return "", err
 		}
 	}

@@ -127,7 +127,7 @@ func poolCloseCommand(env environment) *cobra.Command {
 				line, err := db.Reveal(ctx, id)
 				return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
 			}
-			if err := db.Checkpoint(ctx, id); draw.CodeOf(err) != draw.CodeProofNotFound {
+			if err := db.Checkpoint(ctx, id); draw.CodeOf(err) != draw.CodeNotFound {
 				return "is closed", err
 			}
 			return "is closed", nil
@@ -225,11 +225,20 @@ func poolExportProofCommand(env environment) *cobra.Command {
 	return c
 }
 
+// The modes of what is published: a web server of another account shows it. They are
+// set, because the files that the process creates are its user's alone.
+const (
+	publicFile   = 0o644
+	publicFolder = 0o755
+)
+
 // exportProof writes the files of a pool. Each is replaced by a rename, so that
 // none is ever half of one.
 func exportProof(ctx context.Context, store *stock.Store, pool, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // what is published is for everybody
-		return err
+	if _, err := os.Stat(dir); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, publicFolder), os.Chmod(dir, publicFolder)); err != nil { //nolint:gosec // it is for everybody
+			return firstOf(err)
+		}
 	}
 	log, err := os.CreateTemp(dir, ".log-*")
 	if err != nil {
@@ -237,7 +246,7 @@ func exportProof(ctx context.Context, store *stock.Store, pool, dir string) erro
 	}
 	defer os.Remove(log.Name()) //nolint:errcheck // it is there no more once it was renamed
 	files, err := store.ExportProof(ctx, pool, log)
-	if err := errors.Join(err, log.Chmod(0o644), log.Close()); err != nil {
+	if err := errors.Join(err, log.Chmod(publicFile), log.Close()); err != nil {
 		return firstOf(err)
 	}
 	if err := os.Rename(log.Name(), filepath.Join(dir, "log.jsonl")); err != nil {
@@ -250,8 +259,9 @@ func exportProof(ctx context.Context, store *stock.Store, pool, dir string) erro
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path+".new", content, 0o644); err != nil { //nolint:gosec // what is published is for everybody
-			return err
+		err := os.WriteFile(path+".new", content, publicFile)                       //nolint:gosec // it is for everybody
+		if err := errors.Join(err, os.Chmod(path+".new", publicFile)); err != nil { //nolint:gosec // it is for everybody
+			return firstOf(err)
 		}
 		if err := os.Rename(path+".new", path); err != nil {
 			return err

@@ -30,6 +30,9 @@ func (p *prizeFlags) Set(text string) error {
 	for _, part := range parts {
 		key, value, ok := strings.Cut(part, "=")
 		if _, twice := given[key]; !ok || twice {
+			if !ok && len(parts) == 1 {
+				return fmt.Errorf("%q is not KEY=VALUE: write id=%s,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]", part, part)
+			}
 			return fmt.Errorf("%q is not KEY=VALUE, or there twice", part)
 		}
 		given[key] = value

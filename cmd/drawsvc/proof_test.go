@@ -61,6 +61,11 @@ func TestVerifiableDraws(t *testing.T) {
 			exported, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 			require.NoError(t, err)
 			require.Equal(t, log, string(exported))
+			for _, name := range []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"} {
+				info, err := os.Stat(filepath.Join(dir, name))
+				require.NoError(t, err)
+				require.Equal(t, os.FileMode(publicFile), info.Mode().Perm(), "%s is for everybody", name)
+			}
 			require.Contains(t, log, `"name":"gold","value":"19.90"`, "the prize as it was added")
 			require.Contains(t, log, `"kind":"prize","prize":"gold","name":"Golden <coin>","value":"19.90"`)
 			require.NotContains(t, log, "user-")
@@ -181,6 +186,6 @@ func TestProofUsage(t *testing.T) {
 	} {
 		p.refused(exitUsage, want, strings.Fields(line)...)
 	}
-	p.refused(exitFailure, "no such file", "pool", "reveal", "spring", "--seed-identity-file=/none/such")
+	p.refused(exitUsage, "no such file", "pool", "reveal", "spring", "--seed-identity-file=/none/such")
 	p.refused(exitFailure, "is no folder", "verify", "/none/such")
 }

@@ -29,7 +29,17 @@ func readRules(name string, env environment) (*draw.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	return draw.ParseRules(text)
+	rules, err := draw.ParseRules(text)
+	return rules, ofFile(name, err)
+}
+
+// ofFile is the error of a file that the command line names. The command line is
+// right where the content is not: that is a failure, exit code 1, and no usage.
+func ofFile(name string, err error) error {
+	if draw.CodeOf(err) != draw.CodeInvalidRequest {
+		return err
+	}
+	return errors.New(name + ": " + message(err))
 }
 
 // readDocument reads a file of at most most bytes.
@@ -41,7 +51,7 @@ func readDocument(name string, env environment, most int64) ([]byte, error) {
 	defer closeFile()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err == nil && int64(len(text)) > most {
-		return nil, usageError{fmt.Errorf("%s is larger than %d bytes", name, most)}
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
 	}
 	return text, err
 }
@@ -109,7 +119,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
 			set, err := ruler.SetRules(ctx, string(pool), rules, current.versions(c), string(by))
 			if err != nil {
-				return err
+				return ofFile(args[0], err)
 			}
 			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", pool, set.Version, set.Rules.SHA256())
 			return err
@@ -139,7 +149,7 @@ func rulesCheckCommand(env environment) *cobra.Command {
 				return err
 			}
 			if err := rules.Check(found.Prizes); err != nil {
-				return err
+				return ofFile(args[0], err)
 			}
 			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules fit, sha256 %s\n", pool, rules.SHA256())
 			return err
@@ -168,7 +178,7 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 				return err
 			}
 			if set.Version == 0 {
-				return draw.Errorf(draw.CodeRulesNotFound, "pool %q has no rules", pool)
+				return draw.Errorf(draw.CodeNotFound, "pool %q has no rules", pool)
 			}
 			_, err = fmt.Fprintf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
 			return err

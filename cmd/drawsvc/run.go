@@ -159,6 +159,9 @@ func fromEnvironment(flags *pflag.FlagSet, env environment) error {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
+			if wrong, isValue := errors.AsType[*pflag.InvalidValueError](err); isValue {
+				err = wrongValue(wrong)
+			}
 			failed = usageError{errors.New(variable(f.Name) + ": " + err.Error())}
 		}
 		setAnnotation(f, fromVariable)

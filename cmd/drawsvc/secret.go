@@ -36,7 +36,7 @@ func (s *secret) read(flags *pflag.FlagSet) (string, error) {
 	}
 	text, err := readPrivate(s.file)
 	if err != nil {
-		return "", fmt.Errorf("--%s-file: %w", s.name, err)
+		return "", usageError{fmt.Errorf("--%s-file: %w", s.name, err)}
 	}
 	value := strings.TrimSpace(string(text))
 	if value == "" {

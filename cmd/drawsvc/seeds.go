@@ -23,7 +23,7 @@ func (i *identityFlag) read() (*proof.Identities, error) {
 	}
 	text, err := readPrivate(i.path)
 	if err != nil {
-		return nil, fmt.Errorf("--seed-identity-file: %w", err)
+		return nil, usageError{fmt.Errorf("--seed-identity-file: %w", err)}
 	}
 	by, err := proof.ParseIdentities(string(text))
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *recipientsFlag) read() (*proof.Recipients, error) {
 	}
 	text, err := readPrivate(r.path)
 	if err != nil {
-		return nil, fmt.Errorf("--seed-recipients: %w", err)
+		return nil, usageError{fmt.Errorf("--seed-recipients: %w", err)}
 	}
 	to, err := proof.ParseRecipients(string(text))
 	if err != nil {

@@ -66,9 +66,9 @@ a |z| is above 5.`,
 			}
 			pool, err := http.ReadPool(text)
 			if err != nil {
-				return err
+				return ofFile(s.config, err)
 			}
-			return s.run(env.stdout, run, &pool)
+			return ofFile(s.config, s.run(env.stdout, run, &pool))
 		}
 		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
 			pool, err := store.Pool(ctx, string(s.pool))
@@ -195,6 +195,9 @@ func printSimulated(w io.Writer, s *draw.Simulated) error {
 	}
 	for _, code := range slices.Sorted(maps.Keys(s.Refusals)) {
 		fmt.Fprintf(w, "refused, %s: %d\n", code, s.Refusals[code])
+	}
+	for _, f := range s.Failed {
+		fmt.Fprintf(w, "item %d of the agenda failed, %s: %s\n", f.Item, f.Failed, f.Detail)
 	}
 	if g := s.Guarantee; g != nil {
 		fmt.Fprintf(w, "guarantee: wins %d, rate %.6f, expected %.6f, z %+.2f\n", g.Wins, g.Rate, g.Expected, g.Z)

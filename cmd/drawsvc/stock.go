@@ -124,12 +124,8 @@ everything, prints what would change, and writes nothing.`,
 		defer closeFile()
 		return changeOn(c, &on, by, func(ctx context.Context, importer http.Importer) error {
 			done, err := importFile(ctx, importer, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
-			if draw.CodeOf(err) == draw.CodeInvalidRequest {
-				// The file's fault, not the command line's: exit code 1.
-				return errors.New(args[0] + ": " + message(err))
-			}
 			if err != nil {
-				return err
+				return ofFile(args[0], err)
 			}
 			return printImported(env.stdout, &wanted, &done)
 		})
@@ -143,6 +139,10 @@ func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error 
 		from := "present"
 		if p.IsNew {
 			from = "new"
+		}
+		if p.IsEndless {
+			fmt.Fprintf(w, "%s: endless (%s)\n", p.PrizeID, from)
+			continue
 		}
 		fmt.Fprintf(w, "%s: %+d units make %d stocked (%s)\n", p.PrizeID, p.Delta, p.Stocked, from)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	nethttp "net/http"
 	"net/url"
@@ -24,13 +23,11 @@ type target struct {
 	database
 	server string
 	token  secret
-	stderr io.Writer
 }
 
 // flag declares the flags of both.
 func (t *target) flag(c *cobra.Command, env environment) {
 	t.database.flag(c, env)
-	t.stderr = env.stderr
 	f := c.Flags()
 	f.StringVar(&t.server, serverFlag, "", "`URL` of a service that is asked over HTTP, in place of the database")
 	t.token.flag(f, tokenFlag, "", "bearer `token` for the service")

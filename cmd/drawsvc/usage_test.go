@@ -38,16 +38,16 @@ func TestUsage(t *testing.T) {
 		"serve --mode=":                                      "--mode must be one of",
 		"serve --optimistic-tries 0":                         "--optimistic-tries must be 1 to 1000",
 		"serve --optimistic-budget 0s":                       "--optimistic-budget must be 1ms to 1m0s",
-		"serve --optimistic-budget soon":                     `invalid argument "soon" for "--optimistic-budget" flag`,
+		"serve --optimistic-budget soon":                     `--optimistic-budget must be a time such as 500ms, 10s or 1h, not "soon"`,
 		"serve --lock-ttl 1ms":                               "--lock-ttl must be 100ms to 1h0m0s",
 		"serve --lock-wait -1s":                              "--lock-wait must be 0s to 1m0s",
 		"serve --batch-max 0":                                "--batch-max must be 1 to 10000",
-		"serve --batch-max 1e3":                              `invalid argument "1e3" for "--batch-max" flag`,
+		"serve --batch-max 1e3":                              `--batch-max must be a whole number, not "1e3"`,
 		"serve --queue-max 0":                                "--queue-max must be 1 to 1000000",
 		"serve --request-timeout 1h":                         "--request-timeout must be 100ms to 10m0s",
 		"serve --log-format xml":                             "--log-format must be text or json",
 		"serve --log-level loud":                             "--log-level must be debug, info, warn or error",
-		"serve --migrate=perhaps":                            `invalid argument "perhaps" for "--migrate" flag`,
+		"serve --migrate=perhaps":                            `--migrate must be true or false, not "perhaps"`,
 		"serve --listen 8080":                                "--listen must be HOST:PORT",
 		"serve --listen localhost":                           "--listen must be HOST:PORT",
 		"serve --admin-token short":                          "--admin-token must have at least 8 characters",
@@ -104,7 +104,7 @@ func TestUsage(t *testing.T) {
 		"stock add --pool a --delta 1 --reason r":                   "the prize's id is missing",
 		"stock add --pool a --prize p --reason r":                   "delta must be a whole number",
 		"stock add --pool a --prize p --delta 1":                    "reason is missing",
-		"stock add --pool a --prize p --delta x":                    `invalid argument "x" for "--delta" flag`,
+		"stock add --pool a --prize p --delta x":                    `--delta must be a whole number, not "x"`,
 		"stock add --pool a --prize p --delta 1 --reason r --key=":  "--key must not be empty",
 		"stock add --pool a --prize p --delta 1 --reason r --key=ü": "Idempotency-Key must be printable ASCII",
 		"stock import --pool a":                                     "name one file",
@@ -162,7 +162,7 @@ func TestEnvironment(t *testing.T) {
 	require.JSONEq(t, `{"pool":"spring","ok":true,"version":2,"violations":[],
 		"prizes":[{"prize":"gold","stocked":3,"issued":0,"awards":0,"remaining":3,"over_issued":0}]}`, p.ok("audit"))
 	p.vars["DRAWSVC_OUTPUT"] = "yaml"
-	p.refused(exitUsage, `DRAWSVC_OUTPUT: invalid argument "yaml"`, "audit")
+	p.refused(exitUsage, `DRAWSVC_OUTPUT: --output: must be table or json`, "audit")
 	require.Contains(t, p.ok("audit", "--output", "table"), "spring")
 
 	for name, value := range map[string]string{
@@ -212,7 +212,7 @@ func TestSecretFiles(t *testing.T) {
 
 	empty := write("empty", " \n")
 	p.refused(exitUsage, "--admin-token-file: the file is empty", "serve", "--admin-token-file", empty)
-	p.refused(exitFailure, "--admin-token-file: open ", "serve", "--admin-token-file", folder+"/missing")
+	p.refused(exitUsage, "--admin-token-file: open ", "serve", "--admin-token-file", folder+"/missing")
 	p.refused(exitUsage, "give --admin-token or --admin-token-file, not both", "serve", "--admin-token-file", admin, "--admin-token", "12345678")
 	p.refused(exitUsage, "give --database or --database-file, not both", "audit", "--database-file", database, "--database", url)
 	p.vars["DRAWSVC_DATABASE"] = url

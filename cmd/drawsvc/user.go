@@ -87,7 +87,7 @@ func eraseUser(ctx context.Context, env environment, store *stock.Store, pools [
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is replaced in %d awards\n", id, awards); err != nil {
+		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is replaced in %s\n", id, counted(awards, "award")); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,7 @@ func TestUserForget(t *testing.T) {
 			}
 			require.Equal(t, "pool spring: the user is replaced in 2 awards\n", p.ok("user", "forget", user, "--pool", "spring", "--actor", "cleo"))
 			require.Equal(t, "pool empty: the user is replaced in 0 awards\npool spring: the user is replaced in 0 awards\n"+
-				"pool summer: the user is replaced in 1 awards\n", p.ok("user", "forget", user, "--all"))
+				"pool summer: the user is replaced in 1 award\n", p.ok("user", "forget", user, "--all"))
 			if dialect == "sqlite" {
 				s = p.serve()
 			}

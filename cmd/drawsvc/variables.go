@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,6 +62,9 @@ func nearest(name string, known map[string]bool) string {
 
 // withNearestFlag adds the nearest flag to the error of an unknown one.
 func withNearestFlag(c *cobra.Command, err error) error {
+	if wrong, isValue := errors.AsType[*pflag.InvalidValueError](err); isValue {
+		return wrongValue(wrong)
+	}
 	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
 	if !ok {
 		return err
@@ -71,6 +75,18 @@ func withNearestFlag(c *cobra.Command, err error) error {
 	known := map[string]bool{"--help": true}
 	c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
 	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))
+}
+
+// wrongValue says what a flag takes in place of what it was given.
+func wrongValue(e *pflag.InvalidValueError) error {
+	takes := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 on", "bool": "true or false",
+		"duration": "a time such as 500ms, 10s or 1h",
+	}[e.GetFlag().Value.Type()]
+	if takes == "" {
+		return fmt.Errorf("--%s: %w", e.GetFlag().Name, e.Unwrap())
+	}
+	return fmt.Errorf("--%s must be %s, not %q", e.GetFlag().Name, takes, e.GetValue())
 }
 
 // distance counts the letters to insert, remove or replace between a and b.

@@ -101,7 +101,11 @@ func (r *Reached) refusal(a *Ask) *Error {
 	if !r.Limit.Per.IsEver() {
 		per = "per " + r.Limit.Per.String()
 	}
-	e := Errorf(CodeLimitReached, "pool %q grants a user %d draws %s", a.PoolID, r.Limit.Max, per)
+	draws := "draws"
+	if r.Limit.Max == 1 {
+		draws = "draw"
+	}
+	e := Errorf(CodeLimitReached, "pool %q grants a user %d %s %s", a.PoolID, r.Limit.Max, draws, per)
 	e.Reached = r
 	return e
 }

@@ -16,6 +16,8 @@ const (
 	CodePoolNotFound     Code = "pool-not-found"
 	CodePrizeNotFound    Code = "prize-not-found"
 	CodeDrawNotFound     Code = "draw-not-found"
+	CodeJobNotFound      Code = "job-not-found"
+	CodeNotFound         Code = "not-found"
 	CodeSoldOut          Code = "sold-out"
 	CodePoolNotOpen      Code = "pool-not-open"
 	CodePoolClosed       Code = "pool-closed"
@@ -27,8 +29,6 @@ const (
 	CodeChangedMeanwhile Code = "changed-meanwhile"
 	CodeKeyReused        Code = "idempotency-key-reused"
 	CodeRulesChanged     Code = "rules-changed"
-	CodeRulesNotFound    Code = "rules-not-found"
-	CodeItemNotFound     Code = "item-not-found"
 	CodeAgendaDone       Code = "agenda-done"
 	CodeUserNotCounted   Code = "user-not-counted"
 	CodeForbidden        Code = "forbidden"
@@ -49,8 +49,6 @@ const (
 	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
 	// was announced before it was there, and with no other.
 	CodeRoundNotAnnounced Code = "round-not-announced"
-	CodeProofNotFound     Code = "not-found"
-	CodeJobNotFound       Code = "job-not-found"
 	CodeJobRunning        Code = "job-running"
 	CodeInternal          Code = "internal"
 )

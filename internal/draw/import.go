@@ -50,6 +50,8 @@ const PreviewMax = 1000
 type ImportedPrize struct {
 	PrizeID string
 	IsNew   bool
+	// IsEndless says that Delta and Stocked are those of an endless blank.
+	IsEndless bool
 	// Delta is added to the prize's stock, Stocked is its stock afterwards.
 	Delta, Stocked int64
 }

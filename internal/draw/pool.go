@@ -124,6 +124,9 @@ type Move struct {
 	// Stocked and Issued are the prize's counts just after the move.
 	Stocked int64
 	Issued  int64
+	// IsEndless says that the move made an endless blank: its counts of units are
+	// EndlessStock.
+	IsEndless bool
 	// Replayed says that the move had happened already under the same key.
 	Replayed bool
 }
@@ -146,8 +149,10 @@ func (a *Audit) OK() bool { return len(a.Violations) == 0 }
 // PrizeAudit holds one prize's counters beside the count of its award rows.
 type PrizeAudit struct {
 	PrizeID string
-	Stocked int64
-	Issued  int64
+	// IsEndless says that Stocked and Remaining are those of an endless blank.
+	IsEndless bool
+	Stocked   int64
+	Issued    int64
 	// Awards is the number of award rows of the prize.
 	Awards    int64
 	Remaining int64

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"strconv"
 	"time"
@@ -36,6 +37,8 @@ type Simulated struct {
 	Refusals  map[Code]int64
 	// Spent is the value, in cents, that was issued under rules with a budget.
 	Spent int64
+	// Failed are the items of the agenda that could not be done.
+	Failed []ItemDone
 	// Guarantee is nil where there is none, or where its rate is not constant.
 	Guarantee *SimulatedGuarantee
 }
@@ -86,14 +89,6 @@ func Simulate(s Simulation) (Simulated, error) {
 	}
 	if s.Pool.Rules != nil {
 		if err := s.Pool.Rules.Check(s.Pool.Prizes); err != nil {
-			return Simulated{}, err
-		}
-	}
-	for _, d := range s.Agenda {
-		if d.Rules == nil {
-			continue
-		}
-		if err := d.Rules.Check(s.Pool.Prizes); err != nil {
 			return Simulated{}, err
 		}
 	}
@@ -177,32 +172,65 @@ func (s *simulator) record(user, place int, a *Award) {
 	}
 }
 
-// due does an item as the service does it, or nothing where that fails.
+// due does an item as the service does it. One that fails is noted, and holds up
+// nobody.
 func (s *simulator) due(item *Item) {
-	u := s.urn
 	s.happened = true
-	switch {
-	case item.Kind == ItemState:
-		if u.State != StateClosed {
-			u.State = item.State
+	if err := s.do(item); err != nil {
+		s.result.Failed = append(s.result.Failed, ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
+	}
+}
+
+func (s *simulator) do(item *Item) *Error {
+	u := s.urn
+	if item.Kind == ItemStock {
+		return s.stock(&item.Stock)
+	}
+	if u.State == StateClosed && (item.Kind == ItemRules || item.State != StateClosed) {
+		return Errorf(CodePoolClosed, "the pool is closed, which is final")
+	}
+	if item.Kind == ItemState {
+		u.State = item.State
+		return nil
+	}
+	if item.Rules != nil {
+		if err := item.Rules.Check(s.Pool.Prizes); err != nil {
+			return asError(err)
 		}
-	case item.Kind == ItemRules:
-		if u.State != StateClosed {
-			s.setRules(item.Rules, item.At)
-		}
+	}
+	s.setRules(item.Rules, item.At)
+	return nil
+}
+
+// asError is an error of a check.
+func asError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return Wrap(CodeInternal, err, "the item could not be done")
+}
+
+func (s *simulator) stock(w *Stocking) *Error {
+	u := s.urn
+	place := u.placeOf(w.PrizeID)
+	if place == none {
+		return Errorf(CodePrizeNotFound, "the pool has no prize %q", w.PrizeID)
+	}
+	p := &u.prizes[place]
+	switch stocked := p.stocked + w.Delta; {
+	case p.endless:
+		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", w.PrizeID)
+	case stocked < p.issued:
+		return Errorf(CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn", w.PrizeID, p.issued, p.stocked, -w.Delta)
+	case stocked > StockMax:
+		return Errorf(CodeInvalidRequest, "delta would raise the stock of prize %q above %d", w.PrizeID, int64(StockMax))
 	default:
-		place, delta := u.placeOf(item.Stock.PrizeID), item.Stock.Delta
-		if place == none {
-			return
-		}
-		p := &u.prizes[place]
-		if stocked := p.stocked + delta; !p.endless && stocked >= p.issued && stocked <= StockMax {
-			u.move(place, -delta)
-			p.issued += delta
-			p.stocked = stocked
-			u.stocked += delta
-			s.result.Prizes[place].SoldOutAfter = 0
-		}
+		u.move(place, -w.Delta)
+		p.issued += w.Delta
+		p.stocked = stocked
+		u.stocked += w.Delta
+		s.result.Prizes[place].SoldOutAfter = 0
+		return nil
 	}
 }
 

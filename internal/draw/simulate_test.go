@@ -98,33 +98,6 @@ func TestSimulateLimitsAndBudget(t *testing.T) {
 	require.Positive(t, r.Redirects[WhyBudget])
 }
 
-// TestSimulateAgenda: what is due happens before the draw that follows it.
-func TestSimulateAgenda(t *testing.T) {
-	s := simulation(t, `{"fallback":"none"}`, []Prize{
-		{ID: "gold", Name: "Gold"}, {ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock},
-	})
-	s.Draws, s.Users, s.Rate = 100, 3, 1
-	at := func(n int) time.Time { return s.From.Add(time.Duration(n) * time.Second) }
-	stock := func(n int, delta int64) Item {
-		return Item{At: at(n), Kind: ItemStock, Stock: Stocking{PrizeID: "gold", Delta: delta}}
-	}
-	state := func(n int, state State) Item { return Item{At: at(n), Kind: ItemState, State: state} }
-	s.Agenda = []Item{
-		stock(10, 2), state(20, StatePaused), state(30, StateOpen), stock(40, -3),
-		{At: at(50), Kind: ItemRules, Rules: rulesOf(t, `{}`)}, stock(60, 1), {At: at(70), Kind: ItemRules},
-	}
-	r := simulated(t, s)
-	require.Nil(t, r.Prizes[0].Expected, "no mean holds before and behind an item")
-	require.Equal(t, int64(3), r.Prizes[0].Count)
-	require.Equal(t, int64(38), r.Prizes[1].Count, "the first winning moment is at 10, paused from 20 to 30, no fallback from 50")
-	require.Equal(t, map[Code]int64{CodePoolNotOpen: 10, CodeSoldOut: 49}, r.Refusals)
-
-	s.Pool.State = StatePaused
-	s.Agenda = []Item{state(90, StateOpen), state(95, StateClosed), state(96, StateOpen), stock(1000, 1)}
-	r = simulated(t, s)
-	require.Equal(t, map[Code]int64{CodePoolNotOpen: 95}, r.Refusals, "open from 90 to 95; closed is final")
-}
-
 // missesInARow is the longest run of draws without a win of one user who draws
 // n times, and the number of his wins.
 func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {

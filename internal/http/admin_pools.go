@@ -92,10 +92,13 @@ func (a *Admin) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
 }
 
 // PoolPage implements Pools. One call has at most 1000 pools.
-func (a *Admin) PoolPage(ctx context.Context, after string, limit int) ([]draw.Pool, error) {
+func (a *Admin) PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error) {
 	query := url.Values{"limit": {strconv.Itoa(min(limit, limitMax))}}
 	if after != "" {
 		query.Set("after", after)
+	}
+	if archived {
+		query.Set("archived", "true")
 	}
 	found, err := see[adminPoolsAnswer](ctx, a, path("admin", "pools")+"?"+query.Encode())
 	if err != nil {
@@ -104,15 +107,14 @@ func (a *Admin) PoolPage(ctx context.Context, after string, limit int) ([]draw.P
 	return readEach(found.Pools, (*adminPoolAnswer).pool)
 }
 
-// PoolIDs returns the ids of all pools in order. Archived pools are not among
-// them: the service lists them nowhere.
+// PoolIDs returns the ids of all pools in order, archived ones among them.
 func (a *Admin) PoolIDs(ctx context.Context) (ids []string, err error) {
 	for {
 		after := ""
 		if len(ids) > 0 {
 			after = ids[len(ids)-1]
 		}
-		found, err := a.PoolPage(ctx, after, limitUsual)
+		found, err := a.PoolPage(ctx, after, limitUsual, true)
 		if err != nil {
 			return nil, err
 		}
@@ -173,11 +175,20 @@ func (a *Admin) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 		PoolID: found.Pool, Version: found.Version, Found: found.violations(),
 		Prizes: each(found.Prizes, func(p *prizeAuditAnswer) draw.PrizeAudit {
 			return draw.PrizeAudit{
-				PrizeID: p.Prize, Stocked: p.Stocked, Issued: p.Issued, Awards: p.Awards, Remaining: p.Remaining, OverIssued: p.OverIssued,
+				PrizeID: p.Prize, IsEndless: p.Stocked == nil, Stocked: orEndless(p.Stocked), Issued: p.Issued, Awards: p.Awards,
+				Remaining: orEndless(p.Remaining), OverIssued: p.OverIssued,
 			}
 		}),
 		Violations: each(found.Violations, func(v *violationAnswer) draw.Violation { return draw.Violation(*v) }),
 	}, nil
+}
+
+// orEndless reads a number of units, which is null for an endless blank.
+func orEndless(n *int64) int64 {
+	if n == nil {
+		return draw.EndlessStock
+	}
+	return *n
 }
 
 // violations counts those of the answer, and those that it only counts itself.

@@ -89,7 +89,7 @@ func (a *Admin) Import(ctx context.Context, w draw.Import, file io.Reader, _ fun
 	return draw.Imported{
 		Added: done.Added, Restocked: done.Restocked, Units: done.Units, Version: done.Version, Replayed: done.Replayed && w.Key != "",
 		Preview: each(done.Prizes, func(p *importPrizeAnswer) draw.ImportedPrize {
-			return draw.ImportedPrize{PrizeID: p.ID, IsNew: p.New, Delta: p.Delta, Stocked: p.Stocked}
+			return draw.ImportedPrize{PrizeID: p.ID, IsNew: p.New, IsEndless: p.Stocked == nil, Delta: orEndless(p.Delta), Stocked: orEndless(p.Stocked)}
 		}),
 	}, nil
 }

@@ -66,6 +66,12 @@ func newItem(i *draw.Item) itemAnswer {
 // are those of w.
 func WriteItem(w io.Writer, i *draw.Item) error { return writeLine(w, newItem(i)) }
 
+// WriteItems writes all items of an agenda, as GET …/agenda shows its last page.
+// Errors are those of w.
+func WriteItems(w io.Writer, items []draw.Item) error {
+	return writeLine(w, agendaAnswer{Items: each(items, newItem)})
+}
+
 type agendaAnswer struct {
 	Items []itemAnswer `json:"items"`
 	// Next is the after of the next page, null when this is the last.

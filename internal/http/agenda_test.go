@@ -107,7 +107,7 @@ func TestAgendaIsShown(t *testing.T) {
 	for _, wrong := range []string{"0", "-1", "x", "%2B1"} {
 		require.Equal(t, 400, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/"+wrong, "")).Code, wrong)
 	}
-	for code, status := range map[draw.Code]int{draw.CodeAgendaDone: 409, draw.CodeItemNotFound: 404, draw.CodePoolNotFound: 404} {
+	for code, status := range map[draw.Code]int{draw.CodeAgendaDone: 409, draw.CodeNotFound: 404, draw.CodePoolNotFound: 404} {
 		f.err = draw.Errorf(code, "no")
 		require.Equal(t, status, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/3", "")).Code)
 	}

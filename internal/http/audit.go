@@ -24,10 +24,10 @@ type auditAnswer struct {
 
 type prizeAuditAnswer struct {
 	Prize      string `json:"prize"`
-	Stocked    int64  `json:"stocked"`
+	Stocked    *int64 `json:"stocked"` // null: endless
 	Issued     int64  `json:"issued"`
 	Awards     int64  `json:"awards"`
-	Remaining  int64  `json:"remaining"`
+	Remaining  *int64 `json:"remaining"`
 	OverIssued int64  `json:"over_issued"`
 }
 
@@ -61,5 +61,7 @@ func newAudit(a *draw.Audit) auditAnswer {
 }
 
 func newPrizeAudit(p *draw.PrizeAudit) prizeAuditAnswer {
-	return prizeAuditAnswer{p.PrizeID, p.Stocked, p.Issued, p.Awards, p.Remaining, p.OverIssued}
+	return prizeAuditAnswer{
+		p.PrizeID, unlessEndless(p.Stocked, p.IsEndless), p.Issued, p.Awards, unlessEndless(p.Remaining, p.IsEndless), p.OverIssued,
+	}
 }

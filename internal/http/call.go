@@ -58,10 +58,13 @@ func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handle
 }
 
 // checked handles a call after its route's checks: the token first, so that
-// nobody learns more without one, then the path and the query.
+// nobody learns more without one, then Accept, the path and the query.
 func checked(c call) error {
 	var err error
 	if c.caller, err = c.server.gate.admit(c.route.role, c.gin.Request); err != nil {
+		return err
+	}
+	if err := c.route.checkAccept(c.gin.Request.Header); err != nil {
 		return err
 	}
 	if err := c.readPath(); err != nil {

@@ -251,7 +251,7 @@ func (c *contract) checkUnmatched(x exchange) error {
 	if err := c.doc.Components.Schemas["Problem"].Value.VisitJSON(p, openapi3.EnableJSONSchema2020()); err != nil {
 		return err
 	}
-	return checkCode(x, []string{string(codeNotFound), string(codeMethodNotAllowed), string(draw.CodeInvalidRequest)})
+	return checkCode(x, []string{string(draw.CodeNotFound), string(codeMethodNotAllowed), string(draw.CodeInvalidRequest)})
 }
 
 // schemaMember is a member that a schema describes, wherever the schema is used.

@@ -70,6 +70,9 @@ func (o *operation) compare(r route, codes map[draw.Code]problem) error {
 		differ(o.String()+": query", slices.Collect(maps.Keys(o.params("query"))), slices.Clone(r.query)),
 		differ(o.String()+": path", slices.Collect(maps.Keys(o.params("path"))), pathParams(r.path)),
 		differ(o.String()+": role", o.roles(), roles(r.role)))
+	if len(r.answers) > 0 {
+		wrong = errors.Join(wrong, differ(o.String()+": answers", o.answers(), slices.Clone(r.answers)))
+	}
 	var statuses, want []string
 	for status, response := range o.Responses.Map() {
 		if status[0] == '2' || status == "409" { // these no rule knows
@@ -92,6 +95,7 @@ func (o *operation) compare(r route, codes map[draw.Code]problem) error {
 	}
 	headers := o.params("header")
 	when(true, "400", "500")
+	when(len(r.answers) > 0, "406")
 	when(r.role != roleNone, "401", "403", "429", "503")
 	when(r.path == "/readyz", "503")
 	when(strings.Contains(r.path, ":") || r.draws(), "404")
@@ -123,6 +127,16 @@ func roles(need role) []string {
 	default:
 		return []string{string(need)}
 	}
+}
+
+// answers are the media types of the answers that are no problems.
+func (o *operation) answers() (types []string) {
+	for status, response := range o.Responses.Map() {
+		if status[0] == '2' {
+			types = slices.AppendSeq(types, maps.Keys(response.Value.Content))
+		}
+	}
+	return types
 }
 
 func (o *operation) roles() (found []string) {

@@ -34,10 +34,8 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeDrawNotFound: {
 			"No draw of this name has won in the pool. A draw that was refused is not recorded.",
 			"To settle a draw whose response was lost, send POST /draw again with the same Idempotency-Key."},
-		draw.CodeJobNotFound:   {"There is no job of this name.", remedyName},
-		draw.CodeRulesNotFound: {"The pool has no rules, none of this version, or does not publish its odds.", remedyName},
-		draw.CodeItemNotFound:  {"The agenda of the pool has no item of this number, or it was removed.", "List the agenda, and use a number from there."},
-		draw.CodeAgendaDone:    {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
+		draw.CodeJobNotFound: {"There is no job of this name.", remedyName},
+		draw.CodeAgendaDone:  {"The item was done: it is in the history of the pool.", "Make the opposite change, which is an entry of its own."},
 		draw.CodeTicketRequired: {"The rules of the pool ask for a ticket, and the draw came without one.",
 			"Get a ticket from whoever issues them, and send it as the member ticket."},
 		draw.CodeTicketInvalid: {"The ticket is not genuine, or of a key that the service does not know.",
@@ -49,8 +47,10 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeUserNotCounted: {"The rules of the pool have no limit of draws or wins, so that nothing of users is counted.", "Read the awards of the pool."},
 		draw.CodeRulesChanged: {"The rules are of another version than If-Match names: somebody else has changed them.",
 			"Read the rules again, and decide anew with their ETag."},
-		codeNotFound:         {"No call has this path.", remedyName + " GET /openapi.yaml lists all calls."},
+		draw.CodeNotFound: {"The path names nothing that is there: no call, or no rules, item of an agenda or published file of the pool.",
+			remedyName + " GET /openapi.yaml lists all calls."},
 		codeMethodNotAllowed: {"The path exists, but not with this method.", "Use a method that the Allow header lists."},
+		codeNotAcceptable:    {"The Accept header excludes every media type that the call answers with. Nothing happened.", "Accept application/json, or what the detail names."},
 		codeRequestTimeout:   {"The body of the request came too slowly. Nothing happened.", "Send the request again, over a better connection."},
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
@@ -107,7 +107,7 @@ func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
 	code := draw.Code(c.param("code"))
 	p, known := s.problems[code]
 	if !known {
-		return explanationAnswer{}, draw.Errorf(codeNotFound, "no problem has the code %q", code)
+		return explanationAnswer{}, draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
 	}
 	outcome := "none"
 	if p.unknown {

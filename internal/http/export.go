@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"math"
-	"mime"
 	nethttp "net/http"
 	"strconv"
 	"strings"
@@ -13,36 +12,6 @@ import (
 
 	"drawsvc/internal/draw"
 )
-
-// The media types that logs have besides JSON.
-const (
-	typeCSV    = "text/csv"
-	typeNDJSON = "application/x-ndjson"
-)
-
-// prefers says whether the caller accepts a media type, and JSON no better.
-func prefers(mediaType string, h nethttp.Header) bool {
-	var wanted, json float64
-	for _, line := range h["Accept"] {
-		for part := range strings.SplitSeq(line, ",") {
-			kind, params, err := mime.ParseMediaType(part)
-			if err != nil {
-				continue
-			}
-			weight := 1.0
-			if q, given := params["q"]; given {
-				weight, _ = strconv.ParseFloat(q, 64) // what is no number weighs nothing
-			}
-			switch kind {
-			case mediaType:
-				wanted = weight
-			case "application/json":
-				json = weight
-			}
-		}
-	}
-	return wanted > 0 && wanted >= json
-}
 
 // orCSV has csv answer the callers who prefer it, and json all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
@@ -161,9 +130,18 @@ func (s *Server) exportMoves(c call) error {
 	x := export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}
 	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued", x, func(m *draw.Move, text func(string) string) []string {
 		return []string{
-			number(m.Version), formatTime(m.At), m.PrizeID, number(m.Delta), text(m.Reason), text(m.Actor), number(m.Stocked), number(m.Issued),
+			number(m.Version), formatTime(m.At), m.PrizeID, numberOrEndless(m.Delta, m.IsEndless), text(m.Reason), text(m.Actor),
+			numberOrEndless(m.Stocked, m.IsEndless), number(m.Issued),
 		}
 	})
+}
+
+// numberOrEndless is a number of units in a CSV file.
+func numberOrEndless(n int64, isEndless bool) string {
+	if isEndless {
+		return "endless"
+	}
+	return number(n)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -99,15 +99,25 @@ type moveAnswer struct {
 	Version int64  `json:"version"`
 	At      string `json:"at"`
 	Prize   string `json:"prize"`
-	Delta   int64  `json:"delta"`
+	Delta   *int64 `json:"delta"` // null: an endless blank was made
 	Reason  string `json:"reason"`
 	Actor   string `json:"actor"`
-	Stocked int64  `json:"stocked"`
+	Stocked *int64 `json:"stocked"`
 	Issued  int64  `json:"issued"`
 }
 
+// unlessEndless is a number of units, null where it is that of an endless blank.
+func unlessEndless(n int64, isEndless bool) *int64 {
+	if isEndless {
+		return nil
+	}
+	return &n
+}
+
 func newMove(m *draw.Move) moveAnswer {
-	return moveAnswer{m.Version, formatTime(m.At), m.PrizeID, m.Delta, m.Reason, m.Actor, m.Stocked, m.Issued}
+	return moveAnswer{
+		m.Version, formatTime(m.At), m.PrizeID, unlessEndless(m.Delta, m.IsEndless), m.Reason, m.Actor, unlessEndless(m.Stocked, m.IsEndless), m.Issued,
+	}
 }
 
 // moves answers GET /admin/pools/{pool}/moves.

@@ -88,7 +88,7 @@ func TestMovesPage(t *testing.T) {
 
 func TestWantsCSV(t *testing.T) {
 	for accept, want := range map[string]bool{
-		"": false, "*/*": false, "application/json": false, "text/html": false, "text/*": false,
+		"": false, "*/*": false, "application/json": false, "text/html": false, "text/*": true, "application/*, text/*": false, "*/*;q=0.1, application/json;q=0": true,
 		"text/csv": true, "TEXT/CSV": true, "text/csv; header=present": true, "text/csv, */*;q=0.1": true,
 		"application/json, text/csv": true, "application/json, text/csv;q=0.5": false, "application/json;q=0.5, text/csv": true,
 		"text/csv;q=0": false, "text/csv;q=x": false, "text/html, text/csv;q=0.9": true,

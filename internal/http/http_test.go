@@ -152,7 +152,7 @@ type acted struct {
 	actor string
 }
 
-func (f fakeStore) PoolPage(_ context.Context, after string, limit int) ([]draw.Pool, error) {
+func (f fakeStore) PoolPage(_ context.Context, after string, limit int, _ bool) ([]draw.Pool, error) {
 	other := somePool("other")
 	other.Mode, other.State, other.Prizes = "optimistic", draw.StatePaused, nil
 	other.Round, other.RoundAt = 1000, at

@@ -40,8 +40,8 @@ type importAnswer struct {
 type importPrizeAnswer struct {
 	ID      string `json:"id"`
 	New     bool   `json:"new"`
-	Delta   int64  `json:"delta"`
-	Stocked int64  `json:"stocked"`
+	Delta   *int64 `json:"delta"` // null: endless
+	Stocked *int64 `json:"stocked"`
 }
 
 // importFile answers POST /admin/pools/{pool}/import. A large file gets more
@@ -72,7 +72,7 @@ func (s *Server) importFile(c call) error {
 		Pool: wanted.PoolID, DryRun: wanted.DryRun, Added: done.Added, Restocked: done.Restocked,
 		Units: done.Units, Version: done.Version, Replayed: done.Replayed,
 		Prizes: each(done.Preview, func(p *draw.ImportedPrize) importPrizeAnswer {
-			return importPrizeAnswer{p.PrizeID, p.IsNew, p.Delta, p.Stocked}
+			return importPrizeAnswer{p.PrizeID, p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
 		}),
 	})
 }

@@ -63,7 +63,7 @@ func (s *Server) odds(ctx context.Context, c call) (oddsAnswer, error) {
 	poolID := c.param("pool")
 	found, err := s.Odds.Odds(ctx, poolID, "")
 	if err == nil && !found.IsDisclosed {
-		err = draw.Errorf(draw.CodeRulesNotFound, "pool %q publishes no odds", poolID)
+		err = draw.Errorf(draw.CodeNotFound, "pool %q publishes no odds", poolID)
 	}
 	if err != nil {
 		return oddsAnswer{}, err
@@ -88,8 +88,8 @@ func gates() []draw.Code {
 // newRefused is the answer to a draw that would be refused; ok is false for an
 // error that is none of a gate.
 func newRefused(err error) (a refusedAnswer, ok bool) {
-	e, isNamed := errors.AsType[*draw.Error](err)
-	if !isNamed || !slices.Contains(gates(), e.Code) {
+	e := Refusal(err)
+	if e == nil {
 		return a, false
 	}
 	a = refusedAnswer{Refused: e.Code, Detail: e.Detail}
@@ -102,6 +102,16 @@ func newRefused(err error) (a refusedAnswer, ok bool) {
 		}
 	}
 	return a, true
+}
+
+// Refusal returns the refusal of a gate that err is, nil for any other error: it
+// is an answer to whoever asks for odds.
+func Refusal(err error) *draw.Error {
+	e, isNamed := errors.AsType[*draw.Error](err)
+	if !isNamed || !slices.Contains(gates(), e.Code) {
+		return nil
+	}
+	return e
 }
 
 // WriteOdds writes what GET /admin/pools/{pool}/odds answers as a line of JSON:

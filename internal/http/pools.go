@@ -18,7 +18,7 @@ type Pools interface {
 	CreatePool(ctx context.Context, p draw.Pool, actor string) (draw.Pool, error)
 	// PoolPage returns at most limit pools that are not archived, with ids above
 	// after, in order of their ids.
-	PoolPage(ctx context.Context, after string, limit int) ([]draw.Pool, error)
+	PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error)
 	ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error)
 }
 
@@ -126,8 +126,12 @@ func (s *Server) adminPools(ctx context.Context, c call) (adminPoolsAnswer, erro
 	if err != nil {
 		return adminPoolsAnswer{}, err
 	}
+	archived, err := c.word("archived", "false", "true")
+	if err != nil {
+		return adminPoolsAnswer{}, err
+	}
 	// One more than asked for says whether there is a next page.
-	pools, err := s.Pools.PoolPage(ctx, after, int(limit)+1)
+	pools, err := s.Pools.PoolPage(ctx, after, int(limit)+1, archived == "true")
 	var next *string
 	if int64(len(pools)) > limit {
 		pools = pools[:limit]

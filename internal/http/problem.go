@@ -14,8 +14,8 @@ import (
 // The codes that only the wire knows.
 const (
 	codeUnauthorized         draw.Code = "unauthorized"
-	codeNotFound             draw.Code = "not-found"
 	codeMethodNotAllowed     draw.Code = "method-not-allowed"
+	codeNotAcceptable        draw.Code = "not-acceptable"
 	codeRequestTimeout       draw.Code = "request-timeout"
 	codeBodyTooLarge         draw.Code = "body-too-large"
 	codeUnsupportedMediaType draw.Code = "unsupported-media-type"
@@ -49,11 +49,10 @@ func problems() map[draw.Code]problem {
 		draw.CodePrizeNotFound:     {status: 404, title: "Prize not found"},
 		draw.CodeDrawNotFound:      {status: 404, title: "Draw not found"},
 		draw.CodeJobNotFound:       {status: 404, title: "Job not found"},
-		draw.CodeRulesNotFound:     {status: 404, title: "Rules not found"},
-		draw.CodeItemNotFound:      {status: 404, title: "Item not found"},
 		draw.CodeAgendaDone:        {status: 409, title: "Item done"},
-		codeNotFound:               {status: 404, title: "Not found"},
+		draw.CodeNotFound:          {status: 404, title: "Not found"},
 		codeMethodNotAllowed:       {status: 405, title: "Method not allowed"},
+		codeNotAcceptable:          {status: 406, title: "Not acceptable"},
 		codeRequestTimeout:         {status: 408, title: "Request timeout"},
 		draw.CodeLimitReached:      {status: 409, title: "Limit reached"},
 		draw.CodeUserBlocked:       {status: 409, title: "User blocked"},
@@ -63,8 +62,8 @@ func problems() map[draw.Code]problem {
 		draw.CodePoolClosed:        {status: 409, title: "Pool closed"},
 		draw.CodePoolOpen:          {status: 409, title: "Pool open"},
 		draw.CodePoolCommitted:     {status: 409, title: "Pool committed"},
-		draw.CodeSeedsSpent:        {status: 409, title: "Seeds spent"},
 		draw.CodeRoundNotAnnounced: {status: 409, title: "Round not announced"},
+		draw.CodeSeedsSpent:        {status: 409, title: "Seeds spent"},
 		draw.CodeAlreadyIssued:     {status: 409, title: "Already issued"},
 		draw.CodePoolExists:        {status: 409, title: "Pool already exists"},
 		draw.CodePrizeExists:       {status: 409, title: "Prize already exists"},
@@ -159,7 +158,7 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 }
 
 func noRoute(call) error {
-	return draw.Errorf(codeNotFound, "no call has this path")
+	return draw.Errorf(draw.CodeNotFound, "no call has this path")
 }
 
 func noMethod(call) error {

@@ -46,7 +46,7 @@ func problemIn(t testing.TB, r *nethttp.Response) problemDocument {
 func TestTableOfProblems(t *testing.T) {
 	want := map[int]string{
 		400: "invalid-request", 401: "unauthorized", 403: "forbidden ticket-expired ticket-invalid ticket-required",
-		404: "draw-not-found item-not-found job-not-found not-found pool-not-found prize-not-found rules-not-found", 405: "method-not-allowed", 408: "request-timeout",
+		404: "draw-not-found job-not-found not-found pool-not-found prize-not-found", 406: "not-acceptable", 405: "method-not-allowed", 408: "request-timeout",
 		412: "changed-meanwhile rules-changed",
 		409: "agenda-done pool-committed seeds-spent already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
@@ -65,7 +65,7 @@ func TestTableOfProblems(t *testing.T) {
 	}
 	require.Len(t, problems(), known)
 	for code, title := range map[draw.Code]string{
-		codeNotFound: "Not found", codeMethodNotAllowed: "Method not allowed",
+		draw.CodeNotFound: "Not found", codeMethodNotAllowed: "Method not allowed",
 		draw.CodeStoreUnavailable: "Database unavailable", draw.CodeDraining: "Shutting down",
 	} {
 		require.Equal(t, title, problems()[code].title)

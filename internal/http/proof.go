@@ -14,7 +14,7 @@ type Prover interface {
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
 	// Published returns a file of a committed pool: commitment, key, checkpoint
-	// or reveal. Error: CodeProofNotFound, also for one that is not there yet.
+	// or reveal. Error: CodeNotFound, also for one that is not there yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)
 }
 
@@ -51,7 +51,7 @@ const (
 	epochLengthUsual = 1 << 20
 )
 
-const typeText = "text/plain; charset=utf-8"
+const typeText = typePlain + "; charset=utf-8"
 
 // commitPool answers POST /admin/pools/{pool}/commitment.
 func (s *Server) commitPool(c call) error {

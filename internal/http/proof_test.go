@@ -93,8 +93,8 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
-		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeProofNotFound, "not yet"), 404},
-		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeProofNotFound, "secret"), 404},
+		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeNotFound, "not yet"), 404},
+		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
 		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedsSpent, "all"), 409},
 		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedUnavailable, "away"), 503},
 	} {

@@ -16,7 +16,7 @@ type Receipts interface {
 	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
 	// DrawReceipt is the receipt of a draw in the log, and the proof that a
 	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
-	// CodeProofNotFound, CodeSeedUnavailable, CodeOverloaded.
+	// CodeNotFound, CodeSeedUnavailable, CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
 }
 
@@ -34,7 +34,7 @@ func (c call) writeReceipted(d *draw.Draw) error {
 	defer cancel()
 	receipt, err := c.server.Receipts.Receipt(ctx, d)
 	switch {
-	case draw.CodeOf(err) == draw.CodeProofNotFound:
+	case draw.CodeOf(err) == draw.CodeNotFound:
 		return draw.Errorf(draw.CodeInvalidRequest, "receipt must be false: %s", draw.DetailOf(err))
 	case err != nil:
 		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the draw is made, and its receipt could not be read; the same Idempotency-Key gets both"}

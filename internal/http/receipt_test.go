@@ -84,7 +84,7 @@ func TestReceiptProblems(t *testing.T) {
 		{unchecked: draw.Errorf(draw.CodePoolNotFound, "none"), status: 404, outcome: "none"},
 		{err: draw.Errorf(draw.CodeSoldOut, "all"), status: 409, outcome: "none", drawn: true},
 		{unsigned: draw.Errorf(draw.CodeStoreUnavailable, "away"), status: 504, outcome: "unknown", drawn: true},
-		{unsigned: draw.Errorf(draw.CodeProofNotFound, "destroyed"), status: 400, outcome: "none", drawn: true},
+		{unsigned: draw.Errorf(draw.CodeNotFound, "destroyed"), status: 400, outcome: "none", drawn: true},
 	} {
 		f := &fake{unchecked: tc.unchecked, unsigned: tc.unsigned, err: tc.err}
 		w := do(newServer(t, f), asAdmin("POST", "/draw", body))
@@ -97,7 +97,7 @@ func TestReceiptProblems(t *testing.T) {
 	w := do(newServer(t, &fake{}), asAdmin("POST", "/draw", `{"pool":"p","user":"u","receipt":"yes"}`))
 	require.Contains(t, problemIn(t, w.Result()).Detail, `"receipt" must be`)
 	for status, err := range map[int]error{
-		404: draw.Errorf(draw.CodeProofNotFound, "secret"), 503: draw.Errorf(draw.CodeSeedUnavailable, "away"),
+		404: draw.Errorf(draw.CodeNotFound, "secret"), 503: draw.Errorf(draw.CodeSeedUnavailable, "away"),
 	} {
 		w := do(newServer(t, &fake{err: err}), asAdmin("GET", "/pools/p/draws/d/receipt", ""))
 		require.Equal(t, status, problemIn(t, w.Result()).Status)

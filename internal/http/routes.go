@@ -18,6 +18,11 @@ type route struct {
 	role role
 	// query names the query parameters that the call takes.
 	query []string
+	// answers are the media types that the call can answer with, the usual one
+	// first. None: it answers whatever Accept says. So do probes and scrapes, which
+	// must not fail for a header; files, whose path names their format; and calls
+	// without content in the answer.
+	answers []string
 	// handle answers the call once role, path and query are checked.
 	handle handler
 }
@@ -26,62 +31,63 @@ type route struct {
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
 	export := append([]string{formulas}, page...)
+	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
 	return []route{
-		{"POST", drawPath, roleDraw, nil, s.postDraw},
-		{"GET", "/pools/:pool", roleDraw, nil, s.pool},
-		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, s.drawAgain},
-		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, proven(s.drawReceipt)},
-		{"GET", "/pools/:pool/odds", roleDraw, nil, reads(s.odds)},
-		{"GET", "/pools/:pool/users/:user", roleDraw, nil, reads(s.user)},
-		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, s.gzipped(reads(s.userAwards))},
+		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
+		{"GET", "/pools/:pool", roleDraw, nil, jsons, s.pool},
+		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, jsons, s.drawAgain},
+		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, jsons, proven(s.drawReceipt)},
+		{"GET", "/pools/:pool/odds", roleDraw, nil, jsons, reads(s.odds)},
+		{"GET", "/pools/:pool/users/:user", roleDraw, nil, jsons, reads(s.user)},
+		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, jsons, s.gzipped(reads(s.userAwards))},
 
-		{"GET", "/admin/self", roleAuditor, nil, reads(s.self)},
-		{"GET", eventsPath, roleAuditor, nil, s.events},
-		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, s.published("commitment")},
-		{"GET", "/pools/:pool/proof/key", roleDraw, nil, s.published("key")},
-		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, s.published("checkpoint")},
-		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, s.published("reveal")},
-		{"GET", "/pools/:pool/proof/log", roleDraw, nil, streamed(s.proofLog)},
+		{"GET", "/admin/self", roleAuditor, nil, jsons, reads(s.self)},
+		{"GET", eventsPath, roleAuditor, nil, []string{typeEvents}, s.events},
+		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, texts, s.published("commitment")},
+		{"GET", "/pools/:pool/proof/key", roleDraw, nil, texts, s.published("key")},
+		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, texts, s.published("checkpoint")},
+		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, texts, s.published("reveal")},
+		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, streamed(s.proofLog)},
 
-		{"POST", "/admin/pools", roleAdmin, nil, takes(s.createPool)},
-		{"GET", "/admin/pools", roleAuditor, page, s.gzipped(reads(s.adminPools))},
-		{"GET", "/admin/pools/:pool", roleAuditor, nil, reads(s.adminPool)},
-		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, takes(s.changePool)},
-		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, s.deletePool},
-		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, takes(s.addPrize)},
-		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, takes(s.changePrize)},
-		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, takes(s.stock)},
-		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), s.gzipped(orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards))))},
-		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
-		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
-		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, s.putRules},
-		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, reads(s.rules)},
-		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, reads(s.deleteRules)},
-		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, takes(s.planItem)},
-		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), reads(s.agenda)},
-		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, s.removeItem},
-		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, s.commitPool},
-		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, s.revealPool},
-		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, reads(s.adminOdds)},
-		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, reads(s.simulation)},
-		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, s.gzipped(streamed(s.audit))},
-		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
+		{"POST", "/admin/pools", roleAdmin, nil, jsons, takes(s.createPool)},
+		{"GET", "/admin/pools", roleAuditor, append([]string{"archived"}, page...), jsons, s.gzipped(reads(s.adminPools))},
+		{"GET", "/admin/pools/:pool", roleAuditor, nil, jsons, reads(s.adminPool)},
+		{"PATCH", "/admin/pools/:pool", roleAdmin, nil, jsons, takes(s.changePool)},
+		{"DELETE", "/admin/pools/:pool", roleAdmin, nil, nil, s.deletePool},
+		{"POST", "/admin/pools/:pool/prizes", roleAdmin, nil, jsons, takes(s.addPrize)},
+		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, jsons, takes(s.changePrize)},
+		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, jsons, takes(s.stock)},
+		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, jsons, s.importFile},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), csvs, s.gzipped(orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards))))},
+		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, csvs, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
+		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), ndjsons, s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
+		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, s.putRules},
+		{"GET", "/admin/pools/:pool/rules", roleAuditor, []string{"version"}, jsons, reads(s.rules)},
+		{"DELETE", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, reads(s.deleteRules)},
+		{"POST", "/admin/pools/:pool/agenda", roleAdmin, nil, jsons, takes(s.planItem)},
+		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), jsons, reads(s.agenda)},
+		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
+		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
+		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
+		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, reads(s.adminOdds)},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, jsons, reads(s.simulation)},
+		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},
+		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, csvs, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
 
-		{"GET", "/admin/jobs", roleAuditor, nil, reads(s.jobs)},
-		{"GET", "/admin/jobs/:job", roleAuditor, nil, reads(s.job)},
-		{"PATCH", "/admin/jobs/:job", roleAdmin, nil, takes(s.changeJob)},
-		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, reads(s.runJob)},
-		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, reads(s.runs)},
+		{"GET", "/admin/jobs", roleAuditor, nil, jsons, reads(s.jobs)},
+		{"GET", "/admin/jobs/:job", roleAuditor, nil, jsons, reads(s.job)},
+		{"PATCH", "/admin/jobs/:job", roleAdmin, nil, jsons, takes(s.changeJob)},
+		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, jsons, reads(s.runJob)},
+		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, jsons, reads(s.runs)},
 
-		{"GET", "/problems/:code", roleNone, nil, reads(s.problem)},
-		{"GET", "/openapi.yaml", roleNone, nil, describeYAML},
-		{"GET", "/openapi.json", roleNone, nil, describeJSON()},
-		{"GET", "/ui", roleNone, nil, uiFile("index.html")},
-		{"GET", "/ui/:file", roleNone, nil, func(c call) error { return uiFile(c.param("file"))(c) }},
-		{"GET", "/livez", roleNone, nil, live},
-		{"GET", "/readyz", roleNone, nil, s.ready},
-		{"GET", "/metrics", roleMetrics, nil, s.showMetrics()},
+		{"GET", "/problems/:code", roleNone, nil, jsons, reads(s.problem)},
+		{"GET", "/openapi.yaml", roleNone, nil, nil, describeYAML},
+		{"GET", "/openapi.json", roleNone, nil, nil, describeJSON()},
+		{"GET", "/ui", roleNone, nil, nil, uiFile("index.html")},
+		{"GET", "/ui/:file", roleNone, nil, nil, func(c call) error { return uiFile(c.param("file"))(c) }},
+		{"GET", "/livez", roleNone, nil, nil, live},
+		{"GET", "/readyz", roleNone, nil, nil, s.ready},
+		{"GET", "/metrics", roleMetrics, nil, nil, s.showMetrics()},
 	}
 }
 

@@ -102,7 +102,7 @@ func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules) (rule
 	case err != nil:
 		return rulesAnswer{}, err
 	case set.Version == 0:
-		return rulesAnswer{}, draw.Errorf(draw.CodeRulesNotFound, "pool %q has no rules", c.param("pool"))
+		return rulesAnswer{}, draw.Errorf(draw.CodeNotFound, "pool %q has no rules", c.param("pool"))
 	}
 	return c.showRules(&set), nil
 }

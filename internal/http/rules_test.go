@@ -169,7 +169,7 @@ func TestOddsAreDisclosed(t *testing.T) {
 	secret, err := draw.ParseRules([]byte(`{}`))
 	require.NoError(t, err)
 	s := newServer(t, &fake{rules: secret})
-	require.Equal(t, "rules-not-found", problemIn(t, do(s, request("GET", "/pools/p/odds", "")).Result()).Code)
+	require.Equal(t, "not-found", problemIn(t, do(s, request("GET", "/pools/p/odds", "")).Result()).Code)
 	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/odds", "")).Code)
 }
 

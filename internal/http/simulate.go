@@ -31,7 +31,9 @@ type SimulatedAnswer struct {
 	Refusals  map[draw.Code]int64    `json:"refusals"`
 	Spent     string                 `json:"spent"`
 	// Unlikely says that chance does not explain a share.
-	Unlikely  bool                      `json:"unlikely"`
+	Unlikely bool `json:"unlikely"`
+	// Failed are the items of the agenda that could not be done.
+	Failed    []draw.ItemDone           `json:"failed,omitempty"`
 	Guarantee *SimulatedGuaranteeAnswer `json:"guarantee,omitempty"`
 }
 
@@ -58,7 +60,7 @@ type SimulatedGuaranteeAnswer struct {
 func NewSimulated(s *draw.Simulated) SimulatedAnswer {
 	a := SimulatedAnswer{
 		Draws: s.Draws, Prizes: make([]SimulatedPrizeAnswer, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals,
-		Spent: fmt.Sprintf("%d.%02d", s.Spent/100, s.Spent%100), Unlikely: IsUnlikely(s),
+		Spent: fmt.Sprintf("%d.%02d", s.Spent/100, s.Spent%100), Unlikely: IsUnlikely(s), Failed: s.Failed,
 	}
 	for i := range s.Prizes {
 		p := &s.Prizes[i]

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"strconv"
 
 	"drawsvc/internal/job"
 )
@@ -28,13 +27,13 @@ type statementAnswer struct {
 	Day       string `json:"day"`
 	Prize     string `json:"prize"`
 	Issued    int64  `json:"issued"`
-	Remaining int64  `json:"remaining"`
+	Remaining *int64 `json:"remaining"` // null: endless
 	Value     string `json:"value"`
 	ToVersion int64  `json:"to_version"`
 }
 
 func newStatement(l *job.Line) statementAnswer {
-	return statementAnswer{l.Day, l.Prize, l.Issued, l.Remaining, l.Value.StringFixed(2), l.ToVersion}
+	return statementAnswer{l.Day, l.Prize, l.Issued, unlessEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), l.ToVersion}
 }
 
 // readStatements reads the page that the call asks for, and the day to go on
@@ -80,7 +79,7 @@ func (s *Server) exportStatements(c call) error {
 	_ = rows.Write([]string{"day", "prize", "issued", "remaining", "value", "to_version"}) // a buffer takes all
 	for _, l := range lines {
 		_ = rows.Write([]string{
-			l.Day, l.Prize, strconv.FormatInt(l.Issued, 10), strconv.FormatInt(l.Remaining, 10), l.Value.StringFixed(2), strconv.FormatInt(l.ToVersion, 10),
+			l.Day, l.Prize, number(l.Issued), numberOrEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), number(l.ToVersion),
 		})
 	}
 	rows.Flush()

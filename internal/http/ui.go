@@ -13,7 +13,7 @@ func uiFile(name string) handler {
 	return func(c call) error {
 		file, found := ui.Open(name)
 		if !found {
-			return draw.Errorf(codeNotFound, "the admin page has no file %s", quoted(name))
+			return draw.Errorf(draw.CodeNotFound, "the admin page has no file %s", quoted(name))
 		}
 		h := c.gin.Writer.Header()
 		h.Set("Content-Type", file.Type)

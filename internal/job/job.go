@@ -196,6 +196,9 @@ func ErrRunning(name string) error {
 
 // ErrNotFound answers a question about a job without a row.
 func ErrNotFound(name string) error {
+	if name == AuditName || name == StatementName { // every service has them
+		return draw.Errorf(draw.CodeJobNotFound, "there is no job %q yet: the first start of the service makes it", name)
+	}
 	return draw.Errorf(draw.CodeJobNotFound, "there is no job %q", name)
 }
 

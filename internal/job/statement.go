@@ -24,6 +24,8 @@ type Line struct {
 	// left at its end, Value what those issued are worth.
 	Issued    int64
 	Remaining int64
+	// IsEndless says that the prize is an endless blank: Remaining is no number to show.
+	IsEndless bool
 	Value     decimal.Decimal
 	// ToVersion is the last version of the pool that the day counts.
 	ToVersion int64

@@ -100,7 +100,7 @@ func (s *Secrets) Seal(to *Recipients) (sealed Sealed, err error) {
 	return sealed, nil
 }
 
-// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeProofNotFound
+// Open unseals the secrets. Errors: CodeSeedUnavailable, and CodeNotFound
 // where that of the tags was destroyed.
 func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 	if secrets, err = s.OpenNames(by); err != nil {
@@ -117,7 +117,7 @@ func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 // Errors: those of Open.
 func (s *Sealed) OpenNames(by *Identities) (secrets Secrets, err error) {
 	if len(s.Salts) == 0 {
-		return secrets, draw.Errorf(draw.CodeProofNotFound, "the secret of the pool's tags was destroyed: its log can no longer be written, and what was published stays")
+		return secrets, draw.Errorf(draw.CodeNotFound, "the secret of the pool's tags was destroyed: its log can no longer be written, and what was published stays")
 	}
 	salts, err := by.Unseal(s.Salts)
 	if err != nil {

@@ -183,7 +183,7 @@ func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit in
 }
 
 // RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
-// CodeItemNotFound, CodeAgendaDone, and those of the store.
+// CodeNotFound, CodeAgendaDone, and those of the store.
 func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 		case err != nil:
 			return err
 		case len(done) == 0 || done[0] < 0:
-			return draw.Errorf(draw.CodeItemNotFound, "the agenda of pool %q has no item %d", poolID, number)
+			return draw.Errorf(draw.CodeNotFound, "the agenda of pool %q has no item %d", poolID, number)
 		case done[0] > 0:
 			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
 		}

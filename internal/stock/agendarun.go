@@ -38,23 +38,16 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 		}
 		r.of.actor = item.Actor
 	}
-	var err error = errGiven
-	if !r.give {
-		switch item.Kind {
-		case draw.ItemState:
-			err = r.state(ctx, item)
-		case draw.ItemStock:
-			err = r.stock(ctx, item)
-		case draw.ItemRules:
-			err = r.rules(ctx, item)
-		}
-	}
-	failed, ok := errors.AsType[*draw.Error](err)
-	if err != nil && (!ok || failed.Code == draw.CodeInternal && !r.give) {
+	refused, err := r.try(ctx, item)
+	if err != nil {
 		return err
 	}
 	ran := ranItem{number: item.Number, kind: item.Kind}
-	if failed != nil {
+	if refused != nil {
+		failed, ok := errors.AsType[*draw.Error](refused)
+		if !ok || failed.Code == draw.CodeInternal && !r.give {
+			return refused
+		}
 		ran.kind, ran.failed = ItemFailed, failed
 		body := draw.ItemDone{Item: item.Number, Failed: failed.Code, Detail: failed.Detail}
 		if err := r.change(ctx, newChange{what: draw.WhatAgenda, body: body}); err != nil {
@@ -64,6 +57,34 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 	ran.version = r.of.head.Version + int64(len(r.changes)+len(r.moves))
 	r.ran = append(r.ran, ran)
 	return nil
+}
+
+// try does what the item plans. What it plans may be refused, which is the item's
+// affair alone. err is that of reads and writes, which may be of the items before it:
+// it ends the run, whatever its code.
+func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
+	if r.give {
+		return errGiven, nil
+	}
+	switch item.Kind {
+	case draw.ItemState:
+		return r.state(ctx, item)
+	case draw.ItemStock:
+		return r.stock(ctx, item)
+	case draw.ItemRules:
+		return r.rules(ctx, item)
+	}
+	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
+}
+
+// refusal tells what the state of a pool forbids from an error of the read that
+// finds it out.
+func refusal(err error) (refused, failed error) {
+	switch draw.CodeOf(err) {
+	case draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced:
+		return err, nil
+	}
+	return nil, err
 }
 
 // change has a change written behind the others.
@@ -77,14 +98,14 @@ func (r *agendaRun) change(ctx context.Context, c newChange) error {
 	return nil
 }
 
-func (r *agendaRun) state(ctx context.Context, item *draw.Item) error {
+func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err error) {
 	wanted := draw.PoolChange{State: &item.State}
 	if err := wanted.Admit(&r.of.pool); err != nil {
-		return err
+		return err, nil
 	}
 	if item.State == draw.StateOpen {
-		if err := r.store.checkRoundless(ctx, r.tx, r.of); err != nil {
-			return err
+		if refused, err := refusal(r.store.checkRoundless(ctx, r.tx, r.of)); refused != nil || err != nil {
+			return refused, err
 		}
 	}
 	set := map[string]any{"state": string(item.State)}
@@ -93,69 +114,69 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) error {
 	}
 	// The moves before it are written first, under the state that they were
 	// planned for: a committed pool that is closed takes none.
-	err := r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), set})
+	err = r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), set})
 	r.of.pool.State = item.State
-	return err
+	return nil, err
 }
 
-func (r *agendaRun) rules(ctx context.Context, item *draw.Item) error {
+func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err error) {
 	if r.of.pool.State == draw.StateClosed {
-		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", r.of.pool.ID)
+		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", r.of.pool.ID), nil
 	}
-	if err := r.store.checkBlind(ctx, r.tx, r.of, "its rules are changed"); err != nil {
-		return err
+	if refused, err := refusal(r.store.checkBlind(ctx, r.tx, r.of, "its rules are changed")); refused != nil || err != nil {
+		return refused, err
 	}
 	if err := r.readPrizes(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	if item.Rules != nil {
 		if err := item.Rules.Check(r.prizes); err != nil {
-			return err
+			return err, nil
 		}
 	}
 	if err := r.flush(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	before, err := r.store.ruling(ctx, r.tx, r.of.pool.ID, r.of.pool.RulesVersion)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after, err := r.store.recordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.of.pool.RulesVersion = 0
 	if after.Rules != nil {
 		r.of.pool.RulesVersion = after.Version
 	}
-	return nil
+	return nil, nil
 }
 
-func (r *agendaRun) stock(ctx context.Context, item *draw.Item) error {
-	if err := r.store.checkStock(ctx, r.tx, r.of); err != nil {
-		return err
+func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err error) {
+	if refused, err := refusal(r.store.checkStock(ctx, r.tx, r.of)); refused != nil || err != nil {
+		return refused, err
 	}
 	if err := r.readPrizes(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	prize := r.prize(item.Stock.PrizeID)
 	if prize == nil {
-		return draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", r.of.pool.ID, item.Stock.PrizeID)
+		return draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", r.of.pool.ID, item.Stock.PrizeID), nil
 	}
 	if err := item.Stock.Admit(prize); err != nil {
-		return err
+		return err, nil
 	}
 	if err := checkDelta(*prize, item.Stock.Delta); err != nil {
-		return err
+		return err, nil
 	}
 	if len(r.changes) > 0 {
 		if err := r.flush(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.moves = append(r.moves, stocking{prize: *prize, delta: item.Stock.Delta, reason: item.Stock.Reason, key: item.MoveKey()})
 	prize.Stocked += item.Stock.Delta
-	return nil
+	return nil, nil
 }
 
 func (r *agendaRun) readPrizes(ctx context.Context) (err error) {

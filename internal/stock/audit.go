@@ -86,10 +86,12 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 
 // auditedPrizes reads the counters of a pool's prizes.
 func (s *Store) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
-	query := s.selectFrom("prizes", "id", "stocked", "issued").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	query := s.selectFrom("prizes", "id", "kind", "stocked", "issued").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
 	return selectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
 		var p auditedPrize
-		err := row.Scan(&p.id, &p.stocked, &p.issued)
+		var kind draw.Kind
+		err := row.Scan(&p.id, &kind, &p.stocked, &p.issued)
+		p.isEndless = (&draw.Prize{Kind: kind, Stocked: p.stocked}).IsEndless()
 		return &p, err
 	})
 }

@@ -46,6 +46,7 @@ type auditor struct {
 // auditedPrize is a prize's counters beside what its history says.
 type auditedPrize struct {
 	id              string
+	isEndless       bool
 	stocked, issued int64
 	moved, awards   int64
 	// unit is that of its last award. skips counts the awards whose unit is
@@ -216,7 +217,7 @@ func (a *auditor) prizes() []draw.PrizeAudit {
 	var all []draw.PrizeAudit
 	for _, p := range a.all {
 		all = append(all, draw.PrizeAudit{
-			PrizeID: p.id, Stocked: p.stocked, Issued: p.issued, Awards: p.awards,
+			PrizeID: p.id, IsEndless: p.isEndless, Stocked: p.stocked, Issued: p.issued, Awards: p.awards,
 			Remaining: p.stocked - p.issued, OverIssued: max(0, max(p.awards, p.issued)-p.stocked),
 		})
 	}

@@ -49,7 +49,7 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 }
 
 // Checkpoint signs a checkpoint of a committed pool's whole log, where none
-// covers it. Errors: CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable,
+// covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
 // ErrForked, and those of the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
 	return s.signing(ctx, poolID, func(*sql.Tx, *lockedPool, *signer) error { return nil })

@@ -114,7 +114,7 @@ func rulesBefore(changes []draw.Change, version int64) (rules *draw.Rules, err e
 // checkpoint of the whole log where none covers it. Afterwards neither the log nor
 // a receipt can be written again: what was exported is all there is. A pool whose
 // secret is destroyed already stays as it is. Errors: CodePoolNotFound,
-// CodeProofNotFound, CodePoolOpen for a pool that is not closed and revealed,
+// CodeNotFound, CodePoolOpen for a pool that is not closed and revealed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {

@@ -119,7 +119,7 @@ func preview(moves []stocking) []draw.ImportedPrize {
 		if !m.isNew {
 			after += m.prize.Stocked
 		}
-		list = append(list, draw.ImportedPrize{PrizeID: m.prize.ID, IsNew: m.isNew, Delta: m.delta, Stocked: after})
+		list = append(list, draw.ImportedPrize{PrizeID: m.prize.ID, IsNew: m.isNew, IsEndless: m.prize.IsEndless(), Delta: m.delta, Stocked: after})
 	}
 	return list
 }

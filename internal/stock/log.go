@@ -54,7 +54,7 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
 	query := pageAfter(s.selectMoves(poolID), after, limit)
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		moves, err = selectAll(ctx, tx, query, s.scanMove(poolID))
+		moves, err = s.readMoves(ctx, tx, poolID, query)
 		return err
 	})
 	return moves, err
@@ -83,7 +83,7 @@ func (s *Store) logOf(ctx context.Context, poolID string, after int64, limit int
 		if err := s.addRedirects(ctx, tx, poolID, awards); err != nil {
 			return err
 		}
-		moves, err := selectAll(ctx, tx, pageAfter(s.selectMoves(poolID), after, limit), s.scanMove(poolID))
+		moves, err := s.readMoves(ctx, tx, poolID, pageAfter(s.selectMoves(poolID), after, limit))
 		if err != nil {
 			return err
 		}
@@ -159,6 +159,30 @@ func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, v
 // through all prizes of the pool for a page of awards.
 func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
 	return s.selectFrom("awards AS a "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
+}
+
+// readMoves reads moves that are shown, and says which of them made endless blanks.
+func (s *Store) readMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
+	moves, err := selectAll(ctx, tx, query, s.scanMove(poolID))
+	if err != nil || !slices.ContainsFunc(moves, func(m draw.Move) bool { return m.Delta == draw.EndlessStock }) {
+		return moves, err
+	}
+	endless, err := s.endless(ctx, tx, poolID)
+	for i := range moves {
+		moves[i].IsEndless = moves[i].Delta == draw.EndlessStock && endless[moves[i].PrizeID]
+	}
+	return moves, err
+}
+
+// endless are the endless blanks of a pool.
+func (s *Store) endless(ctx context.Context, tx *sql.Tx, poolID string) (map[string]bool, error) {
+	query := s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
+	ids, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	found := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		found[id] = true
+	}
+	return found, err
 }
 
 // selectMoves reads moves of a pool.

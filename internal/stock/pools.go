@@ -72,11 +72,14 @@ func (s *Store) Pools(ctx context.Context) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q })
 }
 
-// PoolPage returns at most limit pools that are not archived, in order of their
-// ids, from the first above after.
-func (s *Store) PoolPage(ctx context.Context, after string, limit int) ([]draw.Pool, error) {
+// PoolPage returns at most limit pools in order of their ids, from the first above
+// after. Those that are archived are among them only where archived is true.
+func (s *Store) PoolPage(ctx context.Context, after string, limit int, archived bool) ([]draw.Pool, error) {
 	return s.pools(ctx, s.engine.Read, func(q squirrel.SelectBuilder) squirrel.SelectBuilder {
-		return q.Where(squirrel.Eq{"archived": false}).Where(squirrel.Gt{"id": after}).Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		if !archived {
+			q = q.Where(squirrel.Eq{"archived": false})
+		}
+		return q.Where(squirrel.Gt{"id": after}).Limit(uint64(limit)) //nolint:gosec // checked by the caller
 	})
 }
 

@@ -37,7 +37,7 @@ func errForked() error {
 }
 
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
-// CodeProofNotFound, and those of the store.
+// CodeNotFound, and those of the store.
 func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err error) {
 	return s.proof(ctx, poolID, 0)
 }
@@ -56,7 +56,7 @@ func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Publis
 }
 
 // Published returns one of the short files of a committed pool: commitment, key,
-// checkpoint or reveal. Errors: CodePoolNotFound, CodeProofNotFound, also for a
+// checkpoint or reveal. Errors: CodePoolNotFound, CodeNotFound, also for a
 // file that is not there yet, and those of the store.
 func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
 	p, err := s.proof(ctx, poolID, 1) // a publisher signs one each second
@@ -65,7 +65,7 @@ func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, err
 	}
 	content := map[string][]byte{"commitment": p.Commitment, "key": p.Key, "checkpoint": p.Checkpoint, "reveal": p.Reveal}[file]
 	if len(content) == 0 {
-		return nil, draw.Errorf(draw.CodeProofNotFound, "pool %q has no %s yet", poolID, file)
+		return nil, draw.Errorf(draw.CodeNotFound, "pool %q has no %s yet", poolID, file)
 	}
 	return content, nil
 }
@@ -106,7 +106,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint
 // of its whole log. It returns the seed's line. Errors: CodePoolNotFound,
-// CodeProofNotFound, CodePoolOpen for a pool that is not closed,
+// CodeNotFound, CodePoolOpen for a pool that is not closed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
 	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); err != nil {
@@ -155,7 +155,7 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 }
 
 // WriteProofLog writes the public log of a committed pool to w, as far as the last
-// checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeProofNotFound,
+// checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeNotFound,
 // CodeSeedUnavailable, ErrForked, and those of the store; before begin
 // nothing was written.
 func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func(Published)) error {

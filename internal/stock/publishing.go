@@ -21,7 +21,7 @@ type PublicHead struct {
 }
 
 // PublicHeads are those of all committed pools, or of one, in order of their ids.
-// Errors: CodePoolNotFound and CodeProofNotFound for the one, and those of the
+// Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
 // store.
 func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) (err error) {
@@ -50,7 +50,7 @@ type Publishing struct {
 }
 
 // Publishing unseals what the log of a committed pool is made with. Errors:
-// CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the
 // store.
 func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

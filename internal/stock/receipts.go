@@ -35,7 +35,7 @@ func (s *Store) CheckReceipts(ctx context.Context, poolID string) error {
 		return nil
 	}
 	_, err := s.signingOf(ctx, poolID)
-	if draw.CodeOf(err) == draw.CodeProofNotFound {
+	if draw.CodeOf(err) == draw.CodeNotFound {
 		return draw.ErrorNoReceipt(poolID)
 	}
 	return err
@@ -94,7 +94,7 @@ func (r *receipts) learn(poolID string, by *signing) {
 
 // Receipt signs the receipt of a draw that was made. Of a draw that says under
 // which rules it was made, and whose pool [Store.CheckReceipts] has passed, it
-// reads nothing. Errors: CodePoolNotFound, CodeProofNotFound for a pool whose
+// reads nothing. Errors: CodePoolNotFound, CodeNotFound for a pool whose
 // numbers are secret, CodeSeedUnavailable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
 	if by := s.receipts.of(d.PoolID); by != nil && d.Ruled {

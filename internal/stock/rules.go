@@ -16,7 +16,7 @@ import (
 
 // Rules returns the rules of a pool that the change of a version put in force;
 // version 0 is for those that are in force now. Errors: CodePoolNotFound,
-// CodeRulesNotFound, and those of the store.
+// CodeNotFound, and those of the store.
 func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw.Ruling, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if version == 0 {
@@ -27,7 +27,7 @@ func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw
 			version = found[0]
 		}
 		if r, err = s.ruling(ctx, tx, poolID, version); err == nil && r.Version == 0 {
-			return s.absent(ctx, tx, draw.Errorf(draw.CodeRulesNotFound, "pool %q has no such rules", poolID))
+			return s.absent(ctx, tx, draw.Errorf(draw.CodeNotFound, "pool %q has no such rules", poolID))
 		}
 		return err
 	})

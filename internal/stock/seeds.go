@@ -33,7 +33,7 @@ type committed struct {
 	sealed                 proof.Sealed
 }
 
-// committed reads the commitment of a pool. Error: CodeProofNotFound for a pool
+// committed reads the commitment of a pool. Error: CodeNotFound for a pool
 // that has none.
 func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
 	query := s.selectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
@@ -51,7 +51,7 @@ func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) 
 }
 
 func errNoProof(poolID string) error {
-	return draw.Errorf(draw.CodeProofNotFound, "pool %q is not committed to its numbers", poolID)
+	return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers", poolID)
 }
 
 // commitment opens the note: the pool's own key must have signed it.
@@ -174,7 +174,7 @@ func (s *seeds) lost(poolID string) {
 func (s *Store) Unseal(by *proof.Identities) { s.options.Identities = by }
 
 // CheckSeeds says whether this process can draw from a committed pool. Errors:
-// CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the store.
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)

@@ -194,7 +194,13 @@ func (s *Store) Statements(ctx context.Context, poolID, after string, limit int)
 		}
 		query := s.selectFrom("statements", statementColumns()...).Where(ofPool).
 			Where(squirrel.Gt{"day": after}).Where(squirrel.LtOrEq{"day": found[len(found)-1]}).OrderBy("day", "prize_id")
-		lines, err = selectAll(ctx, tx, query, scanLine)
+		if lines, err = selectAll(ctx, tx, query, scanLine); err != nil {
+			return err
+		}
+		endless, err := s.endless(ctx, tx, poolID)
+		for i := range lines {
+			lines[i].IsEndless = endless[lines[i].Prize]
+		}
 		return err
 	})
 	return lines, err

@@ -26,6 +26,9 @@ type Options struct {
 	// ReadOnly opens a database for reading alone. An SQLite file that another
 	// process serves can be read so.
 	ReadOnly bool
+	// AbsentIsEmpty has ReadOnly read an SQLite file that is not there as an empty
+	// database, and make none.
+	AbsentIsEmpty bool
 	// WALPages is how many pages of 4 KiB the write-ahead log of an SQLite file
 	// gathers before they are copied into the file; 0 means WALPagesDefault.
 	WALPages int
@@ -124,7 +127,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 // engine are the options for the engine.
 func (o Options) engine() engine.Options {
 	return engine.Options{
-		LockWait: o.LockWait, ReadOnly: o.ReadOnly, WALPages: o.WALPages, Log: o.Log,
+		LockWait: o.LockWait, ReadOnly: o.ReadOnly, AbsentIsEmpty: o.AbsentIsEmpty, WALPages: o.WALPages, Log: o.Log,
 		Examine: func(ctx context.Context, path string) error {
 			_, err := examine(ctx, path, o)
 			return err

@@ -16,6 +16,9 @@ type Options struct {
 	LockWait time.Duration
 	// ReadOnly opens the database for reading alone.
 	ReadOnly bool
+	// AbsentIsEmpty has ReadOnly read a file that is not there, in a folder that is,
+	// as an empty database.
+	AbsentIsEmpty bool
 	// WALPages is how many pages of 4 KiB the write-ahead log of a file gathers
 	// before they are copied into the file.
 	WALPages int

@@ -6,8 +6,10 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -115,14 +117,18 @@ func Path(rawURL string) (string, error) {
 // without one. Where there is a WAL, a connection that may write would copy it
 // into the file when it is closed, whether it belongs to the file or not.
 func read(e *engine.Engine, path string, o engine.Options) (err error) {
-	if _, err := os.Stat(path); err != nil {
-		return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
-	}
 	if sqlitefile.Interrupted(path) {
 		return draw.Errorf(draw.CodeStoreUnavailable,
 			"a restore of the database file %s was interrupted: start the service, which finishes it, or run `drawsvc restore` again", path)
 	}
 	settings := []string{"_pragma=query_only(1)"}
+	if _, err := os.Stat(path); err != nil {
+		_, noFolder := os.Stat(filepath.Dir(path))
+		if noFolder != nil || !errors.Is(err, fs.ErrNotExist) || !o.AbsentIsEmpty {
+			return draw.Wrap(draw.CodeStoreUnavailable, err, "there is no database file %s", path)
+		}
+		settings = append(settings, "mode=memory") // each connection has its own, and all are empty
+	}
 	if sqlitefile.HasWAL(path) {
 		settings = append(settings, "mode=ro")
 	}

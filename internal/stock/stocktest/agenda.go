@@ -48,8 +48,8 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	require.Equal(t, [2]time.Time{noon.UTC(), noon.Add(time.Hour).UTC()}, [2]time.Time{opens, closes})
 
 	require.NoError(t, s.RemoveItem(ctx, "p", 2, "cleo"))
-	code(t, draw.CodeItemNotFound, s.RemoveItem(ctx, "p", 2, "cleo"))
-	code(t, draw.CodeItemNotFound, s.RemoveItem(ctx, "p", 99, "cleo"))
+	code(t, draw.CodeNotFound, s.RemoveItem(ctx, "p", 2, "cleo"))
+	code(t, draw.CodeNotFound, s.RemoveItem(ctx, "p", 99, "cleo"))
 	require.NotContains(t, itemsOf(t, s, "p"), int64(2))
 	_, closes, err = s.Opening(ctx, "p")
 	require.NoError(t, err)

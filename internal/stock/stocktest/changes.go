@@ -143,7 +143,7 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 		return err
 	}
 	ids := func(after string, limit int) (found []string) {
-		pools, err := s.PoolPage(ctx, after, limit)
+		pools, err := s.PoolPage(ctx, after, limit, false)
 		require.NoError(t, err)
 		for _, p := range pools {
 			require.Len(t, p.Prizes, 1)
@@ -158,11 +158,15 @@ func testPoolLife(t *testing.T, s *stock.Store) {
 	require.NoError(t, change(draw.PoolChange{State: &closed}), "it is so already")
 	require.Equal(t, []string{"p", "q", "r"}, ids("", 10))
 	require.NoError(t, change(draw.PoolChange{Archived: &yes}))
+	all, err := s.PoolPage(ctx, "", 10, true)
+	require.NoError(t, err)
+	require.Len(t, all, 3, "archived ones among them")
+	require.True(t, all[0].Archived)
 	require.Equal(t, []string{"q", "r"}, ids("", 10))
 	require.Equal(t, []string{"q"}, ids("", 1))
 	require.Equal(t, []string{"r"}, ids("q", 10))
 	require.Empty(t, ids("r", 10))
-	all, err := s.Pools(ctx)
+	all, err = s.Pools(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 3, "audits see it")
 	require.True(t, all[0].Archived)

@@ -109,9 +109,9 @@ func testPublishing(t *testing.T, s *stock.Store) {
 	require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	Pool(t, s, "secret", 1)
 	_, err = s.PublicHeads(ctx, "secret")
-	require.Equal(t, draw.CodeProofNotFound, draw.CodeOf(err))
+	require.Equal(t, draw.CodeNotFound, draw.CodeOf(err))
 	_, err = s.Publishing(ctx, "secret")
-	require.Equal(t, draw.CodeProofNotFound, draw.CodeOf(err))
+	require.Equal(t, draw.CodeNotFound, draw.CodeOf(err))
 }
 
 func text(lines []proof.Numbered) string {

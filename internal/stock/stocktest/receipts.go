@@ -109,7 +109,7 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	Pool(t, s, "secret", 10)
 	require.NoError(t, Write(t, s, stock.TxOptions{}, planOf("ann", "secret", 2, 0, "d1")))
 	_, _, err = s.DrawReceipt(ctx, "secret", "d1")
-	code(t, draw.CodeProofNotFound, err)
+	code(t, draw.CodeNotFound, err)
 	code(t, draw.CodeInvalidRequest, s.CheckReceipts(ctx, "secret"))
 	s.Unseal(nil)
 	code(t, draw.CodeInvalidRequest, s.CheckReceipts(ctx, "secret"))
@@ -212,12 +212,12 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	require.Equal(t, before, after, "the short files are those that were signed")
 	var b strings.Builder
 	_, err = s.ExportProof(ctx, "p", &b)
-	code(t, draw.CodeProofNotFound, err)
+	code(t, draw.CodeNotFound, err)
 	require.Contains(t, err.Error(), "was destroyed")
-	code(t, draw.CodeProofNotFound, s.WriteProofLog(ctx, "p", &b, func(stock.Published) {}))
+	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func(stock.Published) {}))
 	require.Empty(t, b.String())
 	_, _, err = s.DrawReceipt(ctx, "p", "d3")
-	code(t, draw.CodeProofNotFound, err)
+	code(t, draw.CodeNotFound, err)
 	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
 	n, err := s.EraseUser(ctx, "p", "ann", pseudonym, "cleo")
 	require.NoError(t, err)
@@ -227,7 +227,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	require.Equal(t, pseudonym, d.UserID)
 	NoViolations(t, s, "p")
 	Pool(t, s, "secret", 10)
-	code(t, draw.CodeProofNotFound, s.EraseSalts(ctx, "secret", "cleo"))
+	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", "cleo"))
 }
 
 // exported is the log as a string.

@@ -33,7 +33,7 @@ export function say(element, text) {
 /** Sets a number that is shown, and the number itself for those who read it by program. */
 export function sayNumber(element, n) {
   element.dataset.value = n;
-  say(element, n === null ? "∞" : count(n));
+  say(element, count(n));
 }
 
 const counts = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -42,7 +42,8 @@ const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const year = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-export const count = (n) => counts.format(n);
+/** A number; null is that of an endless blank. */
+export const count = (n) => (n === null ? "∞" : counts.format(n));
 export const rate = (n) => rates.format(n);
 
 /** A moment in words, with its day where that is another. */

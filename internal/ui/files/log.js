@@ -5,7 +5,6 @@ import { complain } from "./dialog.js";
 import { button, count, h, pill, table, time } from "./dom.js";
 
 const pageMax = 200;
-const endless = 1e12; // what an endless blank is stocked with
 const signed = (n) => `${n > 0 ? "+" : ""}${count(n)}`;
 
 export async function logSection(at) {
@@ -61,7 +60,7 @@ function logTable(entries) {
 /** What an entry says, in words. */
 function what(e) {
   if (e.kind === "award") return h("span", {}, pill("award", "closed"), ` unit ${count(e.unit)} of ${e.name}, draw `, h("code", { class: "break" }, e.draw), e.redirect && ` in place of ${e.redirect.drawn ?? "nothing"}: ${e.redirect.why}`);
-  if (e.kind === "move") return h("span", {}, pill("move", "paused"), ` ${e.delta === endless ? "endless" : signed(e.delta)} `, h("code", {}, e.prize), `, ${e.reason}`, e.stocked < endless && `; ${count(e.stocked)} stocked`);
+  if (e.kind === "move") return h("span", {}, pill("move", "paused"), ` ${e.delta === null ? "endless" : signed(e.delta)} `, h("code", {}, e.prize), `, ${e.reason}`, e.stocked !== null && `; ${count(e.stocked)} stocked`);
   const body = e.what === "rules" ? (e.body.rules ? "put in force" : "removed") : Object.entries(e.body ?? {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
   return h("span", {}, pill(e.what, "open"), ` ${body}`);
 }

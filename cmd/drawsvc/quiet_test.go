@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCommandsLogNothing: what a command did is on its standard output, and nothing
+// on the other. A process of its own also shows what goes to the usual log.
+func TestCommandsLogNothing(t *testing.T) {
+	t.Parallel()
+	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	for _, args := range [][]string{
+		{"pool", "create", "spring", "--prize", "id=gold,stock=1"}, {"stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "more"},
+		{"pool", "close", "spring"}, {"pool", "archive", "spring"}, {"pool", "delete", "spring"},
+	} {
+		var stderr bytes.Buffer
+		cmd := p.command(args...)
+		cmd.Stderr = &stderr
+		said, err := cmd.Output()
+		require.NoError(t, err, "%v: %s", args, &stderr)
+		require.NotEmpty(t, said, "%v", args)
+		require.Empty(t, stderr.String(), "%v", args)
+	}
+}
+
+// TestJobsBeforeTheFirstStart: a database that was never served has no jobs, and the
+// commands say why.
+func TestJobsBeforeTheFirstStart(t *testing.T) {
+	t.Parallel()
+	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	p.ok("migrate", "up")
+	p.refused(exitFailure, `there is no job "audit" yet: the first start of the service makes it`, "job", "show", "audit")
+	p.refused(exitFailure, `there is no job "audit" yet`, "job", "run", "audit")
+	p.refused(exitFailure, `there is no job "frob"`, "job", "show", "frob")
+}
