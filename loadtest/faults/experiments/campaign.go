@@ -26,7 +26,9 @@ const (
 	// others are planned meanwhile, on a busy machine too.
 	campaignLead = 1500 * time.Millisecond
 	// campaignUsers draw at a time; each second some of them are new.
-	campaignUsers, campaignNew = 30, 6
+	campaignUsers, campaignNew = 30, 10
+	// campaignGold and campaignTin are stocked at first.
+	campaignGold, campaignTin = 100, 3000
 )
 
 // campaign is a pool with losing tickets, limits, a guarantee, a budget and an
@@ -46,7 +48,7 @@ type campaign struct {
 // campaignRules are those of a campaign; the budget is what a burst changes.
 func campaignRules(budget int) string {
 	return fmt.Sprintf(`{"fallback":"none","win":"1/2","zone":"Europe/Berlin","guarantee":{"after":4,"prize":"tin"},
-		"limits":[{"of":"draws","max":12,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":5},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
+		"limits":[{"of":"draws","max":12,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
 		"budget":{"max":"%d.00","per":"day"}}`, budget)
 }
 
@@ -54,12 +56,12 @@ func campaignRules(budget int) string {
 func newCampaign(t *trial) (*campaign, error) {
 	c := &campaign{trial: t, pool: t.Pool("campaign"), begun: time.Now()}
 	prizes := []map[string]any{
-		{"id": "gold", "name": "Gold", "value": "3.00", "stock": 20},
-		{"id": "tin", "name": "Tin", "value": "0.50", "stock": 100_000},
+		{"id": "gold", "name": "Gold", "value": "3.00", "stock": campaignGold},
+		{"id": "tin", "name": "Tin", "value": "0.50", "stock": campaignTin},
 		{"id": "none", "name": "No win", "kind": "blank"},
 	}
 	if err := t.Admin(http.MethodPost, "/admin/pools", map[string]any{
-		"id": c.pool, "name": "Campaign", "prizes": prizes, "rules": json.RawMessage(campaignRules(200)),
+		"id": c.pool, "name": "Campaign", "prizes": prizes, "rules": json.RawMessage(campaignRules(50)),
 	}, http.StatusCreated); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 		case 5:
 			item = map[string]any{"state": "open"}
 		case 8:
-			item = map[string]any{"rules": json.RawMessage(campaignRules(200 + 100*(c.bursts%2)))}
+			item = map[string]any{"rules": json.RawMessage(campaignRules(50 + 10*c.bursts))}
 		}
 		if err := c.plan(at, item); err != nil {
 			return at, err
@@ -195,8 +197,8 @@ func (c *campaign) tally(log []history.Entry) {
 		}
 	}
 	c.Note("%d entries, redirects %v, %d refused at a limit", len(log), why, refused)
-	if refused == 0 || why["limit"] == 0 || why["guarantee"] == 0 {
-		c.Verdict.Say(history.Fault, "no user came to his limits, so that nothing was shown")
+	if refused == 0 || why["limit"] == 0 || why["budget"] == 0 {
+		c.Verdict.Say(history.Fault, "a limit or the budget was not reached, so that nothing was shown")
 	}
 }
 

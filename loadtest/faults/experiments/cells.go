@@ -171,6 +171,7 @@ func quickCells() []Cell {
 		{"SIGTERM under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
 		{"database killed", []place{{postgres, optimistic, "", 2}}},
 		{"answer cut at COMMIT", []place{{postgres, forUpdate, "", 2}}},
+		{"campaign, service killed at every point", []place{{postgres, optimistic, "", 3}}},
 		{"mode switched under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
 	}
 	byName := map[string]Experiment{}
