@@ -13,6 +13,6 @@ const (
 	AfterCommit Point = "after-commit"
 	// DueBeforeCommit: items of an agenda are done in a transaction that is open.
 	DueBeforeCommit Point = "due-before-commit"
-	// DueAfterCommit: items of an agenda are done, and nobody has been told.
+	// DueAfterCommit: items of an agenda are done, and nobody knows it yet.
 	DueAfterCommit Point = "due-after-commit"
 )

@@ -48,7 +48,7 @@ type campaign struct {
 // campaignRules are those of a campaign; the budget is what a burst changes.
 func campaignRules(budget int) string {
 	return fmt.Sprintf(`{"fallback":"none","win":"1/2","zone":"Europe/Berlin","guarantee":{"after":4,"prize":"tin"},
-		"limits":[{"of":"draws","max":12,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
+		"limits":[{"of":"draws","max":6,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
 		"budget":{"max":"%d.00","per":"day"}}`, budget)
 }
 
