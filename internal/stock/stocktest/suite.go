@@ -34,6 +34,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
 		"spent":               testSpent,
+		"budget passed":       testBudgetPassed,
 		"agenda":              testAgendaPlan,
 		"agenda runs":         testAgendaRuns,
 		"agenda guards":       testAgendaGuards,
