@@ -34,6 +34,7 @@ func Dialect() *engine.Dialect {
 		Commit:      commit,
 		ByKey:       sqlByKey,
 		AwardPrize:  sqlAwardPrize,
+		TurnAward:   sqlTurnAward,
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
