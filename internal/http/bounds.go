@@ -8,7 +8,8 @@ import (
 
 const (
 	// streamsMax is how many audits and exports run at once. They read for as
-	// long as their caller takes, and leave connections for other calls.
+	// long as their caller takes, which has a pace to keep to, and leave connections
+	// for other calls.
 	streamsMax = 2
 	// answersMax bounds the bytes of all long answers that are being sent: a
 	// caller that reads slowly holds its answer until the write timeout.

@@ -18,11 +18,11 @@ import (
 func TestWaitsForConnections(t *testing.T) {
 	t.Parallel()
 	url := stocktest.URL(t, "postgres")
-	joint := "?"
+	mark := "?"
 	if strings.Contains(url, "?") {
-		joint = "&"
+		mark = "&"
 	}
-	s := stocktest.Open(t, url+joint+"pool_max_conns=1", stock.Options{})
+	s := stocktest.Open(t, url+mark+"pool_max_conns=1", stock.Options{})
 	stocktest.Pool(t, s, "p", 5)
 	tx, err := s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	require.NoError(t, err)
