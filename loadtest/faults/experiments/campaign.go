@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -40,9 +41,11 @@ type campaign struct {
 	moved atomic.Int64
 	// bursts is how many have been planned.
 	bursts int
-	begun  time.Time
-	end    context.CancelFunc
-	all    sync.WaitGroup
+	// shows are the redirects without which nothing was shown.
+	shows []string
+	begun time.Time
+	end   context.CancelFunc
+	all   sync.WaitGroup
 }
 
 // campaignRules are those of a campaign; the budget is what a burst changes.
@@ -54,7 +57,7 @@ func campaignRules(budget int) string {
 
 // newCampaign makes the pool, which is judged in the end with all others.
 func newCampaign(t *trial) (*campaign, error) {
-	c := &campaign{trial: t, pool: t.Pool("campaign"), begun: time.Now()}
+	c := &campaign{trial: t, pool: t.Pool("campaign"), begun: time.Now(), shows: []string{"limit", "budget"}}
 	prizes := []map[string]any{
 		{"id": "gold", "name": "Gold", "value": "3.00", "stock": campaignGold},
 		{"id": "tin", "name": "Tin", "value": "0.50", "stock": campaignTin},
@@ -197,7 +200,7 @@ func (c *campaign) tally(log []history.Entry) {
 		}
 	}
 	c.Note("%d entries, redirects %v, %d refused at a limit", len(log), why, refused)
-	if refused == 0 || why["limit"] == 0 || why["budget"] == 0 {
+	if refused == 0 || slices.ContainsFunc(c.shows, func(s string) bool { return why[s] == 0 }) {
 		c.Verdict.Say(history.Fault, "a limit or the budget was not reached, so that nothing was shown")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // campaignFaults are those of pools with rules and an agenda.
 func campaignFaults() []Experiment {
-	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock()}
+	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), campaignDay()}
 }
 
 // campaignPoints are all at which an instance is killed.

@@ -154,8 +154,10 @@ func (c *campaign) award(e Entry) {
 
 func (c *campaign) spend(e Entry) {
 	s := spending{e.At, cents(e.Value)}
-	c.spent = append(c.spent, s)
-	if c.rules.Budget == nil || s.cents == 0 {
+	if s.cents == 0 {
+		return
+	}
+	if c.spent = append(c.spent, s); c.rules.Budget == nil {
 		return
 	}
 	var sum int64
@@ -172,7 +174,12 @@ func (c *campaign) spend(e Entry) {
 
 // end judges the agenda.
 func (c *campaign) end(now time.Time) {
-	last := Item{}
+	last, planned := Item{}, map[string]int{}
+	for _, i := range c.items {
+		if i.Done > 0 {
+			planned[i.Reason]++
+		}
+	}
 	for _, i := range c.items {
 		e := c.entries[i.Done]
 		switch {
@@ -183,8 +190,8 @@ func (c *campaign) end(now time.Time) {
 			c.v.Say(ItemOnce, "pool %s: item %+v became %+v", c.pool, i, e)
 		case i.Done <= last.Done:
 			c.v.Say(ItemOnce, "pool %s: item %d of %v is version %d, item %d of %v before it is version %d", c.pool, i.Item, i.At, i.Done, last.Item, last.At, last.Done)
-		case i.Reason != "" && c.reasons[i.Reason] != 1:
-			c.v.Say(ItemOnce, "pool %s: item %d was done %d times", c.pool, i.Item, c.reasons[i.Reason])
+		case i.Reason != "" && c.reasons[i.Reason] != planned[i.Reason]:
+			c.v.Say(ItemOnce, "pool %s: of %q %d items are done, and %d moves made", c.pool, i.Reason, planned[i.Reason], c.reasons[i.Reason])
 		}
 		if i.Done > 0 {
 			last = i
