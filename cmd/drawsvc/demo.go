@@ -13,16 +13,36 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// demo makes the pool `demo` when it is absent and prints lines that work as
-// pasted.
-func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr net.Addr) error {
-	_, err := store.CreatePool(ctx, draw.Pool{ID: "demo", Name: "Demo", Prizes: []draw.Prize{
+// demoPools are a lottery without blanks, and a campaign.
+func demoPools() ([]draw.Pool, error) {
+	rules, err := draw.ParseRules([]byte(demoRules))
+	prizes := []draw.Prize{
 		{ID: "gold", Name: "Gold coin", Value: decimal.New(1990, -2), Stocked: 10},
 		{ID: "silver", Name: "Silver spoon", Value: decimal.New(250, -2), Stocked: 90},
 		{ID: "bronze", Name: "Bronze button", Value: decimal.New(10, -2), Stocked: 900},
-	}}, "serve --demo")
-	if err != nil && draw.CodeOf(err) != draw.CodePoolExists {
+	}
+	return []draw.Pool{
+		{ID: "demo", Name: "Demo", Prizes: prizes},
+		{ID: "demo-campaign", Name: "Demo of a campaign", Rules: rules, Prizes: append(prizes[:2:2],
+			draw.Prize{ID: "none", Name: "No luck today", Kind: draw.KindBlank, Stocked: draw.EndlessStock})},
+	}, err
+}
+
+// demoRules are a losing ticket for three in four, three draws a day, and odds
+// that everybody may read.
+const demoRules = `{"win":"1/4","fallback":"none","limits":[{"of":"draws","max":3,"per":"day"}],"disclose":true}`
+
+// demo makes the demo's pools when they are absent and prints lines that work
+// as pasted.
+func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr net.Addr) error {
+	pools, err := demoPools()
+	if err != nil {
 		return err
+	}
+	for _, p := range pools {
+		if _, err := store.CreatePool(ctx, p, "serve --demo"); err != nil && draw.CodeOf(err) != draw.CodePoolExists {
+			return err
+		}
 	}
 	token := ""
 	if c.tokens.keeper.Closed() {
@@ -61,6 +81,12 @@ See what is left, put more in, and have the books checked:
   curl -s URL/admin/pools/demo ADMIN
   curl -s URL/admin/pools/demo/prizes/gold/stock ADMIN -H 'Content-Type: application/json' -d '{"delta":5,"reason":"restock"}'
   curl -s URL/admin/pools/demo/audit ADMIN
+
+A campaign, where one draw in four wins and a user has three draws a day:
+
+  curl -s URL/draw TOKEN -H 'Content-Type: application/json' -d '{"pool":"demo-campaign","user":"u1"}'
+  curl -s URL/pools/demo-campaign/users/u1 TOKEN
+  curl -s URL/pools/demo-campaign/odds TOKEN
 
 `
 

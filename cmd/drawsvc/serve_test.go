@@ -47,7 +47,7 @@ func TestDemo(t *testing.T) {
 		s := p.serve(args...)
 		require.Equal(t, 1, strings.Count(s.stdout.String(), "admin token for this run: "+s.token+"\n"))
 		lines := curlLines(s.stdout.String())
-		require.Len(t, lines, 5)
+		require.Len(t, lines, 8)
 
 		first, second := curl(t, lines[0]), curl(t, lines[0])
 		require.NotEqual(t, first["draw"], second["draw"], "without a key, another draw each time")
@@ -58,6 +58,11 @@ func TestDemo(t *testing.T) {
 		require.Equal(t, "demo", curl(t, lines[2])["id"])
 		require.Equal(t, float64(15), curl(t, lines[3])["stocked"])
 		require.Equal(t, true, curl(t, lines[4])["ok"])
+		require.Len(t, curl(t, lines[5])["awards"], 1)
+		limits, _ := curl(t, lines[6])["limits"].([]any)
+		require.Len(t, limits, 1)
+		require.Equal(t, float64(2), limits[0].(map[string]any)["left"])
+		require.Equal(t, "1/4", curl(t, lines[7])["win"])
 
 		o := s.end()
 		require.Equal(t, exitOK, o.code)

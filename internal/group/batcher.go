@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -70,10 +71,12 @@ type Batcher struct {
 	// tracer follows draws and batches; nil follows none.
 	tracer trace.Tracer
 	// prizesMax is cachedPrizesMax.
-	prizesMax int
+	prizesMax int64
 
-	mu       sync.RWMutex // guards queues and draining; taken before a queue's
-	queues   map[string]*queue
+	mu     sync.RWMutex // guards queues and draining; taken before a queue's
+	queues map[string]*queue
+	// prizes are those that the queues keep, each counted when it came to rest.
+	prizes   atomic.Int64
 	draining bool
 	working  sync.WaitGroup
 }
@@ -130,26 +133,31 @@ func (b *Batcher) enqueue(w *waiter) error {
 }
 
 // evict drops the idle half of the pools, those used longest ago first,
-// when more is kept than the bounds allow.
+// when more is kept than the bounds allow. Within them it visits no pool, so
+// that draws on pools that do not exist cost no more where many are kept.
 func (b *Batcher) evict() {
-	prizes := 0
+	if len(b.queues) < queuesMax && b.prizes.Load() < b.prizesMax {
+		return
+	}
 	idle := make([]*queue, 0, len(b.queues))
 	for _, q := range b.queues {
 		q.mu.Lock()
 		if !q.working {
 			idle = append(idle, q)
-			prizes += q.batch.Urn.Prizes()
 		}
 		q.mu.Unlock()
-	}
-	if len(b.queues) < queuesMax && prizes < b.prizesMax {
-		return
 	}
 	// b.mu is held for writing, so none of these can start to work meanwhile.
 	slices.SortFunc(idle, func(x, y *queue) int { return x.lastUsed.Compare(y.lastUsed) })
 	for _, q := range idle[:(len(idle)+1)/2] {
-		delete(b.queues, q.batch.Urn.PoolID)
+		b.drop(q)
 	}
+}
+
+// drop removes an idle queue. b.mu is held for writing.
+func (b *Batcher) drop(q *queue) {
+	delete(b.queues, q.batch.Urn.PoolID)
+	b.prizes.Add(-q.prizes)
 }
 
 // dropUnread drops a queue whose pool was never read, so that draws on pools
@@ -161,8 +169,8 @@ func (b *Batcher) dropUnread(q *queue) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	// Another worker may have dropped q already, and another queue be at work.
-	if id := q.batch.Urn.PoolID; b.queues[id] == q && q.unread() {
-		delete(b.queues, id)
+	if b.queues[q.batch.Urn.PoolID] == q && q.unread() {
+		b.drop(q)
 	}
 }
 

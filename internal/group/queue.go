@@ -25,9 +25,11 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working says that a goroutine decides the queue's batches. It alone
-	// touches batch, held, lastInDoubt and lastUsed.
+	// touches batch, held, lastInDoubt, lastUsed and prizes.
 	working  bool
 	lastUsed time.Time
+	// prizes are those of the pool, as the batcher counts them.
+	prizes int64
 	// flight are the draws that were taken last. deadline, armed while the
 	// queue works, gives up those whose time is over: one timer for all.
 	flight   []*waiter
@@ -147,9 +149,17 @@ func (q *queue) rest() bool {
 		return false
 	}
 	q.waiting, q.flight, q.working, q.lastUsed = nil, nil, false, time.Now()
+	q.count()
 	q.deadline.Stop()
 	q.armed = false
 	return true
+}
+
+// count tells the batcher how many prizes the queue keeps from now on.
+func (q *queue) count() {
+	prizes := int64(q.batch.Urn.Prizes())
+	q.batcher.prizes.Add(prizes - q.prizes)
+	q.prizes = prizes
 }
 
 // issue runs the issuer and turns a panic into an error, so that a defect met

@@ -99,55 +99,6 @@ func TestUnknownPoolsLeaveNothing(t *testing.T) {
 	require.Len(t, b.queues, 1)
 }
 
-// TestQueuesAreBounded: pools that nobody draws from any more are dropped,
-// the ones used longest ago first, and are read again when they come back.
-func TestQueuesAreBounded(t *testing.T) {
-	l := newLedger(poolOf("p", 10), poolOf("q", 10), poolOf("new", 10))
-	b, _ := newTestBatcher(t, l, Limits{})
-	on := func(poolID, id string) draw.Draw {
-		r := named(id)
-		r.PoolID = poolID
-		d, err := b.Draw(t.Context(), r)
-		require.NoError(t, err)
-		return d
-	}
-	on("p", "a")
-	on("q", "a")
-	b.mu.Lock()
-	for i := range queuesMax - 2 {
-		idle := newQueue(b, fmt.Sprint(i))
-		idle.lastUsed = time.Now().Add(-time.Hour)
-		b.queues[fmt.Sprint(i)] = idle
-	}
-	q := b.queues["p"]
-	b.mu.Unlock()
-	require.Eventually(t, func() bool { q.mu.Lock(); defer q.mu.Unlock(); return !q.working }, patience, time.Millisecond)
-	q.lastUsed = time.Now().Add(-2 * time.Hour)
-
-	on("new", "a")
-	require.Len(t, b.queues, queuesMax/2+1)
-	require.Contains(t, b.queues, "q", "was used last")
-	require.NotContains(t, b.queues, "p", "was used first")
-	require.Equal(t, int64(3), on("p", "b").Awards[0].Version)
-	require.True(t, on("p", "a").Replayed)
-
-	b.mu.Lock() // few pools of very many prizes are too much as well
-	b.prizesMax = 8
-	for i := range 9 {
-		large := newQueue(b, fmt.Sprint("large", i))
-		restock(large.batch.Urn, 1)
-		b.queues[fmt.Sprint("large", i)] = large
-	}
-	b.mu.Unlock()
-	l.mu.Lock()
-	newer := poolOf("newer", 1)
-	newer.State = draw.StateOpen
-	l.pools["newer"] = &newer
-	l.mu.Unlock()
-	on("newer", "a")
-	require.NotContains(t, b.queues, "large0")
-}
-
 // slowIssuer goes on with whoever waits, and when nobody does it takes its time
 // to come back: it gives a lock back, for example.
 type slowIssuer struct {

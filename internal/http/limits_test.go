@@ -2,6 +2,7 @@ package http
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	nethttp "net/http"
@@ -97,4 +98,29 @@ func TestHugeHeadersAreRefused(t *testing.T) {
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	require.NoError(t, err)
 	require.Contains(t, line, "431")
+}
+
+// TestChunksBeatTheLength pins what net/http makes of a request with two
+// lengths: the chunks count, and the next request is what stands behind them.
+// docs/reverse-proxy.md says so, because a proxy that goes by the other length
+// would mix two callers' requests.
+func TestChunksBeatTheLength(t *testing.T) {
+	conn, err := net.Dial("tcp", served(t, newServer(t, &fake{})))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	body := `{"pool":"p","user":"u"}`
+	_, err = fmt.Fprintf(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 3\r\n"+
+		"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n", len(body), body)
+	require.NoError(t, err)
+	answers := bufio.NewReader(conn)
+	for _, what := range []string{`"pool":"p"`, `"live"`} {
+		answer, err := nethttp.ReadResponse(answers, nil)
+		require.NoError(t, err)
+		got, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, nethttp.StatusOK, answer.StatusCode)
+		require.Contains(t, string(got), what)
+	}
 }

@@ -171,14 +171,17 @@ func (c call) log(level slog.Level, taken time.Duration) {
 // use. It is kept in the headers of the answer.
 func (c call) requestID() string {
 	h := c.gin.Writer.Header()
-	if id := h.Get(requestIDHeader); id != "" {
-		return id
+	if ids := h[requestIDHeader]; len(ids) > 0 {
+		return ids[0]
 	}
-	id := c.gin.Request.Header.Get(requestIDHeader)
+	var id string
+	if ids := c.gin.Request.Header[requestIDHeader]; len(ids) > 0 {
+		id = ids[0]
+	}
 	if !isPlainID(id) {
 		id = c.server.ids.next()
 	}
-	h.Set(requestIDHeader, id)
+	h[requestIDHeader] = []string{id}
 	return id
 }
 
