@@ -83,6 +83,7 @@ func (d *day) prepare() error {
 	for _, command := range [][]string{
 		{"pool", "create", d.pool, "--state", "paused", "--prize", "id=gold,value=200.00,stock=0", "--prize", "id=none,kind=blank", "--rules", rules},
 		{"agenda", "spread", "--pool", d.pool, "--prize", "gold", "--units", fmt.Sprint(dayGold), "--from", from, "--to", to, "--random"},
+		{"agenda", "add", "--pool", d.pool, "--at", from, "--state", "open"},
 		{"simulate", "--pool", d.pool, "--draws", "6000", "--users", "2000", "--rate", "4/m", "--from", from},
 	} {
 		if err := d.command(command...); err != nil {
@@ -95,7 +96,7 @@ func (d *day) prepare() error {
 			return err
 		}
 	}
-	return d.plan(d.opens, map[string]any{"state": "open"})
+	return nil
 }
 
 // command runs the released program on the database.
