@@ -49,7 +49,7 @@ const Ahead = "drawsvc-ahead"
 
 // Doubles are all that have to be condemned.
 func Doubles() []Double {
-	return []Double{
+	return append(ofCampaigns(), []Double{
 		{RefusesKnown, "the service, which refuses a key without a read of the log", []edit{
 			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
 		}},
@@ -96,6 +96,13 @@ func Doubles() []Double {
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
 		}},
+		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
+	}...)
+}
+
+// ofCampaigns are those that draw beside the rules of a campaign.
+func ofCampaigns() []Double {
+	return []Double{
 		{CountsBefore, "the service, which counts a user's turns some time before it inserts them", []edit{
 			{`n.what ORDER BY seq DESC LIMIT 1`, `n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1`},
 			{`import (
@@ -124,7 +131,6 @@ func Doubles() []Double {
 			{`+ table + ` + "`due_at IS NULL OR `", `+ table + ` + "`due_at IS NULL OR TRUE OR `"},
 			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
 		}},
-		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}
 }
 
