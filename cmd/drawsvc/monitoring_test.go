@@ -88,6 +88,11 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	s.won("spring", "u1", "")
 	s.admin(202, "POST", "/admin/jobs/audit/run", "")
 	live := liveMetrics(settled(t, s))
+	_, identity := keyFiles(t)
+	_, published := p.publisher("--dir", t.TempDir(), "--seed-identity-file", identity)
+	for name, kind := range liveMetrics(metricsOf(t, published)) {
+		live[name] = kind
+	}
 	for _, file := range []string{rulesFile, rulesTest, dashboardFile, runbookFile, monitoringDoc} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/publish"
 	"drawsvc/internal/stock"
 )
 
@@ -58,7 +59,7 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations),
-		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked):
+		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked), errors.Is(err, publish.ErrForked):
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending

@@ -19,7 +19,7 @@ var errUnproven = errors.New("")
 func verifyCommand(env environment) *cobra.Command {
 	var o proof.VerifyOptions
 	var output output
-	var kept []string
+	var kept, witnesses []string
 	c := &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Check the published files of a committed pool: every award follows from its seed",
@@ -36,6 +36,8 @@ that was kept, or got from somebody else, proves more.`,
 	f.StringVar(&o.Key, "key", "", "verifier `KEY` of the pool (default that of the folder)")
 	f.Lookup("key").Annotations = map[string][]string{noVariable: {"true"}}
 	f.StringArrayVar(&kept, "kept", nil, "`file` of a checkpoint, or a commitment, that was kept; once for each")
+	f.StringArrayVar(&witnesses, "witness", nil, "verifier `KEY` of a witness that must have cosigned every checkpoint; once for each")
+	f.Lookup("witness").Annotations = map[string][]string{noVariable: {"true"}}
 	f.BoolVar(&o.Live, "live", false, "take a pool that is not closed, and awards whose seed is not revealed yet")
 	output.flag(f)
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -43,6 +45,13 @@ that was kept, or got from somebody else, proves more.`,
 			if _, err := proof.Verifier(o.Key); err != nil {
 				return usageError{fmt.Errorf("--key: %s", message(err))}
 			}
+		}
+		for _, key := range witnesses {
+			w, err := proof.ParseWitness(key)
+			if err != nil {
+				return usageError{fmt.Errorf("--witness: %s", message(err))}
+			}
+			o.Witnesses = append(o.Witnesses, w)
 		}
 		for _, path := range kept {
 			note, err := os.ReadFile(path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the published files of one drawsvc pool. Python 3.9 or later, standard library only.
 
-  verify.py DIR [--key VKEY] [--kept FILE ...] [--live] [--output json]
+  verify.py DIR [--key VKEY] [--witness VKEY ...] [--kept FILE ...] [--live] [--output json]
   verify.py --vectors vectors.json
 
 It is written from docs/verify/format.md and not from the service's code. It exits with 0 when everything holds. When
@@ -124,8 +124,10 @@ class Key:
         if split < 0 or not whole.endswith("\n") or re.search("[\x00-\x09\x0b-\x1f]", whole):
             raise Bad("the note is malformed")
         text, lines = whole[: split + 1], whole[split + 2:-1].split("\n")
+        if len(lines) > 100:
+            raise Bad("the note has more than 100 signatures")
         good, seen = 0, set()
-        for line in lines:
+        for i, line in enumerate(lines):
             m = re.fullmatch("— ([^ +\n]+) ([^ \n]+)", line)
             if not m or line in seen:
                 raise Bad("a signature is malformed, or there twice")
@@ -136,10 +138,42 @@ class Key:
             if m.group(1) == self.name and signature[:4] == self.id:
                 if not ed25519(self.public, text.encode(), signature[4:]):
                     raise Bad("the signature of the pool's key is not good")
+                if i:
+                    raise Bad("the signature of the pool's key is not the first")
                 good += 1
         if good != 1:
             raise Bad("the note has no signature of the pool's key, or several")
         return text
+
+
+class Witness:
+    """A witness's verifier key: NAME+HASH+BASE64, Ed25519 for cosignatures with a time (c2sp.org/tlog-cosignature)."""
+
+    def __init__(self, text):
+        parts = text.split("+", 2)
+        if len(parts) != 3 or not parts[0] or re.search(r"\s", parts[0]):
+            raise Bad("the witness's key is not NAME+HASH+KEY")
+        self.name, body = parts[0], base64_exact(parts[2], "the witness's key")
+        self.id = sha(self.name.encode() + b"\n" + body)[:4]
+        if parts[1] != self.id.hex() or len(body) != 33 or body[0] != 4:
+            raise Bad("the witness's key is no Ed25519 key for cosignatures of its name and hash")
+        self.public = body[1:]
+
+    def time(self, signed):
+        """When the witness cosigned a note in its one right form, in seconds since 1970; None if it did not."""
+        text, _, lines = signed.decode().rpartition("\n\n")
+        for line in lines.split("\n"):
+            if not line.startswith(f"— {self.name} "):
+                continue
+            signature = base64_exact(line.split(" ", 2)[2], "a signature")
+            if signature[:4] != self.id:
+                continue
+            seconds = int.from_bytes(signature[4:12], "big")
+            message = f"cosignature/v1\ntime {seconds}\n{text}\n".encode()
+            if len(signature) != 76 or not 0 < seconds <= 253402300799 or not ed25519(self.public, message, signature[12:]):
+                raise Bad(f"the cosignature of {self.name} is not good")
+            return seconds
+        return None
 
 
 # ---- the tree (RFC 6962) ----
@@ -589,8 +623,9 @@ class Pool:
 # ---- the folder ----
 
 class Verifier:
-    def __init__(self, folder, key=None, kept=(), live=False):
+    def __init__(self, folder, key=None, kept=(), live=False, witnesses=()):
         self.folder, self.given, self.kept, self.live = folder, key, kept, live
+        self.witnesses, self.named, self.witnessed = witnesses, [], []  # witnessed: (size, seconds) of each cosignature
         self.tree, self.pool, self.signed = Tree(), Pool(), []
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, set(), None, (None, None)
 
@@ -623,6 +658,7 @@ class Verifier:
         except Bad as e:
             raise Finding(0, "commitment", str(e))
         self.signed.append((c.size, c.root, "commitment"))
+        self.witness_keys()
         self.checkpoints()
         for kept in self.kept:
             if kept.startswith(b"drawsvc commitment v1\n"):
@@ -643,9 +679,44 @@ class Verifier:
         self.signed.append((size, root, rule))
         return size
 
+    def witness_keys(self):
+        """The witnesses that the folder names: what bears their names must be theirs."""
+        if os.path.exists(os.path.join(self.folder, "witnesses")):
+            try:
+                lines = self.read("witnesses").decode("utf-8").split("\n")
+                if lines.pop():
+                    raise Bad("the last line has no end")
+                self.named = [Witness(line) for line in lines]
+            except (Bad, UnicodeDecodeError) as e:
+                raise Finding(0, "file", f"witnesses: {e}")
+
+    def cosigned(self, note, size):
+        for witness in self.named:
+            try:
+                witness.time(note)
+            except Bad as e:
+                raise Finding(0, "signature", f"checkpoints: {e}")
+        for witness in self.witnesses:
+            try:
+                seconds = witness.time(note)
+            except Bad as e:
+                raise Finding(0, "witness", f"the checkpoint of {size} entries: {e}")
+            if seconds is None:
+                raise Finding(0, "witness", f"{witness.name} has not cosigned the checkpoint of {size} entries")
+            self.witnessed.append((size, seconds))
+
     def checkpoints(self):
+        latest = self.read("checkpoint")  # first: a publisher goes on while its files are read
         several = os.path.exists(os.path.join(self.folder, "checkpoints"))  # the last is enough
-        parts, notes = self.read("checkpoints" if several else "checkpoint").split(b"\n\n"), []
+        joined = self.read("checkpoints") if several else latest
+        if self.live:  # what is behind the latest is the publisher's next; the latest may have gained cosignatures
+            text = latest.rpartition(b"\n\n")[0] + b"\n\n"
+            begin = joined.rfind(text)
+            if begin >= 0:
+                end = joined.find(b"\n\n", begin + len(text))
+                joined = joined[: end + 1] if end >= 0 else joined
+                latest = joined[begin:]
+        parts, notes = joined.split(b"\n\n"), []
         if len(parts) % 2:
             raise Finding(0, "file", "checkpoints are not joined by one empty line")
         for i in range(0, len(parts), 2):
@@ -653,10 +724,11 @@ class Verifier:
         self.covered = 0
         for note in notes:
             size = self.checkpoint(note, "checkpoint")
+            self.cosigned(note, size)
             if size < self.covered:
                 raise Finding(0, "checkpoint", "the sizes of checkpoints decrease")
             self.covered = size
-        if notes[-1] != self.read("checkpoint"):
+        if notes[-1] != latest:
             raise Finding(0, "checkpoint", "checkpoint is not the last of checkpoints")
 
     def reveal(self):
@@ -682,7 +754,10 @@ class Verifier:
         if not os.path.exists(plain) and not os.path.exists(packed):
             raise Finding(0, "file", "there is no file log.jsonl")
         with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
-            yield from f  # in binary mode, lines end in \n alone
+            for n, line in enumerate(f):  # in binary mode, lines end in \n alone
+                if self.live and n == self.covered:
+                    return
+                yield line
 
     def run(self):
         self.files()
@@ -792,7 +867,7 @@ class Verifier:
 
 
 def vectors(path):
-    """Checks the numbers, keys, chains, trees, commitments and lines of a file."""
+    """Checks the numbers, keys, chains, trees, commitments, lines and signatures of a file."""
     with open(path, encoding="utf-8") as f:
         all_of = json.load(f)
     wrong = []
@@ -840,6 +915,13 @@ def vectors(path):
             good = False
         if good != v["good"]:
             wrong.append("a note")
+    for v in all_of["cosignatures"]:
+        try:
+            found = (True, Witness(v["key"]).time(v["note"].encode()) or 0)
+        except Bad:
+            found = (False, 0)
+        if found != (v["good"], v["time"]):
+            wrong.append("a cosignature")
     print("\n".join(wrong) or "all vectors hold")
     return 3 if wrong else 0
 
@@ -849,6 +931,7 @@ def main():
     args.add_argument("folder", nargs="?", metavar="DIR")
     args.add_argument("--key", metavar="VKEY")
     args.add_argument("--kept", metavar="FILE", nargs="+", action="extend", default=[])
+    args.add_argument("--witness", metavar="VKEY", nargs="+", action="extend", default=[])
     args.add_argument("--live", action="store_true")
     args.add_argument("--output", choices=("text", "json"), default="text")
     args.add_argument("--vectors", metavar="FILE")
@@ -861,9 +944,10 @@ def main():
         args.exit(1, f"verify.py: {o.folder} is no folder\n")
     try:
         kept = [open(name, "rb").read() for name in o.kept]
-    except OSError as e:
+        witnesses = [Witness(text) for text in o.witness]
+    except (OSError, Bad) as e:
         args.exit(1, f"verify.py: {e}\n")
-    v, found = Verifier(o.folder, o.key, kept, o.live), None
+    v, found = Verifier(o.folder, o.key, kept, o.live, witnesses), None
     try:
         v.run()
     except Finding as e:

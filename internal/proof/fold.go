@@ -36,7 +36,7 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	for n := int64(1); ; n++ {
+	for n := int64(1); !v.options.Live || n <= v.covered; n++ {
 		b, err := in.ReadSlice('\n')
 		switch {
 		case errors.Is(err, io.EOF) && len(b) == 0:
@@ -50,6 +50,7 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // readRules reads all rules that the log puts in force: a limit that comes later

@@ -62,21 +62,26 @@ func Sign(text, signer string) ([]byte, error) {
 	return note.Sign(&note.Note{Text: text}, s)
 }
 
-// Open returns the text of a signed note. Its signature must be of the verifier
-// and good, and the note must be in its one right form. Error: CodeInvalidRequest.
+// Open returns the text of a signed note. Its first signature must be of the
+// verifier and good, and the note must be in its one right form. Signatures of
+// others, as of witnesses, come behind and are not checked. Error:
+// CodeInvalidRequest.
 func Open(signed []byte, v note.Verifier) (string, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "%v", err)
 	}
+	if first := fmt.Sprintf("%s%s %s\n", signaturePrefix, n.Sigs[0].Name, n.Sigs[0].Base64); !bytes.HasPrefix(signed[len(n.Text)+1:], []byte(first)) {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "the signature of the pool's key is not the first")
+	}
 	again := bytes.NewBufferString(n.Text + "\n")
 	for line := range bytes.Lines(signed[len(n.Text)+1:]) {
-		name, encoded, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(string(line), "\n"), "— "), " ")
+		name, encoded, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix), " ")
 		signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
 		if err != nil {
 			return "", draw.Errorf(draw.CodeInvalidRequest, "a signature is not in its one right form")
 		}
-		again.WriteString("— " + name + " " + base64.StdEncoding.EncodeToString(signature) + "\n")
+		again.WriteString(signaturePrefix + name + " " + base64.StdEncoding.EncodeToString(signature) + "\n")
 	}
 	if !bytes.Equal(again.Bytes(), signed) || len(n.Sigs)+len(n.UnverifiedSigs) != bytes.Count(signed[len(n.Text)+1:], []byte("\n")) {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "the note is not in its one right form")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,11 @@ type vectors struct {
 	Notes          []struct {
 		Key, Note, Text string
 		Good            bool
+	}
+	Cosignatures []struct {
+		Key, Note string
+		Time      int64
+		Good      bool
 	}
 }
 
@@ -107,6 +113,15 @@ func TestVectors(t *testing.T) {
 			text, err = Open([]byte(n.Note), key)
 		}
 		require.Equal(t, n.Good, err == nil && text == n.Text, "note %d: %v", i, err)
+	}
+	for i, c := range v.Cosignatures {
+		w, err := ParseWitness(c.Key)
+		require.NoError(t, err)
+		text, _, _ := strings.Cut(c.Note, "\n\n")
+		at, ok, err := w.Cosigned(text+"\n", Signatures([]byte(c.Note)))
+		require.Equal(t, c.Good, err == nil, "cosignature %d: %v", i, err)
+		require.Equal(t, c.Time > 0, ok, "cosignature %d", i)
+		require.True(t, !ok || at.Unix() == c.Time, "cosignature %d", i)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -44,6 +45,8 @@ const (
 	RuleAward = "award"
 	// RuleCheckpoint is broken by a root that the log does not have.
 	RuleCheckpoint = "checkpoint"
+	// RuleWitness is broken by a checkpoint that a witness has not cosigned.
+	RuleWitness = "witness"
 	// RuleKept is broken by a checkpoint that somebody kept, and the log disowns.
 	RuleKept = "kept"
 )
@@ -54,7 +57,13 @@ type VerifyOptions struct {
 	Key string
 	// Kept are checkpoints, or commitments, that left the house earlier.
 	Kept [][]byte
-	// Live takes a pool that is not closed, and awards that no seed is revealed of.
+	// Witnesses must have cosigned every checkpoint.
+	Witnesses []*Witness
+	// Witnessed, where set, is called for each good cosignature of Witnesses with
+	// the checkpoint's size and the witness's time, which it had by then.
+	Witnessed func(by *Witness, size int64, at time.Time)
+	// Live takes a pool that is not closed, awards that no seed is revealed of, and
+	// a folder whose publisher runs: what is behind its checkpoint is not read.
 	Live bool
 }
 
@@ -112,7 +121,9 @@ type verifier struct {
 	key        note.Verifier
 	commitment *Commitment
 	numbers    *Numbers // nil before the reveal
-	signed     []expected
+	// witnesses are those that the folder names.
+	witnesses []*Witness
+	signed    []expected
 	folding
 }
 
@@ -123,7 +134,7 @@ type expected struct {
 }
 
 func (v *verifier) run() error {
-	for _, step := range []func() error{v.readKey, v.readCommitment, v.readCheckpoints, v.readKept, v.readReveal, v.readRules, v.readLog} {
+	for _, step := range []func() error{v.readKey, v.readCommitment, v.readWitnesses, v.readCheckpoints, v.readKept, v.readReveal, v.readRules, v.readLog} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -189,6 +200,9 @@ func (v *verifier) readCheckpoints() error {
 	if err != nil {
 		return err
 	}
+	if v.options.Live {
+		joined, latest = upTo(joined, latest)
+	}
 	notes, err := SplitNotes(joined)
 	if err != nil {
 		return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
@@ -198,6 +212,9 @@ func (v *verifier) readCheckpoints() error {
 		c, err := v.checkpoint(signed)
 		if err != nil {
 			return findf(0, RuleCheckpoint, "checkpoints: %s", draw.DetailOf(err))
+		}
+		if err := v.cosigned(signed, c); err != nil {
+			return err
 		}
 		if c.Size < size {
 			return findf(0, RuleCheckpoint, "checkpoints: the size %d comes behind %d", c.Size, size)
@@ -222,29 +239,6 @@ func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "a checkpoint is of another log")
 	}
 	return c, err
-}
-
-// readKept takes what the caller kept. A note that is not good proves nothing,
-// so it is a finding too.
-func (v *verifier) readKept() error {
-	own, err := v.read("commitment")
-	if err != nil {
-		return err
-	}
-	for _, signed := range v.options.Kept {
-		if bytes.HasPrefix(signed, []byte(commitmentTitle+"\n")) {
-			if !bytes.Equal(signed, own) {
-				return findf(0, RuleKept, "the commitment is not the one that was kept")
-			}
-			continue
-		}
-		c, err := v.checkpoint(signed)
-		if err != nil {
-			return findf(0, RuleKept, "%s", draw.DetailOf(err))
-		}
-		v.signed = append(v.signed, expected{*c, RuleKept})
-	}
-	return nil
 }
 
 func (v *verifier) readReveal() error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"iter"
-	"math"
 
 	"github.com/Masterminds/squirrel"
 
@@ -70,11 +69,12 @@ func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID st
 	return nil
 }
 
-// redirected is a sequence of entries whose awards have their redirects.
-func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
+// redirected is a sequence of entries behind a version whose awards have their
+// redirects.
+func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, after int64, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	log := engine.Redirects()
 	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-	redirects := inPages(ctx, q, query, log, math.MinInt64, func(r *engine.Redirected) draw.Entry {
+	redirects := inPages(ctx, q, query, log, after, func(r *engine.Redirected) draw.Entry {
 		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
 	})
 	return func(yield func(draw.Entry, error) bool) {

@@ -117,7 +117,7 @@ func (s *Store) lines(ctx context.Context, q engine.Querier, poolID string, salt
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
-	return proof.NewScribe(salts, prizes).Lines(s.redirected(ctx, q, poolID, s.entries(ctx, q, poolID, 0)))
+	return proof.NewScribe(salts, prizes).Lines(s.redirected(ctx, q, poolID, 0, s.entries(ctx, q, poolID, 0)))
 }
 
 // prizesAsAdded are a pool's prizes with the names and values from before all

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/Masterminds/squirrel"
 
@@ -36,12 +37,17 @@ func errForked() error {
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
 // CodeProofNotFound, and those of the store.
 func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err error) {
+	return s.proof(ctx, poolID, 0)
+}
+
+// proof is Proof with the last checkpoints alone, for 0 with all.
+func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Published, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
-		p, err = s.published(ctx, tx, poolID, c)
+		p, err = s.published(ctx, tx, poolID, c, last)
 		return err
 	})
 	return p, err
@@ -51,7 +57,7 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 // checkpoint or reveal. Errors: CodePoolNotFound, CodeProofNotFound, also for a
 // file that is not there yet, and those of the store.
 func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, error) {
-	p, err := s.Proof(ctx, poolID)
+	p, err := s.proof(ctx, poolID, 1) // a publisher signs one each second
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +68,8 @@ func (s *Store) Published(ctx context.Context, poolID, file string) ([]byte, err
 	return content, nil
 }
 
-func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, c *committed) (Published, error) {
-	notes, err := s.checkpoints(ctx, q, poolID)
+func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, c *committed, last uint64) (Published, error) {
+	notes, err := s.checkpoints(ctx, q, poolID, last)
 	if err != nil {
 		return Published{}, err
 	}
@@ -74,14 +80,16 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 	return p, nil
 }
 
-// checkpoints are the signed notes of a pool, in order of their sizes.
-func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string) ([][]byte, error) {
-	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("size")
-	return selectAll(ctx, q, query, func(row engine.Scanner) ([]byte, error) {
-		var note string
-		err := row.Scan(&note)
-		return []byte(note), err
-	})
+// checkpoints are the last signed notes of a pool, for last 0 all, in order of
+// their sizes.
+func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
+	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("size DESC")
+	if last > 0 {
+		query = query.Limit(last)
+	}
+	notes, err := selectAll(ctx, q, query, scanNote)
+	slices.Reverse(notes)
+	return notes, err
 }
 
 // signer is what signs and writes the log of a committed pool.
@@ -110,7 +118,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 // all of it, or what the last checkpoint covers. It returns the tree over it.
 // Error: ErrForked.
 func (s *Store) write(ctx context.Context, q engine.Querier, by *signer, w io.Writer, covered bool) (*proof.Tree, error) {
-	notes, err := s.checkpoints(ctx, q, by.poolID)
+	notes, err := s.checkpoints(ctx, q, by.poolID, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +270,7 @@ func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, b
 		if err != nil {
 			return err
 		}
-		files, err := s.published(ctx, tx, poolID, by.committed)
+		files, err := s.published(ctx, tx, poolID, by.committed, 0)
 		if err != nil {
 			return err
 		}

@@ -2,13 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
-
-	"drawsvc/loadtest/harness"
 )
 
 // alike is how far two trees may differ and still count as equally fast.
@@ -153,21 +148,10 @@ func comparedTitles(tree string) []string {
 	return []string{"figure", "this ÷ " + tree, "95 % sure", "all rounds", "this tree is"}
 }
 
-// printCompared shows the comparison on a terminal.
-func (d document) printCompared(out io.Writer) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "\n%s\n", strings.Join(comparedTitles(d.Against), "\t"))
+// comparedRows are the lines of the comparison.
+func (d document) comparedRows() (rows [][]string) {
 	for _, e := range d.Entries {
-		fmt.Fprintln(table, strings.Join(e.comparedRow(), "\t"))
+		rows = append(rows, e.comparedRow())
 	}
-	_ = table.Flush() // a terminal that does not take it has nobody to tell
-}
-
-// comparedTable writes the comparison as Markdown.
-func (d document) comparedTable(b *strings.Builder) {
-	titles := comparedTitles(d.Against)
-	b.WriteString(harness.Table(titles))
-	for _, e := range d.Entries {
-		fmt.Fprintf(b, "| %s |\n", strings.Join(e.comparedRow(), " | "))
-	}
+	return rows
 }

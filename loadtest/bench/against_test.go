@@ -61,7 +61,7 @@ func TestCompare(t *testing.T) {
 // comparedRun is a run against another tree, in which this one's rate is
 // multiplied.
 func comparedRun(t *testing.T, times float64) document {
-	s, _, err := parse([]string{"--quick", "--against", "abc"}, func(string) (string, bool) { return "", false })
+	s, err := parse([]string{"--quick", "--against", "abc"}, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	b := &benchmark{settings: s, other: &otherTree{commit: "abc"}, figures: make(map[candidate][]figures), faults: make(map[candidate]error)}
 	list := comparisons(chosen(s), "abc")

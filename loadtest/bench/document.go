@@ -78,7 +78,7 @@ type measured struct {
 
 func newDocument(b *benchmark, list []entry, under disk) document {
 	d := document{
-		At: harness.Now(), Command: b.command(), Quick: b.quick, Partial: b.only.String() != "",
+		At: harness.Now(), Command: b.line(), Quick: b.quick, Partial: b.only.String() != "",
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(),
 		FileSystem: under.fileSystem, FlushMicros: float64(under.flush.Microseconds()),
 		Settings: b.numbers(), Servers: make(map[string][]string),

@@ -11,19 +11,14 @@ import (
 )
 
 func main() {
-	harness.Main("bench", func(ctx context.Context, args []string, out io.Writer) error {
-		s, rest, err := parse(args, os.LookupEnv)
-		if err != nil {
-			return err
-		}
-		return command(ctx, s, rest, out)
-	})
+	harness.Main("bench", func(args []string) (settings, error) { return parse(args, os.LookupEnv) }, command)
 }
 
 // errUsage is a command line that cannot be meant.
 var errUsage = fmt.Errorf("%w: bench [flags] [list | table [FILE] | chart [FILE] | publish]", harness.ErrUsage)
 
-func command(ctx context.Context, s settings, args []string, out io.Writer) error {
+func command(ctx context.Context, s settings, out io.Writer) error {
+	args := s.command
 	if len(args) == 0 {
 		return bench(ctx, s, out)
 	}

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"drawsvc/loadtest/harness"
 )
 
 // print shows the ratios on a terminal.
 func (d document) print(out io.Writer) {
+	fmt.Fprintln(out)
 	if d.Against != "" {
-		d.printCompared(out)
+		harness.PrintTable(out, comparedTitles(d.Against), d.comparedRows()...)
 	} else {
 		d.printRatios(out)
 	}
@@ -22,16 +22,22 @@ func (d document) print(out io.Writer) {
 }
 
 func (d document) printRatios(out io.Writer) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "\nmeasure\tlimit\tmedian\tlow to high\t\tp99 ÷ no-op's\tlow to high\n")
+	var rows [][]string
 	for _, e := range d.Entries {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+		row := e.row()
 		if e.Tail != nil {
-			fmt.Fprintf(table, "\t%s", strings.Join(e.Tail.cells()[:2], "\t"))
+			row = append(row, e.Tail.cells()[:2]...)
 		}
-		fmt.Fprintln(table)
+		rows = append(rows, row)
 	}
-	_ = table.Flush() // a terminal that does not take it has nobody to tell
+	harness.PrintTable(out, append(ratioTitles(), "p99 ÷ no-op's", "low to high"), rows...)
+}
+
+func ratioTitles() []string { return []string{"measure", "limit", "median", "low to high", ""} }
+
+// row is the entry's ratio and what it says.
+func (j judged) row() []string {
+	return []string{j.Name, j.limits().limit(), j.median(), j.span(), j.word()}
 }
 
 func (j judged) limits() limits { return limits{j.Least, j.Most} }
@@ -104,7 +110,7 @@ func (d document) markdown() string {
 		fmt.Fprintf(&b, "The machine worked for others during %d of %d measurements.\n\n", count, all)
 	}
 	if d.Against != "" {
-		d.comparedTable(&b)
+		b.WriteString(harness.Table(comparedTitles(d.Against), d.comparedRows()...))
 		return b.String()
 	}
 	if rows := d.mainRows(); len(rows) > 0 {
@@ -117,9 +123,9 @@ func (d document) markdown() string {
 }
 
 func (d document) ratioTable(b *strings.Builder, rows []judged) {
-	b.WriteString("| measure | limit | median | low to high | |\n|---|---|---|---|---|\n")
+	b.WriteString(harness.Table(ratioTitles()))
 	for _, e := range rows {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", e.Name, e.limits().limit(), e.median(), e.span(), e.word())
+		b.WriteString(harness.TableRow(e.row()...))
 	}
 }
 

@@ -33,12 +33,11 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 		if err := b.stock(ctx, c, p, instances[0]); err != nil {
 			return err
 		}
+		measure := b.measureLoad
 		if c.idle {
-			err = b.measureIdle(ctx, c, p, instances, f)
-		} else {
-			err = b.measureLoad(ctx, c, p, instances, f)
+			measure = b.measureIdle
 		}
-		if err != nil {
+		if err := harness.Caught(func() error { return measure(ctx, c, p, instances, f) }); err != nil {
 			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].Output)
 		}
 		if first && c.database == "postgres" && !c.idle {
@@ -49,6 +48,9 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 	return f, errors.Join(err, b.settle(ctx))
 }
 
+// must ends the measurement that is under way, when a step of it has failed.
+func (b *benchmark) must(err error) { b.whole.Must(err) }
+
 // reading is all counters at one moment.
 type reading struct {
 	clocks
@@ -58,49 +60,32 @@ type reading struct {
 // measureLoad loads the instances and stops them.
 func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
 	took, err := b.firstDraw(ctx, c, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	f[firstDraw] = float64(took.Microseconds())
-	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
-		return err
-	}
+	_, err = b.load(ctx, c, instances, b.warmUp)
+	b.must(err)
 	begun, err := transactionsBefore(ctx, c, p)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	var before, after reading
-	if before.books, err = b.readBooks(ctx, c, p, instances); err != nil {
-		return err
-	}
-	if before.clocks, err = readClocks(p, instances); err != nil {
-		return err
-	}
+	before.books, err = b.readBooks(ctx, c, p, instances)
+	b.must(err)
+	before.clocks, err = readClocks(p, instances)
+	b.must(err)
 	run, err := b.load(ctx, c, instances, b.seconds)
-	if err != nil {
-		return err
-	}
-	if after.clocks, err = readClocks(p, instances); err != nil {
-		return err
-	}
-	peak, err := peakOf(pidsOf(instances))
-	if err != nil {
-		return err
-	}
-	if after.books, err = b.readBooks(ctx, c, p, instances); err != nil {
-		return err
-	}
-	if err := stopAll(c, instances); err != nil {
-		return err
-	}
+	b.must(err)
+	after.clocks, err = readClocks(p, instances)
+	b.must(err)
+	peak, err := peakOf(pidsOf(instances)...)
+	b.must(err)
+	after.books, err = b.readBooks(ctx, c, p, instances)
+	b.must(err)
+	b.must(stopAll(c, instances))
 	f.take(c, run, before, after)
 	f[memory] = float64(peak) / 1e6
 	if f[refused] > refusedMax {
 		return fmt.Errorf("%.1f %% of the requests were not answered as they should be: %+v", 100*f[refused], run)
 	}
-	if err := believe(c, b.callers(c), run, before.books, after.books); err != nil {
-		return err
-	}
+	b.must(believe(c, b.callers(c), run, before.books, after.books))
 	return countTransactions(ctx, c, p, run, begun, f)
 }
 
@@ -177,29 +162,19 @@ const tripSeconds = 1
 func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *place, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
-	if err != nil {
-		return err
-	}
-	if _, err := b.firstDraw(ctx, c, instances); err != nil {
-		return err
-	}
-	if _, err := b.load(ctx, c, instances, tripSeconds); err != nil { // connects, prepares statements
-		return err
-	}
+	b.must(err)
+	_, err = b.firstDraw(ctx, c, instances)
+	b.must(err)
+	_, err = b.load(ctx, c, instances, tripSeconds) // connects, prepares statements
+	b.must(err)
 	before, err := b.readBooks(ctx, c, p, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	turns := proxy.Turns()
 	run, err := b.load(ctx, c, instances, tripSeconds)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	trips := float64(proxy.Turns() - turns)
 	after, err := b.readBooks(ctx, c, p, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	f[roundTrips] = trips / float64(run.answered(c))
 	if batches := after.batches - before.batches; batches > 0 && f[batchDraws] > 0 {
 		f[roundTrips] = trips / batches / f[batchDraws]
@@ -215,32 +190,23 @@ func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, inst
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)
-	if err != nil {
-		return err
-	}
-	if _, err := b.load(ctx, c, instances, b.warmUp); err != nil {
-		return err
-	}
+	b.must(err)
+	_, err = b.load(ctx, c, instances, b.warmUp)
+	b.must(err)
 	time.Sleep(idleAfter)
 	before, err := b.readBooks(ctx, c, p, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	http.DefaultClient.CloseIdleConnections()
 	time.Sleep(calmEvery)
 	begin, err := readClocks(p, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	select {
 	case <-time.After(time.Duration(b.seconds) * time.Second):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	end, err := readClocks(p, instances)
-	if err != nil {
-		return err
-	}
+	b.must(err)
 	f[idleCPU] = float64(end.service-begin.service) / float64(end.at.Sub(begin.at))
 	f[goroutines] = max(before.goroutines-fresh.goroutines, 0) / float64(c.pools)
 	return stopAll(c, instances)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"drawsvc/loadtest/harness"
@@ -50,12 +49,8 @@ func setRules(ctx context.Context, c candidate, i *harness.Process, pool string)
 		{http.MethodPost, "/prizes", `{"id":"none","name":"No win","kind":"blank"}`, http.StatusCreated},
 		{http.MethodPut, "/rules", c.rules.document(), http.StatusOK},
 	} {
-		answer, status, err := i.Call(ctx, call.method, "/admin/pools/"+pool+call.path, call.body)
-		if err != nil {
+		if _, err := harness.Operate(ctx, call.method, i.URL+"/admin/pools/"+pool+call.path, call.body, call.status); err != nil {
 			return err
-		}
-		if status != call.status {
-			return fmt.Errorf("%s %s is answered %d: %s", call.method, call.path, status, answer)
 		}
 	}
 	return nil

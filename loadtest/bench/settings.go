@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"drawsvc/loadtest/harness"
 )
 
 // settings are a run's options: flags, or environment variables of the same
@@ -28,6 +30,8 @@ type settings struct {
 	results string
 	// page is the one whose section "bench" shows what is published.
 	page string
+	// command is what is to be done, nothing for a run.
+	command []string
 }
 
 // option is one number of the settings.
@@ -66,9 +70,8 @@ func (o option) usual(s *settings) int {
 	return o.full
 }
 
-// parse reads flags, and the environment where there is no flag. What is left
-// of the arguments is returned.
-func parse(args []string, lookUp func(string) (string, bool)) (settings, []string, error) {
+// parse reads flags, and the environment where there is no flag.
+func parse(args []string, lookUp func(string) (string, bool)) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.BoolVar(&s.quick, "quick", false, "few measures and short ones; fails where a ratio falls behind the published one")
@@ -79,34 +82,33 @@ func parse(args []string, lookUp func(string) (string, bool)) (settings, []strin
 		}
 		flags.IntVar(o.value, o.name, 0, meaning)
 	}
-	only := flags.String("only", "", "measure only the entries whose name matches this regular expression")
+	s.only = harness.Only(flags, "measure only the entries")
 	flags.StringVar(&s.against, "against", "", "measure the service of this commit in turn with this tree's, and judge the difference")
 	flags.StringVar(&s.results, "results", "loadtest/bench/results", "folder for the results")
 	flags.StringVar(&s.page, "page", "docs/performance.md", "page that publish shows the ratios in, between its marks bench:begin and bench:end")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			return s, nil, err
+			return s, err
 		}
-		return s, nil, fmt.Errorf("%w: %w", errUsage, err)
+		return s, fmt.Errorf("%w: %w", errUsage, err)
 	}
 	given := make(map[string]bool)
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for _, o := range s.options() {
 		if err := o.settle(o.usual(&s), given[o.name], lookUp); err != nil {
-			return s, nil, err
+			return s, err
 		}
 	}
 	if value, ok := lookUp("ONLY"); ok && !given["only"] {
-		*only = value
-	}
-	var err error
-	if s.only, err = regexp.Compile(*only); err != nil {
-		return s, nil, fmt.Errorf("%w: only: %w", errUsage, err)
+		if err := s.only.UnmarshalText([]byte(value)); err != nil {
+			return s, fmt.Errorf("%w: ONLY: %w", errUsage, err)
+		}
 	}
 	if s.against != "" && s.rounds < comparedMin {
-		return s, nil, fmt.Errorf("%w: rounds must be at least %d against another commit: fewer tell nothing", errUsage, comparedMin)
+		return s, fmt.Errorf("%w: rounds must be at least %d against another commit: fewer tell nothing", errUsage, comparedMin)
 	}
-	return s, flags.Args(), nil
+	s.command = flags.Args()
+	return s, nil
 }
 
 // settle gives a number its value: the flag's, the environment's, the default.
@@ -137,8 +139,8 @@ func (s settings) String() string {
 	return b.String()
 }
 
-// command is the command line that measures like this.
-func (s settings) command() string {
+// line is the command line that measures like this.
+func (s settings) line() string {
 	command := "go run ./loadtest/bench"
 	if s.against != "" {
 		command += " --against " + s.against

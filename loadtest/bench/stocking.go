@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"sync"
@@ -86,28 +85,9 @@ func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Proce
 	return nil
 }
 
-type newPrize struct {
-	ID    string `json:"id"`
-	Name  string `json:"name"`
-	Value string `json:"value"`
-	Stock int64  `json:"stock"`
-}
-
 // createPool makes a pool of ten prizes with the given stock of each.
 func createPool(ctx context.Context, i *harness.Process, id string, stock int64) error {
-	prizes := make([]newPrize, prizesUsual)
-	for n := range prizes {
-		prizes[n] = newPrize{fmt.Sprintf("prize-%d", n), fmt.Sprintf("Prize %d", n), "1.00", stock}
-	}
-	body, err := json.Marshal(map[string]any{"id": id, "name": "Bench", "prizes": prizes})
-	if err != nil {
-		return err
-	}
-	answer, status, err := i.Call(ctx, http.MethodPost, "/admin/pools", string(body))
-	if err == nil && status != http.StatusCreated {
-		err = fmt.Errorf("making a pool is answered %d: %s", status, answer)
-	}
-	return err
+	return harness.MakePool(ctx, i.URL, harness.Pool{ID: id, Name: "Bench", Prizes: harness.TenPrizes(stock)})
 }
 
 // drawOnce draws once and says how long that took. Sold out is an answer too.
@@ -115,7 +95,7 @@ func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool strin
 	b.seed++
 	body := fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count)
 	begin := time.Now()
-	answer, status, err := i.Call(ctx, http.MethodPost, "/draw", body, "Idempotency-Key", fmt.Sprintf("once-%d", b.seed))
+	answer, status, err := harness.Call(ctx, http.MethodPost, i.URL+"/draw", body, "Idempotency-Key", fmt.Sprintf("once-%d", b.seed))
 	if err == nil && status != http.StatusOK && status != http.StatusConflict {
 		err = fmt.Errorf("a draw is answered %d: %s", status, answer)
 	}

@@ -68,14 +68,12 @@ func (t *otherTree) build(ctx context.Context, withEngine bool) error {
 		builds = append(builds, []string{"test", "-c", "-o", filepath.Join(t.bin, engineTest), "./internal/lockmode"})
 	}
 	for _, args := range builds {
-		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir = t.folder
-		output, err := cmd.CombinedOutput()
+		err := harness.Go(ctx, t.folder, args...)
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
 		if err != nil {
-			return fmt.Errorf("against %s: it does not build: go %s: %w\n%s", t.commit, strings.Join(args, " "), err, output)
+			return fmt.Errorf("against %s: it does not build: %w", t.commit, err)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/xml"
-	"errors"
 	"io"
 	"maps"
 	"os"
@@ -14,13 +13,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"drawsvc/loadtest/harness"
 )
 
 // quickSettings are those of a quick run.
 func quickSettings(t *testing.T) settings {
-	s, _, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
+	s, err := parse([]string{"--quick"}, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	return s
 }
@@ -136,7 +133,7 @@ func TestJudge(t *testing.T) {
 
 // TestQuickNames: what the quick mode compares has the names of the full run.
 func TestQuickNames(t *testing.T) {
-	s, _, err := parse(nil, func(string) (string, bool) { return "", false })
+	s, err := parse(nil, func(string) (string, bool) { return "", false })
 	require.NoError(t, err)
 	var names []string
 	for _, e := range entries(s) {
@@ -157,28 +154,29 @@ func TestQuickNames(t *testing.T) {
 func TestSettings(t *testing.T) {
 	environment := map[string]string{"ROUNDS": "7", "SECONDS": "3", "ONLY": "SQLite", "POOLS": ""}
 	lookUp := func(name string) (string, bool) { value, ok := environment[name]; return value, ok }
-	s, rest, err := parse([]string{"--seconds", "4", "list"}, lookUp)
+	s, err := parse([]string{"--seconds", "4", "list"}, lookUp)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"list"}, rest)
+	assert.Equal(t, []string{"list"}, s.command)
 	assert.Equal(t, 7, s.rounds)
 	assert.Equal(t, 4, s.seconds, "the flag beats the environment")
 	assert.Equal(t, 1000, s.pools)
 	assert.Equal(t, "SQLite", s.only.String())
 	assert.Contains(t, s.String(), "ROUNDS=7 SECONDS=4")
-	assert.Equal(t, "go run ./loadtest/bench --rounds 7 --seconds 4 --only 'SQLite'", s.command())
+	assert.Equal(t, "go run ./loadtest/bench --rounds 7 --seconds 4 --only 'SQLite'", s.line())
 	for _, args := range [][]string{{"--rounds", "0"}, {"--only", "("}, {"--nothing"}, {"--against", "abc", "--rounds", "5"}} {
-		_, _, err := parse(args, lookUp)
+		_, err := parse(args, lookUp)
 		require.ErrorIs(t, err, errUsage, args)
 	}
 	delete(environment, "ROUNDS")
-	beside, _, err := parse([]string{"--against", "abc"}, lookUp)
+	beside, err := parse([]string{"--against", "abc"}, lookUp)
 	require.NoError(t, err)
 	assert.Equal(t, 12, beside.rounds)
-	assert.Equal(t, "go run ./loadtest/bench --against abc --only 'SQLite'", beside.command())
+	assert.Equal(t, "go run ./loadtest/bench --against abc --only 'SQLite'", beside.line())
 	environment["ROUNDS"] = "many"
-	_, _, err = parse(nil, lookUp)
+	_, err = parse(nil, lookUp)
 	require.ErrorIs(t, err, errUsage)
-	require.ErrorIs(t, command(t.Context(), s, []string{"nothing"}, io.Discard), errUsage)
+	s.command = []string{"nothing"}
+	require.ErrorIs(t, command(t.Context(), s, io.Discard), errUsage)
 }
 
 func TestSpread(t *testing.T) {
@@ -244,17 +242,6 @@ func TestTake(t *testing.T) {
 	require.NoError(t, believe(c.whenSoldOut(), 10, run, books{issued: 10}, books{issued: 10}))
 }
 
-func TestOnSite(t *testing.T) {
-	var ended []string
-	err := harness.On("x", func(s *harness.Site) error {
-		s.Cleanup(func() { ended = append(ended, "first") })
-		s.Cleanup(func() { ended = append(ended, "second") })
-		s.Fatalf("no %s", "server")
-		return nil
-	})
-	require.EqualError(t, err, "no server")
-	assert.Equal(t, []string{"second", "first"}, ended)
-	broken := errors.New("broken")
-	require.ErrorIs(t, harness.On("x", func(*harness.Site) error { return broken }), broken)
+func TestServerKinds(t *testing.T) {
 	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
 }

@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -66,13 +61,13 @@ func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instan
 		return r, nil
 	}
 	for _, i := range instances {
-		text, status, err := i.Call(ctx, http.MethodGet, "/metrics", "")
-		if err != nil || status != http.StatusOK {
-			return r, fmt.Errorf("the metrics are answered %d: %w", status, err)
+		said, err := harness.Metrics(ctx, i.URL)
+		if err != nil {
+			return r, err
 		}
-		r.batches += sampleOf(text, "drawsvc_batch_draws_count")
-		r.draws += sampleOf(text, "drawsvc_batch_draws_sum")
-		r.goroutines += sampleOf(text, "go_goroutines")
+		r.batches += said["drawsvc_batch_draws_count"]
+		r.draws += said["drawsvc_batch_draws_sum"]
+		r.goroutines += said["go_goroutines"]
 	}
 	if c.database == "postgres" { // a large pool costs the service memory to list
 		return r, ask(ctx, p.url, "SELECT sum(issued)::bigint FROM prizes", &r.issued)
@@ -117,28 +112,8 @@ func transactionsOf(ctx context.Context, p *place) (int64, error) {
 	return n, err
 }
 
-// sampleOf is the value of a metric without labels in Prometheus's text, 0
-// where there is none.
-func sampleOf(text []byte, name string) float64 {
-	for line := range bytes.Lines(text) {
-		rest, ok := bytes.CutPrefix(line, []byte(name+" "))
-		if !ok {
-			continue
-		}
-		value, err := strconv.ParseFloat(string(bytes.TrimSpace(rest)), 64)
-		if err == nil {
-			return value
-		}
-	}
-	return 0
-}
-
 // issued adds up the units drawn from all pools, as the service lists them.
 func issued(ctx context.Context, i *harness.Process) (int64, error) {
-	text, status, err := i.Call(ctx, http.MethodGet, "/admin/pools", "")
-	if err != nil || status != http.StatusOK {
-		return 0, fmt.Errorf("the pools are answered %d: %w", status, err)
-	}
 	var answer struct {
 		Pools []struct {
 			Prizes []struct {
@@ -146,16 +121,14 @@ func issued(ctx context.Context, i *harness.Process) (int64, error) {
 			} `json:"prizes"`
 		} `json:"pools"`
 	}
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return 0, err
-	}
+	err := harness.FetchJSON(ctx, i.URL+"/admin/pools", &answer)
 	var sum int64
 	for _, pool := range answer.Pools {
 		for _, prize := range pool.Prizes {
 			sum += prize.Issued
 		}
 	}
-	return sum, nil
+	return sum, err
 }
 
 func pidsOf(instances []*harness.Process) []int {

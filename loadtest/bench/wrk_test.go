@@ -50,13 +50,6 @@ PASS
 	require.Error(t, err)
 }
 
-func TestSampleOf(t *testing.T) {
-	text := []byte("# HELP a_count x\na_count 12\na_count_more 1\nb{x=\"y\"} 3\nc 1.5e+06\n")
-	assert.InDelta(t, 12, sampleOf(text, "a_count"), 0)
-	assert.InDelta(t, 1.5e6, sampleOf(text, "c"), 0)
-	assert.Zero(t, sampleOf(text, "b"))
-}
-
 // asked is what a server was asked for by draw.lua.
 type asked struct {
 	mu     sync.Mutex

@@ -19,34 +19,17 @@ type settings struct {
 	only            *regexp.Regexp
 }
 
-func main() {
-	harness.Main("capacity", func(ctx context.Context, args []string, out io.Writer) error {
-		s, err := parse(args)
-		if err != nil {
-			return harness.Usage(err)
-		}
-		return measureAll(ctx, s, out)
-	})
-}
+func main() { harness.Main("capacity", parse, measureAll) }
 
 func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("capacity", flag.ContinueOnError)
 	flags.IntVar(&s.awards, "awards", 200_000, "awards to draw for each row, 1000 or more; the table is of a million")
 	flags.IntVar(&s.callers, "callers", 128, "callers at once, which is about the size of a batch")
-	only := flags.String("only", "", "measure only the rows whose name, such as `postgres, random keys`, matches this regular expression")
-	if err := flags.Parse(args); err != nil {
-		return s, err
+	s.only = harness.Only(flags, "measure only the rows, such as `postgres, random keys`,")
+	if err = harness.Parse(flags, args); err == nil && (s.awards < 1000 || s.callers < 1) {
+		err = errors.New("--awards is 1000 or more, --callers 1 or more")
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	if s.awards < 1000 || s.callers < 1 {
-		return s, errors.New("--awards is 1000 or more, --callers 1 or more")
-	}
-	if s.only, err = regexp.Compile(*only); err != nil {
-		return s, fmt.Errorf("--only: %w", err)
-	}
-	return s, nil
+	return s, err
 }
 
 const bin = "loadtest/bin/capacity"
@@ -66,7 +49,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer) error {
 			if !s.only.MatchString(name) {
 				continue
 			}
-			err := harness.On(name, func(site *harness.Site) error {
+			skipped, err := harness.Try(name, func(site *harness.Site) error {
 				begun := time.Now()
 				took, err := measure(ctx, site, s, database, keys)
 				if err != nil {
@@ -75,12 +58,11 @@ func measureAll(ctx context.Context, s settings, out io.Writer) error {
 				harness.Say(out, "%s\n", took.row(harness.DatabaseName(database)+", "+keys, s.awards, time.Since(begun)))
 				return nil
 			})
-			if missing, ok := errors.AsType[harness.Skipped](err); ok {
-				harness.Say(out, "%s SKIPPED: %s\n", name, missing.Reason)
-				continue
-			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
+			}
+			if skipped != "" {
+				harness.Say(out, "%s SKIPPED: %s\n", name, skipped)
 			}
 		}
 	}

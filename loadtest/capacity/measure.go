@@ -50,12 +50,7 @@ func measure(ctx context.Context, site *harness.Site, s settings, database, keys
 		return bytes{}, err
 	}
 	defer func() { _ = db.Close() }()
-	var prizes []string
-	for n := range 10 {
-		prizes = append(prizes, fmt.Sprintf(`{"id":"prize-%d","name":"Prize %d","value":"1.00","stock":%d}`, n, n, s.awards))
-	}
-	body := fmt.Sprintf(`{"id":%q,"name":"Capacity","prizes":[%s]}`, pool, strings.Join(prizes, ","))
-	if _, err := harness.Operate(ctx, http.MethodPost, service.URL+"/admin/pools", body, http.StatusCreated); err != nil {
+	if err := harness.MakePool(ctx, service.URL, harness.Pool{ID: pool, Name: "Capacity", Prizes: harness.TenPrizes(int64(s.awards))}); err != nil {
 		return bytes{}, err
 	}
 	was, err := sizes()[database](ctx, db, url)

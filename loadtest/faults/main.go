@@ -29,11 +29,7 @@ type settings struct {
 }
 
 func main() {
-	harness.Main("faults", func(ctx context.Context, args []string, out io.Writer) error {
-		s, err := parse(args)
-		if err != nil {
-			return harness.Usage(err)
-		}
+	harness.Main("faults", parse, func(ctx context.Context, s settings, out io.Writer) error {
 		do := map[string]func(context.Context, settings, io.Writer) error{"": prove, "soak": soak, "doc": writePage}[s.do]
 		return do(ctx, s, out)
 	})
@@ -65,13 +61,11 @@ func parse(args []string) (settings, error) {
 	flags.IntVar(&s.runs, "runs", 1, "how often each cell is run, each time with another seed")
 	flags.Uint64Var(&s.seed, "seed", s.seed, "what the schedule is made of")
 	flags.DurationVar(&s.lasting, "duration", s.lasting, "how long the soak lasts")
-	if err := flags.Parse(args); err != nil {
-		return s, err
+	if err = harness.Parse(flags, args); err == nil && s.runs < 1 {
+		err = errors.New("--runs is 1 or more")
 	}
-	if flags.NArg() > 0 || s.runs < 1 {
-		return s, fmt.Errorf("unknown argument %q, or fewer runs than one", flags.Arg(0))
-	}
-	return s, s.Settle(folder, s.merge)
+	s.Settle(folder, s.merge)
+	return s, err
 }
 
 // prove runs all cells and publishes the results. Its error is the verdict.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +50,8 @@ func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 	defer cancel()
 	r := newResult(c, seed)
 	begin := time.Now()
-	err := harness.On(c.Name(), func(s *harness.Site) error {
+	var err error
+	r.Skipped, err = harness.Try(c.Name(), func(s *harness.Site) error {
 		w, err := stage.NewWorld(ctx, s, g, c.Scene())
 		if err != nil {
 			return err
@@ -73,9 +73,7 @@ func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 		return err
 	})
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[harness.Skipped](err); ok {
-		r.Skipped = missing.Reason
-	} else if err != nil {
+	if err != nil {
 		r.Passed, r.onlyLate = false, false
 		r.Broken = append(r.Broken, "harness: "+err.Error())
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Build runs the go command once for each list of arguments, which name what is
@@ -25,9 +26,19 @@ func Build(ctx context.Context, needed, folder string, builds func(to string) []
 		return err
 	}
 	for _, args := range builds(to) {
-		if output, err := exec.CommandContext(ctx, "go", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("go %v: %w\n%s", args, err, output)
+		if err := Go(ctx, "", args...); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Go runs the go command in a folder, "" for the working directory.
+func Go(ctx context.Context, folder string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = folder
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, output)
 	}
 	return nil
 }

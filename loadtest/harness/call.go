@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -82,11 +83,66 @@ func FetchJSON(ctx context.Context, at string, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// FreeAddress is one of the loopback on which nobody listens.
-func FreeAddress(ctx context.Context) (string, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// Metrics are a program's figures that have no labels, and those that have, by
+// all of their name.
+func Metrics(ctx context.Context, at string) (map[string]float64, error) {
+	text, err := Fetch(ctx, at+"/metrics")
+	return parseMetrics(text), err
+}
+
+// parseMetrics reads Prometheus's text.
+func parseMetrics(text []byte) map[string]float64 {
+	found := map[string]float64{}
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if figure, err := strconv.ParseFloat(value, 64); ok && err == nil {
+			found[name] = figure
+		}
 	}
-	return listener.Addr().String(), listener.Close()
+	return found
+}
+
+// Serve answers requests on an address of the loopback until the site ends, and
+// returns the address.
+func Serve(s *Site, handler http.Handler) string {
+	listener, err := new(net.ListenConfig).Listen(s.Context(), "tcp", "127.0.0.1:0")
+	s.Must(err)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	s.Cleanup(func() { _ = server.Close() })
+	return listener.Addr().String()
+}
+
+// Pool is a pool that is to be made.
+type Pool struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"name"`
+	Prizes []Prize `json:"prizes"`
+}
+
+// Prize is one of a pool that is to be made.
+type Prize struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Stock int64  `json:"stock"`
+}
+
+// MakePool makes a pool.
+func MakePool(ctx context.Context, at string, p Pool) error {
+	body, err := json.Marshal(p)
+	if err == nil {
+		_, err = Operate(ctx, http.MethodPost, at+"/admin/pools", string(body), http.StatusCreated)
+	}
+	return err
+}
+
+// TenPrizes are the usual ones of a pool that is measured, from prize-0 on, each
+// of the given stock.
+func TenPrizes(stock int64) []Prize {
+	prizes := make([]Prize, 10)
+	for n := range prizes {
+		prizes[n] = Prize{fmt.Sprint("prize-", n), fmt.Sprint("Prize ", n), "1.00", stock}
+	}
+	return prizes
 }

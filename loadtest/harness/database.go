@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"database/sql"
 	"net/url"
 	"path/filepath"
@@ -48,6 +49,19 @@ func OpenDatabase(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	case "postgres":
 		return sql.Open("pgx", raw)
 	}
+	return OpenMySQL(raw, "")
+}
+
+// Opened is a database that was opened, until the site ends.
+func (s *Site) Opened(db *sql.DB, err error) *sql.DB {
+	s.Must(err)
+	s.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// OpenMySQL opens a database of a server, "" for that of the URL, with variables
+// and their values in turn.
+func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, err
@@ -55,7 +69,12 @@ func OpenDatabase(raw string, sqliteOptions ...string) (*sql.DB, error) {
 	config := mysql.NewConfig()
 	config.User = u.User.Username()
 	config.Passwd, _ = u.User.Password()
-	config.Net, config.Addr, config.DBName = "tcp", u.Host, strings.TrimPrefix(u.Path, "/")
+	config.Net, config.Addr, config.DBName = "tcp", u.Host, cmp.Or(name, strings.TrimPrefix(u.Path, "/"))
+	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
+	config.Params = map[string]string{}
+	for n := 0; n+1 < len(variables); n += 2 {
+		config.Params[variables[n]] = variables[n+1]
+	}
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return nil, err

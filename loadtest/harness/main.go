@@ -15,11 +15,14 @@ import (
 // ErrUsage is a command line that cannot be meant.
 var ErrUsage = errors.New("usage")
 
-// Main runs a program until it ends or is interrupted, and exits with its code:
-// 0 well, 1 failed, 2 usage.
-func Main(name string, run func(ctx context.Context, args []string, out io.Writer) error) {
+// Main runs a program, as its command line says, until it ends or is interrupted,
+// and exits with its code: 0 well, 1 failed, 2 usage.
+func Main[S any](name string, parse func(args []string) (S, error), run func(ctx context.Context, s S, out io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	s, err := parse(os.Args[1:])
+	if err = usage(err); err == nil {
+		err = run(ctx, s, os.Stdout)
+	}
 	stop()
 	os.Exit(codeOf(name, err, os.Stderr))
 }
@@ -37,8 +40,8 @@ func codeOf(name string, err error, to io.Writer) int {
 	return 1
 }
 
-// Usage says that a command line cannot be meant; a request for help stays one.
-func Usage(err error) error {
+// usage says that a command line cannot be meant; a request for help stays one.
+func usage(err error) error {
 	if err == nil || errors.Is(err, flag.ErrHelp) || errors.Is(err, ErrUsage) {
 		return err
 	}
@@ -48,33 +51,44 @@ func Usage(err error) error {
 // Say prints to a terminal, where nobody handles a failed write.
 func Say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
+// Parse reads flags, after which nothing may stand.
+func Parse(flags *flag.FlagSet, args []string) error {
+	err := flags.Parse(args)
+	if err == nil && flags.NArg() > 0 {
+		err = fmt.Errorf("unknown argument %q", flags.Arg(0))
+	}
+	return err
+}
+
+// Only adds the flag of that name: a regular expression, which chooses some of
+// those that the words name.
+func Only(flags *flag.FlagSet, words string) *regexp.Regexp {
+	only := regexp.MustCompile("")
+	flags.TextVar(only, "only", only, words+" whose name matches this regular expression")
+	return only
+}
+
 // Selection is which cells of a proof are run, and where its results go.
 type Selection struct {
 	Quick   bool
 	Only    *regexp.Regexp
 	Results string
-
-	only string
 }
 
 // Flags adds the selection's flags, the first with its meaning.
 func (s *Selection) Flags(flags *flag.FlagSet, quick, folder string) {
 	flags.BoolVar(&s.Quick, "quick", false, quick)
-	flags.StringVar(&s.only, "only", "", "run only the cells whose name matches this regular expression")
+	s.Only = Only(flags, "run only the cells")
 	flags.StringVar(&s.Results, "results", "", "folder for the results (default "+folder+", or its folder part for a part)")
 }
 
 // Settle is called when the flags are parsed. A part goes to a folder of its own
 // unless it is merged into the whole: what is published is the whole.
-func (s *Selection) Settle(folder string, merged bool) (err error) {
-	if s.Only, err = regexp.Compile(s.only); err != nil {
-		return fmt.Errorf("--only: %w", err)
-	}
+func (s *Selection) Settle(folder string, merged bool) {
 	if s.Results != "" {
-		return nil
+		return
 	}
-	if s.Results = folder; (s.Quick || s.only != "") && !merged {
+	if s.Results = folder; (s.Quick || s.Only.String() != "") && !merged {
 		s.Results += "/part"
 	}
-	return nil
 }

@@ -172,8 +172,3 @@ func StopAll(all []*Process) (err error) {
 	}
 	return err
 }
-
-// Call makes a request of the program, as the function of that name does.
-func (p *Process) Call(ctx context.Context, method, path, body string, headers ...string) ([]byte, int, error) {
-	return Call(ctx, method, p.URL+path, body, headers...)
-}

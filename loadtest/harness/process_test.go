@@ -76,6 +76,20 @@ func TestOperateNamesTheStatus(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestMetricsAreReadByTheirNames: what cannot be read is none.
+func TestMetricsAreReadByTheirNames(t *testing.T) {
+	t.Parallel()
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("# HELP a_count x\na_count 12\na_count_more 1\nb{x=\"y\"} 3\nc 1.5e+06\n"))
+	}))
+	t.Cleanup(service.Close)
+	found, err := harness.Metrics(t.Context(), service.URL)
+	require.NoError(t, err)
+	assert.InDelta(t, 12, found["a_count"], 0)
+	assert.InDelta(t, 1.5e6, found["c"], 0)
+	assert.Zero(t, found["b"])
+}
+
 // TestASiteCleansUpAndSaysWhy: the last thing first, whatever ends it.
 func TestASiteCleansUpAndSaysWhy(t *testing.T) {
 	t.Parallel()
@@ -99,6 +113,22 @@ func TestASiteCleansUpAndSaysWhy(t *testing.T) {
 	assert.Error(t, ctx.Err())
 	err = harness.On("site", func(s *harness.Site) error { require.Equal(s, 1, 2); return nil })
 	assert.ErrorContains(t, err, "Not equal")
+	fails := func(s *harness.Site) error { s.Fatalf("no %s", "luck"); return nil }
+	assert.Equal(t, harness.Failed{Reason: "no luck"}, harness.On("site", fails))
+	broken := errors.New("broken")
+	assert.Equal(t, harness.Failed{Reason: "broken"}, harness.On("site", func(s *harness.Site) error {
+		s.Must(nil)
+		s.Must(broken)
+		return nil
+	}))
+	for reason, fn := range map[string]func(s *harness.Site) error{
+		"not installed": func(s *harness.Site) error { s.Skip("not installed"); return nil },
+		"":              func(*harness.Site) error { return broken },
+	} {
+		skipped, err := harness.Try("site", fn)
+		assert.Equal(t, reason, skipped)
+		assert.Equal(t, reason == "", errors.Is(err, broken))
+	}
 }
 
 // TestAPartHasItsOwnFolder: what is published is the whole.
@@ -114,11 +144,11 @@ func TestAPartHasItsOwnFolder(t *testing.T) {
 		flags := flag.NewFlagSet("test", flag.ContinueOnError)
 		s.Flags(flags, "few", "results")
 		require.NoError(t, flags.Parse(c.args))
-		require.NoError(t, s.Settle("results", c.merged))
+		s.Settle("results", c.merged)
 		assert.Equal(t, want, s.Results)
 		if want == "results/part" {
 			s.Results = ""
-			require.NoError(t, s.Settle("results", true))
+			s.Settle("results", true)
 			assert.Equal(t, "results", s.Results, "a part that is merged into the whole")
 		}
 	}

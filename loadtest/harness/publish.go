@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"drawsvc/internal/page"
@@ -89,6 +91,15 @@ func Table(heads []string, rows ...[]string) string {
 		b.WriteString(TableRow(row...))
 	}
 	return b.String()
+}
+
+// PrintTable writes a table to a terminal.
+func PrintTable(out io.Writer, heads []string, rows ...[]string) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{heads}, rows...) {
+		Say(table, "%s\n", strings.Join(row, "\t"))
+	}
+	_ = table.Flush() // a terminal that does not take it has nobody to tell
 }
 
 // TableRow is one row of a table.

@@ -48,6 +48,12 @@ func On(name string, fn func(s *Site) error) (err error) {
 		}
 	}()
 	defer end()
+	return Caught(func() error { return fn(s) })
+}
+
+// Caught runs a part of what happens on a site. Its error is fn's, or Skipped or
+// Failed.
+func Caught(fn func() error) (err error) {
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -59,7 +65,25 @@ func On(name string, fn func(s *Site) error) (err error) {
 			panic(reason)
 		}
 	}()
-	return fn(s)
+	return fn()
+}
+
+// Must ends what happens on the site when a step has failed. It is for the
+// goroutine of On and Caught: others return their errors.
+func (s *Site) Must(err error) {
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// Try is On, save that a site which was left because something is missing is no
+// error: the reason is returned.
+func Try(name string, fn func(s *Site) error) (skipped string, err error) {
+	err = On(name, fn)
+	if missing, ok := errors.AsType[Skipped](err); ok {
+		return missing.Reason, nil
+	}
+	return "", err
 }
 
 // Helper implements testing.TB.

@@ -23,11 +23,7 @@ type settings struct {
 }
 
 func main() {
-	harness.Main("locks", func(ctx context.Context, args []string, out io.Writer) error {
-		s, err := parse(args)
-		if err != nil {
-			return harness.Usage(err)
-		}
+	harness.Main("locks", parse, func(ctx context.Context, s settings, out io.Writer) error {
 		do := map[string]func(context.Context, settings, io.Writer) error{"": prove, "speed": show, "doc": publish}[s.do]
 		return do(ctx, s, out)
 	})
@@ -40,17 +36,8 @@ func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
 	flags.StringVar(&s.results, "results", "bin/locks.json", "file of the results, one JSON object in each line")
 	flags.StringVar(&s.page, "page", "docs/locks.md", "page that shows the tables between its marks locks:begin and locks:end")
-	only := flags.String("only", "", "measure the speed only of the locks whose name matches this regular expression")
-	if err := flags.Parse(args); err != nil {
-		return s, err
-	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	if s.only, err = regexp.Compile(*only); err != nil {
-		return s, fmt.Errorf("--only: %w", err)
-	}
-	return s, nil
+	s.only = harness.Only(flags, "measure the speed only of the locks")
+	return s, harness.Parse(flags, args)
 }
 
 // prove runs the suite, measures the speeds and publishes both.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -62,16 +61,16 @@ func speeds(ctx context.Context, only *regexp.Regexp, out io.Writer, add func(an
 				return ctx.Err()
 			}
 			var m measured
-			err := harness.On(subject.Name(), func(s *harness.Site) (err error) {
+			skipped, err := harness.Try(subject.Name(), func(s *harness.Site) (err error) {
 				m, err = measure(s, subject.On(s, subject.Shared(s)))
 				return err
 			})
-			if missing, ok := errors.AsType[harness.Skipped](err); ok {
-				harness.Say(out, "%-28s SKIPPED: %s\n", subject.Name(), missing.Reason)
-				continue
-			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", subject.Name(), err)
+			}
+			if skipped != "" {
+				harness.Say(out, "%-28s SKIPPED: %s\n", subject.Name(), skipped)
+				continue
 			}
 			harness.Say(out, "%-28s %.2f ms, %.0f draws/s\n", subject.Name(), m.Uncontended, m.DrawsPerSecond)
 			if err := add(m); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/locker/lockertest"
+	"drawsvc/loadtest/harness"
 )
 
 // measured is what the suite and this program saw of one lock.
@@ -172,17 +173,13 @@ func tables(all []measured) string {
 }
 
 func table(columns []column, all []measured) string {
-	var b strings.Builder
-	row := func(cell func(c column) string) {
-		for _, c := range columns {
-			b.WriteString("| " + cell(c) + " ")
+	var heads []string
+	rows := make([][]string, len(all))
+	for _, c := range columns {
+		heads = append(heads, c.head)
+		for n, r := range all {
+			rows[n] = append(rows[n], c.cell(r))
 		}
-		b.WriteString("|\n")
 	}
-	row(func(c column) string { return c.head })
-	row(func(column) string { return "---" })
-	for _, r := range all {
-		row(func(c column) string { return c.cell(r) })
-	}
-	return b.String()
+	return harness.Table(heads, rows...)
 }

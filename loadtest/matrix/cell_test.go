@@ -43,17 +43,3 @@ func TestARunMustCrossWhatItHasToAndNothingElse(t *testing.T) {
 	assert.Empty(t, expected(cell{}, ran(0)))
 	assert.NotEmpty(t, expected(cell{}, ran(99, "unaccounted must be count==0, is 1")))
 }
-
-func TestASiteCleansUpAndTellsSkippedFromFailed(t *testing.T) {
-	var order []int
-	err := harness.On("s", func(s *harness.Site) error {
-		s.Cleanup(func() { order = append(order, 1) })
-		s.Cleanup(func() { order = append(order, 2) })
-		s.Skip("not installed")
-		return nil
-	})
-	assert.Equal(t, harness.Skipped{Reason: "not installed"}, err)
-	assert.Equal(t, []int{2, 1}, order)
-	err = harness.On("s", func(s *harness.Site) error { s.Fatalf("no %s", "luck"); return nil })
-	assert.Equal(t, harness.Failed{Reason: "no luck"}, err)
-}

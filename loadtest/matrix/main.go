@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"time"
 
@@ -14,27 +13,15 @@ import (
 // settings are the command line.
 type settings struct{ harness.Selection }
 
-func main() { harness.Main("matrix", run) }
-
-func run(ctx context.Context, args []string, out io.Writer) error {
-	s, err := parse(args)
-	if err != nil {
-		return harness.Usage(err)
-	}
-	return prove(ctx, s, out)
-}
+func main() { harness.Main("matrix", parse, prove) }
 
 func parse(args []string) (s settings, err error) {
 	const folder = "loadtest/results"
 	flags := flag.NewFlagSet("matrix", flag.ContinueOnError)
 	s.Flags(flags, "the same shape with fewer cells, in under three minutes", folder)
-	if err := flags.Parse(args); err != nil {
-		return s, err
-	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unknown argument %q", flags.Arg(0))
-	}
-	return s, s.Settle(folder, false)
+	err = harness.Parse(flags, args)
+	s.Settle(folder, false)
+	return s, err
 }
 
 // prove runs all cells and writes the results. Its error is the verdict.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"drawsvc/internal/page"
@@ -24,14 +23,7 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	verdict := judge(results)
 	p := published{harness.NewStand(s.Quick, took, verdict), results}
 	harness.Say(out, "\n")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	harness.Say(table, "%s\n", strings.Join(columns(), "\t"))
-	for _, r := range results {
-		harness.Say(table, "%s\n", strings.Join(r.columns(), "\t"))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	harness.PrintTable(out, columns(), p.rows()...)
 	if err := p.write(s.Results); err != nil {
 		return fmt.Errorf("write the results: %w", err)
 	}
@@ -79,6 +71,13 @@ func (r *result) columns() []string {
 		fmt.Sprintf("%.0f", r.PerSecond), fmt.Sprintf("%.0f", r.P99), r.verdict()}
 }
 
+func (p published) rows() (rows [][]string) {
+	for i := range p.Cells {
+		rows = append(rows, p.Cells[i].columns())
+	}
+	return rows
+}
+
 func (p published) markdown() string {
 	var b strings.Builder
 	shape := "the whole matrix"
@@ -87,11 +86,7 @@ func (p published) markdown() string {
 	}
 	fmt.Fprintf(&b, "# Load proof\n\n%s, %s, %.0f minutes. k6, the service and the databases shared %d cores. %s.\n\n", p.Day(), shape, p.Seconds/60, p.CPUs, p.Go)
 	fmt.Fprintf(&b, "%s\n## Cells\n\nCompare figures of speed only within this table.\n\n", p.summary())
-	var rows [][]string
-	for i := range p.Cells {
-		rows = append(rows, p.Cells[i].columns())
-	}
-	b.WriteString(harness.Table(columns(), rows...))
+	b.WriteString(harness.Table(columns(), p.rows()...))
 	for i := range p.Cells {
 		for _, fault := range p.Cells[i].Faults {
 			fmt.Fprintf(&b, "\n- %s: %s", p.Cells[i].Name, strings.ReplaceAll(fault, "\n", " "))

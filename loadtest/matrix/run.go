@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -21,11 +20,10 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	defer cancel()
 	r := newResult(c)
 	begin := time.Now()
-	err := harness.On(c.name(), func(s *harness.Site) error { return g.show(ctx, s, c, &r) })
+	var err error
+	r.Skipped, err = harness.Try(c.name(), func(s *harness.Site) error { return g.show(ctx, s, c, &r) })
 	r.Took = time.Since(begin).Seconds()
-	if missing, ok := errors.AsType[harness.Skipped](err); ok {
-		r.Skipped = missing.Reason
-	} else if err != nil {
+	if err != nil {
 		r.Faults = append(r.Faults, err.Error())
 	}
 	r.Passed = len(r.Faults) == 0 && !r.skipped()

@@ -64,7 +64,7 @@ func (p published) summary() string {
 		}
 	}
 	fmt.Fprintf(&b, "%d cells: %d passed, %d skipped. The sell-outs, counted in the award log and by SQL:\n\n", len(p.Cells), passed, missing)
-	b.WriteString("| program | database | mode | instances | runs | answers | stocked | issued | over-issued | verdict |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString(harness.Table([]string{"program", "database", "mode", "instances", "runs", "answers", "stocked", "issued", "over-issued", "verdict"}))
 	for _, g := range p.groups() {
 		name := g.program
 		if name != service {

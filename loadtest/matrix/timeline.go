@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
 )
 
@@ -27,10 +28,7 @@ type sample struct {
 
 // sampled runs a script and watches it.
 func sampled(ctx context.Context, s *harness.Site, c cell, urls []string) (loadRun, *timeline, error) {
-	address, err := harness.FreeAddress(ctx)
-	if err != nil {
-		return loadRun{}, nil, err
-	}
+	address := servertest.FreeAddr(s)
 	pool := "drawn"
 	c.options = append(c.options, "POOL="+pool)
 	watching, stop := context.WithCancel(ctx)

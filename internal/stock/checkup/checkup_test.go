@@ -155,6 +155,11 @@ func TestDoctorOfPostgres(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"warning asynchronous-standby: 1 standbys are connected and synchronous_standby_names is empty"},
 		checkUp(t, server.URL(), usual("table")))
+	s := stocktest.Open(t, server.URL(), stock.Options{})
+	stocktest.Pool(t, s, "committed", 1)
+	stocktest.ExecAll(t, s, []string{`UPDATE pools SET state = 'paused'`})
+	require.NoError(t, stocktest.Commit(t, s, "committed", 1, 1))
+	require.Regexp(t, `^\[danger asynchronous-standby: `, checkUp(t, server.URL(), usual("table")))
 	require.NoError(t, replica.Close(t.Context()))
 	server.Stop()
 	require.NoError(t, os.WriteFile(filepath.Join(server.Dir(), "data/standby.signal"), nil, 0o644))

@@ -118,7 +118,7 @@ func mysqlDurability() []rule {
 			"stop the service, ALTER TABLE … ENGINE = InnoDB, then run `drawsvc audit`",
 		},
 		{
-			"asynchronous-replica", LevelWarning,
+			asynchronousReplica, LevelWarning,
 			func(v vitals, _ Options) string {
 				if !v.has("slaves_connected", "", "0") && !v.has("rpl_semi_sync_master_status", "ON") {
 					return v["slaves_connected"] + " replicas are connected, none of them semi-synchronously"

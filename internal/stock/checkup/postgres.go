@@ -83,7 +83,7 @@ func postgresDurability() []rule {
 			"set synchronous_commit = on",
 		},
 		{
-			"asynchronous-standby", LevelWarning,
+			asynchronousStandby, LevelWarning,
 			func(v vitals, _ Options) string {
 				if v["synchronous_standby_names"] == "" && !v.has("standbys", "", "0") {
 					return v["standbys"] + " standbys are connected and synchronous_standby_names is empty"

@@ -65,6 +65,24 @@ type rule struct {
 	why, remedy string
 }
 
+// finding is what the rule found. Where a failover may lose versions, it is a
+// danger once pools are committed to their numbers: their logs fork.
+func (r *rule) finding(detail string, committed int) Finding {
+	f := Finding{Level: r.level, Rule: r.name, Detail: detail, Why: r.why, Remedy: r.remedy}
+	if committed > 0 && (r.name == asynchronousStandby || r.name == asynchronousReplica) {
+		f.Level = LevelDanger
+		f.Why += fmt.Sprintf("; %d pools are committed to their numbers: their signed logs would disagree with the rows, and later draws get the outcomes again "+
+			"that were lost, which somebody has seen", committed)
+	}
+	return f
+}
+
+// The rules by which a failover loses versions.
+const (
+	asynchronousStandby = "asynchronous-standby"
+	asynchronousReplica = "asynchronous-replica"
+)
+
 // readVitals adds the pairs of names and values that a query answers.
 func readVitals(ctx context.Context, e *engine.Engine, v vitals, query string) error {
 	type pair struct{ name, value string }

@@ -26,10 +26,14 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	if err != nil {
 		return nil, engine.Public(engine.Classify(err, e.ByCode))
 	}
+	committed, err := s.PublicHeads(ctx, "")
+	if err != nil { // the schema is older, as checkSchema says
+		committed = nil
+	}
 	var found []Finding
 	for _, r := range doctor.rules() {
 		if detail := r.broken(v, o); detail != "" {
-			found = append(found, Finding{Level: r.level, Rule: r.name, Detail: detail, Why: r.why, Remedy: r.remedy})
+			found = append(found, r.finding(detail, len(committed)))
 		}
 	}
 	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema} {

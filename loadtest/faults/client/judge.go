@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -27,8 +28,8 @@ func (t *Trial) Judge() error {
 // database.
 func (t *Trial) leftovers() {
 	t.Client.CloseIdleConnections()
-	for _, said := range t.Leftovers() {
-		t.Verdict.Say(history.LeftOver, "%s", said)
+	for _, left := range t.Leftovers() {
+		t.Verdict.Say(history.LeftOver, "%v", left)
 	}
 }
 
@@ -132,25 +133,24 @@ func (t *Trial) checkAudit(rows history.Rows) {
 // node may lag behind.
 func (t *Trial) checkNodes(rows history.Rows) {
 	for name, db := range t.Nodes {
-		said := stage.Within(t.Ctx, RecoverMax, func() string { return t.differs(t.Ctx, db, rows) })
-		if said != "" {
-			t.Verdict.Say(history.NodesDiffer, "%s, pool %s: %s", name, rows.Pool, said)
+		if err := stage.Within(t.Ctx, RecoverMax, func() error { return t.differs(t.Ctx, db, rows) }); err != nil {
+			t.Verdict.Say(history.NodesDiffer, "%s, pool %s: %v", name, rows.Pool, err)
 		}
 	}
 }
 
 // differs says how a node's rows of a pool differ from the given ones.
-func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) string {
+func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) error {
 	have, err := history.Read(ctx, db, want.Pool, t.Numbered(), t.Program == stage.Textbook)
 	switch {
 	case err != nil:
-		return err.Error()
+		return err
 	case len(have.Awards) != len(want.Awards) || have.Version != want.Version:
-		return fmt.Sprintf("%d awards at version %d, and %d at version %d elsewhere", len(have.Awards), have.Version, len(want.Awards), want.Version)
+		return fmt.Errorf("%d awards at version %d, and %d at version %d elsewhere", len(have.Awards), have.Version, len(want.Awards), want.Version)
 	case !reflect.DeepEqual(have, want):
-		return "as many rows as elsewhere, but others"
+		return errors.New("as many rows as elsewhere, but others")
 	}
-	return ""
+	return nil
 }
 
 // lossRules are broken where acknowledged changes are lost: the answer has no

@@ -111,19 +111,13 @@ func (t *Trial) Key() string { return fmt.Sprintf("%skey-%d", t.label, t.keys.Ad
 
 // MakePool makes a pool of prizes with the given stock.
 func (t *Trial) MakePool(name string, stock ...int64) error {
-	type prize struct {
-		ID    string `json:"id"`
-		Name  string `json:"name"`
-		Value string `json:"value"`
-		Stock int64  `json:"stock"`
-	}
-	var prizes []prize
+	p := harness.Pool{ID: name, Name: name}
 	for i, n := range stock {
 		id := stage.PrizeNames()[i]
-		prizes = append(prizes, prize{id, "A " + id + " one", "1.50", n})
+		p.Prizes = append(p.Prizes, harness.Prize{ID: id, Name: "A " + id + " one", Value: "1.50", Stock: n})
 		t.Made[name] = append(t.Made[name], history.Prize{ID: id, Stock: n})
 	}
-	return t.Admin(http.MethodPost, "/admin/pools", map[string]any{"id": name, "name": name, "prizes": prizes}, http.StatusCreated)
+	return t.Admin(http.MethodPost, "/admin/pools", p, http.StatusCreated)
 }
 
 // Admin makes an operator's call on the first instance that takes it.
@@ -167,7 +161,11 @@ func (t *Trial) UnderLoadOf(workers int, fault func() error) error {
 
 // Sleep waits for a random time, in milliseconds.
 func (t *Trial) Sleep(least, most int) {
-	d := time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond
+	t.Wait(time.Duration(least+t.Rand.IntN(most-least+1)) * time.Millisecond)
+}
+
+// Wait waits, no longer than the trial lasts.
+func (t *Trial) Wait(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-t.Ctx.Done():

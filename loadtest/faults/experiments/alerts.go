@@ -69,9 +69,7 @@ func alertsSilent() Cell {
 func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	b := g.Database(s, kind, g.Server(s, kind))
 	u, err := url.Parse(b.URL)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	values := u.Query()
 	values.Set("pool_max_conns", "2")
 	u.RawQuery = values.Encode()
@@ -80,19 +78,14 @@ func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 }
 
 func alertsFire(t *trial) error {
-	a, err := newAlarm(t)
-	if err != nil {
-		return err
-	}
-	if err := a.await("drawsvc_ready == 1", len(t.Instances)); err != nil {
-		return err
-	}
+	a := newAlarm(t)
+	t.Must(a.await("drawsvc_ready == 1", len(t.Instances)))
 	if n, err := a.query(`ALERTS{alertstate="firing"}`); err != nil || n > 0 {
 		return fmt.Errorf("%d alerts fire before any fault: %w", n, err)
 	}
 	return t.UnderLoadOf(alertWorkers, func() error {
 		for _, f := range alertFaults() {
-			if err := a.fires(f); err != nil {
+			if err := harness.Caught(func() error { return a.fires(f) }); err != nil {
 				return fmt.Errorf("%s: %w", f.name, err)
 			}
 		}
@@ -106,9 +99,7 @@ const alertWorkers = 6
 // fires makes a fault, waits for its alerts, and ends it.
 func (a *alarm) fires(f alertFault) error {
 	end, err := f.begin(a)
-	if err != nil {
-		return err
-	}
+	a.Must(err)
 	began := time.Now()
 	var said []string
 	for _, alert := range f.alerts {

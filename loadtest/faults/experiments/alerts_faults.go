@@ -19,13 +19,9 @@ func nothing() error { return nil }
 // drawDown leaves one unit of twenty in a pool, and none in another.
 func (a *alarm) drawDown() (func() error, error) {
 	for pool, draws := range map[string]int{a.Pool("alert-low"): 19, a.Pool("alert-out"): 20} {
-		if err := a.MakePool(pool, 20); err != nil {
-			return nil, err
-		}
+		a.Must(a.MakePool(pool, 20))
 		for _, o := range a.asking(pool, draws) {
-			if err := a.insist(o); err != nil {
-				return nil, err
-			}
+			a.Must(a.insist(o))
 		}
 	}
 	return nothing, nil
@@ -42,9 +38,7 @@ func (a *alarm) runAhead() (func() error, error) {
 	i := a.Instances[2]
 	args := i.Args
 	replace := func(program string, args []string) error {
-		if err := i.Stop(); err != nil {
-			return err
-		}
+		a.Must(i.Stop())
 		i.Program, i.Args = program, args
 		return i.Again(a.Ctx)
 	}
@@ -69,14 +63,10 @@ func (a *alarm) endSource() (func() error, error) {
 // changeRows takes an award out of a counter, in a pool of its own, and puts it
 // back.
 func (a *alarm) changeRows() (func() error, error) {
-	const made = `{"id":"tampered","name":"Tampered","prizes":[{"id":"gold","name":"Gold","value":"1.00","stock":5}]}`
-	if _, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/pools", made, http.StatusCreated); err != nil {
-		return nil, err
-	}
+	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: 5}}
+	a.Must(harness.MakePool(a.Ctx, a.Instances[0].URL(), harness.Pool{ID: "tampered", Name: "Tampered", Prizes: gold}))
 	audit := func(issued string) error {
-		if err := stage.ExecAll(a.Base.Admin, `UPDATE prizes SET issued = `+issued+` WHERE pool_id = 'tampered'`); err != nil {
-			return err
-		}
+		a.Must(stage.ExecAll(a.Base.Admin, `UPDATE prizes SET issued = `+issued+` WHERE pool_id = 'tampered'`))
 		_, err := harness.Operate(a.Ctx, http.MethodPost, a.Instances[0].URL()+"/admin/jobs/audit/run", "", http.StatusAccepted)
 		return err
 	}
@@ -87,15 +77,11 @@ func (a *alarm) changeRows() (func() error, error) {
 // not know.
 func (a *alarm) refuseAwards() (func() error, error) {
 	pool := a.Pool("alert-refused")
-	if err := a.MakePool(pool, 20); err != nil {
-		return nil, err
-	}
+	a.Must(a.MakePool(pool, 20))
 	err := stage.ExecAll(a.Base.Admin,
 		`CREATE FUNCTION refuse_awards() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = 'XX001'; END $$`,
 		`CREATE TRIGGER refuse_awards BEFORE INSERT ON awards FOR EACH ROW WHEN (NEW.pool_id = '`+pool+`') EXECUTE FUNCTION refuse_awards()`)
-	if err != nil {
-		return nil, err
-	}
+	a.Must(err)
 	for _, o := range a.asking(pool, len(a.Instances)) {
 		if said := a.Send(a.Ctx, o); said.Code != "internal" {
 			return nil, fmt.Errorf("not internal: %s", &said)
@@ -136,9 +122,7 @@ func (a *alarm) loseStandby() (func() error, error) {
 	var ops []history.Op
 	for n := range waitingPools {
 		pool := a.Pool(fmt.Sprint("alert-waits-", n))
-		if err := a.MakePool(pool, 1000); err != nil {
-			return nil, err
-		}
+		a.Must(a.MakePool(pool, 1000))
 		o := a.asking(pool, 1)[0]
 		o.Instance = n % len(a.Instances)
 		ops = append(ops, o)
@@ -147,9 +131,7 @@ func (a *alarm) loseStandby() (func() error, error) {
 		return stage.ExecAll(a.Base.Admin, `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`, `SELECT pg_reload_conf()`)
 	}
 	a.Site.Cleanup(func() { _ = names("") }) // the server is shared
-	if err := names("absent"); err != nil {
-		return nil, err
-	}
+	a.Must(names("absent"))
 	end := a.meanwhile(func(context.Context) {
 		client.Parallel(len(ops), func(n int) {
 			o := ops[n]
@@ -158,9 +140,7 @@ func (a *alarm) loseStandby() (func() error, error) {
 		})
 	})
 	return func() error {
-		if err := names(""); err != nil {
-			return err
-		}
+		a.Must(names(""))
 		return end()
 	}, nil
 }

@@ -1,11 +1,9 @@
 package experiments
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -61,45 +59,31 @@ type alarm struct {
 	prometheus *servertest.Server
 }
 
-func newAlarm(t *trial) (*alarm, error) {
+func newAlarm(t *trial) *alarm {
 	text, err := os.ReadFile(rulesFile)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	short, err := shortRules(string(text))
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	folder := t.Site.TempDir()
 	file := filepath.Join(folder, "rules.yml")
 	// The server has an account of its own.
-	if err := errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)); err != nil {
-		return nil, err
-	}
+	t.Must(errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)))
 	var targets []string
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)
 	}
-	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}, nil
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}
 }
 
 // query counts the series that an expression has.
 func (a *alarm) query(expr string) (int, error) {
-	ctx, cancel := context.WithTimeout(a.Ctx, 5*time.Second)
-	defer cancel()
-	text, status, err := harness.Call(ctx, http.MethodGet, a.prometheus.URL()+"/api/v1/query?query="+url.QueryEscape(expr), "", "Connection", "close")
-	if err != nil {
-		return 0, err
-	}
 	var found struct {
 		Data struct {
 			Result []json.RawMessage `json:"result"`
 		} `json:"data"`
 	}
-	if err := json.Unmarshal(text, &found); err != nil || status != http.StatusOK {
-		return 0, fmt.Errorf("prometheus answers %d %.200s", status, text)
-	}
-	return len(found.Data.Result), nil
+	err := harness.FetchJSON(a.Ctx, a.prometheus.URL()+"/api/v1/query?query="+url.QueryEscape(expr), &found)
+	return len(found.Data.Result), err
 }
 
 // firing is the expression for an alert that fires, with further labels.

@@ -24,13 +24,7 @@ import (
 func backupRestored() Experiment {
 	return Experiment{
 		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true,
-		run: func(t *trial) error {
-			r, err := newRestore(t)
-			if err != nil {
-				return err
-			}
-			return r.run()
-		},
+		run: func(t *trial) error { return newRestore(t).run() },
 	}
 }
 
@@ -70,9 +64,8 @@ type restore struct {
 	callers       sync.WaitGroup
 }
 
-func newRestore(t *trial) (*restore, error) {
-	s, err := newShell(t)
-	return &restore{trial: t, shell: s, stopped: make(chan struct{})}, err
+func newRestore(t *trial) *restore {
+	return &restore{trial: t, shell: newShell(t), stopped: make(chan struct{})}
 }
 
 // steps are the blocks of the page: those of the backup, and those of the
@@ -89,28 +82,18 @@ func (r *restore) steps() (backup, restored []string) {
 
 func (r *restore) run() error {
 	backup, restored := r.steps()
-	if err := r.MakePool(pagePool, 50_000, 50_000); err != nil {
-		return err
-	}
+	r.Must(r.MakePool(pagePool, 50_000, 50_000))
 	r.call()
 	defer r.quiet()
 	r.Sleep(300, 600)
 	r.before = r.History.Now()
-	if err := r.do(backup...); err != nil {
-		return err
-	}
+	r.Must(r.do(backup...))
 	r.after = r.History.Now()
 	r.Sleep(500, 1000)
-	if err := r.replace(restored); err != nil {
-		return err
-	}
+	r.Must(r.replace(restored))
 	r.quiet()
-	if err := r.compare(); err != nil {
-		return err
-	}
-	if err := r.open(); err != nil {
-		return err
-	}
+	r.compare()
+	r.Must(r.open())
 	r.Ended = time.Now()
 	return nil
 }
@@ -148,9 +131,7 @@ func (r *restore) replace(steps []string) error {
 	if r.Kind != "sqlite" {
 		return r.do(steps...)
 	}
-	if err := errors.Join(r.Instances[0].Stop(), r.do(steps...)); err != nil {
-		return err
-	}
+	r.Must(errors.Join(r.Instances[0].Stop(), r.do(steps...)))
 	return errors.Join(r.reopen(), r.Instances[0].Again(r.Ctx))
 }
 
@@ -168,28 +149,18 @@ func (r *restore) promised() map[string]history.Op {
 
 // compare finds what was promised and is lost: all that was won since the
 // backup, and nothing from before it.
-func (r *restore) compare() error {
+func (r *restore) compare() {
 	promised := r.promised()
 	keys := strings.Join(slices.Sorted(maps.Keys(promised)), "\n") + "\n"
-	if err := os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600); err != nil {
-		return err
-	}
-	said := stage.Within(r.Ctx, client.RecoverMax, func() string {
-		if err := r.do("compare"); err != nil { // the instances have to find their database again
-			return err.Error()
-		}
-		return ""
-	})
-	if said != "" {
-		r.Verdict.Say(history.NotRecovered, "the comparison: %s", said)
-		return nil
+	r.Must(os.WriteFile(filepath.Join(r.work, "keys-of-the-callers.txt"), []byte(keys), 0o600))
+	// The instances have to find their database again.
+	if err := stage.Within(r.Ctx, client.RecoverMax, func() error { return r.do("compare") }); err != nil {
+		r.Verdict.Say(history.NotRecovered, "the comparison: %v", err)
+		return
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "lost-keys.txt"))
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	r.judgeLost(promised, strings.Fields(string(text)))
-	return nil
 }
 
 // judgeLost holds the keys that the comparison found against the time of the
@@ -236,9 +207,7 @@ func (r *restore) open() error {
 		return r.do("open")
 	}
 	text, err := os.ReadFile(filepath.Join(r.work, "open-pools.txt"))
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	for _, pool := range strings.Fields(string(text)) {
 		if err := r.setState(pool, "open"); err != nil {
 			return fmt.Errorf("open %s: %w", pool, err)

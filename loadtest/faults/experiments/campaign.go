@@ -157,17 +157,17 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 
 // awaitDone waits until no item is open.
 func (c *campaign) awaitDone() error {
-	said := stage.Within(c.Ctx, client.RecoverMax+campaignLead, func() string {
+	said := stage.Within(c.Ctx, client.RecoverMax+campaignLead, func() error {
 		var open struct{ Items []history.Item }
 		for _, i := range c.Instances {
 			if err := harness.FetchJSON(c.Ctx, i.URL()+"/admin/pools/"+c.pool+"/agenda?open=true", &open); err == nil && len(open.Items) == 0 {
-				return ""
+				return nil
 			}
 		}
-		return fmt.Sprintf("%d items are open", len(open.Items))
+		return fmt.Errorf("%d items are open", len(open.Items))
 	})
-	if said != "" {
-		c.Verdict.Say(history.ItemUndone, "%s", said)
+	if said != nil {
+		c.Verdict.Say(history.ItemUndone, "%v", said)
 	}
 	return c.Ctx.Err()
 }

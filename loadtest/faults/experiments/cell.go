@@ -66,7 +66,9 @@ type Experiment struct {
 type trial struct{ *client.Trial }
 
 // Make makes the fault, on a trial that is under load.
-func (e Experiment) Make(t *client.Trial) error { return e.run(&trial{t}) }
+func (e Experiment) Make(t *client.Trial) error {
+	return harness.Caught(func() error { return e.run(&trial{t}) })
+}
 
 // Cell is one experiment at one place.
 type Cell struct {

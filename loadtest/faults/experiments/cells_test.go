@@ -1,11 +1,13 @@
 package experiments
 
 import (
+	"errors"
 	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
@@ -19,6 +21,16 @@ func TestEveryNumberHasAFault(t *testing.T) {
 	for n := 1; n <= 23; n++ {
 		require.True(t, numbers[n], "no fault has the number %d", n)
 	}
+}
+
+// TestAStepThatFailsFailsTheFault: it must not end as one that was made.
+func TestAStepThatFailsFailsTheFault(t *testing.T) {
+	e := Experiment{run: func(t *trial) error { t.Must(errors.New("no such row")); return nil }}
+	require.NoError(t, harness.On("cell", func(s *harness.Site) error {
+		err := e.Make(&client.Trial{World: &stage.World{Site: s}})
+		require.Equal(t, harness.Failed{Reason: "no such row"}, err)
+		return nil
+	}))
 }
 
 func TestNamesTellCellsApart(t *testing.T) {

@@ -49,14 +49,9 @@ func clientsGone(t *trial) error {
 // badAmongGood asks at once for draws of which some can never be: each is
 // answered for itself, and the good ones are served.
 func badAmongGood(t *trial) error {
-	pool, err := t.edge(9, 101)
-	if err != nil {
-		return err
-	}
+	pool := t.edge(9, 101)
 	first := t.atOnce(t.asking(pool, 20))
-	if err := t.mustAnswer(first, map[string]int{"won": 20}); err != nil {
-		return err
-	}
+	t.Must(t.mustAnswer(first, map[string]int{"won": 20}))
 	good := t.asking(pool, 60)
 	known, others, greedy := make([]history.Op, 0, 20), make([]history.Op, 0, 20), t.asking(pool, 20)
 	for k := range first {

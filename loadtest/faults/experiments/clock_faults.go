@@ -23,18 +23,19 @@ func clockFaults() []Experiment {
 // clockMoved moves the clock ahead, right again, back, and right again.
 func clockMoved(t *trial) error {
 	for _, seconds := range []int64{3600, 0, -3600, 0} {
-		if err := t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
-			return err
-		}
-		if err := t.clockIsOff(seconds); err != nil {
-			return err
-		}
+		t.setClock(seconds)
 		t.Ended = time.Now()
 		if seconds != 0 {
 			t.Sleep(1000, 1500)
 		}
 	}
 	return nil
+}
+
+// setClock moves the clock to so many seconds from the machine's.
+func (t *trial) setClock(seconds int64) {
+	t.Must(t.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)))
+	t.Must(t.clockIsOff(seconds))
 }
 
 // clockIsOff wants the server to tell the time that it was given.

@@ -33,9 +33,7 @@ func crowded(t *trial) error {
 	pool := t.Pool(client.MainPool)
 	known := t.asking(pool, crowdedKnown)
 	for n := range known {
-		if err := t.insist(known[n]); err != nil {
-			return err
-		}
+		t.Must(t.insist(known[n]))
 	}
 	from := t.History.Now()
 	fresh := t.asking(pool, crowdedDraws)

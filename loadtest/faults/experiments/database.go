@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
 )
 
 // databaseFaults are those of the database itself.
@@ -42,65 +44,61 @@ func databaseHalted(t *trial) error {
 	return nil
 }
 
-// databaseSlow lets the server work only a small part of the time.
-func databaseSlow(t *trial) error {
-	defer t.Server.Resume()
+func databaseSlow(t *trial) error { return t.slow(t.Server) }
+
+// slow lets servers work only a small part of the time.
+func (t *trial) slow(all ...*servertest.Server) error {
+	each := func(do func(*servertest.Server)) {
+		for _, server := range all {
+			do(server)
+		}
+	}
+	defer each((*servertest.Server).Resume)
 	for range 30 {
-		t.Server.Pause()
+		each((*servertest.Server).Pause)
 		t.Sleep(40, 80)
-		t.Server.Resume()
+		each((*servertest.Server).Resume)
 		t.Sleep(5, 25)
 	}
 	return nil
 }
 
 // sessions lists the sessions of the service.
-func (t *trial) sessions() ([]int64, error) {
+func (t *trial) sessions() (all []int64) {
 	query := `SELECT id FROM information_schema.processlist WHERE user = '` + stage.ServiceRole + `'`
 	if t.Kind == "postgres" {
 		query = `SELECT pid FROM pg_stat_activity WHERE usename = '` + stage.ServiceRole + `' AND datname = current_database()`
 	}
 	rows, err := t.Base.Admin.QueryContext(t.Ctx, query)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	defer func() { _ = rows.Close() }()
-	var all []int64
 	for rows.Next() {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
+		t.Must(rows.Scan(&id))
 		all = append(all, id)
 	}
-	return all, rows.Err()
+	t.Must(rows.Err())
+	return all
 }
 
 // killSessions ends every session of the service, and returns how many.
-func (t *trial) killSessions() (int, error) {
-	all, err := t.sessions()
-	if err != nil {
-		return 0, err
-	}
+func (t *trial) killSessions() int {
 	kill := `KILL %d`
 	if t.Kind == "postgres" {
 		kill = `SELECT pg_terminate_backend(%d)`
 	}
+	all := t.sessions()
 	for _, id := range all {
 		// One that has ended by itself is as well.
 		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(kill, id))
 	}
-	return len(all), nil
+	return len(all)
 }
 
 func sessionsKilled(t *trial) error {
 	killed := 0
 	for range 15 {
-		n, err := t.killSessions()
-		if err != nil {
-			return err
-		}
-		killed += n
+		killed += t.killSessions()
 		t.Sleep(30, 150)
 	}
 	t.Note("%d sessions killed", killed)
@@ -110,15 +108,9 @@ func sessionsKilled(t *trial) error {
 // serializable forces the isolation of every new session.
 func serializable(t *trial) error {
 	var name string
-	if err := t.Base.Admin.QueryRowContext(t.Ctx, `SELECT current_database()`).Scan(&name); err != nil {
-		return err
-	}
-	if err := stage.ExecAll(t.Base.Admin, `ALTER DATABASE `+name+` SET default_transaction_isolation = 'serializable'`); err != nil {
-		return err
-	}
-	if _, err := t.killSessions(); err != nil {
-		return err
-	}
+	t.Must(t.Base.Admin.QueryRowContext(t.Ctx, `SELECT current_database()`).Scan(&name))
+	t.Must(stage.ExecAll(t.Base.Admin, `ALTER DATABASE `+name+` SET default_transaction_isolation = 'serializable'`))
+	t.killSessions()
 	time.Sleep(2 * time.Second)
 	return stage.ExecAll(t.Base.Admin, `ALTER DATABASE `+name+` RESET default_transaction_isolation`)
 }
@@ -129,9 +121,7 @@ func readOnly(t *trial) error {
 		const setting = `ALTER SYSTEM SET default_transaction_read_only = `
 		on, off = []string{setting + `on`, `SELECT pg_reload_conf()`}, []string{setting + `off`, `SELECT pg_reload_conf()`}
 	}
-	if err := stage.ExecAll(t.Base.Admin, on...); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(t.Base.Admin, on...))
 	time.Sleep(2 * time.Second)
 	return stage.ExecAll(t.Base.Admin, off...)
 }
@@ -146,9 +136,7 @@ func outOfConnections(t *trial) error {
 		}
 	}()
 	for range 5 {
-		if _, err := t.killSessions(); err != nil {
-			return err
-		}
+		t.killSessions()
 		for len(taken) < 200 {
 			db, err := t.connect()
 			if err != nil {
@@ -166,7 +154,7 @@ func outOfConnections(t *trial) error {
 func (t *trial) connect() (*sql.DB, error) {
 	db, err := sql.Open("pgx", t.HogURL)
 	if t.Kind == "mysql" {
-		db, err = stage.OpenMySQL(t.HogURL, "")
+		db, err = harness.OpenMySQL(t.HogURL, "")
 	}
 	if err != nil {
 		return nil, err

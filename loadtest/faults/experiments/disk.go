@@ -45,20 +45,14 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	server := servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
 	server.Stop()
 	data, aside := filepath.Join(server.Dir(), "data"), filepath.Join(server.Dir(), "aside")
-	if err := os.Rename(data, aside); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.Mkdir(data, 0o700); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(os.Rename(data, aside))
+	s.Must(os.Mkdir(data, 0o700))
 	mount(s, data, sizeOf(aside)+room)
 	s.Cleanup(server.Stop) // before the disk goes
 	if output, err := exec.Command("cp", "-a", aside+"/.", data).CombinedOutput(); err != nil {
 		s.Fatalf("copy the data: %v\n%s", err, output)
 	}
-	if err := server.Start(); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(server.Start())
 	return g.Database(s, kind, server)
 }
 
@@ -98,15 +92,11 @@ func diskFull(t *trial) error {
 			return err
 		}
 	}
-	if err := os.Remove(filler); err != nil {
-		return err
-	}
+	t.Must(os.Remove(filler))
 	if t.Server == nil {
 		return nil
 	}
-	if err := t.Server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-		return err
-	}
+	t.Must(stage.Revive(t.Server))
 	t.Ended = time.Now()
 	return nil
 }
@@ -139,9 +129,7 @@ func killedTenTimes(t *trial) error {
 		i := t.Instances[0]
 		i.Kill()
 		t.Ended = time.Now()
-		if err := i.Again(t.Ctx); err != nil {
-			return err
-		}
+		t.Must(i.Again(t.Ctx))
 		t.Sleep(50, 300)
 	}
 	return t.integrity()
@@ -150,9 +138,7 @@ func killedTenTimes(t *trial) error {
 // integrity asks SQLite itself.
 func (t *trial) integrity() error {
 	var said string
-	if err := t.Base.Admin.QueryRowContext(t.Ctx, `PRAGMA integrity_check`).Scan(&said); err != nil {
-		return err
-	}
+	t.Must(t.Base.Admin.QueryRowContext(t.Ctx, `PRAGMA integrity_check`).Scan(&said))
 	if said != "ok" {
 		t.Verdict.Say(history.Fault, "integrity_check says %s", said)
 	}
@@ -168,8 +154,8 @@ func openedTwice(t *trial) error {
 		{"serve", "--listen", "127.0.0.1:0", "--database", t.URL},
 		{"stock", "add", "--database", t.URL, "--pool", t.Pool(client.MainPool), "--prize", "tin", "--delta", "5", "--reason", "second"},
 	} {
-		output, err := exec.CommandContext(ctx, filepath.Join(stage.Bin, stage.Released), args...).CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(output), "in use by another process") {
+		output, err := stage.Command(ctx, stage.Released, args...)
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(output, "in use by another process") {
 			t.Verdict.Say(history.Fault, "a second process on the file: %v: %s", err, output)
 		}
 	}

@@ -29,22 +29,19 @@ func edges() []Experiment {
 // sellOut asks for twice the stock at once.
 func sellOut() Experiment {
 	return Experiment{Name: "twice the stock at once", Number: 1, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
-		pool, err := t.edge(1, 9, 190)
-		if err != nil {
-			return err
-		}
+		pool := t.edge(1, 9, 190)
 		return t.mustAnswer(t.crowd(pool, 400), map[string]int{"won": 200, "sold-out": 200})
 	}}
 }
 
 // edge makes a pool that is checked for linearizability.
-func (t *trial) edge(stock ...int64) (string, error) {
-	return t.Pool("edge"), t.makeEdge(t.Pool("edge"), stock...)
-}
+func (t *trial) edge(stock ...int64) string { return t.edgeNamed("edge", stock...) }
 
-func (t *trial) makeEdge(name string, stock ...int64) error {
+func (t *trial) edgeNamed(name string, stock ...int64) string {
+	name = t.Pool(name)
 	t.Small = append(t.Small, &client.SmallPool{Name: name})
-	return t.MakePool(name, stock...)
+	t.Must(t.MakePool(name, stock...))
+	return name
 }
 
 // crowd asks n times at once, each with a key of its own.
@@ -100,33 +97,23 @@ func (t *trial) mustAnswer(ops []history.Op, want map[string]int) error {
 }
 
 func oneUnit(t *trial) error {
-	pool, err := t.edge(1)
-	if err != nil {
-		return err
-	}
+	pool := t.edge(1)
 	return t.mustAnswer(t.crowd(pool, 500), map[string]int{"won": 1, "sold-out": 499})
 }
 
 func oneKey(t *trial) error {
-	pool, err := t.edge(3, 30)
-	if err != nil {
-		return err
-	}
+	pool := t.edge(3, 30)
 	ops := make([]history.Op, 200)
 	for k := range ops {
 		ops[k] = history.Op{Kind: history.Draw, Pool: pool, Key: t.Pool("one"), User: "first", Count: 2, Client: k, Instance: k % len(t.Instances)}
 	}
-	if err := t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}); err != nil {
-		return err
-	}
+	t.Must(t.mustAnswer(t.atOnce(ops), map[string]int{"won": 1, "replayed": 199}))
 	other := make([]history.Op, 20)
 	for k := range other {
 		other[k] = ops[k]
 		other[k].User = "second"
 	}
-	if err := t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}); err != nil {
-		return err
-	}
+	t.Must(t.mustAnswer(t.atOnce(other), map[string]int{"idempotency-key-reused": 20}))
 	return t.mustAnswer(t.atOnce(ops[:20]), map[string]int{"replayed": 20})
 }
 
@@ -155,9 +142,7 @@ func kills(fn func(t *trial, i *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
 		i := t.Any()
 		i.Expect()
-		if err := fn(t, i); err != nil {
-			return err
-		}
+		t.Must(fn(t, i))
 		if err := i.Process.AwaitEnd(); err == nil {
 			return fmt.Errorf("instance %d ended in good order though it was killed", i.Number)
 		}

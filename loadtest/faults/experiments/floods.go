@@ -45,9 +45,7 @@ func guessed(t *trial) error {
 	return t.UnderLoad(func() error {
 		since, before := t.History.Now(), t.drawn()
 		said, err := t.guess()
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		won := t.drawn() - before
 		t.Note("guesses were answered %v; %d draws won meanwhile", said, won)
 		if read := said[http.StatusUnauthorized]; read > guessesRead*len(t.Instances) || said[http.StatusTooManyRequests] == 0 {

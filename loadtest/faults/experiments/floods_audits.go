@@ -35,15 +35,11 @@ func auditFlood() Experiment {
 }
 
 func audited(t *trial) error {
-	if err := t.fillArchive(); err != nil {
-		return err
-	}
+	t.Must(t.fillArchive())
 	return t.UnderLoad(func() error {
 		since, before := t.History.Now(), t.drawn()
 		said, err := t.audits()
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		won := t.drawn() - before
 		t.Note("audits and exports were answered %v; %d draws won meanwhile", said, won)
 		if said[http.StatusServiceUnavailable] == 0 || said[http.StatusOK] == 0 {
@@ -60,8 +56,8 @@ func audited(t *trial) error {
 // fillArchive makes a pool with a long log.
 func (t *trial) fillArchive() error {
 	at := t.Instances[0].URL()
-	made := fmt.Sprintf(`{"id":%q,"name":"Archive","prizes":[{"id":"gold","name":"Gold","value":"1.00","stock":%d}]}`, archive, logged)
-	if _, err := harness.Operate(t.Ctx, http.MethodPost, at+"/admin/pools", made, http.StatusCreated); err != nil {
+	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: logged}}
+	if err := harness.MakePool(t.Ctx, at, harness.Pool{ID: archive, Name: "Archive", Prizes: gold}); err != nil {
 		return err
 	}
 	var failed [client.WorkersUsual]error

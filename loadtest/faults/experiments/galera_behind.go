@@ -13,39 +13,24 @@ import (
 // went on, as an operator does who picks the wrong one. The others then take
 // over its state.
 func fromBehind(t *trial) error {
-	p, err := t.part()
-	if err != nil {
-		return err
-	}
+	p := t.part()
 	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]
 	behind.Stop()
-	if err := p.lose(); err != nil {
-		return err
-	}
+	t.Must(p.lose())
 	for _, node := range others {
 		node.Kill()
 	}
-	if err := forceBootstrap(behind.Dir()); err != nil {
-		return err
-	}
+	t.Must(forceBootstrap(behind.Dir()))
 	began := time.Now()
-	if err := behind.Start(); err != nil {
-		return err
-	}
+	t.Must(behind.Start())
 	t.Note("the node that was behind serves after %.1f s", time.Since(began).Seconds())
 	t.Ended = time.Now()
-	if err := p.goOn(); err != nil {
-		return err
-	}
+	t.Must(p.goOn())
 	t.Recover(t.Ended)
 	for _, node := range others {
 		// What it has that the others lack keeps a node from joining.
-		if err := os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")); err != nil {
-			return err
-		}
-		if err := node.Start(); err != nil {
-			return err
-		}
+		t.Must(os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")))
+		t.Must(node.Start())
 	}
 	t.Note("the others had its state after %.1f s", time.Since(began).Seconds())
 	t.Ended = time.Now()

@@ -14,7 +14,7 @@ import (
 )
 
 // node is a node as an operator sees it: asked without waiting for the others.
-func (t *trial) node(n int) (*sql.DB, error) { return stage.OpenMySQL(t.Cluster[n].URL(), "") }
+func (t *trial) node(n int) *sql.DB { return t.Opened(harness.OpenMySQL(t.Cluster[n].URL(), "")) }
 
 // written is no fault but that of conflicts, which it counts.
 func written(t *trial) error {
@@ -42,24 +42,16 @@ func (t *trial) conflicts() (sum float64) {
 // while it is away, and after it has joined again.
 func nodeKilled(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
-	other, err := t.node((n + 1) % stage.GaleraNodes)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = other.Close() }()
+	other := t.node((n + 1) % stage.GaleraNodes)
 	killed := time.Now()
 	t.Cluster[n].Kill()
-	if err := t.awaitStatus(other, "wsrep_cluster_size", "2"); err != nil {
-		return err
-	}
+	t.awaitStatus(other, "wsrep_cluster_size", "2")
 	t.Note("Galera knew after %.1f s", time.Since(killed).Seconds())
 	t.Recover(time.Now())
 	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began := time.Now()
-	if err := t.Cluster[n].Start(); err != nil {
-		return err
-	}
+	t.Must(t.Cluster[n].Start())
 	t.Note("joined again after %.1f s", time.Since(began).Seconds())
 	t.Sleep(500, 1000)
 	t.Ended = time.Now()
@@ -70,67 +62,40 @@ func nodeKilled(t *trial) error {
 // can end; from then on the instances have to draw.
 func nodeCutOff(t *trial) error {
 	n := t.Rand.IntN(stage.GaleraNodes)
-	node, err := t.node(n)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = node.Close() }()
+	node := t.node(n)
 	began := time.Now()
-	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`); err != nil {
-		return err
-	}
-	if err := t.awaitStatus(node, "wsrep_ready", "OFF"); err != nil {
-		return err
-	}
-	other, err := t.node((n + 1) % stage.GaleraNodes)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = other.Close() }()
-	if err := t.awaitStatus(other, "wsrep_cluster_status", "Primary"); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=1'`))
+	t.awaitStatus(node, "wsrep_ready", "OFF")
+	other := t.node((n + 1) % stage.GaleraNodes)
+	t.awaitStatus(other, "wsrep_cluster_status", "Primary")
 	t.Note("Galera knew after %.1f s", time.Since(began).Seconds())
 	t.Recover(time.Now())
 	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began = time.Now()
-	if err := stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`); err != nil {
-		return err
-	}
-	if err := t.awaitStatus(node, "wsrep_ready", "ON"); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`))
+	t.awaitStatus(node, "wsrep_ready", "ON")
 	t.Note("joined again after %.1f s", time.Since(began).Seconds())
 	return nil
 }
 
 // awaitStatus waits until a node says of itself what is wanted.
-func (t *trial) awaitStatus(node *sql.DB, name, want string) error {
-	said := stage.Within(t.Ctx, 30*time.Second, func() string {
+func (t *trial) awaitStatus(node *sql.DB, name, want string) {
+	t.Must(stage.Within(t.Ctx, 30*time.Second, func() error {
 		var value string
 		err := node.QueryRowContext(t.Ctx, `SHOW GLOBAL STATUS LIKE '`+name+`'`).Scan(new(string), &value)
-		switch {
-		case err != nil:
-			return err.Error()
-		case value != want:
-			return name + " is " + value
+		if err == nil && value != want {
+			err = fmt.Errorf("the node's %s is %s", name, value)
 		}
-		return ""
-	})
-	if said != "" {
-		return fmt.Errorf("the node: %s", said)
-	}
-	return nil
+		return err
+	}))
 }
 
 // askedElsewhere asks every other instance for what one has just answered: it
 // must know.
 func askedElsewhere(t *trial) error {
 	pool, name := t.Pool(client.MainPool), t.Pool("scarce")
-	if err := t.MakePool(name, 1); err != nil {
-		return err
-	}
+	t.Must(t.MakePool(name, 1))
 	asked, answers := 0, map[string]int{}
 	for until := time.Now().Add(6 * time.Second); time.Now().Before(until); asked++ {
 		first := t.Any().Number

@@ -21,15 +21,10 @@ func hedged() Experiment {
 	return Experiment{Name: "each key to two instances at once, at the edge of a sell-out", Number: 3, places: everywhere(3), own: true, timeout: edgeTimeout, run: func(t *trial) error {
 		contradicted := 0
 		for n := range hedgedPools {
-			pool := t.Pool(fmt.Sprint("edge-", n))
-			if err := t.makeEdge(pool, 4, 12); err != nil {
-				return err
-			}
+			pool := t.edgeNamed(fmt.Sprint("edge-", n), 4, 12)
 			answered := t.atOnce(t.twice(t.asking(pool, hedgedKeys)))
 			contradicted += contradictions(answered)
-			if err := t.mustAnswer(answered, map[string]int{"won": hedgedUnits, "replayed": hedgedUnits, "sold-out": 2 * (hedgedKeys - hedgedUnits)}); err != nil {
-				return err
-			}
+			t.Must(t.mustAnswer(answered, map[string]int{"won": hedgedUnits, "replayed": hedgedUnits, "sold-out": 2 * (hedgedKeys - hedgedUnits)}))
 		}
 		t.Note("%d of %d keys that won were refused by the other instance", contradicted, hedgedPools*hedgedUnits)
 		t.replaysAreNotBusy()

@@ -52,25 +52,21 @@ type held struct {
 }
 
 // hold makes the pools, and runs fn for each of them at once.
-func (t *trial) hold(pools int, stock []int64, fn func(h *held) error) (names []string, err error) {
+func (t *trial) hold(pools int, stock []int64, fn func(h *held) error) (names []string) {
 	failed := make([]error, pools)
 	all := make([]*held, pools)
 	for n := range pools {
 		h := &held{t: t, pool: t.Pool(fmt.Sprint("held-", n))}
-		if err := t.MakePool(h.pool, stock...); err != nil {
-			return nil, err
-		}
-		conn, leave, err := t.otherSession()
-		if err != nil {
-			return nil, err
-		}
+		t.Must(t.MakePool(h.pool, stock...))
+		conn, leave := t.otherSession()
 		defer leave()
 		h.conn = conn
 		h.known = h.draw(0)
 		all[n], names = h, append(names, h.pool)
 	}
 	client.Parallel(pools, func(n int) { failed[n] = fn(all[n]) })
-	return names, errors.Join(failed...)
+	t.Must(errors.Join(failed...))
+	return names
 }
 
 // lock lets the session hold the row of the first prize.
@@ -107,7 +103,7 @@ func (h *held) wantBusy(o history.Op) {
 // when the row is free.
 func heldAlone(t *trial) error {
 	from := t.History.Now()
-	pools, err := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
+	pools := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
 		for range heldRounds {
 			if err := h.round(); err != nil {
 				return err
@@ -115,9 +111,6 @@ func heldAlone(t *trial) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	t.othersGoOn(from, t.History.Now())
 	return t.judgeOdds(pools, heldRounds*heldFirst)
 }

@@ -26,7 +26,7 @@ const (
 func heldAmongThree(t *trial) error {
 	var past, holds atomic.Int64
 	from := t.History.Now()
-	_, err := t.hold(2, []int64{2000, 2000}, func(h *held) error {
+	t.hold(2, []int64{2000, 2000}, func(h *held) error {
 		for range 2 {
 			n, err := h.besides()
 			if err != nil {
@@ -37,9 +37,6 @@ func heldAmongThree(t *trial) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	t.othersGoOn(from, t.History.Now())
 	t.Note("%d holds of %v of a prize that half of the units are: %.1f draws each went past it, 1 is fair", holds.Load(), heldFor,
 		float64(past.Load())/float64(holds.Load()))
@@ -85,12 +82,10 @@ func prizeDeadlocks() Experiment {
 // the order of the service, which is the victim each time.
 func deadlocksOnPrize(t *trial) error {
 	if t.Kind == "mysql" { // whose victim is the one that has written less
-		if err := stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`); err != nil {
-			return err
-		}
+		t.Must(stage.ExecAll(t.Base.Admin, `CREATE TABLE ballast (n int)`))
 	}
 	before := t.conflicts()
-	pools, err := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
+	pools := t.hold(heldPools, []int64{3000, 1000}, func(h *held) error {
 		done := make(chan struct{})
 		ended := make(chan error, 1)
 		go func() { ended <- h.collide(done) }()
@@ -104,9 +99,6 @@ func deadlocksOnPrize(t *trial) error {
 		close(done)
 		return <-ended
 	})
-	if err != nil {
-		return err
-	}
 	deadlocks := t.conflicts() - before
 	if t.Note("%.0f deadlocks", deadlocks); deadlocks < deadlocksMin {
 		t.Verdict.Say(history.Fault, "there were only %.0f deadlocks", deadlocks)

@@ -32,16 +32,15 @@ const (
 )
 
 // part makes the pools, and lets the first instance draw from them.
-func (t *trial) part() (*parted, error) {
+func (t *trial) part() *parted {
 	p := &parted{t: t}
 	for n := range partedPools {
 		name := t.Pool(fmt.Sprint("parted-", n))
-		if err := t.MakePool(name, 400, 400); err != nil {
-			return nil, err
-		}
+		t.Must(t.MakePool(name, 400, 400))
 		p.pools = append(p.pools, name)
 	}
-	return p, p.each(func(_ int, pool string) error { return p.draws(pool, 0, partedBefore) })
+	t.Must(p.each(func(_ int, pool string) error { return p.draws(pool, 0, partedBefore) }))
+	return p
 }
 
 // lose makes the history that is lost.

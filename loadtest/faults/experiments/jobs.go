@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"fmt"
 	"slices"
 	"syscall"
 	"time"
@@ -30,11 +29,11 @@ func jobFaults() []Experiment {
 	)
 	services := jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd")
 	return []Experiment{
-		{Name: "job: runner killed", places: all, jobs: true, run: runnerKilled},
-		{Name: "job: runner stopped past stale_after, then woken", places: all, jobs: true, run: runnerStopped},
-		{Name: "job: lock service killed in the middle of a run", places: services, jobs: true, run: jobLockKilled},
-		{Name: "job: Redis emptied in the middle of a run", places: jobsOn("postgres", "redis"), jobs: true, run: jobLockEmptied},
-		{Name: "job: database killed in the middle of a run", places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...), jobs: true, run: jobDatabaseKilled},
+		{Name: "job: runner killed", places: all, jobs: true, run: inRun(runnerKilled)},
+		{Name: "job: runner stopped past stale_after, then woken", places: all, jobs: true, run: inRun(runnerStopped)},
+		{Name: "job: lock service killed in the middle of a run", places: services, jobs: true, run: inRun(jobLockKilled)},
+		{Name: "job: Redis emptied in the middle of a run", places: jobsOn("postgres", "redis"), jobs: true, run: inRun(jobLockEmptied)},
+		{Name: "job: database killed in the middle of a run", places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...), jobs: true, run: inRun(jobDatabaseKilled)},
 		{
 			Name: "job: database's clock an hour ahead, then back", jobs: true, clock: stage.ClockOfDatabase, run: jobClockMoved,
 			places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...),
@@ -51,85 +50,47 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-func runnerKilled(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		i, err := j.running()
-		if err != nil {
-			return err
-		}
-		i.Kill()
-		j.Sleep(0, 500)
-		return i.Again(j.Ctx)
-	})
+// inRun is a fault in the middle of a run, of which it is given the runner.
+func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
+	return func(t *trial) error {
+		return underJobs(t, func(j *jobTrial) error { return fault(j, j.running()) })
+	}
+}
+
+func runnerKilled(j *jobTrial, runner *stage.Instance) error {
+	runner.Kill()
+	j.Sleep(0, 500)
+	return runner.Again(j.Ctx)
 }
 
 // runnerStopped has the runner stand still past its lease and stale_after, with a
 // fetch whose response waits for it in its socket.
-func runnerStopped(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		i, err := j.running()
-		if err != nil {
-			return err
-		}
-		j.Source.StandsStill(i.Number, true)
-		i.Halt()
-		time.Sleep(jobAway)
-		i.Signal(syscall.SIGCONT)
-		i.Answers()
-		time.Sleep(time.Second) // what it writes late
-		j.Source.StandsStill(i.Number, false)
-		return nil
-	})
+func runnerStopped(j *jobTrial, runner *stage.Instance) error {
+	j.Source.StandsStill(runner.Number, true)
+	runner.Halt()
+	time.Sleep(jobAway)
+	runner.Signal(syscall.SIGCONT)
+	runner.Answers()
+	time.Sleep(time.Second) // what it writes late
+	j.Source.StandsStill(runner.Number, false)
+	return nil
 }
 
-func jobLockKilled(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		if _, err := j.running(); err != nil {
-			return err
-		}
-		for _, server := range j.LockServers {
-			server.Kill()
-		}
-		time.Sleep(awayFor)
-		for _, server := range j.LockServers {
-			if err := server.Start(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func jobLockKilled(j *jobTrial, _ *stage.Instance) error {
+	return j.withoutLocks(func() error { time.Sleep(awayFor); return nil })
 }
 
-func jobLockEmptied(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		if _, err := j.running(); err != nil {
-			return err
-		}
-		_, err := stage.RedisDo(j.Ctx, j.LockServers[0].Addr(), "FLUSHALL")
-		return err
-	})
+func jobLockEmptied(j *jobTrial, _ *stage.Instance) error {
+	j.tellRedis(j.LockServers[0].Addr(), "FLUSHALL")
+	return nil
 }
 
-func jobDatabaseKilled(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		if _, err := j.running(); err != nil {
-			return err
-		}
-		j.Server.Kill()
-		j.Sleep(200, 1500)
-		return j.Server.Start()
-	})
-}
+func jobDatabaseKilled(j *jobTrial, _ *stage.Instance) error { return databaseKilled(j.trial) }
 
 func jobClockMoved(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		for _, seconds := range []int64{3600, 0} {
-			if err := j.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
-				return err
-			}
-			if err := j.clockIsOff(seconds); err != nil {
-				return err
-			}
+			j.setClock(seconds)
 			j.Sleep(2500, 3500)
 		}
 		return nil

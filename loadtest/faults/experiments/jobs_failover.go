@@ -21,18 +21,12 @@ func jobFailedOver(program string) Cell {
 // ends as lost, or as ok where its end was written on the new primary.
 func (c *patroni) jobFailedOver(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
-		if _, err := j.running(); err != nil {
-			return err
-		}
+		j.running()
 		under, err := j.row()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		old := c.Leader(j.Ctx)
 		old.Kill()
-		if err := c.takenOver(t, old, old.Start); err != nil {
-			return err
-		}
+		j.Must(c.takenOver(t, old, old.Start))
 		return j.endedAs(under.Token, "lost", "ok")
 	})
 }
@@ -42,9 +36,7 @@ func (j *jobTrial) endedAs(run int64, results ...string) error {
 	said := ""
 	for until := time.Now().Add(jobMax); said == "" && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		runs, err := j.runs()
-		if err != nil {
-			return err
-		}
+		j.Must(err)
 		for _, r := range runs {
 			if r.ID == run {
 				said = r.Result

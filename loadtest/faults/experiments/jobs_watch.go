@@ -31,17 +31,11 @@ type jobTrial struct {
 // after it.
 func underJobs(t *trial, fault func(*jobTrial) error) error {
 	j := &jobTrial{trial: t, served: map[int]int64{}}
-	if err := j.change(`{"stale_after":"` + jobStale.String() + `"}`); err != nil {
-		return err
-	}
+	t.Must(j.change(`{"stale_after":"` + jobStale.String() + `"}`))
 	defer j.watch()()
-	if err := j.succeeds(); err != nil {
-		return err
-	}
+	t.Must(j.succeeds())
 	for range 2 {
-		if err := fault(j); err != nil {
-			return err
-		}
+		t.Must(fault(j))
 		if j.Condemned && len(j.Verdict.Violations) > 0 {
 			break // it does not deserve more time
 		}
@@ -70,16 +64,17 @@ func (j *jobTrial) row() (r jobRow, err error) {
 }
 
 // running waits until a run begins to fetch, and returns its runner.
-func (j *jobTrial) running() (*stage.Instance, error) {
+func (j *jobTrial) running() *stage.Instance {
 	select {
 	case <-j.Source.Began: // an old one
 	default:
 	}
 	select {
 	case n := <-j.Source.Began:
-		return j.Instances[n], nil
+		return j.Instances[n]
 	case <-time.After(jobMax):
-		return nil, fmt.Errorf("the job did not run within %v", jobMax)
+		j.Fatalf("the job did not run within %v", jobMax)
+		return nil
 	}
 }
 
@@ -153,9 +148,7 @@ func (j *jobTrial) runs() ([]jobRun, error) {
 // before the next began, and the last alone may be under way.
 func (j *jobTrial) judgeRuns() error {
 	runs, err := j.runs()
-	if err != nil {
-		return err
-	}
+	j.Must(err)
 	results := map[string]int{}
 	for n, r := range runs {
 		results[r.Result]++

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -48,51 +46,25 @@ func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base
 	b := p.base(g, s, kind)
 	migrateUp(s, b.URL)
 	b.URLs = []string{b.URLs[0], b.URLs[1], strings.Replace(b.URL, p.primary.Addr(), p.standby.Addr(), 1)}
-	awaitSchema(s, b)
+	b.AwaitTable(s, "lock_tokens")
 	return b
 }
 
 // migrateUp makes the tables before any instance starts.
 func migrateUp(s *harness.Site, url string) {
-	output, err := exec.CommandContext(context.Background(), filepath.Join(stage.Bin, stage.Released), "migrate", "up", "--database", url).CombinedOutput()
-	if err != nil {
-		s.Fatalf("migrate: %v\n%s", err, output)
-	}
-}
-
-// awaitSchema waits until every node has the tables.
-func awaitSchema(s *harness.Site, b *stage.Base) {
-	for name, db := range b.Nodes {
-		said := stage.Within(context.Background(), stage.TakeoverMax, func() string {
-			if _, err := stage.CountOn(context.Background(), db, `SELECT count(*) FROM lock_tokens`); err != nil {
-				return err.Error()
-			}
-			return ""
-		})
-		if said != "" {
-			s.Fatalf("%s does not follow: %s", name, said)
-		}
-	}
+	_, err := stage.Command(context.Background(), stage.Released, "migrate", "up", "--database", url)
+	s.Must(err)
 }
 
 // behind lets the standby stand still, changes pools on the primary, and
 // promotes the standby in the end.
 func (p *pair) behind(t *trial) error {
 	begin := t.History.Now()
-	pools, err := t.beforeBehind()
-	if err != nil {
-		return err
-	}
-	if err := t.awaitFollowed(); err != nil {
-		return err
-	}
+	pools := t.beforeBehind()
+	t.awaitFollowed()
 	heir := t.Nodes[heirNode]
-	if err := stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`); err != nil {
-		return err
-	}
-	if err := t.askBehind(begin, pools); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`))
+	t.askBehind(begin, pools)
 	p.primary.Kill()
 	delete(t.Nodes, lostNode)
 	if err := stage.ExecAll(heir, promote); err != nil { // ends the pause as well
@@ -109,19 +81,16 @@ type behindPools struct {
 }
 
 // beforeBehind makes a pool that is sold out, and one that is paused.
-func (t *trial) beforeBehind() (b behindPools, err error) {
-	b = behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
+func (t *trial) beforeBehind() behindPools {
+	b := behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
 	for _, pool := range []string{b.sold, b.paused} {
-		if err := t.MakePool(pool, 1); err != nil {
-			return b, err
-		}
+		t.Must(t.MakePool(pool, 1))
 	}
 	b.known = t.asking(b.sold, 1)[0]
 	b.known.Instance = 0
-	if err := t.insist(b.known); err != nil {
-		return b, err
-	}
-	return b, t.setState(b.paused, "paused")
+	t.Must(t.insist(b.known))
+	t.Must(t.setState(b.paused, "paused"))
+	return b
 }
 
 func (t *trial) setState(pool, state string) error {
@@ -130,17 +99,11 @@ func (t *trial) setState(pool, state string) error {
 
 // askBehind changes the pools, and asks the instance that is misled for what it
 // cannot know: it answers 503, whatever it asks, from begin on.
-func (t *trial) askBehind(begin time.Duration, b behindPools) error {
+func (t *trial) askBehind(begin time.Duration, b behindPools) {
 	move := history.Op{Kind: history.Stock, Pool: b.sold, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 10}
-	if err := t.insist(move); err != nil {
-		return err
-	}
-	if err := t.setState(b.paused, "open"); err != nil {
-		return err
-	}
-	if err := t.MakePool(b.absent, 10); err != nil {
-		return err
-	}
+	t.Must(t.insist(move))
+	t.Must(t.setState(b.paused, "open"))
+	t.Must(t.MakePool(b.absent, 10))
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.Sleep(10, 30) {
 		for _, pool := range []string{b.sold, b.paused, b.absent} {
 			o := t.asking(pool, 1)[0]
@@ -164,5 +127,4 @@ func (t *trial) askBehind(begin time.Duration, b behindPools) error {
 		}
 	}
 	t.Note("%d requests to the instance that is misled", refused)
-	return nil
 }

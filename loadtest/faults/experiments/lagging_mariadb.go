@@ -24,31 +24,16 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 	b := g.Database(s, kind, r.primary)
 	migrateUp(s, b.URL)
 	u, err := url.Parse(b.URL)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	host, port, _ := strings.Cut(r.primary.Addr(), ":")
 	from, err := url.Parse(r.primary.URL())
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	password, _ := from.User.Password()
-	whole, err := stage.OpenMySQL(r.replica.URL(), "")
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = whole.Close() })
-	if err := stage.ExecAll(whole, fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
-		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`); err != nil {
-		s.Fatal(err)
-	}
-	replica, err := stage.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/"))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { _ = replica.Close() })
+	s.Must(stage.ExecAll(s.Opened(harness.OpenMySQL(r.replica.URL(), "")), fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
+		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`))
+	replica := s.Opened(harness.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/")))
 	b.Nodes = map[string]*sql.DB{lostNode: b.Admin, heirNode: replica}
-	awaitSchema(s, b)
+	b.AwaitTable(s, "lock_tokens")
 	at := func(hosts ...string) string {
 		return strings.Replace(b.URL, r.primary.Addr(), strings.Join(hosts, ","), 1)
 	}
@@ -62,35 +47,18 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 // on the primary, and hands the primary's place over in the end.
 func (r *replicated) behind(t *trial) error {
 	begin := t.History.Now()
-	pools, err := t.beforeBehind()
-	if err != nil {
-		return err
-	}
+	pools := t.beforeBehind()
 	primary, heir := t.Nodes[lostNode], t.Nodes[heirNode]
-	if err := r.caughtUp(t, primary, heir); err != nil {
-		return err
-	}
-	if err := stage.ExecAll(heir, `STOP SLAVE SQL_THREAD`); err != nil {
-		return err
-	}
-	if err := t.askBehind(begin, pools); err != nil {
-		return err
-	}
-	if err := stage.ExecAll(primary, `SET GLOBAL read_only = ON`); err != nil {
-		return err
-	}
-	if err := stage.ExecAll(heir, `START SLAVE SQL_THREAD`); err != nil {
-		return err
-	}
-	if err := r.caughtUp(t, primary, heir); err != nil {
-		return err
-	}
+	t.Must(r.caughtUp(t, primary, heir))
+	t.Must(stage.ExecAll(heir, `STOP SLAVE SQL_THREAD`))
+	t.askBehind(begin, pools)
+	t.Must(stage.ExecAll(primary, `SET GLOBAL read_only = ON`))
+	t.Must(stage.ExecAll(heir, `START SLAVE SQL_THREAD`))
+	t.Must(r.caughtUp(t, primary, heir))
 	r.primary.Kill()
 	delete(t.Nodes, lostNode)
 	t.Base.Admin = heir
-	if err := stage.ExecAll(heir, `STOP SLAVE`, `RESET SLAVE ALL`, `CREATE TABLE probes (at timestamp)`, `SET GLOBAL read_only = OFF`); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(heir, `STOP SLAVE`, `RESET SLAVE ALL`, `CREATE TABLE probes (at timestamp)`, `SET GLOBAL read_only = OFF`))
 	return t.awaitWritable(t.Nodes, false)
 }
 

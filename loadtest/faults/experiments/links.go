@@ -37,15 +37,9 @@ func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error 
 		from := t.History.Now()
 		for range 5 {
 			i := t.Any()
-			if err := i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()); err != nil {
-				return err
-			}
-			if err := i.AwaitTaken(); err != nil {
-				return err
-			}
-			if err := sever(t, i); err != nil {
-				return err
-			}
+			t.Must(i.Arm(fault.BeforeCommit, "sleep "+commitPause.String()))
+			t.Must(i.AwaitTaken())
+			t.Must(sever(t, i))
 			t.Sleep(50, 200)
 		}
 		doubts := 0
@@ -63,11 +57,10 @@ func atCommit(sever func(t *trial, i *stage.Instance) error) func(*trial) error 
 }
 
 func sessionAtCommit(t *trial, _ *stage.Instance) error {
-	killed, err := t.killSessions()
-	if err == nil && killed == 0 {
-		err = errors.New("the service had no session")
+	if t.killSessions() == 0 {
+		return errors.New("the service had no session")
 	}
-	return err
+	return nil
 }
 
 func commitCut(t *trial, i *stage.Instance) error {
@@ -104,10 +97,7 @@ func linksSilent(d time.Duration) func(*trial) error {
 	return func(t *trial) error {
 		t.each((*servertest.Proxy).Hold)
 		defer t.each((*servertest.Proxy).Pass)
-		select {
-		case <-time.After(d):
-		case <-t.Ctx.Done():
-		}
+		t.Wait(d)
 		return nil
 	}
 }

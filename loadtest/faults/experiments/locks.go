@@ -51,14 +51,17 @@ const awayFor = 2 * stage.LockTTL
 // lockKilled ends the whole lock service. Draws are refused as
 // lock-unavailable, soon, until it is back.
 func lockKilled(t *trial) error {
+	return t.withoutLocks(func() error { return t.onlyLockedOut(awayFor) })
+}
+
+// withoutLocks kills the lock service, and starts it again in the end.
+func (t *trial) withoutLocks(fn func() error) error {
 	for _, server := range t.LockServers {
 		server.Kill()
 	}
-	err := t.onlyLockedOut(awayFor)
+	err := fn()
 	for _, server := range t.LockServers {
-		if failed := server.Start(); failed != nil {
-			return failed
-		}
+		t.Must(server.Start())
 	}
 	return err
 }
@@ -71,22 +74,7 @@ func lockHalted(t *trial) error {
 	return t.onlyLockedOut(awayFor)
 }
 
-// lockSlow lets the lock servers work only a small part of the time.
-func lockSlow(t *trial) error {
-	each := func(do func(*servertest.Server)) {
-		for _, server := range t.LockServers {
-			do(server)
-		}
-	}
-	defer each((*servertest.Server).Resume)
-	for range 30 {
-		each((*servertest.Server).Pause)
-		t.Sleep(40, 80)
-		each((*servertest.Server).Resume)
-		t.Sleep(5, 25)
-	}
-	return nil
-}
+func lockSlow(t *trial) error { return t.slow(t.LockServers...) }
 
 // lockLinks breaks the ways to the lock service for longer than a session
 // lives.
@@ -105,10 +93,7 @@ func lockLinks(sever func(*servertest.Proxy)) func(*trial) error {
 // than the deadline, which is checked of every answer.
 func (t *trial) onlyLockedOut(d time.Duration) error {
 	began := t.History.Now()
-	select {
-	case <-time.After(d):
-	case <-t.Ctx.Done():
-	}
+	t.Wait(d)
 	from, to := began+stage.LockTTL+stage.Grace, t.History.Now()
 	refused, slowest := 0, time.Duration(0)
 	for _, o := range t.History.Ops() {
@@ -134,9 +119,7 @@ func (t *trial) onlyLockedOut(d time.Duration) error {
 func redisEmptied(t *trial) error {
 	for range 20 {
 		for _, server := range t.LockServers {
-			if _, err := stage.RedisDo(t.Ctx, server.Addr(), "FLUSHALL"); err != nil {
-				return err
-			}
+			t.tellRedis(server.Addr(), "FLUSHALL")
 		}
 		t.Sleep(20, 150)
 	}
@@ -149,42 +132,34 @@ func redisFailedOver(t *trial) error {
 	replica := t.Ground.Server(t.Site, "redis replica").Addr()
 	addr := t.LockServers[0].Addr()
 	for range 3 {
-		if err := t.copyRedis(replica, addr); err != nil {
-			return err
-		}
+		t.copyRedis(replica, addr)
 		t.Sleep(200, 600) // what the replica does not hear of
-		if err := t.copyRedis(addr, replica); err != nil {
-			return err
-		}
+		t.copyRedis(addr, replica)
 		t.Sleep(100, 300)
 	}
 	return nil
 }
 
 // copyRedis makes one server a copy of another, and then a leader.
-func (t *trial) copyRedis(to, from string) error {
+func (t *trial) copyRedis(to, from string) {
 	host, port, err := net.SplitHostPort(from)
-	if err != nil {
-		return err
-	}
-	if _, err := stage.RedisDo(t.Ctx, from, "CONFIG", "SET", "repl-diskless-sync-delay", "0"); err != nil {
-		return err
-	}
-	if _, err := stage.RedisDo(t.Ctx, to, "REPLICAOF", host, port); err != nil {
-		return err
-	}
-	said := stage.Within(t.Ctx, 5*time.Second, func() string {
+	t.Must(err)
+	t.tellRedis(from, "CONFIG", "SET", "repl-diskless-sync-delay", "0")
+	t.tellRedis(to, "REPLICAOF", host, port)
+	t.Must(stage.Within(t.Ctx, 5*time.Second, func() error {
 		info, err := stage.RedisDo(t.Ctx, to, "INFO", "replication")
-		if err == nil && strings.Contains(info, "master_link_status:up") {
-			return ""
+		if err != nil || !strings.Contains(info, "master_link_status:up") {
+			return fmt.Errorf("no copy: %w %s", err, info)
 		}
-		return fmt.Sprintf("no copy: %v %s", err, info)
-	})
-	if said != "" {
-		return fmt.Errorf("%s", said)
-	}
-	_, err = stage.RedisDo(t.Ctx, to, "REPLICAOF", "NO", "ONE")
-	return err
+		return nil
+	}))
+	t.tellRedis(to, "REPLICAOF", "NO", "ONE")
+}
+
+// tellRedis runs a command on a server.
+func (t *trial) tellRedis(addr string, args ...any) {
+	_, err := stage.RedisDo(t.Ctx, addr, args...)
+	t.Must(err)
 }
 
 // oneLockServer: a majority goes on, if slowly, because contenders who split
@@ -211,9 +186,7 @@ func oneLockServer(t *trial) error {
 		if won == 0 {
 			t.Verdict.Say(history.Fault, "nobody was served with a majority of the lock servers")
 		}
-		if err := away.back(); err != nil {
-			return err
-		}
+		t.Must(away.back())
 		t.Sleep(100, 300)
 	}
 	return nil
@@ -230,9 +203,7 @@ func holderStopped(t *trial) error {
 	}
 	before := stale()
 	for range 2 {
-		if err := t.Any().HaltAt(fault.BeforeWrite, stage.LockTTL+time.Second); err != nil {
-			return err
-		}
+		t.Must(t.Any().HaltAt(fault.BeforeWrite, stage.LockTTL+time.Second))
 		t.Sleep(100, 300)
 	}
 	t.Note("%.0f late writes rejected by the token", stale()-before)

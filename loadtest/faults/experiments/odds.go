@@ -13,9 +13,7 @@ func (t *trial) judgeOdds(pools []string, first int) error {
 	var samples []drawtest.Sample
 	for _, pool := range pools {
 		s, err := t.sample(pool, first)
-		if err != nil {
-			return err
-		}
+		t.Must(err)
 		samples = append(samples, s)
 	}
 	if err := drawtest.Judge(samples...); err != nil {

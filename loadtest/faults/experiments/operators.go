@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"path/filepath"
 	"time"
 
 	"drawsvc/internal/lockmode"
@@ -36,13 +34,9 @@ func twoModes() []place {
 // modesMixed starts the instances again, each in another mode.
 func modesMixed(t *trial) error {
 	for n, i := range t.Instances {
-		if err := i.Stop(); err != nil {
-			return err
-		}
+		t.Must(i.Stop())
 		i.Args = append(i.Args, "--mode", lockmode.Names()[n%len(lockmode.Names())])
-		if err := i.Again(t.Ctx); err != nil {
-			return err
-		}
+		t.Must(i.Again(t.Ctx))
 	}
 	t.Sleep(2000, 3000)
 	return nil
@@ -61,9 +55,7 @@ func modeSwitched(t *trial) error {
 		}
 	}
 	for _, p := range t.Small {
-		if err := t.Admin(http.MethodPatch, "/admin/pools/"+p.Name, map[string]any{"mode": nil}, http.StatusOK); err != nil {
-			return err
-		}
+		t.Must(t.Admin(http.MethodPatch, "/admin/pools/"+p.Name, map[string]any{"mode": nil}, http.StatusOK))
 	}
 	return t.Admin(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"mode": nil}, http.StatusOK)
 }
@@ -75,9 +67,7 @@ func poolPaused(t *trial) error {
 		return t.Admin(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"state": state}, http.StatusOK)
 	}
 	for range 3 {
-		if err := state("paused"); err != nil {
-			return err
-		}
+		t.Must(state("paused"))
 		from := t.History.Now()
 		t.Sleep(300, 500)
 		for _, o := range t.History.Ops() {
@@ -85,9 +75,7 @@ func poolPaused(t *trial) error {
 				t.Verdict.Say(history.Fault, "won though the pool was paused: %s", &o)
 			}
 		}
-		if err := state("open"); err != nil {
-			return err
-		}
+		t.Must(state("open"))
 		t.Sleep(100, 300)
 	}
 	return nil
@@ -99,10 +87,7 @@ func migratedAtOnce(t *trial) error {
 		b := t.Ground.Database(t.Site, t.Kind, t.Server)
 		var failed [4]error
 		client.Parallel(len(failed), func(n int) {
-			output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "migrate", "up", "--database", b.URL).CombinedOutput()
-			if err != nil {
-				failed[n] = fmt.Errorf("%w: %s", err, output)
-			}
+			_, failed[n] = stage.Command(t.Ctx, stage.Released, "migrate", "up", "--database", b.URL)
 		})
 		if err := errors.Join(failed[:]...); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)

@@ -12,24 +12,21 @@ import (
 )
 
 // otherSession opens a connection that has nothing to do with the service.
-func (t *trial) otherSession() (*sql.Conn, func(), error) {
+func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
 	db := t.Base.Admin
 	if t.Kind == "sqlite" {
 		var err error
-		if db, err = sql.Open("sqlite", "file:"+t.File+"?_pragma=busy_timeout(5000)"); err != nil {
-			return nil, nil, err
-		}
+		db, err = sql.Open("sqlite", "file:"+t.File+"?_pragma=busy_timeout(5000)")
+		t.Must(err)
 	}
 	conn, err := db.Conn(t.Ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+	t.Must(err)
 	return conn, func() {
 		_ = conn.Close() // gives it back
 		if t.Kind == "sqlite" {
 			_ = db.Close()
 		}
-	}, nil
+	}
 }
 
 // say runs statements on the connection of another session.
@@ -54,23 +51,13 @@ func (t *trial) lockPool() []string {
 // busy; none may end in doubt, because none is written.
 func lockedFor(d time.Duration) func(*trial) error {
 	return func(t *trial) error {
-		conn, leave, err := t.otherSession()
-		if err != nil {
-			return err
-		}
+		conn, leave := t.otherSession()
 		defer leave()
-		if err := t.say(conn, t.lockPool()...); err != nil {
-			return err
-		}
+		t.Must(t.say(conn, t.lockPool()...))
 		from := t.History.Now()
-		select {
-		case <-time.After(d):
-		case <-t.Ctx.Done():
-		}
+		t.Wait(d)
 		to := t.History.Now()
-		if err := t.say(conn, "ROLLBACK"); err != nil {
-			return err
-		}
+		t.Must(t.say(conn, "ROLLBACK"))
 		t.Ended = time.Now()
 		return t.onlyBusy(from, to)
 	}
@@ -110,18 +97,13 @@ func (t *trial) onlyBusy(from, to time.Duration) error {
 
 // foreignTransaction reads everything and stays: it must be in nobody's way.
 func foreignTransaction(t *trial) error {
-	conn, leave, err := t.otherSession()
-	if err != nil {
-		return err
-	}
+	conn, leave := t.otherSession()
 	defer leave()
 	begin := []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN"}
 	if t.Kind == "postgres" {
 		begin = []string{"BEGIN ISOLATION LEVEL REPEATABLE READ"}
 	}
-	if err := t.say(conn, append(begin, "SELECT * FROM pools", "SELECT * FROM prizes", "SELECT * FROM awards")...); err != nil {
-		return err
-	}
+	t.Must(t.say(conn, append(begin, "SELECT * FROM pools", "SELECT * FROM prizes", "SELECT * FROM awards")...))
 	from := t.History.Now()
 	time.Sleep(3 * time.Second)
 	for _, o := range t.History.Ops() {
@@ -134,10 +116,7 @@ func foreignTransaction(t *trial) error {
 
 // deadlocks locks a prize and then its pool, against the order of the service.
 func deadlocks(t *trial) error {
-	conn, leave, err := t.otherSession()
-	if err != nil {
-		return err
-	}
+	conn, leave := t.otherSession()
 	defer leave()
 	pool, victims := t.Pool(client.MainPool), 0
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.Sleep(10, 60) {
@@ -149,9 +128,7 @@ func deadlocks(t *trial) error {
 		if err != nil {
 			victims++ // the other session, this time
 		}
-		if err := t.say(conn, "ROLLBACK"); err != nil {
-			return err
-		}
+		t.Must(t.say(conn, "ROLLBACK"))
 	}
 	t.Note("the other session was the victim %d times", victims)
 	return nil

@@ -45,9 +45,7 @@ func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Bas
 	if c.Patroni == nil || !c.whole {
 		c.Patroni = servertest.StartPatroni(&stage.Lasting{Site: s, Whole: g.Whole}, patroniNodes)
 	}
-	if err := c.AwaitWhole(context.Background()); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(c.AwaitWhole(context.Background()))
 	c.whole = false // until the experiment has ended well
 	return g.OnHosts(s, kind, c.Leader(context.Background()), c.Nodes)
 }
@@ -109,16 +107,10 @@ func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
 // takenOver waits for a new primary and for the service to find it, under
 // load; then brings the old one back, which has to follow.
 func (c *patroni) takenOver(t *trial, old *servertest.Server, back func() error) error {
-	if err := t.awaitWritable(c.others(t, old), true); err != nil {
-		return err
-	}
+	t.Must(t.awaitWritable(c.others(t, old), true))
 	t.Recover(t.Ended)
-	if err := back(); err != nil {
-		return err
-	}
-	if err := c.AwaitWhole(t.Ctx); err != nil {
-		return err
-	}
+	t.Must(back())
+	t.Must(c.AwaitWhole(t.Ctx))
 	if c.Leader(t.Ctx) == old {
 		t.Verdict.Say(history.Fault, "the old primary is primary again")
 	}

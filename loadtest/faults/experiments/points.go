@@ -60,12 +60,8 @@ func panicAt(p fault.Point) func(*trial) error {
 	return func(t *trial) error {
 		for range 5 {
 			i := t.Any()
-			if err := i.Arm(p, "panic"); err != nil {
-				return err
-			}
-			if err := i.AwaitTaken(); err != nil {
-				return err
-			}
+			t.Must(i.Arm(p, "panic"))
+			t.Must(i.AwaitTaken())
 			t.Sleep(20, 150)
 		}
 		return nil

@@ -36,39 +36,22 @@ func poolTables() []string { return []string{"pools", "prizes", "awards", "moves
 
 // rowsRestored puts all rows of some pools back, as a restore by SQL does.
 func rowsRestored(t *trial) error {
-	p, err := t.part()
-	if err != nil {
-		return err
-	}
-	conn, leave, err := t.otherSession()
-	if err != nil {
-		return err
-	}
+	p := t.part()
+	conn, leave := t.otherSession()
 	defer leave()
-	if err := t.keepRows(conn, p.pools); err != nil {
-		return err
-	}
-	if err := p.lose(); err != nil {
-		return err
-	}
-	if err := t.putRowsBack(conn, p.pools); err != nil {
-		return err
-	}
+	t.keepRows(conn, p.pools)
+	t.Must(p.lose())
+	t.Must(t.putRowsBack(conn, p.pools))
 	t.Ended = time.Now()
-	if err := p.goOn(); err != nil {
-		return err
-	}
+	t.Must(p.goOn())
 	return p.judge()
 }
 
 // keepRows copies all rows of pools.
-func (t *trial) keepRows(conn *sql.Conn, pools []string) error {
+func (t *trial) keepRows(conn *sql.Conn, pools []string) {
 	for _, table := range poolTables() {
-		if err := t.say(conn, fmt.Sprintf(`CREATE TABLE kept_%s AS SELECT * FROM %s WHERE %s`, table, table, among(table, pools))); err != nil {
-			return err
-		}
+		t.Must(t.say(conn, fmt.Sprintf(`CREATE TABLE kept_%s AS SELECT * FROM %s WHERE %s`, table, table, among(table, pools))))
 	}
-	return nil
 }
 
 // putRowsBack puts what was kept in the place of the pools' rows.
@@ -102,35 +85,20 @@ func ownServer(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 // folderPutBack stops the server, keeps a copy of its data, lets it go on, and
 // starts it with the copy in the end: a snapshot of the volume is put back.
 func folderPutBack(t *trial) error {
-	p, err := t.part()
-	if err != nil {
-		return err
-	}
+	p := t.part()
 	data, kept := filepath.Join(t.Server.Dir(), "data"), filepath.Join(t.Server.Dir(), "kept")
 	t.Server.Stop()
 	if output, err := exec.Command("cp", "-a", data, kept).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy the data: %w\n%s", err, output)
 	}
-	if err := t.Server.Start(); err != nil {
-		return err
-	}
-	if err := p.lose(); err != nil {
-		return err
-	}
+	t.Must(t.Server.Start())
+	t.Must(p.lose())
 	t.Server.Stop()
-	if err := os.RemoveAll(data); err != nil {
-		return err
-	}
-	if err := os.Rename(kept, data); err != nil {
-		return err
-	}
-	if err := t.Server.Start(); err != nil {
-		return err
-	}
+	t.Must(os.RemoveAll(data))
+	t.Must(os.Rename(kept, data))
+	t.Must(t.Server.Start())
 	t.Ended = time.Now()
-	if err := p.goOn(); err != nil {
-		return err
-	}
+	t.Must(p.goOn())
 	return p.judge()
 }
 
@@ -156,32 +124,19 @@ func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 }
 
 func (f *fork) promoted(t *trial) error {
-	p, err := t.part()
-	if err != nil {
-		return err
-	}
-	if err := t.awaitFollowed(); err != nil {
-		return err
-	}
+	p := t.part()
+	t.awaitFollowed()
 	var timelines []string
 	for n, then := range []func() error{p.lose, p.goOn} {
 		f.nodes[n].Kill()
 		delete(t.Nodes, fmt.Sprint("node ", n+1))
 		heir := t.Nodes[fmt.Sprint("node ", n+2)]
-		if err := stage.ExecAll(heir, promote); err != nil {
-			return err
-		}
-		if err := t.awaitWritable(map[string]*sql.DB{"the heir": heir}, false); err != nil {
-			return err
-		}
+		t.Must(stage.ExecAll(heir, promote))
+		t.Must(t.awaitWritable(map[string]*sql.DB{"the heir": heir}, false))
 		var timeline string
-		if err := heir.QueryRowContext(t.Ctx, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`).Scan(&timeline); err != nil {
-			return err
-		}
+		t.Must(heir.QueryRowContext(t.Ctx, `SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)`).Scan(&timeline))
 		timelines = append(timelines, timeline)
-		if err := then(); err != nil {
-			return err
-		}
+		t.Must(then())
 	}
 	if t.Note("timelines %v", timelines); timelines[0] != timelines[1] {
 		return fmt.Errorf("the timelines are %v, and have to be the same", timelines)
@@ -190,25 +145,21 @@ func (f *fork) promoted(t *trial) error {
 }
 
 // awaitFollowed waits until every node has what was written so far.
-func (t *trial) awaitFollowed() error {
-	if err := stage.ExecAll(t.Base.Admin, `INSERT INTO probes VALUES (now())`); err != nil {
-		return err
-	}
+func (t *trial) awaitFollowed() {
+	t.Must(stage.ExecAll(t.Base.Admin, `INSERT INTO probes VALUES (now())`))
 	const probes = `SELECT count(*) FROM probes`
 	want, err := t.Count(t.Ctx, probes)
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	for name, db := range t.Nodes {
-		said := stage.Within(t.Ctx, stage.TakeoverMax, func() string {
-			if n, err := stage.CountOn(t.Ctx, db, probes); err != nil || n < want {
-				return fmt.Sprintf("%d of %d probes, %v", n, want, err)
+		t.Must(stage.Within(t.Ctx, stage.TakeoverMax, func() error {
+			n, err := stage.CountOn(t.Ctx, db, probes)
+			if err == nil && n < want {
+				err = fmt.Errorf("%d of %d probes", n, want)
 			}
-			return ""
-		})
-		if said != "" {
-			return fmt.Errorf("%s does not follow: %s", name, said)
-		}
+			if err != nil {
+				err = fmt.Errorf("%s does not follow: %w", name, err)
+			}
+			return err
+		}))
 	}
-	return nil
 }

@@ -23,40 +23,23 @@ func fileReplaced() Experiment {
 // has it, lets the instance go on, and puts the copy in the place of the files.
 // The instance must not acknowledge anything then, until it is started again.
 func filesPutBack(t *trial) error {
-	p, err := t.part()
-	if err != nil {
-		return err
-	}
+	p := t.part()
 	i, kept := t.Instances[0], filepath.Join(filepath.Dir(t.File), "kept")
-	if err := os.Mkdir(kept, 0o700); err != nil {
-		return err
-	}
+	t.Must(os.Mkdir(kept, 0o700))
 	i.Signal(syscall.SIGSTOP) // a snapshot has all files of one moment
-	err = moveFiles(t.File, kept, copyFile)
+	err := moveFiles(t.File, kept, copyFile)
 	i.Signal(syscall.SIGCONT)
-	if err != nil {
-		return err
-	}
-	if err := p.lose(); err != nil {
-		return err
-	}
-	if err := moveFiles(filepath.Join(kept, filepath.Base(t.File)), filepath.Dir(t.File), os.Rename); err != nil {
-		return err
-	}
+	t.Must(err)
+	t.Must(p.lose())
+	t.Must(moveFiles(filepath.Join(kept, filepath.Base(t.File)), filepath.Dir(t.File), os.Rename))
 	from := t.History.Now()
 	time.Sleep(goneFor)
 	t.wantAway(from, t.History.Now())
 	i.Kill()
-	if err := t.reopen(); err != nil {
-		return err
-	}
+	t.Must(t.reopen())
 	t.Ended = time.Now()
-	if err := i.Again(t.Ctx); err != nil {
-		return err
-	}
-	if err := p.goOn(); err != nil {
-		return err
-	}
+	t.Must(i.Again(t.Ctx))
+	t.Must(p.goOn())
 	return errors.Join(p.judge(), t.integrity())
 }
 

@@ -33,40 +33,32 @@ type shell struct {
 }
 
 // newShell makes a shell with what the page calls the values of a harness.
-func newShell(t *trial) (*shell, error) {
+func newShell(t *trial) *shell {
 	text, err := os.ReadFile(backupPage)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	program, err := filepath.Abs(filepath.Join(stage.Bin, stage.Released))
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	s := &shell{work: t.Site.TempDir()}
-	if s.blocks, err = page.Blocks(string(text)); err != nil {
-		return nil, err
-	}
+	s.blocks, err = page.Blocks(string(text))
+	t.Must(err)
 	s.env = []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + s.work, "STATE=" + filepath.Join(s.work, "state"), "PROGRAM=" + program,
 		"DRAWSVC_DATABASE=" + t.URL, "BACKUPS=" + t.Site.TempDir(), "ADMIN_TOKEN=" + harness.AdminToken, "SERVICE=" + t.Instances[0].URL(),
 	}
 	if t.Server == nil {
-		return s, nil
+		return s
 	}
 	restored, err := url.Parse(t.URL)
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	restored.Path += "_restored"
 	at, err := url.Parse(t.Server.URL())
-	if err != nil {
-		return nil, err
-	}
+	t.Must(err)
 	if t.Kind == "mysql" { // where the service's account has rights on its own database alone
 		restored.User = at.User
 	}
 	s.env = append(s.env, "RESTORED="+restored.String())
-	return s, s.asOwner(t.Kind, at)
+	t.Must(s.asOwner(t.Kind, at))
+	return s
 }
 
 // asOwner lets the database's own programs find the server, with the account

@@ -45,9 +45,7 @@ func (p *pair) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(stage.ServerArgs(kind)...))
 	b := g.OnHosts(s, kind, p.primary, []*servertest.Server{p.primary, p.standby})
 	if p.synchronous {
-		if err := stage.ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`); err != nil {
-			s.Fatal(err)
-		}
+		s.Must(stage.ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`))
 	}
 	return b
 }
@@ -97,9 +95,7 @@ func (p *pair) cancelled(t *trial) error {
 		cancelled += n
 	}
 	<-asked
-	if err != nil {
-		return err
-	}
+	t.Must(err)
 	if t.Note("%d waits for the standby were broken off", cancelled); cancelled == 0 {
 		return errors.New("nobody waited for the standby")
 	}
@@ -112,8 +108,6 @@ func (p *pair) handOver(t *trial) error {
 	p.link.Cut() // what was held is lost with it
 	heir := t.Nodes[heirNode]
 	delete(t.Nodes, lostNode)
-	if err := stage.ExecAll(heir, promote); err != nil {
-		return err
-	}
+	t.Must(stage.ExecAll(heir, promote))
 	return t.awaitWritable(t.Nodes, false)
 }

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -40,17 +39,15 @@ func tokenAtOnce() Cell {
 type named struct{ token, entry string }
 
 // newToken asks the program for a token for draws.
-func (t *trial) newToken(name string) (named, error) {
-	output, err := exec.CommandContext(t.Ctx, filepath.Join(stage.Bin, stage.Released), "token", "new", "--name", name, "--role", "draw").Output()
-	if err != nil {
-		return named{}, fmt.Errorf("token new: %w", err)
-	}
-	first, second, _ := strings.Cut(strings.TrimSpace(string(output)), "\n")
+func (t *trial) newToken(name string) named {
+	output, err := stage.Command(t.Ctx, stage.Released, "token", "new", "--name", name, "--role", "draw")
+	t.Must(err)
+	first, second, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	n := named{strings.TrimPrefix(first, "token: "), strings.TrimPrefix(second, "entry: ")}
 	if n.token == first || n.entry == second {
-		return n, errors.New("token new printed another form")
+		t.Fatalf("token new printed another form: %s", first)
 	}
-	return n, nil
+	return n
 }
 
 // tokenFile is the file of tokens that all instances read.
@@ -65,11 +62,7 @@ func (f *tokenFile) write(entries ...named) error {
 	for _, e := range entries {
 		texts = append(texts, e.entry)
 	}
-	text := `{"tokens":[` + strings.Join(texts, ",") + `]}`
-	if err := os.WriteFile(f.path+".new", []byte(text), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(f.path+".new", f.path)
+	return stage.Replace(f.path, `{"tokens":[`+strings.Join(texts, ",")+`]}`, 0o600)
 }
 
 // knownMax is the longest that a changed file may take to be used, with some
@@ -80,17 +73,14 @@ const knownMax = 15 * time.Second
 // seldom, since wrong tokens count as guesses.
 func (f *tokenFile) await(token string, want int) error {
 	for _, i := range f.Instances {
-		said := 0
-		for until := time.Now().Add(knownMax); said != want; time.Sleep(time.Second) {
-			if time.Now().After(until) {
-				return fmt.Errorf("instance %d answers the token with %d, not %d", i.Number, said, want)
-			}
-			var err error
-			if said, err = f.answers(f.Ctx, http.DefaultClient, i, token); err != nil {
-				return err
-			}
+		for until := time.Now().Add(knownMax); ; time.Sleep(time.Second) {
+			said, err := f.answers(f.Ctx, http.DefaultClient, i, token)
+			f.Must(err)
 			if said == want {
 				break
+			}
+			if time.Now().After(until) {
+				return fmt.Errorf("instance %d answers the token with %d, not %d", i.Number, said, want)
 			}
 		}
 	}
@@ -112,45 +102,30 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 }
 
 // begin starts all instances again with the file.
-func (f *tokenFile) begin() error {
+func (f *tokenFile) begin() {
 	for _, i := range f.Instances {
-		if err := i.Stop(); err != nil {
-			return err
-		}
+		f.Must(i.Stop())
 		i.Args = append(i.Args, "--tokens", f.path)
-		if err := i.Again(f.Ctx); err != nil {
-			return err
-		}
+		f.Must(i.Again(f.Ctx))
 	}
-	return nil
 }
 
 // replaceToken replaces the token twice: the instances see it by themselves, and
 // get SIGHUP.
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
-	old, err := t.newToken("shop")
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.write(old), f.begin()); err != nil {
-		return err
-	}
+	old := t.newToken("shop")
+	t.Must(f.write(old))
+	f.begin()
 	t.Present(old.token)
 	replaced := 0
-	err = t.UnderLoad(func() error {
+	t.Must(t.UnderLoad(func() error {
 		for _, hangUp := range []bool{false, true} {
-			next, err := t.newToken("shop")
-			if err != nil {
-				return err
-			}
+			next := t.newToken("shop")
 			if both {
-				err = f.handOver(old, next, hangUp)
+				f.handOver(old, next, hangUp)
 			} else {
-				err = f.swap(next)
-			}
-			if err != nil {
-				return err
+				f.swap(next)
 			}
 			replaced++
 			old = next
@@ -160,17 +135,14 @@ func (t *trial) replaceToken(both bool) error {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	t.Note("%d tokens replaced", replaced)
 	t.noneRefused()
 	return nil
 }
 
 // handOver is what the documentation says.
-func (f *tokenFile) handOver(old, next named, hangUp bool) error {
+func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	change := func(entries ...named) error {
 		err := f.write(entries...)
 		for _, i := range f.Instances {
@@ -180,43 +152,27 @@ func (f *tokenFile) handOver(old, next named, hangUp bool) error {
 		}
 		return err
 	}
-	if err := errors.Join(change(old, next), f.await(next.token, http.StatusOK)); err != nil {
-		return err
-	}
+	f.Must(errors.Join(change(old, next), f.await(next.token, http.StatusOK)))
 	f.Present(next.token)
 	time.Sleep(f.Limit() + stage.Grace) // requests under way have the old one
-	if err := change(next); err != nil {
-		return err
-	}
-	return f.await(old.token, http.StatusUnauthorized)
+	f.Must(change(next))
+	f.Must(f.await(old.token, http.StatusUnauthorized))
 }
 
 // swap leaves callers with a token that is not valid any more, until they get the
 // new one.
-func (f *tokenFile) swap(next named) error {
-	if err := f.write(next); err != nil {
-		return err
-	}
+func (f *tokenFile) swap(next named) {
+	f.Must(f.write(next))
 	for _, i := range f.Instances {
 		i.Signal(syscall.SIGHUP)
 	}
 	f.Sleep(1000, 1500)
 	f.Present(next.token)
-	return nil
 }
 
 // noneRefused wants no client to have been refused for its token.
 func (t *trial) noneRefused() {
-	refused, first := map[string]int{}, ""
-	for _, o := range t.History.Ops() {
-		if o.Status == http.StatusUnauthorized || o.Status == http.StatusForbidden || o.Status == http.StatusTooManyRequests {
-			refused[fmt.Sprint(o.Status)]++
-			if first == "" {
-				first = o.String()
-			}
-		}
-	}
-	if len(refused) > 0 {
-		t.Verdict.Say(history.Fault, "clients were refused: %v; the first: %s", refused, first)
-	}
+	t.nobodySaw(func(o *history.Op) bool {
+		return slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, o.Status)
+	})
 }

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"fmt"
 
 	"drawsvc/internal/lockmode"
@@ -36,16 +37,11 @@ func updatedBehindBalancer(t *trial) error {
 	for _, i := range t.Instances {
 		urls = append(urls, i.URL())
 	}
-	b, err := stage.StartBalancer(t.Site, stage.BalancerEvery, urls...)
-	if err != nil {
-		return err
-	}
+	b := stage.StartBalancer(t.Site, stage.BalancerEvery, urls...)
 	t.Front = b.URL
 	r := newRolling(t)
 	r.balancer = b
-	if err := t.UnderLoadOf(updateWorkers, r.run); err != nil {
-		return err
-	}
+	t.Must(t.UnderLoadOf(updateWorkers, r.run))
 	if refused, cut := b.Refused.Load(), b.Cut.Load(); refused+cut > 0 {
 		t.Verdict.Say(history.Fault, "instances refused %d connections, and ended %d before the response", refused, cut)
 	}
@@ -56,26 +52,22 @@ func updatedBehindBalancer(t *trial) error {
 // sawNothing wants every request to have been decided, and counts the others by
 // what they were answered.
 func (t *trial) sawNothing() {
-	failed, first := map[string]int{}, ""
-	ops := t.History.Ops()
-	for _, o := range ops {
-		if o.Status == 0 || o.Status >= 500 {
-			failed[fmt.Sprintf("%d %s", o.Status, o.Answer())]++
-			if first == "" {
-				first = o.String()
-			}
-		}
-	}
-	if len(failed) > 0 {
-		t.Verdict.Say(history.Fault, "clients saw %v; the first: %s", failed, first)
-	}
-	t.Note("%d of %d requests decided at once", len(ops)-sum(failed), len(ops))
+	failed := t.nobodySaw(func(o *history.Op) bool { return o.Status == 0 || o.Status >= 500 })
+	t.Note("%d of %d requests decided at once", t.History.Len()-failed, t.History.Len())
 }
 
-// sum adds up counts.
-func sum(counts map[string]int) (n int) {
-	for _, k := range counts {
-		n += k
+// nobodySaw wants no answer of a sort, and returns how many there are.
+func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
+	seen, first := map[string]int{}, ""
+	for _, o := range t.History.Ops() {
+		if isBad(&o) {
+			n++
+			seen[fmt.Sprintf("%d %s", o.Status, o.Answer())]++
+			first = cmp.Or(first, o.String())
+		}
+	}
+	if n > 0 {
+		t.Verdict.Say(history.Fault, "clients saw %v; the first: %s", seen, first)
 	}
 	return n
 }

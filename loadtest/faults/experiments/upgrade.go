@@ -2,9 +2,6 @@ package experiments
 
 import (
 	"context"
-	"fmt"
-	"os/exec"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,9 +37,7 @@ func newRolling(t *trial) *rolling {
 
 func (r *rolling) run() error {
 	defer r.watchReady()()
-	if err := r.migrate(); err != nil {
-		return err
-	}
+	r.migrate()
 	steps := []string{r.Begins} // which may be started again on the new schema
 	for _, program := range []string{r.Program, r.Begins} {
 		for range r.Instances {
@@ -61,17 +56,13 @@ func (r *rolling) run() error {
 }
 
 // migrate runs the next release's migration, under load where it is a server's.
-func (r *rolling) migrate() error {
+func (r *rolling) migrate() {
 	isFile := r.Kind == "sqlite"
 	if isFile {
 		r.turns[0].Add(1)
-		if err := r.Instances[0].Stop(); err != nil {
-			return err
-		}
+		r.Must(r.Instances[0].Stop())
 	}
-	if err := r.execute(r.Program, "migrate", "up"); err != nil {
-		return err
-	}
+	r.Must(r.execute(r.Program, "migrate", "up"))
 	for _, program := range []string{r.Begins, r.Program} {
 		if err := r.execute(program, "migrate", "status"); err != nil {
 			r.Verdict.Say(history.Fault, "on the new schema: %v", err)
@@ -80,16 +71,12 @@ func (r *rolling) migrate() error {
 	if isFile && r.start(0) {
 		r.drawOnEach()
 	}
-	return nil
 }
 
 // execute runs a command of a program on the cell's database.
 func (r *rolling) execute(program string, args ...string) error {
-	output, err := exec.CommandContext(r.Ctx, filepath.Join(stage.Bin, program), append(args, "--database", r.URL)...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s %v: %w: %s", program, args, err, output)
-	}
-	return nil
+	_, err := stage.Command(r.Ctx, program, append(args, "--database", r.URL)...)
+	return err
 }
 
 // replace puts a program in the place of an instance, and says whether it

@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"sync"
 	"time"
@@ -77,14 +78,9 @@ func (h *History) Write(file string) error {
 	w := bufio.NewWriter(f)
 	lines := json.NewEncoder(w)
 	for _, o := range h.Ops() {
-		if err := lines.Encode(o); err != nil {
-			_ = f.Close() // the error that counts is the first
-			return err
+		if err = lines.Encode(o); err != nil {
+			break
 		}
 	}
-	if err := w.Flush(); err != nil {
-		_ = f.Close() // the error that counts is the first
-		return err
-	}
-	return f.Close()
+	return errors.Join(err, w.Flush(), f.Close())
 }

@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -65,61 +66,58 @@ func Read(ctx context.Context, db *sql.DB, pool string, numbered, plain bool) (R
 		return r, err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	query := func(statement string, scan func(*sql.Rows) error) {
-		if err != nil {
-			return
-		}
-		if numbered {
-			statement = strings.Replace(statement, "?", "$1", 1)
-		}
-		if err = each(ctx, tx, statement, pool, scan); err != nil {
-			err = fmt.Errorf("read the rows of %s: %w", pool, err)
-		}
+	q := &query{ctx: ctx, tx: tx, pool: pool, numbered: numbered}
+	version := func(v *int64) []any { return []any{v} }
+	for _, v := range all(q, poolSQL, version) {
+		r.Version = v
 	}
-	query(poolSQL, func(row *sql.Rows) error { return row.Scan(&r.Version) })
-	query(prizesSQL, func(row *sql.Rows) error {
-		var p PrizeRow
-		err := row.Scan(&p.ID, &p.Stocked, &p.Issued)
-		r.Prizes = append(r.Prizes, p)
-		return err
-	})
-	query(awardsSQL, func(row *sql.Rows) error {
-		var a AwardRow
-		err := row.Scan(&a.Version, &a.Draw, &a.Ordinal, &a.User, &a.Prize, &a.Unit)
-		r.Awards = append(r.Awards, a)
-		return err
+	r.Prizes = all(q, prizesSQL, func(p *PrizeRow) []any { return []any{&p.ID, &p.Stocked, &p.Issued} })
+	r.Awards = all(q, awardsSQL, func(a *AwardRow) []any {
+		return []any{&a.Version, &a.Draw, &a.Ordinal, &a.User, &a.Prize, &a.Unit}
 	})
 	moves := movesSQL
 	if plain {
 		moves = plainMovesSQL
+	} else {
+		r.Changes = all(q, changesSQL, version)
 	}
-	query(moves, func(row *sql.Rows) error {
-		var m MoveRow
-		err := row.Scan(&m.Version, &m.Prize, &m.Delta, &m.Key, &m.Stocked, &m.Issued)
-		r.Moves = append(r.Moves, m)
-		return err
+	r.Moves = all(q, moves, func(m *MoveRow) []any {
+		return []any{&m.Version, &m.Prize, &m.Delta, &m.Key, &m.Stocked, &m.Issued}
 	})
-	if !plain {
-		query(changesSQL, func(row *sql.Rows) error {
-			var version int64
-			err := row.Scan(&version)
-			r.Changes = append(r.Changes, version)
-			return err
-		})
+	if q.err != nil {
+		return r, fmt.Errorf("read the rows of %s: %w", pool, q.err)
 	}
-	return r, err
+	return r, nil
 }
 
-func each(ctx context.Context, tx *sql.Tx, statement, pool string, scan func(*sql.Rows) error) error {
-	rows, err := tx.QueryContext(ctx, statement, pool)
+// query asks for a pool's rows in a transaction, until something fails.
+type query struct {
+	ctx      context.Context
+	tx       *sql.Tx
+	pool     string
+	numbered bool
+	err      error
+}
+
+// all are the rows of a statement, each read into its columns.
+func all[T any](q *query, statement string, columns func(*T) []any) (list []T) {
+	if q.err != nil {
+		return nil
+	}
+	if q.numbered {
+		statement = strings.Replace(statement, "?", "$1", 1)
+	}
+	rows, err := q.tx.QueryContext(q.ctx, statement, q.pool)
 	if err != nil {
-		return err
+		q.err = err
+		return nil
 	}
 	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
+	for rows.Next() && q.err == nil {
+		var one T
+		q.err = rows.Scan(columns(&one)...)
+		list = append(list, one)
 	}
-	return rows.Err()
+	q.err = errors.Join(q.err, rows.Err())
+	return list
 }

@@ -42,17 +42,14 @@ type backend struct {
 }
 
 // StartBalancer starts a balancer before programs at the given URLs.
-func StartBalancer(s *harness.Site, every time.Duration, urls ...string) (*Balancer, error) {
+func StartBalancer(s *harness.Site, every time.Duration, urls ...string) *Balancer {
 	b := &Balancer{}
-	ctx, end := context.WithCancel(context.Background())
-	s.Cleanup(end)
+	ctx := s.Context()
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
 	s.Cleanup(transport.CloseIdleConnections)
 	for _, u := range urls {
 		to, err := url.Parse(u)
-		if err != nil {
-			return nil, err
-		}
+		s.Must(err)
 		one := &backend{url: u, proxy: &httputil.ReverseProxy{
 			Transport: transport, ErrorHandler: b.failed,
 			Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
@@ -61,15 +58,8 @@ func StartBalancer(s *harness.Site, every time.Duration, urls ...string) (*Balan
 		one.ask(ctx)
 		go one.follow(ctx, every)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	b.URL = "http://" + listener.Addr().String()
-	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = server.Serve(listener) }() // ends with Close
-	s.Cleanup(func() { _ = server.Close() })
-	return b, nil
+	b.URL = "http://" + harness.Serve(s, b)
+	return b
 }
 
 // follow asks an instance again and again.
@@ -95,16 +85,12 @@ func (b *backend) ask(ctx context.Context) {
 
 // Await waits until requests go to an instance again.
 func (b *Balancer) Await(ctx context.Context, n int) error {
-	said := Within(ctx, harness.StartMax, func() string {
+	return Within(ctx, harness.StartMax, func() error {
 		if !b.backends[n].in.Load() {
-			return fmt.Sprintf("the balancer sends nothing to instance %d", n)
+			return fmt.Errorf("the balancer sends nothing to instance %d", n)
 		}
-		return ""
+		return nil
 	})
-	if said != "" {
-		return errors.New(said)
-	}
-	return nil
 }
 
 // ServeHTTP implements http.Handler.

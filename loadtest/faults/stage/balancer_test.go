@@ -28,8 +28,7 @@ func TestBalancerLearnsLate(t *testing.T) {
 		}
 	}))
 	require.NoError(t, harness.On("balancer", func(s *harness.Site) error {
-		b, err := StartBalancer(s, time.Hour, one.URL)
-		require.NoError(t, err)
+		b := StartBalancer(s, time.Hour, one.URL)
 		draw := func() int {
 			response, err := http.Post(b.URL+"/draw", "application/json", nil)
 			require.NoError(t, err)

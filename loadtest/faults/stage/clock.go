@@ -2,6 +2,7 @@ package stage
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -28,9 +29,7 @@ func newClock(s *harness.Site) *clock {
 		s.Skip("libfaketime is not installed")
 	}
 	folder := s.TempDir()
-	if err := os.Chmod(folder, 0o755); err != nil { // servers have an account of their own
-		s.Fatal(err)
-	}
+	s.Must(os.Chmod(folder, 0o755)) // servers have an account of their own
 	file := filepath.Join(folder, "clock")
 	return clockOf(s, file,
 		// The C library's malloc comes before jemalloc, which asks for the time
@@ -49,19 +48,22 @@ func newOwnClock(s *harness.Site) *clock {
 
 func clockOf(s *harness.Site, file string, environ ...string) *clock {
 	c := &clock{file: file, environ: environ}
-	if err := c.Set("+0s"); err != nil {
-		s.Fatal(err)
-	}
+	s.Must(c.Set("+0s"))
 	return c
 }
 
 // Set moves the clock to an amount such as "+3600s" from the machine's, in one
 // step: the server reads it whenever it asks for the time.
 func (c *clock) Set(amount string) error {
-	if err := os.WriteFile(c.file+".new", []byte(amount), 0o644); err != nil {
+	return Replace(c.file, amount, 0o644)
+}
+
+// Replace gives a file another content in one step.
+func Replace(file, content string, mode fs.FileMode) error {
+	if err := os.WriteFile(file+".new", []byte(content), mode); err != nil {
 		return err
 	}
-	return os.Rename(c.file+".new", c.file)
+	return os.Rename(file+".new", file)
 }
 
 // ownClock is the environment of an instance of a program with fault points,
@@ -75,9 +77,7 @@ func (w *World) ownClock(n int) []string {
 		return w.ClockMoved.environ
 	}
 	c := newOwnClock(w.Site)
-	if err := c.Set(fmt.Sprintf("%+ds", 90*(n-1))); err != nil {
-		w.Fatal(err)
-	}
+	w.Must(c.Set(fmt.Sprintf("%+ds", 90*(n-1))))
 	return c.environ
 }
 

@@ -18,9 +18,7 @@ func (g *Ground) galeraCluster(s *harness.Site) []*servertest.Server {
 		g.galera = servertest.StartGalera(&Lasting{Site: s, Whole: g.Whole}, GaleraNodes)
 	}
 	for _, node := range g.galera {
-		if err := node.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-			s.Fatalf("a node does not start again: %v", err)
-		}
+		s.Must(Revive(node))
 	}
 	return g.galera
 }
@@ -55,16 +53,9 @@ func (g *Ground) galeraBase(s *harness.Site) *Base {
 	b := g.Database(s, "mysql", cluster[0])
 	b.Cluster, b.Nodes = cluster, map[string]*sql.DB{}
 	u, err := url.Parse(b.URL)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	for _, node := range cluster {
-		db, err := OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15")
-		if err != nil {
-			s.Fatal(err)
-		}
-		s.Cleanup(func() { _ = db.Close() })
-		b.Nodes["the node "+node.Addr()] = db
+		b.Nodes["the node "+node.Addr()] = s.Opened(harness.OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15"))
 	}
 	_ = b.Admin.Close()
 	b.Admin = b.Nodes["the node "+cluster[0].Addr()]
@@ -74,9 +65,7 @@ func (g *Ground) galeraBase(s *harness.Site) *Base {
 // from is the service's URL that names every node, the n-th first.
 func (b *Base) from(s *harness.Site, n int) string {
 	u, err := url.Parse(b.URL)
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	var hosts []string
 	for k := range b.Cluster {
 		hosts = append(hosts, b.Cluster[(n+k)%len(b.Cluster)].Addr())

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
@@ -41,10 +40,16 @@ func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 	}
 	server := g.servers[name]
 	server.Resume()
-	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
-		s.Fatalf("%s does not start again: %v", name, err)
-	}
+	s.Must(Revive(server))
 	return server
+}
+
+// Revive starts a server that has ended; one that runs stays as it is.
+func Revive(server *servertest.Server) error {
+	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
+		return fmt.Errorf("it does not start again: %w", err)
+	}
+	return nil
 }
 
 // ServerArgs make limits small enough to be reached, and deadlocks be found
@@ -121,9 +126,7 @@ func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Se
 	case "mysql":
 		err = b.makeMySQL(s, name)
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
+	s.Must(err)
 	s.Cleanup(func() { _ = b.Admin.Close() })
 	return b
 }
@@ -165,7 +168,7 @@ func (b *Base) makePostgres(s *harness.Site, name string) error {
 }
 
 func (b *Base) makeMySQL(s *harness.Site, name string) error {
-	whole, err := OpenMySQL(b.Server.URL(), "")
+	whole, err := harness.OpenMySQL(b.Server.URL(), "")
 	if err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (b *Base) makeMySQL(s *harness.Site, name string) error {
 	if err != nil {
 		return err
 	}
-	if b.Admin, err = OpenMySQL(b.Server.URL(), name); err != nil {
+	if b.Admin, err = harness.OpenMySQL(b.Server.URL(), name); err != nil {
 		return err
 	}
 	at := &url.URL{Scheme: "mysql", User: url.UserPassword(ServiceRole, ServicePassword), Host: b.Server.Addr(), Path: "/" + name}
@@ -189,29 +192,6 @@ func (b *Base) makeMySQL(s *harness.Site, name string) error {
 	at.User = url.UserPassword(hogRole, ServicePassword)
 	b.HogURL = at.String()
 	return nil
-}
-
-// OpenMySQL connects to a database, "" for none, with the given variables and
-// their values in turn.
-func OpenMySQL(raw, name string, variables ...string) (*sql.DB, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	config := mysql.NewConfig()
-	config.User = u.User.Username()
-	config.Passwd, _ = u.User.Password()
-	config.Net, config.Addr, config.DBName = "tcp", u.Host, name
-	config.Logger = &mysql.NopLogger{} // a server that was killed is no news
-	config.Params = map[string]string{}
-	for n := 0; n+1 < len(variables); n += 2 {
-		config.Params[variables[n]] = variables[n+1]
-	}
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
 }
 
 // ExecAll runs statements one after another.

@@ -33,42 +33,29 @@ func (g *Ground) OnHosts(s *harness.Site, kind string, primary *servertest.Serve
 		b.URLs = append(b.URLs, at(one.URL, turned...))
 	}
 	whole := primary.URL()
-	name, err := nameOf(one.Admin)
-	if err != nil {
-		s.Fatal(err)
-	}
+	var name string
+	s.Must(one.Admin.QueryRow(`SELECT current_database()`).Scan(&name))
 	whole = strings.Replace(whole, "/postgres?", "/"+name+"?", 1)
-	open := func(url string) *sql.DB {
-		db, err := sql.Open("pgx", url)
-		if err != nil {
-			s.Fatal(err)
-		}
-		s.Cleanup(func() { _ = db.Close() })
-		return db
-	}
+	open := func(url string) *sql.DB { return s.Opened(sql.Open("pgx", url)) }
 	b.Admin = open(at(whole, addresses...) + "&target_session_attrs=read-write&connect_timeout=2")
 	for n, host := range hosts {
 		b.Nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")
 	}
 	// A node that has not got the database yet would end the search for one.
-	if err := errors.Join(ExecAll(one.Admin, `CREATE TABLE probes (at timestamptz)`), one.Admin.Close()); err != nil {
-		s.Fatal(err)
-	}
-	for name, db := range b.Nodes {
-		said := Within(context.Background(), TakeoverMax, func() string {
-			if _, err := CountOn(context.Background(), db, `SELECT count(*) FROM probes`); err != nil {
-				return err.Error()
-			}
-			return ""
-		})
-		if said != "" {
-			s.Fatalf("%s does not follow: %s", name, said)
-		}
-	}
+	s.Must(errors.Join(ExecAll(one.Admin, `CREATE TABLE probes (at timestamptz)`), one.Admin.Close()))
+	b.AwaitTable(s, "probes")
 	return b
 }
 
-func nameOf(db *sql.DB) (name string, err error) {
-	err = db.QueryRow(`SELECT current_database()`).Scan(&name)
-	return name, err
+// AwaitTable waits until every node has a table.
+func (b *Base) AwaitTable(s *harness.Site, table string) {
+	for name, db := range b.Nodes {
+		err := Within(context.Background(), TakeoverMax, func() error {
+			_, err := CountOn(context.Background(), db, `SELECT count(*) FROM `+table)
+			return err
+		})
+		if err != nil {
+			s.Fatalf("%s does not follow: %v", name, err)
+		}
+	}
 }

@@ -15,10 +15,7 @@ const takenMax = 10 * time.Second
 // Arm makes something happen at the next draw that comes to the point.
 func (i *Instance) Arm(p fault.Point, action string) error {
 	_ = os.Remove(i.control + ".taken") // was not there the first time
-	if err := os.WriteFile(i.control+".new", []byte(string(p)+" "+action+"\n"), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(i.control+".new", i.control)
+	return Replace(i.control, string(p)+" "+action+"\n", 0o600)
 }
 
 // AwaitTaken waits until a draw has come to the armed point.

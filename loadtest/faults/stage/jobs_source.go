@@ -2,7 +2,6 @@ package stage
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -33,16 +32,10 @@ type source struct {
 // sourceSlow is how long a fetch takes.
 const sourceSlow = 1500 * time.Millisecond
 
-func newSource(s *harness.Site) (*source, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	c := &source{address: listener.Addr().String(), Began: make(chan int, 1), inside: map[int]int{}, still: map[int]int{}}
-	server := &http.Server{Handler: c, ReadHeaderTimeout: time.Second}
-	go func() { _ = server.Serve(listener) }() // ends with Close
-	s.Cleanup(func() { _ = server.Close() })
-	return c, nil
+func newSource(s *harness.Site) *source {
+	c := &source{Began: make(chan int, 1), inside: map[int]int{}, still: map[int]int{}}
+	c.address = harness.Serve(s, c)
+	return c
 }
 
 // flags are those of an instance that fetches from it.

@@ -16,32 +16,32 @@ const leftoverMax = 5 * time.Second
 
 // Leftovers is what stays behind in the instances, in the database and in the lock
 // service, as long as each of them may take to have nothing left.
-func (w *World) Leftovers() (all []string) {
-	for _, left := range []func() string{w.leftInInstances, w.leftInDatabase, w.leftLocks, w.leftInLockService} {
-		if said := Within(w.Ctx, leftoverMax+LockTTL, left); said != "" {
-			all = append(all, said)
+func (w *World) Leftovers() (all []error) {
+	for _, left := range []func() error{w.leftInInstances, w.leftInDatabase, w.leftLocks, w.leftInLockService} {
+		if err := Within(w.Ctx, leftoverMax+LockTTL, left); err != nil {
+			all = append(all, err)
 		}
 	}
 	return all
 }
 
-func (w *World) leftInInstances() string {
+func (w *World) leftInInstances() error {
 	if w.Program == Textbook {
-		return ""
+		return nil
 	}
 	for n, i := range w.Instances {
 		m := w.Metrics(i)
 		if len(m) == 0 {
-			return fmt.Sprintf("instance %d has no metrics", n)
+			return fmt.Errorf("instance %d has no metrics", n)
 		}
 		if inUse := m["drawsvc_database_connections_in_use"]; inUse > 0 {
-			return fmt.Sprintf("instance %d has %.0f connections in use", n, inUse)
+			return fmt.Errorf("instance %d has %.0f connections in use", n, inUse)
 		}
 		if now := m["go_goroutines"]; now > w.calm[n]+goroutinesMore {
-			return fmt.Sprintf("instance %d has %.0f goroutines, %.0f at its start", n, now, w.calm[n])
+			return fmt.Errorf("instance %d has %.0f goroutines, %.0f at its start", n, now, w.calm[n])
 		}
 	}
-	return ""
+	return nil
 }
 
 // transactionsSQL counts what sessions have not ended.
@@ -64,37 +64,34 @@ func transactionsSQL(kind string) []string {
 	return nil
 }
 
-func (w *World) leftInDatabase() string {
+func (w *World) leftInDatabase() error {
 	for name, node := range w.everyNode() {
 		for _, query := range transactionsSQL(w.Kind) {
 			n, err := CountOn(w.Ctx, node, query)
 			if err != nil {
-				return name + ": " + err.Error()
+				return fmt.Errorf("%s: %w", name, err)
 			}
 			if n > 0 {
-				return fmt.Sprintf("%d are left in %s by %s", n, name, query)
+				return fmt.Errorf("%d are left in %s by %s", n, name, query)
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // leftLocks looks for leases that still run in the database's table of locks.
-func (w *World) leftLocks() string {
+func (w *World) leftLocks() error {
 	clock := map[string]string{
 		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
 		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
 		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
 	}[w.Kind]
 	if w.Program == Textbook {
-		return ""
+		return nil
 	}
 	n, err := w.Count(w.Ctx, `SELECT count(*) FROM locks WHERE expires_at > `+clock)
-	switch {
-	case err != nil:
-		return err.Error()
-	case n > 0:
-		return fmt.Sprintf("%d leases still run", n)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d leases still run", n)
 	}
-	return ""
+	return err
 }

@@ -12,22 +12,22 @@ import (
 )
 
 // leftInLockService looks for locks that are still held there.
-func (w *World) leftInLockService() string {
+func (w *World) leftInLockService() error {
 	scheme, _, _ := strings.Cut(w.Lock, "×")
 	count := map[string]func(addr string) (int, error){"redis": w.redisLocks, "zookeeper": w.zookeeperLocks, "etcd": w.etcdLocks}[scheme]
 	if count == nil {
-		return ""
+		return nil
 	}
 	for _, server := range w.LockServers {
 		n, err := count(server.Addr())
 		if err != nil {
-			return "the lock service: " + err.Error()
+			return fmt.Errorf("the lock service: %w", err)
 		}
 		if n > 0 {
-			return fmt.Sprintf("%d locks or places in a queue are left in %s", n, server.Addr())
+			return fmt.Errorf("%d locks or places in a queue are left in %s", n, server.Addr())
 		}
 	}
-	return ""
+	return nil
 }
 
 func (w *World) redisLocks(addr string) (int, error) {

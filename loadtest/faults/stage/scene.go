@@ -1,6 +1,11 @@
 package stage
 
 import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"drawsvc/loadtest/harness"
@@ -15,6 +20,16 @@ const (
 	Faulty   = "drawsvc-faults" // the same with fault points
 	Textbook = "broken"         // over-issues
 )
+
+// Command runs a command of a program, and returns what it printed. Its error
+// holds that as well.
+func Command(ctx context.Context, program string, args ...string) (string, error) {
+	output, err := exec.CommandContext(ctx, filepath.Join(Bin, program), args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, output)
+	}
+	return string(output), err
+}
 
 // PrizeNames are those of all pools.
 func PrizeNames() []string { return []string{"gold", "silver", "tin"} }

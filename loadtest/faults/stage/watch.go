@@ -3,8 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,25 +12,18 @@ import (
 
 // Metrics reads an instance's own figures; it has none when it does not answer.
 func (w *World) Metrics(i *Instance) map[string]float64 {
-	found := map[string]float64{}
-	text, _ := harness.Fetch(w.Ctx, i.URL()+"/metrics")
-	for line := range strings.Lines(string(text)) {
-		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
-		if figure, err := strconv.ParseFloat(value, 64); ok && err == nil {
-			found[name] = figure
-		}
-	}
+	found, _ := harness.Metrics(w.Ctx, i.URL())
 	return found
 }
 
-// Within waits until nothing is left over, or says what is.
-func Within(ctx context.Context, limit time.Duration, left func() string) string {
+// Within waits until nothing is wanting, or says what is.
+func Within(ctx context.Context, limit time.Duration, wanting func() error) error {
 	// MariaDB goes on showing the same transactions to who asks more often than
 	// every 100 ms.
 	for until := time.Now().Add(limit); ; time.Sleep(150 * time.Millisecond) {
-		said := left()
-		if said == "" || time.Now().After(until) || ctx.Err() != nil {
-			return said
+		err := wanting()
+		if err == nil || time.Now().After(until) || ctx.Err() != nil {
+			return err
 		}
 	}
 }

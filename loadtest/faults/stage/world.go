@@ -67,10 +67,7 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 	}
 	w.openLock()
 	if c.Jobs {
-		var err error
-		if w.Source, err = newSource(s); err != nil {
-			return nil, err
-		}
+		w.Source = newSource(s)
 	}
 	if c.Linked && w.Server != nil {
 		for range c.Instances {
@@ -78,10 +75,7 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 		}
 	}
 	for n := range c.Instances {
-		i, err := w.newInstance(n)
-		if err != nil {
-			return nil, err
-		}
+		i := w.newInstance(n)
 		w.Instances = append(w.Instances, i)
 		if err := i.start(); err != nil {
 			return nil, err
@@ -98,12 +92,8 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 }
 
 // newInstance prepares an instance on an address that stays its own.
-func (w *World) newInstance(n int) (*Instance, error) {
-	address, err := harness.FreeAddress(w.Ctx)
-	if err != nil {
-		return nil, err
-	}
-	url := w.urlOf(n)
+func (w *World) newInstance(n int) *Instance {
+	address, url := servertest.FreeAddr(w.Site), w.urlOf(n)
 	if len(w.Links) > 0 {
 		url = w.Links[n].URL()
 	}
@@ -113,7 +103,7 @@ func (w *World) newInstance(n int) (*Instance, error) {
 	}
 	i.Args = []string{"--listen", address, "--database", url}
 	if w.Program == Textbook {
-		return i, nil
+		return i
 	}
 	i.Args = harness.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
 		"--request-timeout", w.Limit().String(), "--lock-ttl", LockTTL.String(), "--lock-wait", (w.Limit() / 2).String())
@@ -121,7 +111,7 @@ func (w *World) newInstance(n int) (*Instance, error) {
 	if w.Jobs {
 		i.Args = append(i.Args, w.Source.flags(n, w.lockURL)...)
 	}
-	return i, nil
+	return i
 }
 
 // openLock gives the cell a lock service with keys of its own.

@@ -10,35 +10,22 @@ package main
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"drawsvc/loadtest/textbook/wire"
 )
 
 // drawsMax is how often a user may draw.
 const drawsMax = 3
 
-func main() {
-	flags := wire.ParseFlags()
-	db, err := wire.OpenPostgres(context.Background(), flags.Database)
-	wire.Exit(err)
-	wire.Exit(wire.Serve(flags.Listen, shop{db}.draw, db))
-}
+func main() { wire.Main(draw) }
 
-type shop struct{ db *wire.Postgres }
-
-func (s shop) draw(ctx context.Context, r wire.Request) (answer wire.Answer, err error) {
+func draw(ctx context.Context, db *wire.Postgres, r wire.Request) (wire.Answer, error) {
 	var drawn int
-	err = s.db.QueryRow(ctx, `SELECT COUNT(*) FROM awards WHERE pool_id = $1 AND user_id = $2`, r.Pool, r.User).Scan(&drawn)
+	err := db.QueryRow(ctx, `SELECT COUNT(*) FROM awards WHERE pool_id = $1 AND user_id = $2`, r.Pool, r.User).Scan(&drawn)
 	if err != nil {
-		return answer, err
+		return wire.Answer{}, err
 	}
 	if drawn+r.Count > drawsMax {
-		return answer, wire.ErrLimitReached
+		return wire.Answer{}, wire.ErrLimitReached
 	}
-	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		answer, err = wire.DrawLocked(ctx, tx, r)
-		return err
-	})
-	return answer, err
+	return db.Draw(ctx, r, wire.DrawLocked)
 }

@@ -9,7 +9,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,25 +21,10 @@ import (
 // triesMax bounds the picks of one draw.
 const triesMax = 50
 
-var errConflict = errors.New("another draw was faster")
+func main() { wire.Main(draw) }
 
-func main() {
-	flags := wire.ParseFlags()
-	db, err := wire.OpenPostgres(context.Background(), flags.Database)
-	wire.Exit(err)
-	wire.Exit(wire.Serve(flags.Listen, shop{db}.draw, db))
-}
-
-type shop struct{ db *wire.Postgres }
-
-func (s shop) draw(ctx context.Context, r wire.Request) (wire.Answer, error) {
-	for range triesMax {
-		answer, err := s.try(ctx, r)
-		if !errors.Is(err, errConflict) {
-			return answer, err
-		}
-	}
-	return wire.Answer{}, wire.ErrContended
+func draw(ctx context.Context, db *wire.Postgres, r wire.Request) (wire.Answer, error) {
+	return db.DrawAgain(ctx, r, triesMax, try)
 }
 
 // versions reads the version of each prize together with its counts.
@@ -61,45 +45,41 @@ func versions(ctx context.Context, tx pgx.Tx, pool string) ([]wire.Prize, map[st
 	return prizes, seen, err
 }
 
-func (s shop) try(ctx context.Context, r wire.Request) (answer wire.Answer, err error) {
-	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		if known, err := wire.Known(ctx, tx, r); err != nil || len(known) > 0 {
-			answer = wire.Answer{Awards: known, Replayed: true}
-			return err
-		}
-		prizes, seen, err := versions(ctx, tx, r.Pool)
+func try(ctx context.Context, tx pgx.Tx, r wire.Request) (answer wire.Answer, err error) {
+	if known, err := wire.Known(ctx, tx, r); err != nil || len(known) > 0 {
+		return wire.Answer{Awards: known, Replayed: true}, err
+	}
+	prizes, seen, err := versions(ctx, tx, r.Pool)
+	if err != nil {
+		return answer, err
+	}
+	picks := make([]string, r.Count)
+	for i := range picks {
+		chosen, err := wire.Pick(prizes)
 		if err != nil {
-			return err
+			return answer, err
 		}
-		picks := make([]string, r.Count)
-		for i := range picks {
-			chosen, err := wire.Pick(prizes)
-			if err != nil {
-				return err
-			}
-			prizes[chosen].Issued++
-			picks[i] = prizes[chosen].ID
+		prizes[chosen].Issued++
+		picks[i] = prizes[chosen].ID
+	}
+	slices.Sort(picks) // one order for all, or two draws of ten deadlock
+	for i, prize := range picks {
+		var unit int64
+		// The version is the prize's own, and that is what is wrong.
+		err := tx.QueryRow(ctx, `UPDATE prizes SET issued = issued + 1, version = version + 1
+			WHERE pool_id = $1 AND id = $2 AND version = $3 RETURNING issued`, r.Pool, prize, seen[prize]).Scan(&unit)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return answer, wire.ErrConflict
 		}
-		slices.SortFunc(picks, cmp.Compare) // one order for all, or two draws of ten deadlock
-		for i, prize := range picks {
-			var unit int64
-			// The version is the prize's own, and that is what is wrong.
-			err := tx.QueryRow(ctx, `UPDATE prizes SET issued = issued + 1, version = version + 1
-				WHERE pool_id = $1 AND id = $2 AND version = $3 RETURNING issued`, r.Pool, prize, seen[prize]).Scan(&unit)
-			if errors.Is(err, pgx.ErrNoRows) {
-				return errConflict
-			}
-			if err != nil {
-				return wire.Busy(err)
-			}
-			seen[prize]++
-			award, err := wire.Record(ctx, tx, r, i+1, prize, unit)
-			if err != nil {
-				return err
-			}
-			answer.Awards = append(answer.Awards, award)
+		if err != nil {
+			return answer, wire.Busy(err)
 		}
-		return nil
-	})
-	return answer, err
+		seen[prize]++
+		award, err := wire.Record(ctx, tx, r, i+1, prize, unit)
+		if err != nil {
+			return answer, err
+		}
+		answer.Awards = append(answer.Awards, award)
+	}
+	return answer, nil
 }

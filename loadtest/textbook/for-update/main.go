@@ -8,24 +8,11 @@ package main
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"drawsvc/loadtest/textbook/wire"
 )
 
-func main() {
-	flags := wire.ParseFlags()
-	db, err := wire.OpenPostgres(context.Background(), flags.Database)
-	wire.Exit(err)
-	wire.Exit(wire.Serve(flags.Listen, shop{db}.draw, db))
-}
+func main() { wire.Main(draw) }
 
-type shop struct{ db *wire.Postgres }
-
-func (s shop) draw(ctx context.Context, r wire.Request) (answer wire.Answer, err error) {
-	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		answer, err = wire.DrawLocked(ctx, tx, r)
-		return err
-	})
-	return answer, err
+func draw(ctx context.Context, db *wire.Postgres, r wire.Request) (wire.Answer, error) {
+	return db.Draw(ctx, r, wire.DrawLocked)
 }

@@ -19,73 +19,54 @@ import (
 // triesMax is the usual three.
 const triesMax = 3
 
-var errConflict = errors.New("another draw was faster")
+func main() { wire.Main(draw) }
 
-func main() {
-	flags := wire.ParseFlags()
-	db, err := wire.OpenPostgres(context.Background(), flags.Database)
-	wire.Exit(err)
-	wire.Exit(wire.Serve(flags.Listen, shop{db}.draw, db))
+func draw(ctx context.Context, db *wire.Postgres, r wire.Request) (wire.Answer, error) {
+	return db.DrawAgain(ctx, r, triesMax, try)
 }
 
-type shop struct{ db *wire.Postgres }
-
-func (s shop) draw(ctx context.Context, r wire.Request) (wire.Answer, error) {
-	for range triesMax {
-		answer, err := s.try(ctx, r)
-		if !errors.Is(err, errConflict) {
+func try(ctx context.Context, tx pgx.Tx, r wire.Request) (answer wire.Answer, err error) {
+	var version int64
+	err = tx.QueryRow(ctx, `SELECT version FROM pools WHERE id = $1`, r.Pool).Scan(&version)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return answer, wire.ErrNotFound
+	}
+	if err != nil {
+		return answer, err
+	}
+	if known, err := wire.Known(ctx, tx, r); err != nil || len(known) > 0 {
+		return wire.Answer{Awards: known, Replayed: true}, err
+	}
+	prizes, err := wire.Prizes(ctx, tx, r.Pool)
+	if err != nil {
+		return answer, err
+	}
+	picks := make([]wire.Prize, r.Count)
+	for i := range picks {
+		chosen, err := wire.Pick(prizes)
+		if err != nil {
 			return answer, err
 		}
+		prizes[chosen].Issued++
+		picks[i] = prizes[chosen]
 	}
-	return wire.Answer{}, wire.ErrContended
-}
-
-func (s shop) try(ctx context.Context, r wire.Request) (answer wire.Answer, err error) {
-	err = pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-		var version int64
-		err := tx.QueryRow(ctx, `SELECT version FROM pools WHERE id = $1`, r.Pool).Scan(&version)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return wire.ErrNotFound
-		}
+	tag, err := tx.Exec(ctx, `UPDATE pools SET version = version + 1 WHERE id = $1 AND version = $2`, r.Pool, version)
+	if err != nil {
+		return answer, err
+	}
+	if tag.RowsAffected() == 0 {
+		return answer, wire.ErrConflict
+	}
+	for i, prize := range picks {
+		_, err := tx.Exec(ctx, `UPDATE prizes SET issued = issued + 1 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID)
 		if err != nil {
-			return err
+			return answer, err
 		}
-		if known, err := wire.Known(ctx, tx, r); err != nil || len(known) > 0 {
-			answer = wire.Answer{Awards: known, Replayed: true}
-			return err
-		}
-		prizes, err := wire.Prizes(ctx, tx, r.Pool)
+		award, err := wire.Record(ctx, tx, r, i+1, prize.ID, prize.Issued)
 		if err != nil {
-			return err
+			return answer, err
 		}
-		picks := make([]wire.Prize, r.Count)
-		for i := range picks {
-			chosen, err := wire.Pick(prizes)
-			if err != nil {
-				return err
-			}
-			prizes[chosen].Issued++
-			picks[i] = prizes[chosen]
-		}
-		tag, err := tx.Exec(ctx, `UPDATE pools SET version = version + 1 WHERE id = $1 AND version = $2`, r.Pool, version)
-		if err != nil {
-			return err
-		}
-		if tag.RowsAffected() == 0 {
-			return errConflict
-		}
-		for i, prize := range picks {
-			_, err := tx.Exec(ctx, `UPDATE prizes SET issued = issued + 1 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID)
-			if err != nil {
-				return err
-			}
-			award, err := wire.Record(ctx, tx, r, i+1, prize.ID, prize.Issued)
-			if err != nil {
-				return err
-			}
-			answer.Awards = append(answer.Awards, award)
-		}
-		return nil
-	})
-	return answer, err
+		answer.Awards = append(answer.Awards, award)
+	}
+	return answer, nil
 }

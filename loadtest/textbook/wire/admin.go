@@ -9,6 +9,27 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
+// bound reads the body, and answers one that cannot be read.
+func bound(c *gin.Context, into any) bool {
+	err := c.ShouldBindJSON(into)
+	if err != nil {
+		c.JSON(http.StatusBadRequest, gin.H{"code": "invalid-request", "detail": err.Error()})
+	}
+	return err == nil
+}
+
+// read answers with what is known of a pool.
+func (s server) read(answer func(c *gin.Context, book Book)) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		book, err := s.ledger.Read(c.Request.Context(), c.Param("pool"))
+		if err != nil {
+			problem(c, err)
+			return
+		}
+		answer(c, book)
+	}
+}
+
 func (s server) postPool(c *gin.Context) {
 	in := struct {
 		ID     string `json:"id" binding:"required"`
@@ -17,8 +38,7 @@ func (s server) postPool(c *gin.Context) {
 			Stock int64  `json:"stock"`
 		} `json:"prizes"`
 	}{}
-	if err := c.ShouldBindJSON(&in); err != nil {
-		c.JSON(http.StatusBadRequest, gin.H{"code": "invalid-request", "detail": err.Error()})
+	if !bound(c, &in) {
 		return
 	}
 	prizes := make([]Prize, len(in.Prizes))
@@ -37,8 +57,7 @@ func (s server) postStock(c *gin.Context) {
 		Delta  int64  `json:"delta" binding:"required"`
 		Reason string `json:"reason"`
 	}{}
-	if err := c.ShouldBindJSON(&in); err != nil {
-		c.JSON(http.StatusBadRequest, gin.H{"code": "invalid-request", "detail": err.Error()})
+	if !bound(c, &in) {
 		return
 	}
 	m := Move{Prize: c.Param("prize"), Delta: in.Delta, Reason: in.Reason, At: time.Now()}
@@ -50,12 +69,7 @@ func (s server) postStock(c *gin.Context) {
 }
 
 // audit counts the awards, which is why it can find what the counters hide.
-func (s server) audit(c *gin.Context) {
-	book, err := s.ledger.Read(c.Request.Context(), c.Param("pool"))
-	if err != nil {
-		problem(c, err)
-		return
-	}
+func audit(c *gin.Context, book Book) {
 	counts := make(map[string]int64)
 	for _, a := range book.Awards {
 		counts[a.Prize]++
@@ -73,12 +87,7 @@ func (s server) audit(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"ok": len(violations) == 0, "pool": c.Param("pool"), "prizes": prizes, "violations": violations})
 }
 
-func (s server) awards(c *gin.Context) {
-	book, err := s.ledger.Read(c.Request.Context(), c.Param("pool"))
-	if err != nil {
-		problem(c, err)
-		return
-	}
+func awards(c *gin.Context, book Book) {
 	var csv strings.Builder
 	csv.WriteString("version,at,draw,ordinal,user,prize,name,value,unit\n")
 	for _, a := range book.Awards {
@@ -88,12 +97,7 @@ func (s server) awards(c *gin.Context) {
 	c.Data(http.StatusOK, "text/csv; charset=utf-8", []byte(csv.String()))
 }
 
-func (s server) moves(c *gin.Context) {
-	book, err := s.ledger.Read(c.Request.Context(), c.Param("pool"))
-	if err != nil {
-		problem(c, err)
-		return
-	}
+func moves(c *gin.Context, book Book) {
 	moves := []gin.H{}
 	for _, m := range book.Moves {
 		if fmt.Sprint(m.Version) == c.Query("after") {

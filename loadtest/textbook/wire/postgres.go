@@ -138,12 +138,41 @@ func Record(ctx context.Context, tx pgx.Tx, r Request, ordinal int, prize string
 	return a, err
 }
 
+// Draw makes a draw in a transaction.
+func (p *Postgres) Draw(ctx context.Context, r Request, draw func(context.Context, pgx.Tx, Request) (Answer, error)) (answer Answer, err error) {
+	err = pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+		answer, err = draw(ctx, tx, r)
+		return err
+	})
+	return answer, err
+}
+
+// ErrConflict ends an attempt of which another draw was faster.
+var ErrConflict = errors.New("another draw was faster")
+
+// DrawAgain is Draw, attempted anew after conflicts, so many times in all.
+func (p *Postgres) DrawAgain(ctx context.Context, r Request, triesMax int, try func(context.Context, pgx.Tx, Request) (Answer, error)) (Answer, error) {
+	for range triesMax {
+		answer, err := p.Draw(ctx, r, try)
+		if !errors.Is(err, ErrConflict) {
+			return answer, err
+		}
+	}
+	return Answer{}, ErrContended
+}
+
 // DrawLocked draws in a transaction that holds the pool's row from its first
 // statement to its end.
-func DrawLocked(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err error) {
+func DrawLocked(ctx context.Context, tx pgx.Tx, r Request) (Answer, error) {
 	if _, err := tx.Exec(ctx, `SELECT 1 FROM pools WHERE id = $1 FOR UPDATE`, r.Pool); err != nil {
-		return answer, err
+		return Answer{}, err
 	}
+	return ReadAndWrite(ctx, tx, r)
+}
+
+// ReadAndWrite reads the stock, chooses, and writes the new count back. It keeps
+// nobody out: only a lock around it makes it right.
+func ReadAndWrite(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err error) {
 	if known, err := Known(ctx, tx, r); err != nil || len(known) > 0 {
 		return Answer{Awards: known, Replayed: true}, err
 	}
@@ -158,9 +187,10 @@ func DrawLocked(ctx context.Context, tx pgx.Tx, r Request) (answer Answer, err e
 		}
 		prize := &prizes[chosen]
 		prize.Issued++
-		_, err = tx.Exec(ctx, `UPDATE prizes SET issued = issued + 1 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID)
+		// The count that was read, plus one, whatever happened since.
+		_, err = tx.Exec(ctx, `UPDATE prizes SET issued = $3 WHERE pool_id = $1 AND id = $2`, r.Pool, prize.ID, prize.Issued)
 		if err != nil {
-			return answer, err
+			return answer, Busy(err)
 		}
 		award, err := Record(ctx, tx, r, i+1, prize.ID, prize.Issued)
 		if err != nil {

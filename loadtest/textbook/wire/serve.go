@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,6 +31,19 @@ func ParseFlags() Flags {
 	return f
 }
 
+// Main serves draws that need PostgreSQL alone.
+func Main(draw func(ctx context.Context, db *Postgres, r Request) (Answer, error)) {
+	ServePostgres(ParseFlags(), draw)
+}
+
+// ServePostgres serves draws on the database that the flags name, until the
+// process ends.
+func ServePostgres(f Flags, draw func(ctx context.Context, db *Postgres, r Request) (Answer, error)) {
+	db, err := OpenPostgres(context.Background(), f.Database)
+	Exit(err)
+	Exit(Serve(f.Listen, func(ctx context.Context, r Request) (Answer, error) { return draw(ctx, db, r) }, db))
+}
+
 // Exit ends the program with a line that says why.
 func Exit(err error) {
 	if err != nil {
@@ -47,9 +62,9 @@ func Serve(listen string, draw Drawer, ledger Ledger) error {
 	engine.POST("/admin/pools", s.postPool)
 	engine.POST("/admin/pools/:pool/prizes/:prize/stock", s.postStock)
 	engine.GET("/admin/pools", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"pools": []gin.H{}}) })
-	engine.GET("/admin/pools/:pool/audit", s.audit)
-	engine.GET("/admin/pools/:pool/awards", s.awards)
-	engine.GET("/admin/pools/:pool/moves", s.moves)
+	engine.GET("/admin/pools/:pool/audit", s.read(audit))
+	engine.GET("/admin/pools/:pool/awards", s.read(awards))
+	engine.GET("/admin/pools/:pool/moves", s.read(moves))
 	healthy := func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"status": "ready"}) }
 	engine.GET("/livez", healthy)
 	engine.GET("/readyz", healthy)
@@ -69,20 +84,17 @@ type server struct {
 
 // problem answers an error in the contract's words.
 func problem(c *gin.Context, err error) {
-	status, code := http.StatusInternalServerError, "internal"
-	switch {
-	case errors.Is(err, ErrSoldOut):
-		status, code = http.StatusConflict, "sold-out"
-	case errors.Is(err, ErrLimitReached):
-		status, code = http.StatusConflict, "limit-reached"
-	case errors.Is(err, ErrPoolExists):
-		status, code = http.StatusConflict, "pool-exists"
-	case errors.Is(err, ErrNotFound):
-		status, code = http.StatusNotFound, "pool-not-found"
-	case errors.Is(err, ErrContended):
-		c.Header("Retry-After", "1")
-		status, code = http.StatusServiceUnavailable, "contended"
+	code, known := errors.AsType[Problem](err)
+	if !known {
+		code = "internal"
 	}
+	status := map[Problem]int{
+		"internal": http.StatusInternalServerError, ErrNotFound: http.StatusNotFound, ErrContended: http.StatusServiceUnavailable,
+	}[code]
+	if code == ErrContended {
+		c.Header("Retry-After", "1")
+	}
+	status = cmp.Or(status, http.StatusConflict)
 	c.JSON(status, gin.H{"type": "/problems/" + code, "title": code, "status": status, "code": code, "detail": err.Error()})
 }
 

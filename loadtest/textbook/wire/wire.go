@@ -2,25 +2,28 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 )
 
-// ErrSoldOut says that the pool holds fewer units than asked for.
-var ErrSoldOut = errors.New("sold out")
+// Problem is an error that the contract has a code for: the code itself.
+type Problem string
 
-// ErrLimitReached says that the user has drawn as often as he may.
-var ErrLimitReached = errors.New("limit reached")
+const (
+	// ErrSoldOut says that the pool holds fewer units than asked for.
+	ErrSoldOut Problem = "sold-out"
+	// ErrLimitReached says that the user has drawn as often as he may.
+	ErrLimitReached Problem = "limit-reached"
+	// ErrContended says that the draw gave up waiting or trying; nothing happened.
+	ErrContended Problem = "contended"
+	// ErrPoolExists says that the pool is there already.
+	ErrPoolExists Problem = "pool-exists"
+	// ErrNotFound says that the pool or the prize is not there.
+	ErrNotFound Problem = "pool-not-found"
+)
 
-// ErrContended says that the draw gave up waiting or trying; nothing happened.
-var ErrContended = errors.New("contended")
-
-// ErrPoolExists says that the pool is there already.
-var ErrPoolExists = errors.New("pool exists")
-
-// ErrNotFound says that the pool or the prize is not there.
-var ErrNotFound = errors.New("not found")
+// Error implements error.
+func (p Problem) Error() string { return string(p) }
 
 // Request is one draw, named by Key.
 type Request struct {

@@ -1,0 +1,104 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// cosignatureKey is the type of a witness's key: Ed25519 with a time, of
+// c2sp.org/tlog-cosignature.
+const cosignatureKey = 4
+
+// timeMax is the last second of the year 9999.
+const timeMax = 253402300799
+
+// Witness checks the cosignatures of one witness.
+type Witness struct {
+	name string
+	hash uint32
+	key  ed25519.PublicKey
+}
+
+// ParseWitness reads the verifier key of a witness, NAME+HASH+BASE64 in its one
+// right form. Error: CodeInvalidRequest, also for the key of a log.
+func ParseWitness(text string) (*Witness, error) {
+	bad := draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key of a witness: NAME+HASH+KEY for cosignatures, Ed25519", text)
+	name, rest, _ := strings.Cut(text, "+")
+	hash, encoded, _ := strings.Cut(rest, "+")
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if err != nil || len(key) != 1+ed25519.PublicKeySize || key[0] != cosignatureKey || base64.StdEncoding.EncodeToString(key) != encoded {
+		return nil, bad
+	}
+	if name == "" || len(strings.Fields(name)) != 1 || strings.Fields(name)[0] != name {
+		return nil, bad
+	}
+	sum := sha256.Sum256(append([]byte(name+"\n"), key...))
+	w := &Witness{name: name, hash: binary.BigEndian.Uint32(sum[:]), key: key[1:]}
+	if fmt.Sprintf("%08x", w.hash) != hash {
+		return nil, bad
+	}
+	return w, nil
+}
+
+// Name is the witness's name, a schemeless URL or a host.
+func (w *Witness) Name() string { return w.name }
+
+// Key is the verifier key as text.
+func (w *Witness) Key() string {
+	return fmt.Sprintf("%s+%08x+%s", w.name, w.hash, base64.StdEncoding.EncodeToString(append([]byte{cosignatureKey}, w.key...)))
+}
+
+// Cosigned finds the witness's signature among the lines behind a checkpoint's
+// text and says when it was made. ok is false where there is none. Error:
+// CodeInvalidRequest for one that is not good.
+func (w *Witness) Cosigned(text string, lines []byte) (at time.Time, ok bool, err error) {
+	_, at, err = w.line(text, lines)
+	return at, !at.IsZero(), err
+}
+
+// Line is the witness's own line among lines, "" where there is none. Error: that
+// of [Witness.Cosigned].
+func (w *Witness) Line(text string, lines []byte) (string, error) {
+	line, _, err := w.line(text, lines)
+	return line, err
+}
+
+func (w *Witness) line(text string, lines []byte) (_ string, at time.Time, err error) {
+	for line := range bytes.Lines(lines) {
+		encoded, is := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix+w.name+" ")
+		signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
+		if !is || err != nil || len(signature) < 4 || binary.BigEndian.Uint32(signature) != w.hash {
+			continue
+		}
+		bad := draw.Errorf(draw.CodeInvalidRequest, "the cosignature of %s is not good", w.name)
+		if len(signature) != 4+8+ed25519.SignatureSize {
+			return "", at, bad
+		}
+		seconds := binary.BigEndian.Uint64(signature[4:])
+		message := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", seconds, text)
+		if seconds == 0 || seconds > timeMax || !ed25519.Verify(w.key, message, signature[12:]) {
+			return "", at, bad
+		}
+		return string(line), time.Unix(int64(seconds), 0).UTC(), nil
+	}
+	return "", at, nil
+}
+
+// signaturePrefix begins each line of a signature.
+const signaturePrefix = "— "
+
+// Signatures are the lines behind the text of a signed note.
+func Signatures(signed []byte) []byte {
+	if i := bytes.LastIndex(signed, []byte("\n\n")); i >= 0 {
+		return signed[i+2:]
+	}
+	return nil
+}

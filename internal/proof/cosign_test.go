@@ -1,0 +1,156 @@
+package proof
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	cosigned "github.com/transparency-dev/formats/note"
+	"golang.org/x/mod/sumdb/note"
+)
+
+// newWitness is the signer of a witness, by another program's library, and its key.
+func newWitness(t *testing.T, name string) (note.Signer, string) {
+	secret, public, err := note.GenerateKey(rand.Reader, name)
+	require.NoError(t, err)
+	signer, err := cosigned.NewSignerForCosignatureV1(secret)
+	require.NoError(t, err)
+	key, err := cosigned.VKeyToCosignatureV1(public)
+	require.NoError(t, err)
+	return signer, key
+}
+
+// cosign adds the line of a witness to a note.
+func cosign(t *testing.T, signed []byte, by note.Signer) []byte {
+	text, _, _ := strings.Cut(string(signed), "\n\n")
+	own, err := note.Sign(&note.Note{Text: text + "\n"}, by)
+	require.NoError(t, err)
+	return append(bytes.Clone(signed), Signatures(own)...)
+}
+
+// cosignAll has a witness cosign all checkpoints of a folder.
+func cosignAll(t *testing.T, files fstest.MapFS, by note.Signer, but int) fstest.MapFS {
+	files = clone(files)
+	notes, err := SplitNotes(files["checkpoints"].Data)
+	require.NoError(t, err)
+	for i := range notes {
+		if i != but {
+			notes[i] = cosign(t, notes[i], by)
+		}
+	}
+	files["checkpoints"].Data, files["checkpoint"].Data = JoinNotes(notes), notes[len(notes)-1]
+	return files
+}
+
+func parsedWitness(t *testing.T, key string) *Witness {
+	w, err := ParseWitness(key)
+	require.NoError(t, err)
+	require.Equal(t, key, w.Key())
+	return w
+}
+
+// TestCosignatures: both verifiers ask a witness that they are given for a good
+// cosignature on every checkpoint, and its time is handed on. Signatures of
+// others are no matter, unless the folder names them.
+func TestCosignatures(t *testing.T) {
+	w := simple(t)
+	files := w.publishAll()
+	by, key := newWitness(t, "witness.example/w")
+	other, foreign := newWitness(t, "other.example")
+	good := cosignAll(t, cosignAll(t, files, other, -1), by, -1)
+	sizes := map[int64]bool{}
+	r := verified(t, good, VerifyOptions{Witnesses: []*Witness{parsedWitness(t, key)}, Witnessed: func(by *Witness, size int64, at time.Time) {
+		require.Equal(t, "witness.example/w", by.Name())
+		require.WithinDuration(t, time.Now(), at, time.Minute)
+		sizes[size] = true
+	}})
+	require.True(t, r.OK, r.Detail)
+	require.Len(t, sizes, 2)
+	code, last := secondSays(t, good, "--witness", key, foreign)
+	require.Equal(t, 0, code, last)
+
+	_, nobody := newWitness(t, "witness.example/w")
+	forged := cosignAll(t, files, by, -1)
+	forged["checkpoints"].Data = bytes.Replace(forged["checkpoints"].Data, []byte("— witness.example/w "), []byte("— witness.example/v "), 1)
+	for name, c := range map[string]struct {
+		files fstest.MapFS
+		key   string
+	}{
+		"none":                    {files, key},
+		"not the first":           {cosignAll(t, files, by, 0), key},
+		"not the last":            {cosignAll(t, files, by, 1), key},
+		"another's":               {cosignAll(t, files, other, -1), key},
+		"another key of its name": {good, nobody},
+		"under another name":      {forged, key},
+	} {
+		r := verified(t, c.files, VerifyOptions{Witnesses: []*Witness{parsedWitness(t, c.key)}})
+		require.Equal(t, RuleWitness, r.Rule, name)
+		code, last := secondSays(t, c.files, "--witness", c.key)
+		require.Equal(t, 3, code, name)
+		require.Equal(t, fmt.Sprintf("entry 0: witness: %s", r.Detail), last, name)
+	}
+	require.True(t, verified(t, files, VerifyOptions{}).OK)
+	require.True(t, verified(t, forged, VerifyOptions{}).OK)
+}
+
+// TestEveryByteOfCosignaturesCounts: a bit that flips in what a witness of the
+// folder signed, or in its key, is found by both verifiers.
+func TestEveryByteOfCosignaturesCounts(t *testing.T) {
+	w := newWorld(t)
+	w.prize("silver", 9, "5.00")
+	w.commit(4, 5)
+	w.check()
+	by, key := newWitness(t, "witness.example/w")
+	files := cosignAll(t, w.publishAll(), by, -1)
+	files["witnesses"] = &fstest.MapFile{Data: []byte(key + "\n")}
+	o := VerifyOptions{Witnesses: []*Witness{parsedWitness(t, key)}}
+	require.True(t, verified(t, files, o).OK)
+	for _, name := range []string{"checkpoints", "checkpoint", "witnesses"} {
+		for i := range files[name].Data {
+			flipped := clone(files)
+			flipped[name].Data[i] ^= 1 << (i % 8)
+			r := verified(t, flipped, o)
+			require.False(t, r.OK, "%s, byte %d", name, i)
+			if i%67 == 5 {
+				code, last := secondSays(t, flipped, "--witness", key)
+				require.Equal(t, 3, code, "%s, byte %d: %s", name, i, last)
+			}
+		}
+	}
+}
+
+// TestLiveFolder: with --live, a folder whose publisher runs is read as far as its
+// checkpoint goes.
+func TestLiveFolder(t *testing.T) {
+	w := simple(t)
+	files := w.publishAll()
+	notes, err := SplitNotes(files["checkpoints"].Data)
+	require.NoError(t, err)
+	by, key := newWitness(t, "witness.example/w")
+	files["checkpoint"].Data = notes[0]
+	files["checkpoints"].Data = append(bytes.Replace(files["checkpoints"].Data, notes[0], cosign(t, notes[0], by), 1), "\n"...)
+	files["log.jsonl"].Data = files["log.jsonl"].Data[:len(files["log.jsonl"].Data)-9]
+	require.False(t, verified(t, files, VerifyOptions{}).OK)
+	r := verified(t, files, VerifyOptions{Live: true, Witnesses: []*Witness{parsedWitness(t, key)}})
+	require.True(t, r.OK, r.Detail)
+	require.Less(t, r.Entries, int64(200))
+	code, last := secondSays(t, files, "--live", "--witness", key)
+	require.Equal(t, 0, code, last)
+}
+
+func TestParseWitness(t *testing.T) {
+	_, key := newWitness(t, "witness.example/w")
+	_, log, err := NewKey(worldOrigin)
+	require.NoError(t, err)
+	for _, bad := range []string{"", "x", log, key + "=", key + "\n", key[1:], strings.Replace(key, "+", " +", 1), strings.ToUpper(key)} {
+		_, err := ParseWitness(bad)
+		require.Error(t, err, bad)
+		code, _ := second(t, t.TempDir(), "--witness", bad)
+		require.Equal(t, 1, code, bad)
+	}
+}

@@ -1,0 +1,34 @@
+package proof
+
+import "drawsvc/internal/draw"
+
+// Tail is what a pool's log has from some version on.
+type Tail struct {
+	Lines []Numbered
+	// Ended says that there are no more.
+	Ended bool
+	// Writable says that they come from a server that could have been written:
+	// what it lacks is lost, and not only late.
+	Writable bool
+}
+
+// Numbered is a line with its end, and its version.
+type Numbered struct {
+	Version int64
+	Text    []byte
+}
+
+// Resume puts a scribe behind an entry, instead of before the first. changes are
+// those of rules and of prizes up to that entry, in order; added are the prizes
+// that were stocked by then. Error: CodeInternal for a change that has no line.
+func (s *Scribe) Resume(changes []draw.Change, added []string) error {
+	for i := range changes {
+		if _, err := s.change(&changes[i]); err != nil {
+			return err
+		}
+	}
+	for _, id := range added {
+		s.added[id] = true
+	}
+	return nil
+}

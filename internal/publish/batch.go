@@ -1,0 +1,135 @@
+package publish
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/proof"
+)
+
+// batch publishes the next entries, and compares the last that is published.
+func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
+	others, err := p.others(ctx, of) // before the rows, which then have all that it covers
+	if err != nil {
+		return false, err
+	}
+	from := max(1, p.size())
+	tail, err := of.Lines(ctx, from, batchMax)
+	if err != nil {
+		return false, err
+	}
+	p.writable = tail.Writable
+	if err := p.same(from, &tail); err != nil {
+		return false, p.fork(ctx, of, err)
+	}
+	var lines [][]byte
+	for _, l := range tail.Lines {
+		if l.Version <= p.size() {
+			continue
+		}
+		if l.Version != p.tiles.size+1 {
+			return false, p.fork(ctx, of, &difference{p.tiles.size + 1, "is missing, or there twice"})
+		}
+		if err := p.tiles.add(l.Text); err != nil {
+			return false, err
+		}
+		lines = append(lines, l.Text)
+		if len(others) == 0 || others[0].Size != l.Version {
+			continue
+		}
+		if err := p.agrees(others[0]); err != nil {
+			return false, p.fork(ctx, of, err)
+		}
+		if err := p.publish(ctx, of, lines, others[0].note); err != nil {
+			return false, err
+		}
+		lines, others = nil, others[1:]
+	}
+	if tail.Ended && len(others) > 0 && tail.Writable {
+		return false, p.fork(ctx, of, &difference{p.tiles.size + 1, "is missing, and was signed"})
+	}
+	if len(lines) > 0 {
+		err = p.publish(ctx, of, lines, nil)
+	}
+	return tail.Ended, err
+}
+
+// agrees compares the tree with what another signer signed of it.
+func (p *pool) agrees(c *signed) error {
+	root, err := p.tiles.root(c.Size)
+	if err == nil && root != c.Root {
+		err = errOtherRoot(c.Size)
+	}
+	return err
+}
+
+func errOtherRoot(version int64) error {
+	return &difference{version, "ends a log that was signed with another root"}
+}
+
+// others are the checkpoints behind the published ones that others have signed.
+func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) {
+	found, err := of.Signed(ctx, p.size())
+	for _, note := range found {
+		c, err := p.notes.parse(note)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, err
+}
+
+// publish publishes the log up to the last of lines, which are behind what is
+// published. note is a checkpoint of it where there is one.
+func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byte) error {
+	size := p.tiles.size
+	root, err := p.tiles.root(size)
+	if err != nil {
+		return err
+	}
+	if err := p.tiles.save(size); err != nil {
+		return err
+	}
+	if p.entries.isOpen {
+		if err := errors.Join(p.entries.add(lines), p.entries.bundle()); err != nil {
+			return err
+		}
+	}
+	if err := p.disk.settle(); err != nil {
+		return err
+	}
+	if note == nil {
+		if note, err = of.Sign((&proof.Checkpoint{Origin: of.Origin, Size: size, Root: root}).Text()); err != nil {
+			return err
+		}
+		if err := p.keep(ctx, of, size, note); err != nil {
+			return err
+		}
+	}
+	cosigned := p.witness(ctx, note)
+	if err := p.notes.add(cosigned, p.size() == 0); err != nil {
+		return err
+	}
+	if err := p.tiles.sign(tlog.Tree{N: size, Hash: root}); err != nil {
+		return err
+	}
+	if len(cosigned) > len(note) {
+		p.keepCosigned(ctx, of, size, cosigned)
+	}
+	return nil
+}
+
+// keep keeps a checkpoint in the database, where it can be written.
+func (p *pool) keep(ctx context.Context, of *Pool, size int64, note []byte) error {
+	if !p.writable {
+		return nil
+	}
+	err := of.Keep(ctx, size, note)
+	if errors.Is(err, ErrForked) {
+		return p.fork(ctx, of, errOtherRoot(size))
+	}
+	return err
+}

@@ -1,0 +1,160 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"drawsvc/internal/proof"
+)
+
+// attend finds what each witness has cosigned, from the notes.
+func (p *pool) attend() error {
+	for _, w := range p.options.Witnesses {
+		a := &attendance{Witness: w}
+		p.witnesses = append(p.witnesses, a)
+		err := p.notes.each(func(note []byte) bool {
+			c := &signed{note: note, text: string(note[:len(note)-len(proof.Signatures(note))-1])}
+			if _, ok, err := w.Key.Cosigned(c.text, proof.Signatures(note)); ok && err == nil {
+				a.knows = sizeOf(note)
+			} else if a.lacks == 0 {
+				a.lacks = sizeOf(note)
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lacking says that a checkpoint lacks a cosignature that can be asked for now.
+func (p *pool) lacking() bool {
+	for _, a := range p.witnesses {
+		if a.lacks > 0 && !a.rests() {
+			return true
+		}
+	}
+	return false
+}
+
+// backlogMax is how many checkpoints that lack a cosignature are held at once.
+const backlogMax = 500
+
+// makeUp asks witnesses that were away for what they have not cosigned, in the
+// order of the sizes, because a witness goes forward alone.
+func (p *pool) makeUp(outer context.Context, on Source) error {
+	ctx, cancel := context.WithTimeout(outer, patience)
+	defer cancel()
+	gained := map[int64]string{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, a := range p.witnesses {
+		if a.lacks == 0 || a.rests() {
+			continue
+		}
+		var backlog [][]byte
+		if err := p.notes.each(func(note []byte) bool {
+			if sizeOf(note) >= a.lacks {
+				backlog = append(backlog, note)
+			}
+			return len(backlog) <= backlogMax
+		}); err != nil {
+			return err
+		}
+		all.Go(func() {
+			a.lacks = 0
+			for i, note := range backlog {
+				if i == backlogMax {
+					a.lacks = sizeOf(note)
+					return
+				}
+				line, err := p.cosignature(ctx, a, note)
+				if err != nil {
+					a.lacks = sizeOf(note)
+					return
+				}
+				mu.Lock()
+				gained[sizeOf(note)] += line
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	if len(gained) == 0 {
+		return nil
+	}
+	if err := p.notes.amend(gained); err != nil {
+		return err
+	}
+	return p.keepGained(outer, on, gained)
+}
+
+// keepGained keeps the checkpoints with the signatures that they gained.
+func (p *pool) keepGained(ctx context.Context, on Source, gained map[int64]string) error {
+	return p.notes.each(func(note []byte) bool {
+		if gained[sizeOf(note)] != "" {
+			p.keepCosigned(ctx, on, sizeOf(note), note)
+		}
+		return true
+	})
+}
+
+// keepCosigned keeps a checkpoint that is kept without cosignatures already, so
+// that the folder is enough.
+func (p *pool) keepCosigned(ctx context.Context, on Source, size int64, note []byte) {
+	if !p.writable {
+		return
+	}
+	if err := on.Keep(ctx, size, note); err != nil {
+		p.log.Warn("the cosignatures of a checkpoint are in the folder alone", "size", size, "error", err)
+	}
+}
+
+// cosignature is the line of a witness for a checkpoint, "" where it has one and
+// where it can have none.
+func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (string, error) {
+	c, err := p.notes.parse(note)
+	if err != nil {
+		return "", err
+	}
+	if _, ok, err := a.Key.Cosigned(c.text, proof.Signatures(note)); ok && err == nil {
+		a.knows = max(a.knows, c.Size)
+		return "", nil
+	}
+	line, err := a.cosign(ctx, p.client, &p.tiles, c)
+	if errors.Is(err, errTooSmall) {
+		p.log.Warn("a checkpoint stays without the cosignature of a witness", "size", c.Size, "witness", a.Key.Name(), "error", err)
+		return "", nil
+	}
+	if a.met(err); err != nil {
+		p.log.Warn("a witness has not cosigned", "size", c.Size, "witness", a.Key.Name(), "error", err)
+	}
+	return line, err
+}
+
+// witness asks all witnesses that have cosigned what is before for the new
+// checkpoint, and returns it with their lines.
+func (p *pool) witness(ctx context.Context, note []byte) []byte {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	lines := make([]string, len(p.witnesses))
+	var all sync.WaitGroup
+	for i, a := range p.witnesses {
+		all.Go(func() {
+			err := errors.New("the witness is left alone, or lacks what is before")
+			if a.lacks == 0 && !a.rests() {
+				lines[i], err = p.cosignature(ctx, a, note)
+			}
+			if err != nil && a.lacks == 0 {
+				a.lacks = sizeOf(note)
+			}
+		})
+	}
+	all.Wait()
+	for _, line := range lines {
+		note = append(note[:len(note):len(note)], line...)
+	}
+	return note
+}

@@ -1,0 +1,132 @@
+package publish
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// disk is the folder of one pool. What it writes is for everybody.
+type disk struct {
+	root string
+	// names are the folders whose names are not on the disk yet.
+	names map[string]bool
+	// step, in tests, is called before and after whatever changes a file.
+	step func()
+}
+
+func newDisk(root string, step func()) (*disk, error) {
+	d := &disk{root: root, names: map[string]bool{}, step: step}
+	return d, d.folder(root)
+}
+
+func (d *disk) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+
+func (d *disk) at() {
+	if d.step != nil {
+		d.step()
+	}
+}
+
+// folder makes a folder, and those above it.
+func (d *disk) folder(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := d.folder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	d.names[filepath.Dir(path)] = true
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // what is published is for everybody
+		return err
+	}
+	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
+}
+
+// replace writes a file by a rename: it is never half of one. Its name is on the
+// disk after settle.
+func (d *disk) replace(name string, content []byte) error {
+	return d.replaceBy(name, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
+// replaceBy is replace with what write writes.
+func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
+	path := d.path(name)
+	if err := d.folder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	d.at()
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	if err := errors.Join(write(out), out.Flush(), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	d.at()
+	d.names[filepath.Dir(path)] = true
+	return os.Rename(path+".new", path)
+}
+
+// extend appends to a file, which is on the disk then.
+func (d *disk) extend(name string, content []byte) error {
+	path := d.path(name)
+	d.at()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // what is published is for everybody
+	if err != nil {
+		return err
+	}
+	d.names[filepath.Dir(path)] = true
+	half := 0
+	if d.step != nil { // a kill may come in the middle
+		half = len(content) / 2
+	}
+	_, err = f.Write(content[:half])
+	d.at()
+	if err == nil {
+		_, err = f.Write(content[half:])
+	}
+	return errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+}
+
+// cut cuts a file to a length.
+func (d *disk) cut(name string, length int64) error {
+	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	d.at()
+	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
+}
+
+// settle returns when all names are on the disk.
+func (d *disk) settle() error {
+	for path := range d.names {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	clear(d.names)
+	d.at()
+	return nil
+}
+
+// read returns a file, nil where there is none.
+func (d *disk) read(name string) ([]byte, error) {
+	b, err := os.ReadFile(d.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}

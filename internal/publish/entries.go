@@ -1,0 +1,152 @@
+package publish
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"strconv"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// logName is the file of the log's lines.
+const logName = "log.jsonl"
+
+// entries are the lines of a log, in one file and in bundles of 256 lines
+// (c2sp.org/tlog-tiles).
+type entries struct {
+	disk *disk
+	// isOpen says that they are published; size is how many of them are.
+	isOpen bool
+	size   int64
+	// block are the lines behind the last whole bundle.
+	block [][]byte
+}
+
+// exist says that lines were published already.
+func (e *entries) exist() bool {
+	_, err := os.Stat(e.disk.path(logName))
+	return err == nil
+}
+
+// open finds how many lines the file has, and cuts off what is behind the first
+// most, and a line that was not finished.
+func (e *entries) open(most int64) error {
+	e.isOpen, e.size, e.block = true, 0, nil
+	f, err := os.Open(e.disk.path(logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	tail, at, err := tailOf(f, most)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	length := at
+	for line := range bytes.Lines(tail) {
+		v, whole := versionOf(line)
+		if !whole || v > most {
+			break
+		}
+		length += int64(len(line))
+		if (v-1)%tileWidth == 0 {
+			e.block = e.block[:0]
+		}
+		e.size, e.block = v, append(e.block, bytes.Clone(line))
+	}
+	if e.size%tileWidth == 0 {
+		e.block = nil
+	}
+	if length == at+int64(len(tail)) {
+		return nil
+	}
+	return e.disk.cut(logName, length)
+}
+
+// tailOf reads the end of the log, from the line on that begins the bundle of the
+// last of the first most lines. at is where it begins.
+func tailOf(f *os.File, most int64) (tail []byte, at int64, err error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, 0, err
+	}
+	for length := int64(1 << 16); ; length *= 2 {
+		at = max(0, end-length)
+		tail = make([]byte, end-at)
+		if _, err := f.ReadAt(tail, at); err != nil && !errors.Is(err, io.EOF) {
+			return nil, 0, err
+		}
+		if at == 0 {
+			return tail, 0, nil
+		}
+		lines := tail[:bytes.LastIndexByte(tail, '\n')+1]
+		last, whole := versionOf(lines[bytes.LastIndexByte(bytes.TrimSuffix(lines, []byte("\n")), '\n')+1:])
+		if !whole {
+			continue
+		}
+		first := (min(most, last)-1)/tileWidth*tileWidth + 1
+		if i := bytes.Index(tail, fmt.Appendf(nil, "\n{\"v\":%d,", first)); i >= 0 {
+			return tail[i+1:], at + int64(i) + 1, nil
+		}
+	}
+}
+
+// versionOf is the version that a line begins with, 0 where there is none; whole
+// says that the line has its end.
+func versionOf(line []byte) (v int64, whole bool) {
+	rest, is := bytes.CutPrefix(line, []byte(`{"v":`))
+	digits, _, found := bytes.Cut(rest, []byte(","))
+	if !is || !found {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(string(digits), 10, 64)
+	return v, err == nil && bytes.HasSuffix(line, []byte("\n"))
+}
+
+// add appends lines, which follow those that are there. Their whole bundles come
+// first: the length of the log says how far both have come.
+func (e *entries) add(lines [][]byte) error {
+	for _, line := range lines {
+		e.size++
+		if e.block = append(e.block, line); len(e.block) == tileWidth {
+			if err := e.bundle(); err != nil {
+				return err
+			}
+			e.block = nil
+		}
+	}
+	if err := e.disk.settle(); err != nil {
+		return err
+	}
+	return e.disk.extend(logName, bytes.Join(lines, nil))
+}
+
+// bundle writes the bundle of the last lines. One with a line that is longer than
+// bundles can say is left out: log.jsonl has it.
+func (e *entries) bundle() error {
+	if len(e.block) == 0 {
+		return nil
+	}
+	var b []byte
+	for _, line := range e.block {
+		if len(line) > math.MaxUint16 {
+			return nil
+		}
+		b = append(binary.BigEndian.AppendUint16(b, uint16(len(line))), line...)
+	}
+	tile := tlog.Tile{H: tileHeight, L: -1, N: (e.size - 1) / tileWidth, W: len(e.block)}
+	if err := e.disk.replace(tilePath(tile), b); err != nil {
+		return err
+	}
+	if tile.W == tileWidth {
+		return os.RemoveAll(e.disk.path(tilePath(tile) + ".p"))
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/proof"
+)
+
+// difference is an entry whose rows are not those that were signed.
+type difference struct {
+	version int64
+	what    string
+}
+
+// Error implements error.
+func (d *difference) Error() string { return fmt.Sprintf("version %d %s", d.version, d.what) }
+
+// same compares lines, which begin at from, with what is published of them.
+func (p *pool) same(from int64, tail *proof.Tail) error {
+	to := min(p.size(), from+int64(len(tail.Lines))-1)
+	var hashes []tlog.Hash
+	if to >= from {
+		var err error
+		if hashes, err = p.tiles.leaves(from, to); err != nil {
+			return err
+		}
+	}
+	next := from
+	for _, l := range tail.Lines {
+		if next > p.size() {
+			return nil
+		}
+		switch {
+		case l.Version > next:
+			return &difference{next, "is missing, and was signed"}
+		case l.Version < next:
+			return &difference{l.Version, "is there twice"}
+		case tlog.RecordHash(l.Text) != hashes[next-from]:
+			return &difference{next, "is not the one that was signed"}
+		}
+		next++
+	}
+	if next <= p.size() && tail.Ended {
+		if !tail.Writable { // a standby may have it later
+			return fmt.Errorf("the rows end before version %d, which was signed: the standby is behind", next)
+		}
+		return &difference{next, "is missing, and was signed"}
+	}
+	return nil
+}
+
+// compare compares a batch of what is published from the entry on with its rows,
+// and returns the last that was compared.
+func (p *pool) compare(ctx context.Context, of *Pool, from int64, limit int, each func([]proof.Numbered) error) (int64, error) {
+	tail, err := of.Lines(ctx, from, limit)
+	if err == nil {
+		err = p.same(from, &tail)
+	}
+	if err != nil {
+		return 0, err
+	}
+	lines := tail.Lines[:min(int64(len(tail.Lines)), p.size()-from+1)]
+	if each != nil {
+		err = each(lines)
+	}
+	return from + int64(len(lines)) - 1, err
+}
+
+// compareAll compares all that is published with its rows.
+func (p *pool) compareAll(ctx context.Context, of *Pool) error {
+	for last := int64(0); last < p.size(); {
+		var err error
+		if last, err = p.compare(ctx, of, last+1, batchMax, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill publishes the lines of what is published, as far as they are not yet.
+func (p *pool) fill(ctx context.Context, of *Pool) error {
+	for p.entries.size < p.size() {
+		_, err := p.compare(ctx, of, p.entries.size+1, batchMax, func(found []proof.Numbered) error {
+			lines := make([][]byte, len(found))
+			for i, l := range found {
+				lines[i] = l.Text
+			}
+			return p.entries.add(lines)
+		})
+		if err != nil {
+			return p.fork(ctx, of, err)
+		}
+	}
+	return errors.Join(p.entries.bundle(), p.disk.settle())
+}
+
+// recheckMax is how many entries are compared again in one pass.
+const recheckMax = 2000
+
+// recheck compares the next of the published entries with their rows: rows that
+// were edited show so in time.
+func (p *pool) recheck(ctx context.Context, of *Pool) error {
+	if p.size() == 0 {
+		return nil
+	}
+	if p.checked >= p.size() {
+		p.checked = 0
+	}
+	last, err := p.compare(ctx, of, p.checked+1, recheckMax, nil)
+	if err != nil {
+		return p.fork(ctx, of, err)
+	}
+	p.checked = last
+	return nil
+}
+
+// fork returns err, and where it is a difference stops the pool: nothing more is
+// signed of it. It finds the first entry that differs.
+func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
+	found, is := errors.AsType[*difference](err)
+	if !is {
+		return err
+	}
+	if first, is := errors.AsType[*difference](p.compareAll(ctx, of)); is && first.version < found.version {
+		found = first
+	}
+	p.forked = fmt.Errorf("pool %s: %w: %w", p.id, ErrForked, found)
+	p.log.Error("the rows are not those that were signed: nothing more is signed of this pool", "version", found.version, "error", found)
+	p.options.Forked()
+	return errors.Join(p.forked, p.disk.replace(forkName, []byte(found.Error()+"\n")), p.disk.settle())
+}
+
+// wasForked says that a fork was found in the folder.
+func (p *pool) wasForked() bool {
+	_, err := os.Stat(p.disk.path(forkName))
+	return err == nil
+}
+
+// mend compares everything, where a fork was found or where it is asked for. The
+// note of a fork that is mended goes.
+func (p *pool) mend(ctx context.Context, of *Pool) error {
+	if err := p.compareAll(ctx, of); err != nil {
+		return p.fork(ctx, of, err)
+	}
+	if !p.wasForked() {
+		return nil
+	}
+	p.log.Info("the rows are again those that were signed")
+	return os.Remove(p.disk.path(forkName))
+}

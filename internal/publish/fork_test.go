@@ -1,0 +1,134 @@
+package publish
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/proof"
+)
+
+// forkable has published 700 entries, with a checkpoint of 300.
+func forkable(t *testing.T) (*Publisher, *rows, *int) {
+	dir := filepath.Join(t.TempDir(), "public")
+	r, forks := newRows(dir+".kept"), new(int)
+	p := open(t, Options{Dir: dir, Every: 1, Forked: func() { *forks++ }})
+	r.pass(t, p, 300)
+	r.pass(t, p, 700)
+	return p, r, forks
+}
+
+// TestForks: where the rows are no longer those that were signed, nothing more is
+// signed, and the first version that differs is named, by this publisher and the
+// next. Rows that are put right are published again.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	for name, fork := range map[string]struct {
+		change func(*rows)
+		says   string
+	}{
+		"versions lost":               {func(r *rows) { r.head.Version = 650 }, "version 651 is missing, and was signed"},
+		"versions lost, and new ones": {func(r *rows) { r.head.Version, r.from = 900, 650 }, "version 650 is not the one that was signed"},
+		"the same version, another":   {func(r *rows) { r.from = 700 }, "version 700 is not the one that was signed"},
+		"all lost":                    {func(r *rows) { r.head.Version = 0 }, "version 1 is missing, and was signed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, r, forks := forkable(t)
+			fork.change(r)
+			r.head.Mark++
+			for range 3 {
+				err := p.Pass(t.Context(), r, false)
+				require.ErrorIs(t, err, ErrForked)
+				require.ErrorContains(t, err, fork.says)
+			}
+			require.Equal(t, 1, *forks)
+			require.Len(t, r.checkpoints(t, p.options.Dir), 2)
+			require.NoError(t, p.Close())
+			next := open(t, p.options)
+			require.ErrorIs(t, next.Pass(t.Context(), r, false), ErrForked)
+			require.NoError(t, next.Close())
+			r.from, r.head.Version = 0, 701
+			mended := open(t, p.options)
+			require.NoError(t, mended.Pass(t.Context(), r, false))
+			require.Equal(t, []Status{{"spring", 701}}, mended.Published())
+			require.Len(t, r.checkpoints(t, p.options.Dir), 3)
+		})
+	}
+}
+
+// TestEditedRows: a row behind which others follow is found by comparing again,
+// in passing or all at once.
+func TestEditedRows(t *testing.T) {
+	t.Parallel()
+	p, r, _ := forkable(t)
+	r.edited = 5
+	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 5 is not the one that was signed", "one pool is compared in each pass")
+	q, s, _ := forkable(t)
+	s.edited = 699
+	require.ErrorContains(t, q.Pass(t.Context(), s, true), "version 699 is not the one that was signed")
+}
+
+// TestStandbyIsBehind: rows that a standby lacks are no fork, and those that it
+// has are published without a write to its database.
+func TestStandbyIsBehind(t *testing.T) {
+	t.Parallel()
+	p, r, forks := forkable(t)
+	r.standby = true
+	kept, err := r.all()
+	require.NoError(t, err)
+	r.head.Version, r.head.Mark = 690, 690
+	require.ErrorContains(t, p.Pass(t.Context(), r, false), "the standby is behind")
+	r.pass(t, p, 702)
+	require.Zero(t, *forks)
+	require.Len(t, r.checkpoints(t, p.options.Dir), 3)
+	now, err := r.all()
+	require.NoError(t, err)
+	require.Len(t, now, len(kept))
+	r.from, r.head.Version = 695, 800
+	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 695 is not the one that was signed")
+}
+
+// TestOtherSigners: checkpoints that were signed elsewhere are compared and
+// published; one with another root is a fork.
+func TestOtherSigners(t *testing.T) {
+	t.Parallel()
+	p, r, _ := forkable(t)
+	sign := func(size int64) {
+		of, err := r.Pool(t.Context(), "")
+		require.NoError(t, err)
+		tree := r.tree(size)
+		note, err := of.Sign((&proof.Checkpoint{Origin: origin, Size: size, Root: tree.Hash}).Text())
+		require.NoError(t, err)
+		require.NoError(t, r.Keep(t.Context(), size, note))
+	}
+	sign(710)
+	r.pass(t, p, 720)
+	var sizes []int64
+	for _, c := range r.checkpoints(t, p.options.Dir) {
+		sizes = append(sizes, c.Size)
+	}
+	require.Equal(t, []int64{300, 700, 710, 720}, sizes)
+	r.from = 725
+	sign(730)
+	r.from, r.head.Version = 0, 740
+	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
+}
+
+// TestEvery: checkpoints keep their distance, but for changes.
+func TestEvery(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "public")
+	r := newRows(dir + ".kept")
+	p := open(t, Options{Dir: dir, Every: time.Hour})
+	r.pass(t, p, 300)
+	r.pass(t, p, 301)
+	require.Len(t, r.checkpoints(t, dir), 1)
+	r.head.Revision = 305
+	r.pass(t, p, 305)
+	require.Len(t, r.checkpoints(t, dir), 2)
+	_, err := New(Options{Dir: dir})
+	require.ErrorContains(t, err, "another publisher has the folder")
+}

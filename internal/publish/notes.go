@@ -1,0 +1,198 @@
+package publish
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"drawsvc/internal/proof"
+)
+
+// The files of signed checkpoints: the last, and all.
+const (
+	latestName = "checkpoint"
+	allName    = "checkpoints"
+)
+
+// notes are the checkpoints of a folder.
+type notes struct {
+	disk   *disk
+	origin string
+	key    note.Verifier
+}
+
+// signed is a checkpoint as it stands in a file.
+type signed struct {
+	proof.Checkpoint
+	text string
+	note []byte
+}
+
+// parse opens a note. Error: CodeInvalidRequest.
+func (n *notes) parse(b []byte) (*signed, error) {
+	text, err := proof.Open(b, n.key)
+	if err != nil {
+		return nil, err
+	}
+	c, err := proof.ParseCheckpoint(text)
+	if err != nil {
+		return nil, err
+	}
+	return &signed{*c, text, b}, nil
+}
+
+// noteMax is more than the longest note of a checkpoint.
+const noteMax = 1 << 16
+
+// recover returns the last checkpoint, nil where there is none. One that was not
+// finished is cut off: nobody has seen it.
+func (n *notes) recover() (*signed, error) {
+	f, err := os.Open(n.disk.path(allName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // none is what nil says
+	}
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	at := max(0, end-2*noteMax)
+	tail := make([]byte, end-at)
+	if err == nil {
+		_, err = io.ReadFull(io.NewSectionReader(f, at, end-at), tail)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	for length := len(tail); length > 0; {
+		begin := n.lastBegin(tail[:length])
+		if begin < 0 {
+			break
+		}
+		if last, err := n.parse(bytes.Clone(tail[begin:length])); err == nil {
+			if at+int64(length) < end {
+				err = n.disk.cut(allName, at+int64(length))
+			}
+			return last, err
+		}
+		length = max(0, begin-1) // the empty line between two
+	}
+	if at > 0 {
+		return nil, errors.New(n.disk.path(allName) + " is damaged: its end holds no checkpoint")
+	}
+	return nil, n.disk.cut(allName, 0)
+}
+
+// lastBegin is where the last note begins, -1 where none does.
+func (n *notes) lastBegin(b []byte) int {
+	begin := []byte("\n\n" + n.origin + "\n")
+	if i := bytes.LastIndex(b, begin); i >= 0 {
+		return i + 2
+	}
+	if bytes.HasPrefix(b, begin[2:]) {
+		return 0
+	}
+	return -1
+}
+
+// add appends a checkpoint, and makes it the latest.
+func (n *notes) add(note []byte, isFirst bool) error {
+	b := note
+	if !isFirst {
+		b = append([]byte("\n"), b...)
+	}
+	if err := n.disk.extend(allName, b); err != nil {
+		return err
+	}
+	return n.settleLatest(note)
+}
+
+// settleLatest makes the last of all checkpoints, which is on the disk, the
+// latest.
+func (n *notes) settleLatest(note []byte) error {
+	if err := n.disk.settle(); err != nil {
+		return err
+	}
+	latest, err := n.disk.read(latestName)
+	if err != nil || bytes.Equal(latest, note) {
+		return err
+	}
+	if err := n.disk.replace(latestName, note); err != nil {
+		return err
+	}
+	return n.disk.settle()
+}
+
+// each calls fn with each note, until it says that it is enough.
+func (n *notes) each(fn func(note []byte) (more bool)) error {
+	f, err := os.Open(n.disk.path(allName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	in := bufio.NewReader(f)
+	for {
+		var one []byte
+		for gaps := 0; gaps < 2; { // text, empty line, signatures, empty line
+			line, err := in.ReadBytes('\n')
+			if errors.Is(err, io.EOF) {
+				if len(one) > 0 {
+					fn(one)
+				}
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if len(line) == 1 {
+				gaps++
+			}
+			if gaps < 2 {
+				one = append(one, line...)
+			}
+		}
+		if !fn(one) {
+			return nil
+		}
+	}
+}
+
+// amend writes all checkpoints anew: lines are the signatures that some of them
+// gained, by their sizes.
+func (n *notes) amend(lines map[int64]string) error {
+	var last []byte
+	err := n.disk.replaceBy(allName, func(w io.Writer) error {
+		var failed error
+		err := n.each(func(one []byte) bool {
+			gap := "\n"
+			if last == nil {
+				gap = ""
+			}
+			one = append(one, lines[sizeOf(one)]...)
+			last = one
+			_, failed = io.WriteString(w, gap+string(one))
+			return failed == nil
+		})
+		return errors.Join(err, failed)
+	})
+	if err != nil {
+		return err
+	}
+	return n.settleLatest(last)
+}
+
+// sizeOf is the size that a note says, 0 for none.
+func sizeOf(note []byte) int64 {
+	_, rest, _ := bytes.Cut(note, []byte("\n"))
+	digits, _, _ := bytes.Cut(rest, []byte("\n"))
+	size, _ := strconv.ParseInt(string(digits), 10, 64) // 0 is of none
+	return size
+}

@@ -1,0 +1,192 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/proof"
+)
+
+// Source is a committed pool whose log is published.
+type Source interface {
+	// Lines returns lines of the log from a version on, about limit of them.
+	Lines(ctx context.Context, from int64, limit int) (proof.Tail, error)
+	// Signed returns checkpoints that were signed of more than after entries, in
+	// order of their sizes, a page of them.
+	Signed(ctx context.Context, after int64) ([][]byte, error)
+	// Keep stores a checkpoint before it is published, or the same one with more
+	// signatures. Error: ErrForked where another was signed of its size.
+	Keep(ctx context.Context, size int64, note []byte) error
+}
+
+// Pool is a committed pool.
+type Pool struct {
+	// Origin is HOST/POOL. Commitment is the signed note, Key the verifier key's
+	// line, Sign signs by that key.
+	Origin          string
+	Commitment, Key []byte
+	Sign            func(text string) ([]byte, error)
+	Source
+}
+
+// Head is how far a pool has come. Mark tells its version from the same one of
+// another history. Revision is the version of the last change, Reveal the
+// seed's line, empty before the reveal.
+type Head struct {
+	PoolID                  string
+	Version, Mark, Revision int64
+	Reveal                  []byte
+}
+
+// ErrForked says that the rows are not those that were signed.
+var ErrForked = errors.New("publish: the rows of a pool are not those that were signed")
+
+// batchMax is how many entries are read, and signed, at once.
+const batchMax = 1 << 16
+
+// forkName is the file of a folder in which a fork was found.
+const forkName = ".fork"
+
+// pool is the folder of one pool.
+type pool struct {
+	id      string
+	options *Options
+	client  *http.Client
+	log     *slog.Logger
+	disk    *disk
+	tiles   tiles
+	entries entries
+	notes   notes
+
+	witnesses []*attendance
+	// seen is the head that is published, at when its checkpoint was signed.
+	seen Head
+	at   time.Time
+	// checked is the last entry that was compared again.
+	checked int64
+	// writable says that the rows come from a server that could have been written.
+	writable bool
+	// forked is not nil once the rows are others than those that were signed.
+	forked error
+}
+
+// openPool opens the folder of a pool, as its last publisher left it.
+func openPool(o *Options, client *http.Client, id string, of *Pool) (*pool, error) {
+	d, err := newDisk(filepath.Join(o.Dir, id), o.step)
+	if err != nil {
+		return nil, err
+	}
+	key, err := proof.Verifier(strings.TrimSuffix(string(of.Key), "\n"))
+	if err != nil {
+		return nil, err
+	}
+	p := &pool{id: id, options: o, client: client, log: o.Log.With("pool", id), disk: d, notes: notes{d, of.Origin, key}}
+	p.tiles.disk, p.entries.disk = d, d
+	if err := p.still("commitment", of.Commitment); err != nil {
+		return nil, err
+	}
+	if err := p.still("key", of.Key); err != nil {
+		return nil, err
+	}
+	last, err := p.notes.recover()
+	if err != nil {
+		return nil, err
+	}
+	var tree tlog.Tree
+	if last != nil {
+		tree = tlog.Tree{N: last.Size, Hash: last.Root}
+		if err := p.notes.settleLatest(last.note); err != nil {
+			return nil, err
+		}
+	} else if latest, err := d.read(latestName); err != nil || latest != nil {
+		return nil, errors.Join(err, fmt.Errorf("%s has a checkpoint, and none in %s: it is damaged", d.root, allName))
+	}
+	p.tiles.reset(tree)
+	return p, errors.Join(p.keys(), p.attend())
+}
+
+// still writes a file that never changes.
+func (p *pool) still(name string, content []byte) error {
+	there, err := p.disk.read(name)
+	if err != nil || bytes.Equal(there, content) {
+		return err
+	}
+	if there != nil {
+		return fmt.Errorf("%s has another %s: it is the folder of another pool", p.disk.root, name)
+	}
+	return p.disk.replace(name, content)
+}
+
+// keys writes the keys of the witnesses.
+func (p *pool) keys() error {
+	var b []byte
+	for _, w := range p.options.Witnesses {
+		b = append(b, w.Key.Key()+"\n"...)
+	}
+	there, err := p.disk.read("witnesses")
+	if err != nil || len(b) == 0 || bytes.Equal(there, b) {
+		return err
+	}
+	return p.disk.replace("witnesses", b)
+}
+
+// size is how many entries are published.
+func (p *pool) size() int64 { return p.tiles.signed.N }
+
+// due says that a head has something to publish, and that it is time for it: an
+// opening and the end are published at once.
+func (p *pool) due(head *Head) bool {
+	if p.forked != nil {
+		return false
+	}
+	if len(head.Reveal) > 0 && len(p.seen.Reveal) == 0 || p.lacking() {
+		return true
+	}
+	isNew := head.Version != p.size() || head.Mark != p.seen.Mark
+	return isNew && (time.Since(p.at) >= p.options.Every || head.Revision > p.size())
+}
+
+// follow publishes what a pool has got behind what is published. Errors:
+// ErrForked, and those of the source and of files.
+func (p *pool) follow(ctx context.Context, of *Pool, head *Head) error {
+	p.tiles.reset(p.tiles.signed)
+	isPublic := p.options.Live || len(head.Reveal) > 0 || p.entries.exist()
+	if isPublic && (!p.entries.isOpen || p.entries.size != p.size()) {
+		if err := p.entries.open(p.size()); err != nil {
+			return err
+		}
+		if err := p.fill(ctx, of); err != nil {
+			return err
+		}
+	}
+	for ended := false; !ended; {
+		var err error
+		if ended, err = p.batch(ctx, of); err != nil {
+			return err
+		}
+	}
+	if p.lacking() {
+		if err := p.makeUp(ctx, of); err != nil {
+			return err
+		}
+	}
+	if len(head.Reveal) > 0 && p.size() >= head.Version {
+		if err := p.still("reveal", head.Reveal); err != nil {
+			return err
+		}
+		if err := p.disk.settle(); err != nil {
+			return err
+		}
+	}
+	p.seen, p.at = *head, time.Now()
+	return nil
+}

@@ -1,0 +1,160 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Options of a Publisher.
+type Options struct {
+	// Dir is the folder of the pools' folders.
+	Dir string
+	// Every is the shortest time between two checkpoints of a pool, openings and
+	// its end apart.
+	Every time.Duration
+	// Witnesses cosign the checkpoints.
+	Witnesses []Witness
+	// Live publishes the log before the reveal.
+	Live bool
+	Log  *slog.Logger
+	// Forked is called for each pool whose rows are found to be others than those
+	// that were signed.
+	Forked func()
+
+	step func()
+}
+
+// Database holds committed pools.
+type Database interface {
+	// Heads are those of all pools that are published.
+	Heads(ctx context.Context) ([]Head, error)
+	// Pool is what the log of a pool is made from.
+	Pool(ctx context.Context, id string) (*Pool, error)
+}
+
+// Publisher keeps a folder for each committed pool.
+type Publisher struct {
+	options Options
+	lock    *flock.Flock
+	client  *http.Client
+	pools   map[string]*pool
+	// turn is the place of the pool that is checked again next.
+	turn int
+}
+
+// New takes a folder for this publisher alone. Errors: another publisher has it;
+// those of files.
+func New(o Options) (*Publisher, error) {
+	if _, err := newDisk(o.Dir, nil); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(o.Dir, ".lock"))
+	locked, err := lock.TryLock()
+	if err != nil {
+		return nil, err
+	}
+	if !locked {
+		return nil, fmt.Errorf("another publisher has the folder %s", o.Dir)
+	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	if o.Forked == nil {
+		o.Forked = func() {}
+	}
+	return &Publisher{options: o, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
+}
+
+// Close gives the folder back.
+func (p *Publisher) Close() error {
+	p.client.CloseIdleConnections()
+	return p.lock.Unlock()
+}
+
+// tickMax is how soon an opening or the end of a pool is seen.
+const tickMax = time.Second
+
+// Tick is the time between two passes.
+func (p *Publisher) Tick() time.Duration { return min(tickMax, p.options.Every) }
+
+// Pass publishes what the pools have got since the last pass. One that fails
+// stops no other. Where all is set, everything that is published is compared
+// with its rows besides. Errors: ErrForked for pools of which nothing more is
+// signed, in every pass, and those of the database and of files.
+func (p *Publisher) Pass(ctx context.Context, db Database, all bool) error {
+	heads, err := db.Heads(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for i := range heads {
+		if err := p.pass(ctx, db, &heads[i], all, p.turn == i); err != nil {
+			failed = errors.Join(failed, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if p.turn++; p.turn >= len(heads) {
+		p.turn = 0
+	}
+	return failed
+}
+
+// pass is one pool's part of a pass.
+func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, recheck bool) error {
+	of := p.pools[head.PoolID]
+	if of != nil && of.forked != nil {
+		return of.forked
+	}
+	if of != nil && !all && !recheck && !of.due(head) {
+		return nil
+	}
+	source, err := db.Pool(ctx, head.PoolID)
+	if err != nil {
+		return fmt.Errorf("pool %s: %w", head.PoolID, err)
+	}
+	if of == nil {
+		if of, err = openPool(&p.options, p.client, head.PoolID, source); err != nil {
+			return fmt.Errorf("pool %s: %w", head.PoolID, err)
+		}
+		p.pools[head.PoolID] = of
+		all = all || of.wasForked()
+	}
+	if all {
+		err = of.mend(ctx, source)
+	}
+	if err == nil && of.due(head) {
+		err = of.follow(ctx, source, head)
+	}
+	if err == nil && recheck && !all {
+		err = of.recheck(ctx, source)
+	}
+	if err != nil && !errors.Is(err, ErrForked) {
+		err = fmt.Errorf("pool %s: %w", head.PoolID, err)
+	}
+	return err
+}
+
+// Status is how far a pool is published.
+type Status struct {
+	PoolID string
+	// Entries are those that the last checkpoint covers.
+	Entries int64
+}
+
+// Published says how far the pools are published, in order of their ids.
+func (p *Publisher) Published() (all []Status) {
+	for _, id := range slices.Sorted(maps.Keys(p.pools)) {
+		all = append(all, Status{id, p.pools[id].size()})
+	}
+	return all
+}

@@ -1,0 +1,156 @@
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// tileHeight makes tiles of 256 hashes, as c2sp.org/tlog-tiles has them.
+const (
+	tileHeight = 8
+	tileWidth  = 1 << tileHeight
+)
+
+// tiles are the hashes of a log's tree. What the files hold is checked against
+// the root that was signed last.
+type tiles struct {
+	disk *disk
+	// signed is the tree of the last checkpoint, size the number of leaves, with
+	// those behind it.
+	signed tlog.Tree
+	size   int64
+	// fresh are the hashes behind it, by their places.
+	fresh map[int64]tlog.Hash
+}
+
+// reset drops what is behind the tree that was signed.
+func (t *tiles) reset(signed tlog.Tree) {
+	t.signed, t.size, t.fresh = signed, signed.N, map[int64]tlog.Hash{}
+}
+
+// add adds the line as the next leaf.
+func (t *tiles) add(line []byte) error {
+	hashes, err := tlog.StoredHashes(t.size, line, t)
+	if err != nil {
+		return err
+	}
+	place := tlog.StoredHashIndex(0, t.size)
+	for i, h := range hashes {
+		t.fresh[place+int64(i)] = h
+	}
+	t.size++
+	return nil
+}
+
+// root is the root over the first size leaves.
+func (t *tiles) root(size int64) (tlog.Hash, error) { return tlog.TreeHash(size, t) }
+
+// leaf is the hash of a version's line.
+func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
+	places := make([]int64, 0, to-from+1)
+	for v := from; v <= to; v++ {
+		places = append(places, tlog.StoredHashIndex(0, v-1))
+	}
+	return t.ReadHashes(places)
+}
+
+// save writes the tiles that a tree of size has and the signed one has not.
+func (t *tiles) save(size int64) error {
+	for _, tile := range tlog.NewTiles(tileHeight, t.signed.N, size) {
+		data, err := tlog.ReadTileData(tile, t)
+		if err != nil {
+			return err
+		}
+		if err := t.disk.replace(tilePath(tile), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sign makes a tree the signed one, and removes the partial tiles that it has
+// whole.
+func (t *tiles) sign(tree tlog.Tree) error {
+	whole := tlog.NewTiles(tileHeight, t.signed.N, tree.N)
+	for place := range t.fresh {
+		if place < tlog.StoredHashIndex(0, tree.N) {
+			delete(t.fresh, place)
+		}
+	}
+	t.signed = tree
+	for _, tile := range whole {
+		if tile.W == tileWidth {
+			if err := os.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ReadHashes implements tlog.HashReader.
+func (t *tiles) ReadHashes(places []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(places))
+	var missing, at []int64
+	for i, place := range places {
+		h, ok := t.fresh[place]
+		if hashes[i] = h; !ok {
+			missing, at = append(missing, place), append(at, int64(i))
+		}
+	}
+	if len(missing) == 0 {
+		return hashes, nil
+	}
+	found, err := tlog.TileHashReader(t.signed, tileFiles{t.disk}).ReadHashes(missing)
+	if err != nil {
+		return nil, fmt.Errorf("the tiles in %s are damaged: %w", t.disk.root, err)
+	}
+	for i, h := range found {
+		hashes[at[i]] = h
+	}
+	return hashes, nil
+}
+
+// tileFiles implement tlog.TileReader.
+type tileFiles struct{ disk *disk }
+
+// Height implements tlog.TileReader.
+func (tileFiles) Height() int { return tileHeight }
+
+// ReadTiles implements tlog.TileReader. Where a partial tile was removed, the whole
+// one begins with it.
+func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
+	for _, tile := range wanted {
+		b, err := os.ReadFile(f.disk.path(tilePath(tile)))
+		if errors.Is(err, fs.ErrNotExist) && tile.W < tileWidth {
+			whole := tile
+			whole.W = tileWidth
+			if b, err = os.ReadFile(f.disk.path(tilePath(whole))); err == nil {
+				b = b[:min(len(b), tile.W*tlog.HashSize)]
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		data = append(data, b)
+	}
+	return data, nil
+}
+
+// SaveTiles implements tlog.TileReader.
+func (tileFiles) SaveTiles([]tlog.Tile, [][]byte) {}
+
+// tilePath is the path of a tile by c2sp.org/tlog-tiles, which leaves the height
+// out.
+func tilePath(t tlog.Tile) string {
+	rest := strings.TrimPrefix(t.Path(), fmt.Sprintf("tile/%d/", tileHeight))
+	if data, is := strings.CutPrefix(rest, "data/"); is {
+		rest = "entries/" + data
+	}
+	return "tile/" + rest
+}

@@ -1,0 +1,153 @@
+package publish
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/proof"
+)
+
+// Witness cosigns checkpoints by c2sp.org/tlog-witness.
+type Witness struct {
+	// URL is the prefix of its calls, without a slash at its end.
+	URL string
+	Key *proof.Witness
+}
+
+const (
+	// patience is the longest that a checkpoint waits for its witnesses.
+	patience = 2 * time.Second
+	// backoffMin and backoffMax bound for how long a witness that failed is left
+	// alone.
+	backoffMin = time.Second
+	backoffMax = time.Minute
+	// answerMax bounds a witness's answer, in bytes.
+	answerMax = 1 << 16
+)
+
+// attendance is what one witness has of one log.
+type attendance struct {
+	Witness
+	// knows is the size that the witness cosigned last, as far as is known.
+	knows int64
+	// lacks is the size of the first checkpoint that has none of its
+	// cosignatures, 0 for none.
+	lacks int64
+	// until is when it may be asked next, failed how often it failed in a row.
+	until  time.Time
+	failed int
+}
+
+// errTooSmall: the witness has cosigned a larger tree, so it never cosigns this one.
+var errTooSmall = errors.New("the witness has cosigned a larger tree already")
+
+// conflict is a witness's word on which size it has cosigned.
+type conflict struct{ size int64 }
+
+// Error implements error.
+func (c *conflict) Error() string { return fmt.Sprintf("the witness has cosigned %d entries", c.size) }
+
+// cosign asks for the line of a cosignature. Where the witness knows another size
+// than was thought, it is asked once more, from there.
+func (a *attendance) cosign(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
+	line, err := a.ask(ctx, client, r, c)
+	if said, ok := errors.AsType[*conflict](err); ok {
+		if said.size > c.Size {
+			return "", errTooSmall
+		}
+		if said.size == a.knows {
+			return "", errors.New("the witness has cosigned another tree of that size")
+		}
+		a.knows = said.size
+		line, err = a.ask(ctx, client, r, c)
+	}
+	if err == nil {
+		a.knows = c.Size
+	}
+	return line, err
+}
+
+// ask is one call of add-checkpoint.
+func (a *attendance) ask(ctx context.Context, client *http.Client, r tlog.HashReader, c *signed) (string, error) {
+	if a.knows > c.Size {
+		return "", errTooSmall
+	}
+	var body bytes.Buffer
+	fmt.Fprintf(&body, "old %d\n", a.knows)
+	if a.knows > 0 && a.knows < c.Size {
+		steps, err := tlog.ProveTree(c.Size, a.knows, r)
+		if err != nil {
+			return "", err
+		}
+		for _, h := range steps {
+			fmt.Fprintln(&body, base64.StdEncoding.EncodeToString(h[:]))
+		}
+	}
+	body.WriteString("\n")
+	body.Write(bare(c.note))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL+"/add-checkpoint", &body)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	answer, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
+	if err != nil {
+		return "", err
+	}
+	return a.read(response.StatusCode, answer, c.text)
+}
+
+// read reads the answer to add-checkpoint.
+func (a *attendance) read(status int, answer []byte, text string) (string, error) {
+	switch status {
+	case http.StatusOK:
+		line, err := a.Key.Line(text, answer)
+		if err == nil && line == "" {
+			err = errors.New("the answer holds no cosignature of the witness's key")
+		}
+		return line, err
+	case http.StatusConflict:
+		size, err := strconv.ParseInt(strings.TrimSuffix(string(answer), "\n"), 10, 64)
+		if err != nil || size < 0 {
+			return "", errors.New("the answer 409 holds no size")
+		}
+		return "", &conflict{size}
+	}
+	return "", fmt.Errorf("the witness answered %d", status)
+}
+
+// bare is a note with its first signature alone, the pool's.
+func bare(note []byte) []byte {
+	lines := proof.Signatures(note)
+	return note[:len(note)-len(lines)+bytes.IndexByte(lines, '\n')+1]
+}
+
+// rests says that the witness failed and is not asked yet.
+func (a *attendance) rests() bool { return time.Now().Before(a.until) }
+
+// met notes how asking went: a witness that failed is left alone for a while,
+// so that it does not delay every checkpoint.
+func (a *attendance) met(err error) {
+	if err == nil {
+		a.failed = 0
+		return
+	}
+	wait := min(backoffMax, backoffMin<<min(a.failed, 6))
+	a.failed++
+	a.until = time.Now().Add(wait/2 + rand.N(wait/2))
+}

@@ -1,0 +1,208 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+)
+
+// PublicHead is how far a committed pool has come.
+type PublicHead struct {
+	PoolID string
+	// Version is the pool's, Mark that version's, Revision the version of the
+	// last change.
+	Version, Mark, Revision int64
+	// Reveal is the seed's line, empty before the reveal.
+	Reveal []byte
+}
+
+// PublicHeads are those of all committed pools, or of one, in order of their ids.
+// Errors: CodePoolNotFound and CodeProofNotFound for the one, and those of the
+// store.
+func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) (err error) {
+		query := s.selectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
+			Join("commitments AS c ON c.pool_id = p.id").OrderBy("p.id")
+		if poolID != "" {
+			query = query.Where(squirrel.Eq{"p.id": poolID})
+		}
+		heads, err = selectAll(ctx, tx, query, func(row engine.Scanner) (h PublicHead, err error) {
+			err = row.Scan(&h.PoolID, &h.Version, &h.Mark, &h.Revision, &h.Reveal)
+			return h, err
+		})
+		return err
+	})
+	if err == nil && len(heads) == 0 && poolID != "" {
+		err = s.ofPool(ctx, poolID, func(*sql.Tx, int64) error { return errNoProof(poolID) })
+	}
+	return heads, err
+}
+
+// Publishing reads and signs the public log of one committed pool, from where its
+// publisher stands.
+type Publishing struct {
+	*signer
+	store *Store
+}
+
+// Publishing unseals what the log of a committed pool is made with. Errors:
+// CodePoolNotFound, CodeProofNotFound, CodeSeedUnavailable, and those of the
+// store.
+func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		by, err := s.unsealAll(ctx, tx, poolID)
+		p = &Publishing{by, s}
+		return err
+	})
+	return p, err
+}
+
+// On is the same pool through another connection to its database.
+func (p *Publishing) On(s *Store) *Publishing { return &Publishing{p.signer, s} }
+
+// Commitment is the signed note, and Key the verifier key's line.
+func (p *Publishing) Commitment() (note, key []byte) {
+	return []byte(p.note), []byte(p.public + "\n")
+}
+
+// Origin is HOST/POOL.
+func (p *Publishing) Origin() string { return p.commitment.Origin }
+
+// Sign signs the text of a checkpoint by the pool's key.
+func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
+
+// linesBytesMax bounds the lines of one page, beside their number: one line can
+// hold long rules.
+const linesBytesMax = 16 << 20
+
+// Lines reads the lines of the log from a version on, in one snapshot: at most
+// about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
+// for rows that have no line, and those of the store.
+func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
+	err = p.store.ofPool(ctx, p.poolID, func(tx *sql.Tx, _ int64) error {
+		t = proof.Tail{Ended: true, Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
+		size, last := 0, (*proof.Line)(nil)
+		for l, err := range p.store.linesFrom(ctx, tx, p.poolID, p.secrets.Salts, from) {
+			if err != nil {
+				return err
+			}
+			if (len(t.Lines) >= limit || size > linesBytesMax) && (last.Kind != proof.KindAward || last.Ordinal == last.Count) {
+				t.Ended = false
+				break
+			}
+			if l.Version >= from {
+				text := l.Append(nil)
+				t.Lines = append(t.Lines, proof.Numbered{Version: l.Version, Text: text})
+				size, last = size+len(text), l
+			}
+		}
+		return nil
+	})
+	return t, err
+}
+
+// linesFrom are the lines of a pool's public log from some version before the
+// draw of from on. It reads no more rows than these, the prizes, and what was
+// changed of prizes and rules.
+func (s *Store) linesFrom(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64) iter.Seq2[*proof.Line, error] {
+	after := max(0, from-1-draw.CountMax)
+	scribe, err := s.scribeAfter(ctx, q, poolID, salts, after)
+	if err != nil {
+		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
+	}
+	entries := s.redirected(ctx, q, poolID, after, s.entries(ctx, q, poolID, after))
+	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
+		within := after > 0 // maybe, of a draw that began before
+		for e, err := range entries {
+			within = within && err == nil && e.Award != nil && e.Award.Ordinal > 1
+			if !within && !yield(e, err) {
+				return
+			}
+		}
+	})
+}
+
+// scribeAfter is a scribe that stands behind a version.
+func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, after int64) (*proof.Scribe, error) {
+	prizes, err := s.prizesAsAdded(ctx, q, poolID)
+	if err != nil {
+		return nil, err
+	}
+	scribe := proof.NewScribe(salts, prizes)
+	upTo := squirrel.LtOrEq{"version": after}
+	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.scanChange(poolID))
+	if err != nil {
+		return nil, err
+	}
+	rules, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).Where(upTo).OrderBy("version DESC").Limit(1), s.scanChange(poolID))
+	if err != nil {
+		return nil, err
+	}
+	added, err := selectAll(ctx, q, s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
+		func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	if err != nil {
+		return nil, err
+	}
+	return scribe, scribe.Resume(append(changes, rules...), added)
+}
+
+// signedMax is the most checkpoints of one page.
+const signedMax = 1000
+
+// Signed are the checkpoints that were signed of more than after entries, in order
+// of their sizes, at most signedMax. Errors: those of the store.
+func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
+	err = p.store.snapshot(ctx, func(tx *sql.Tx) (err error) {
+		query := p.store.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": p.poolID}).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
+		notes, err = selectAll(ctx, tx, query, scanNote)
+		return err
+	})
+	return notes, err
+}
+
+func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
+
+// Keep stores a checkpoint that this pool's publisher signed, or the same one
+// with more signatures. In a database that was opened for reading alone it does
+// nothing. Errors: ErrForked where another root was signed of the size, and
+// those of the store.
+func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
+	s := p.store
+	if s.options.ReadOnly {
+		return nil
+	}
+	return s.change(ctx, func(tx *sql.Tx) error {
+		is := squirrel.Eq{"pool_id": p.poolID, "size": size}
+		kept, err := selectAll(ctx, tx, s.selectFrom("checkpoints", "note").Where(is), scanNote)
+		switch {
+		case err != nil:
+			return err
+		case len(kept) == 0:
+			_, err = s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(p.poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
+			return err
+		case string(kept[0]) == string(note):
+			return nil
+		}
+		signed, err := p.signed([][]byte{kept[0], note})
+		if err != nil {
+			return err
+		}
+		first, err := p.signed(kept)
+		if err != nil {
+			return err
+		}
+		if first[size].Root != signed[size].Root {
+			return errForked()
+		}
+		if len(kept[0]) >= len(note) {
+			return nil // what it lacks is there already
+		}
+		return execOne(ctx, tx, s.builder().Update("checkpoints").Set("note", string(note)).Where(is))
+	})
+}
