@@ -15,7 +15,7 @@ import (
 
 // traces are what the points of package fault leave in a program that has them.
 func traces() []string {
-	return []string{"drawsvc/internal/fault.", ".writeSplit", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED"}
+	return []string{"drawsvc/internal/fault.", ".writeSplit", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
 }
 
 // buildAsTested is the command that builds a program, with further tags, with

@@ -13,7 +13,9 @@
 //
 // The first draw that comes to the point takes the line: the file is renamed
 // to NAME.taken, and then it happens. stop halts the whole process until
-// somebody sends SIGCONT, sleep halts the batch alone. DRAWSVC_UNGUARDED=1
+// somebody sends SIGCONT, sleep halts the batch alone. The file that
+// DRAWSVC_CLOCK names moves the clock by which an embedded database goes, which
+// is this process's. DRAWSVC_UNGUARDED=1
 // leaves the check of the pool's version out of the guarded write, to show
 // that experiments notice.
 package fault

@@ -56,5 +56,23 @@ func Unguarded(statement string) string {
 	return strings.Replace(statement, " AND version = ? AND mark = ?", " AND ? IS NOT NULL AND ? IS NOT NULL", 1)
 }
 
+// Moved is the machine's time, moved by what the file says that the environment
+// names, such as "-3600s".
+func Moved(t time.Time) time.Time {
+	file := os.Getenv("DRAWSVC_CLOCK")
+	if file == "" {
+		return t
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		panic(err) // an experiment that moves no clock would show nothing
+	}
+	moved, err := time.ParseDuration(strings.TrimPrefix(strings.TrimSpace(string(text)), "+"))
+	if err != nil {
+		panic(err)
+	}
+	return t.Add(moved)
+}
+
 // Variables returns the environment variables that arm faults.
-func Variables() []string { return []string{"DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED"} }
+func Variables() []string { return []string{"DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"} }

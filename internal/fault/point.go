@@ -11,4 +11,8 @@ const (
 	BeforeCommit Point = "before-commit"
 	// AfterCommit: the batch is durable and nobody has been answered.
 	AfterCommit Point = "after-commit"
+	// DueBeforeCommit: items of an agenda are done in a transaction that is open.
+	DueBeforeCommit Point = "due-before-commit"
+	// DueAfterCommit: items of an agenda are done, and nobody knows it yet.
+	DueAfterCommit Point = "due-after-commit"
 )

@@ -8,7 +8,8 @@ import (
 
 const (
 	// streamsMax is how many audits and exports run at once. They read for as
-	// long as their caller takes, and leave connections for other calls.
+	// long as their caller takes, which has a pace to keep to, and leave connections
+	// for other calls.
 	streamsMax = 2
 	// proofsMax is how many receipts are proven at once. Each reads some hundred
 	// rows, and the first of a pool its whole log. With streams they leave one of the

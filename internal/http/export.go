@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"drawsvc/internal/draw"
@@ -59,8 +60,8 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	if err != nil {
 		return err
 	}
+	pace := pace{left: s.limits.page, each: s.limits.pace}
 	for more := true; more; {
-		c.unhurried(s.RequestTimeout + s.limits.page)
 		found, err := x.page(c, after)
 		if err != nil {
 			return err
@@ -77,11 +78,24 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 		if x.flush != nil {
 			x.flush()
 		}
-		if err := c.send(x.contentType, out); err != nil {
+		if err := pace.of(c, func() error { return c.send(x.contentType, out) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pace is how long a caller may take to read a stream: some time at first, and
+// more with each page. One that reads more slowly is cut off, as it holds the
+// place of others. Reading the database does not count.
+type pace struct{ left, each time.Duration }
+
+func (p *pace) of(c call, send func() error) error {
+	p.left += p.each
+	c.unhurried(p.left)
+	began := time.Now()
+	defer func() { p.left -= time.Since(began) }()
+	return send()
 }
 
 func (x export[E]) page(c call, after int64) ([]E, error) {

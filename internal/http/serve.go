@@ -19,8 +19,9 @@ type limits struct {
 	// rest the longest for everything else after them. Together they stay
 	// below the 15 s that an operator is promised.
 	draws, rest time.Duration
-	// audit bounds an audit, page the sending of one page of an export.
-	audit, page time.Duration
+	// audit bounds an audit, page the sending of the first page of an export, and
+	// pace is what each further page adds for those behind it.
+	audit, page, pace time.Duration
 }
 
 // headerBytesMax bounds the request line and headers; net/http adds 4 KiB.
@@ -38,6 +39,7 @@ func defaultLimits(request time.Duration) limits {
 		rest:  4 * time.Second,
 		audit: max(request, time.Minute),
 		page:  30 * time.Second,
+		pace:  2 * time.Second,
 	}
 }
 

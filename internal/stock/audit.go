@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
@@ -13,8 +14,9 @@ import (
 
 // Audit reads a pool's rows in one snapshot and reports every rule that they
 // break. It reads each row once, in the order of the versions, and holds no
-// more than the pool's prizes, so that its time grows with the number of rows,
-// and its memory with that of the prizes. Errors: CodePoolNotFound, and those
+// more than the pool's prizes and agenda, and a sum for each quarter of an hour
+// with an award under a budget. So its time grows with the number of rows, and
+// its memory with that of the prizes. Errors: CodePoolNotFound, and those
 // of the store.
 func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
 	return s.audit(ctx, poolID, false)
@@ -40,6 +42,7 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 		if err != nil {
 			return err
 		}
+		budget := budgetAuditor{prizes: a.byID, found: &a.found}
 		entries := s.entries(ctx, tx, poolID, math.MinInt64)
 		var f *folding
 		if deep {
@@ -54,6 +57,7 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			}
 			a.take(e)
 			planned.take(e)
+			budget.take(e)
 			if f != nil {
 				f.take(e)
 			}
@@ -86,12 +90,12 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 
 // auditedPrizes reads the counters of a pool's prizes.
 func (s *Store) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
-	query := s.selectFrom("prizes", "id", "kind", "stocked", "issued").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	query := s.selectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
 	return selectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
 		var p auditedPrize
-		var kind draw.Kind
-		err := row.Scan(&p.id, &kind, &p.stocked, &p.issued)
-		p.isEndless = (&draw.Prize{Kind: kind, Stocked: p.stocked}).IsEndless()
+		var value decimal.Decimal
+		err := row.Scan(&p.id, (*string)(&p.kind), &p.stocked, &p.issued, &value)
+		p.cents = draw.Cents(value)
 		return &p, err
 	})
 }

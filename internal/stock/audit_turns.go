@@ -13,10 +13,9 @@ import (
 // auditTurns reads the turns of a pool once, in the order of their key, each
 // with the award that it is of.
 func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string, found *findings) error {
-	log := engine.Turns()
 	var last draw.Turn
-	for {
-		page, err := s.turnsAfter(ctx, q, log, poolID, last)
+	for n := 0; n < len(turnRanges()); n++ {
+		page, err := s.turnsAfter(ctx, q, poolID, turnRanges()[n](last))
 		if err != nil {
 			return err
 		}
@@ -24,9 +23,25 @@ func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string,
 			page[i].check(&last, found)
 			last = page[i].Turn
 		}
-		if len(page) < entriesMax {
-			return nil
+		if len(page) == entriesMax {
+			n = -1
 		}
+	}
+	return nil
+}
+
+// turnRanges are what follows a turn in the order of the key, one range behind
+// another. Each is found by the key alone: of one condition for all of them,
+// PostgreSQL reads the turns of the user from his first on.
+func turnRanges() []func(draw.Turn) squirrel.And {
+	return []func(draw.Turn) squirrel.And{
+		func(t draw.Turn) squirrel.And {
+			return squirrel.And{squirrel.Eq{"t.user_id": t.UserID, "t.what": string(t.Counted)}, squirrel.Gt{"t.seq": t.Seq}}
+		},
+		func(t draw.Turn) squirrel.And {
+			return squirrel.And{squirrel.Eq{"t.user_id": t.UserID}, squirrel.Gt{"t.what": string(t.Counted)}}
+		},
+		func(t draw.Turn) squirrel.And { return squirrel.And{squirrel.Gt{"t.user_id": t.UserID}} },
 	}
 }
 
@@ -38,12 +53,11 @@ type auditedTurn struct {
 	sameTime    bool
 }
 
-func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, log engine.Log[draw.Turn], poolID string, last draw.Turn) ([]auditedTurn, error) {
-	query := s.selectFrom("turns AS t LEFT JOIN awards AS a ON a.pool_id = t.pool_id AND a.version = t.version",
+func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, poolID string, after squirrel.And) ([]auditedTurn, error) {
+	log := engine.Turns()
+	query := s.selectFrom("turns AS t "+s.engine.TurnAward,
 		log.Read("t."), "COALESCE(a.user_id, '')", "COALESCE(a.prize_id, '')", "COALESCE(a.at = t.at, a.at IS NOT NULL)").
-		Where(squirrel.Eq{"t.pool_id": poolID}).
-		Where(squirrel.GtOrEq{"t.user_id": last.UserID}). // a range that every database finds by the key
-		Where("(t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)", last.UserID, string(last.Counted), string(last.Counted), last.Seq).
+		Where(squirrel.Eq{"t.pool_id": poolID}).Where(after).
 		OrderBy("t.user_id", "t.what", "t.seq").Limit(entriesMax)
 	return selectAll(ctx, q, query, func(row engine.Scanner) (t auditedTurn, err error) {
 		err = row.Scan(append(log.Fields(&t.Turn), &t.user, &t.prize, &t.sameTime)...)

@@ -23,6 +23,7 @@ const (
 	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, and of its time
 	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that the log makes
 	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
+	ruleBudgetPassed    = "budget-passed"     // no award is beyond the budget of its time
 	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
 )
 
@@ -46,7 +47,8 @@ type auditor struct {
 // auditedPrize is a prize's counters beside what its history says.
 type auditedPrize struct {
 	id              string
-	isEndless       bool
+	kind            draw.Kind
+	cents           int64 // its value
 	stocked, issued int64
 	moved, awards   int64
 	// unit is that of its last award. skips counts the awards whose unit is
@@ -207,6 +209,9 @@ func (p *auditedPrize) check(found *findings) {
 	if p.moved != p.stocked {
 		found.add(ruleStockedIsMoves, "prize %q says %d stocked, its moves add up to %d", p.id, p.stocked, p.moved)
 	}
+	if p.kind == draw.KindBlank && p.cents != 0 {
+		found.add(draw.RuleBlankValue, "the blank %q is worth %d cents", p.id, p.cents)
+	}
 	if p.skips > 0 {
 		found.add(ruleUnitsCountUp, "prize %q has %s; of its %d awards %d are not the next unit", p.id, p.firstSkip, p.awards, p.skips)
 	}
@@ -217,7 +222,7 @@ func (a *auditor) prizes() []draw.PrizeAudit {
 	var all []draw.PrizeAudit
 	for _, p := range a.all {
 		all = append(all, draw.PrizeAudit{
-			PrizeID: p.id, IsEndless: p.isEndless, Stocked: p.stocked, Issued: p.issued, Awards: p.awards,
+			PrizeID: p.id, IsEndless: (&draw.Prize{Kind: p.kind, Stocked: p.stocked}).IsEndless(), Stocked: p.stocked, Issued: p.issued, Awards: p.awards,
 			Remaining: p.stocked - p.issued, OverIssued: max(0, max(p.awards, p.issued)-p.stocked),
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"drawsvc/internal/fault"
 )
 
 // clock estimates the database's: one clock for a fleet, so that an award of
@@ -20,7 +22,7 @@ type reading struct{ here, there time.Time }
 func (s *Store) Now() time.Time {
 	r := s.clock.last.Load()
 	if r == nil {
-		return time.Now()
+		return fault.Moved(time.Now())
 	}
 	return r.there.Add(time.Since(r.here))
 }

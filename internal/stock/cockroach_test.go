@@ -27,7 +27,7 @@ func cockroach() *engine.Dialect {
 	d := postgres.Dialect()
 	d.Name, d.Folder, d.BackupTools = "cockroach", "cockroach", "BACKUP"
 	d.Writable, d.ForUpdate = "TRUE", " FOR UPDATE"
-	d.ByKey, d.AwardPrize = "SELECT 1", engine.AwardPrize
+	d.ByKey, d.AwardPrize, d.TurnAward = "SELECT 1", engine.AwardPrize, engine.TurnAward
 	d.Settle, d.Commit = "SELECT 1", nil
 	d.ByCode = func(err error) *engine.Error {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "40003" { // the outcome is not known

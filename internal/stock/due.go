@@ -13,6 +13,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -123,8 +124,13 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 			return err
 		}
 		ran = r.ran
-		return s.renewDue(ctx, tx, poolID)
+		err = s.renewDue(ctx, tx, poolID)
+		fault.At(fault.DueBeforeCommit)
+		return err
 	})
+	if len(ran) > 0 && err == nil {
+		fault.At(fault.DueAfterCommit)
+	}
 	return ran, err
 }
 

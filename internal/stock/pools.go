@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -144,7 +145,7 @@ func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) err
 }
 
 // now is the time, as exact as the databases keep it.
-func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func now() time.Time { return fault.Moved(time.Now()).UTC().Truncate(time.Microsecond) }
 
 // first returns the first of joined errors.
 func first(err error) error {

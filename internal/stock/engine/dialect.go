@@ -43,6 +43,8 @@ type Dialect struct {
 	ByKey string
 	// AwardPrize joins the prize of each of awards AS a, as p.
 	AwardPrize string
+	// TurnAward joins the award of each of turns AS t, as a.
+	TurnAward string
 	// Restock, behind an INSERT of prizes that are there, changes their stock
 	// instead. So the rows are found through their key: an UPDATE of many leaves
 	// the way to the planner, and PostgreSQL, on a table without statistics, went
@@ -76,6 +78,8 @@ const (
 	// AwardPrize is for planners that take the tables of a LEFT JOIN in their
 	// order, and find a row through its primary key when all of it is given.
 	AwardPrize = `LEFT JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id`
+	// TurnAward is for the same planners.
+	TurnAward = `LEFT JOIN awards AS a ON a.pool_id = t.pool_id AND a.version = t.version`
 	// Restock is for databases with the clause ON CONFLICT.
 	Restock = `ON CONFLICT (pool_id, id) DO UPDATE SET stocked = excluded.stocked, changed = excluded.changed`
 )

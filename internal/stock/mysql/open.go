@@ -29,6 +29,7 @@ func Dialect() *engine.Dialect {
 		Writable:    "@@global.read_only IN ('0', 'OFF')",
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		AwardPrize:  engine.AwardPrize,
+		TurnAward:   engine.TurnAward,
 		Clock:       "UTC_TIMESTAMP(6)",
 		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
 		BackupTools: "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)",

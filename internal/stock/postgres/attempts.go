@@ -17,6 +17,7 @@ import (
 // cached copy.
 type attempts struct {
 	pool    *pgxpool.Pool
+	waits   *engine.Waits
 	dialect *engine.Dialect
 	awards  engine.Log[draw.Award]
 	// limits is the statement that bounds a transaction.
@@ -24,9 +25,9 @@ type attempts struct {
 	words  statements
 }
 
-func newAttempts(d *engine.Dialect, pool *pgxpool.Pool, limits string) *attempts {
+func newAttempts(d *engine.Dialect, pool *pgxpool.Pool, waits *engine.Waits, limits string) *attempts {
 	awards := engine.Awards()
-	return &attempts{pool: pool, dialect: d, awards: awards, limits: limits, words: newStatements(d, awards)}
+	return &attempts{pool: pool, waits: waits, dialect: d, awards: awards, limits: limits, words: newStatements(d, awards)}
 }
 
 // attempt implements engine.Tx.
@@ -40,7 +41,9 @@ type attempt struct {
 }
 
 func (t *attempts) acquire(ctx context.Context, o engine.TxOptions) (*attempt, error) {
+	t.waits.Begin()
 	conn, err := t.pool.Acquire(ctx)
+	t.waits.End()
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ func Dialect() *engine.Dialect {
 		Commit:      commit,
 		ByKey:       sqlByKey,
 		AwardPrize:  sqlAwardPrize,
+		TurnAward:   sqlTurnAward,
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
@@ -74,7 +75,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		return nil, err
 	}
 	draws, reads := pools[0], pools[3]
-	e.Attempts = newAttempts(d, draws, limitsSQL(d, o.LockWait, engine.StatementMax))
+	waits := &engine.Waits{}
+	e.Attempts = newAttempts(d, draws, waits, limitsSQL(d, o.LockWait, engine.StatementMax))
 	for i, db := range []**sql.DB{&e.Lock, &e.Write, &e.Read, &e.Probe} {
 		*db = stdlib.OpenDBFromPool(pools[i+1])
 		e.OnClose((*db).Close)
@@ -85,7 +87,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		stat := draws.Stat()
 		return engine.Connections{
 			Open: int(stat.TotalConns()), InUse: int(stat.AcquiredConns()), Max: int(stat.MaxConns()),
-			Waited: stat.EmptyAcquireWaitTime(),
+			Waited: waits.Total(),
 		}
 	}
 	e.Confirm = func(ctx context.Context) error { return confirm(ctx, reads, d.Settle) }

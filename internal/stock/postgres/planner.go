@@ -20,4 +20,9 @@ const (
 	sqlAwardPrize = `LEFT JOIN LATERAL (
 	SELECT id, name, value, kind FROM prizes WHERE pool_id = a.pool_id AND id >= a.prize_id ORDER BY id LIMIT 1
 ) AS p ON p.id = a.prize_id`
+
+	// sqlTurnAward is TurnAward for a transaction by key, for the same reason.
+	sqlTurnAward = `LEFT JOIN LATERAL (
+	SELECT version, user_id, prize_id, at FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
+) AS a ON a.version = t.version`
 )

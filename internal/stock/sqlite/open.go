@@ -36,6 +36,7 @@ func Dialect() *engine.Dialect {
 		Writable:    "TRUE", // a file has no standby
 		Snapshot:    sql.TxOptions{ReadOnly: true},
 		AwardPrize:  engine.AwardPrize,
+		TurnAward:   engine.TurnAward,
 		Restock:     engine.Restock,
 		Migrations:  goose.DialectSQLite3,
 		Folder:      "sqlite",

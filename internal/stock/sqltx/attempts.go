@@ -148,7 +148,7 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 		return err
 	}
 	if d.Clock == "" {
-		row.Tell(time.Now())
+		row.Tell(fault.Moved(time.Now()))
 	}
 	var prizes []draw.Prize
 	if row.Version() > urn.Version {
@@ -247,7 +247,7 @@ func (tx *attempt) guarded(p *draw.Plan) engine.Statement {
 	d := tx.attempts.dialect
 	to, from := []any{p.To.Version, p.To.Mark, []byte(p.To.Trail), d.Time(p.Awards[0].At)}, []any{p.PoolID, p.From.Version, p.From.Mark}
 	if d.Clock == "" {
-		from = append(from, d.Time(time.Now().UTC()))
+		from = append(from, d.Time(fault.Moved(time.Now()).UTC()))
 	}
 	s := engine.Statement{SQL: tx.attempts.made.move, Args: append(to, from...), Rows: 1}
 	if f := tx.options.Fence; f.Lock != "" {

@@ -38,6 +38,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
 		"spent":               testSpent,
+		"budget passed":       testBudgetPassed,
 		"publishing":          testPublishing,
 		"agenda":              testAgendaPlan,
 		"agenda runs":         testAgendaRuns,

@@ -104,6 +104,11 @@ func (t *Trial) request(ctx context.Context, o *history.Op) (*http.Request, erro
 		path, token = "/admin/pools/"+o.Pool+"/prizes/"+o.Prize+"/stock", harness.AdminToken
 		content = map[string]any{"delta": o.Delta, "reason": "load"}
 	}
+	if t.Ticket != nil && o.Kind == history.Draw {
+		if ticket := t.Ticket(o); ticket != "" {
+			content["ticket"] = ticket
+		}
+	}
 	body, err := json.Marshal(content)
 	if err != nil {
 		return nil, err

@@ -42,6 +42,10 @@ type Trial struct {
 	// Front is the URL of a balancer that requests go to, "" for the instances
 	// themselves.
 	Front string
+	// Ticket signs a ticket for a draw, "" for none; nil where no pool wants any.
+	Ticket func(o *history.Op) string
+	// Judges are asked behind the usual rules, once all doubts are settled.
+	Judges []func() error
 	// presents is the token that draws are sent with, nil for the usual one.
 	presents atomic.Pointer[string]
 }

@@ -28,7 +28,7 @@ func Cells(s harness.Selection) []Cell {
 // controls are programs that are broken: if they were found in order, no other
 // verdict would mean anything. The first over-issues; the second is the service
 // without the check of the pool's version in the guarded write.
-func controls() []Cell { return append(ofDraws(), ofOperations()...) }
+func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofOperations()) }
 
 // ofDraws are the controls of what draws, stock and jobs promise.
 func ofDraws() []Cell {
@@ -114,7 +114,10 @@ func ofOperations() []Cell {
 
 // experiments is the registry: a further fault is a function and a line.
 func experiments() []Experiment {
-	return slices.Concat(edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(), operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults())
+	return slices.Concat(
+		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
+		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(),
+	)
 }
 
 // everyCell is every experiment at all its places.
@@ -171,6 +174,7 @@ func quickCells() []Cell {
 		{"SIGTERM under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
 		{"database killed", []place{{postgres, optimistic, "", 2}}},
 		{"answer cut at COMMIT", []place{{postgres, forUpdate, "", 2}}},
+		{"campaign, service killed at every point", []place{{postgres, optimistic, "", 3}}},
 		{"mode switched under load", []place{{sqlite, forUpdate, "", 1}, {postgres, forUpdate, "", 2}}},
 		{"committed awards, killed and changed", []place{{postgres, forUpdate, "", 3}}},
 	}

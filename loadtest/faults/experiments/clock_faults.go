@@ -8,9 +8,8 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// clockFaults move the clock of a database server by an hour. The clocks of the
-// service and of an SQLite file, which is the service's own, are the machine's
-// and are not moved.
+// clockFaults move the clock of a database server by an hour. Campaigns move it
+// further, and that of an SQLite file, which is the service's own, as well.
 func clockFaults() []Experiment {
 	return []Experiment{{
 		Name: "database's clock an hour ahead, then back", Number: 15, clock: stage.ClockOfDatabase, run: clockMoved,

@@ -39,6 +39,8 @@ const (
 	Guessable      = "drawsvc-guessable"
 	AlwaysReady    = "drawsvc-always-ready"
 	Unbounded      = "drawsvc-unbounded"
+	CountsBefore   = "drawsvc-counts-before"
+	LateTicker     = "drawsvc-late-ticker"
 )
 
 // Ahead is the service's next release, whose schema adds. It is no double, but
@@ -47,7 +49,7 @@ const Ahead = "drawsvc-ahead"
 
 // Doubles are all that have to be condemned.
 func Doubles() []Double {
-	return []Double{
+	return append(ofCampaigns(), []Double{
 		{RefusesKnown, "the service, which refuses a key without a read of the log", []edit{
 			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
 		}},
@@ -95,6 +97,40 @@ func Doubles() []Double {
 			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
+	}...)
+}
+
+// ofCampaigns are those that draw beside the rules of a campaign.
+func ofCampaigns() []Double {
+	return []Double{
+		{CountsBefore, "the service, which counts a user's turns some time before it inserts them", []edit{
+			{`n.what ORDER BY seq DESC LIMIT 1`, `n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1`},
+			{`import (
+	"fmt"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// statements are`, `import (
+	"fmt"
+	"strings"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// statements are`},
+			{`insertMade(engine.Turns(), "$4::timestamptz, ", 5)`, `strings.Replace(insertMade(engine.Turns(), "$4::timestamptz, ", 5), "a.seq", ` +
+				`"COALESCE((SELECT MAX(seq) FROM turns AS t WHERE t.pool_id = $1 AND t.user_id = a.user_id AND t.what = a.what), 0)` +
+				` + row_number() OVER (PARTITION BY a.user_id, a.what ORDER BY a.seq)", 1)`},
+		}},
+		{LateTicker, "the service, which leaves the agenda to its ticker", []edit{
+			{`return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)`, `return false`},
+			{`case u.DueAt.IsZero() || at.Before(u.DueAt):`, `case true:`},
+			{`+ table + ` + "`due_at IS NULL OR `", `+ table + ` + "`due_at IS NULL OR TRUE OR `"},
+			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
+		}},
 	}
 }
 

@@ -145,7 +145,7 @@ func (t *Terms) documented(o *Op) bool {
 	case 400:
 		return problem("none", "invalid-request")
 	case 409:
-		return problem("none", "sold-out", "pool-not-open", "stock-below-issued")
+		return problem("none", "sold-out", "pool-not-open", "stock-below-issued", "limit-reached")
 	case 422:
 		return problem("none", "idempotency-key-reused")
 	case 500:

@@ -1,6 +1,13 @@
 package history
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
+
+// itemKey begins the keys of moves that an agenda has planned, which Campaign
+// judges.
+const itemKey = "\x1fitem "
 
 // asked is everything that was asked and answered under one key.
 type asked struct {
@@ -87,7 +94,7 @@ func matches(awards []Award, rows []AwardRow) bool {
 func matchMoves(v *Verdict, moves map[string]*asked, r Rows) {
 	rows := map[string][]MoveRow{}
 	for _, row := range r.Moves {
-		if row.Key != "" {
+		if row.Key != "" && !strings.HasPrefix(row.Key, itemKey) {
 			rows[row.Key] = append(rows[row.Key], row)
 		}
 	}

@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,13 +30,24 @@ func newClock(s *harness.Site) *clock {
 	}
 	folder := s.TempDir()
 	s.Must(os.Chmod(folder, 0o755)) // servers have an account of their own
-	c := &clock{file: filepath.Join(folder, "clock")}
-	c.environ = []string{
+	file := filepath.Join(folder, "clock")
+	return clockOf(s, file,
 		// The C library's malloc comes before jemalloc, which asks for the time
 		// before libfaketime can say it.
-		"LD_PRELOAD=" + libraries[0] + ":libc.so.6", "FAKETIME_TIMESTAMP_FILE=" + c.file,
+		"LD_PRELOAD="+libraries[0]+":libc.so.6", "FAKETIME_TIMESTAMP_FILE="+file,
 		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
-	}
+	)
+}
+
+// newOwnClock is that of an instance, whose program has fault points. It reads
+// the time without the C library.
+func newOwnClock(s *harness.Site) *clock {
+	file := filepath.Join(s.TempDir(), "clock")
+	return clockOf(s, file, "DRAWSVC_CLOCK="+file)
+}
+
+func clockOf(s *harness.Site, file string, environ ...string) *clock {
+	c := &clock{file: file, environ: environ}
 	s.Must(c.Set("+0s"))
 	return c
 }
@@ -52,6 +64,21 @@ func Replace(file, content string, mode fs.FileMode) error {
 		return err
 	}
 	return os.Rename(file+".new", file)
+}
+
+// ownClock is the environment of an instance of a program with fault points,
+// where a clock is moved: that of an embedded database is the instance's, and
+// beside a server each instance has one that is wrong.
+func (w *World) ownClock(n int) []string {
+	if w.Clock != ClockOfDatabase || w.Program != Faulty {
+		return nil
+	}
+	if w.Database == "sqlite" {
+		return w.ClockMoved.environ
+	}
+	c := newOwnClock(w.Site)
+	w.Must(c.Set(fmt.Sprintf("%+ds", 90*(n-1))))
+	return c.environ
 }
 
 // clocked starts a server of the world's own whose clock can be moved.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,9 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 	switch {
 	case c.NewBase != nil:
 		w.Base = c.NewBase(g, s, c.Database)
+	case c.Clock == ClockOfDatabase && c.Database == "sqlite":
+		w.ClockMoved = newOwnClock(s)
+		w.Base = g.Database(s, c.Database, nil)
 	case c.Clock == ClockOfDatabase:
 		w.Base = g.Database(s, c.Database, w.clocked(c.Database))
 	case c.Database == "sqlite":
@@ -94,7 +98,7 @@ func (w *World) newInstance(n int) *Instance {
 		url = w.Links[n].URL()
 	}
 	i := &Instance{
-		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), env: w.Env,
+		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), env: slices.Concat(w.Env, w.ownClock(n)),
 		control: filepath.Join(w.Site.TempDir(), "control"),
 	}
 	i.Args = []string{"--listen", address, "--database", url}

@@ -1,0 +1,51 @@
+package http
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	nethttp "net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSlowExportLosesItsPlace: a caller who reads each page in its time, and a
+// long log in none, is cut off; who comes then finds a place.
+func TestSlowExportLosesItsPlace(t *testing.T) {
+	t.Parallel()
+	_, s := newGrowing(t, 200_000)
+	s.limits.page, s.limits.pace = time.Second, time.Millisecond
+	addr := served(t, s)
+	slow := make([]net.Conn, streamsMax)
+	for i := range slow {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(16<<10))
+		_, err = fmt.Fprintf(conn, "GET /admin/pools/p/awards HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nAccept: text/csv\r\n\r\n",
+			asAdmin("GET", "/", "").Header.Get("Authorization"))
+		require.NoError(t, err)
+		answer, err := nethttp.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+		require.NoError(t, err)
+		require.Equal(t, 200, answer.StatusCode)
+		slow[i] = conn
+	}
+	status := func() int {
+		r := asAdmin("GET", "http://"+addr+"/admin/pools/p/awards?after=199990", "", "Accept", "text/csv")
+		r.RequestURI = ""
+		answer, err := nethttp.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_ = bodyOf(t, answer)
+		return answer.StatusCode
+	}
+	require.Equal(t, 503, status(), "the slow ones hold all places")
+	for begin := time.Now(); status() != 200; time.Sleep(20 * time.Millisecond) {
+		require.Less(t, time.Since(begin), 30*time.Second)
+		for _, conn := range slow { // a page of 1000 awards within a second
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Millisecond)))
+			_, _ = conn.Read(make([]byte, 4<<10)) // cut off, or nothing there yet
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package stock_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestReadsOfRulesAreLinear bounds what an audit reads of turns and of an agenda,
+// whether they are one user's or everybody has some, without statistics and with
+// those from before.
+func TestReadsOfRulesAreLinear(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		for _, statistics := range []string{"none", "stale"} {
+			t.Run(dialect+"/"+statistics, func(t *testing.T) {
+				t.Parallel()
+				m := newMetered(t, dialect)
+				s := stocktest.Open(t, m.url, stock.Options{})
+				if statistics == "stale" {
+					fillRuled(t, s, "old", 10, "'u'")
+					m.gather(t, s)
+				}
+				fillRuled(t, s, "one", m.fresh, "'u'")
+				fillRuled(t, s, "many", m.fresh, "CONCAT('user-', 100000 + n)")
+				require.NoError(t, s.Close())
+				s = m.open(t)
+				const tables = 6 // prizes, moves, awards, turns with their awards, and the agenda
+				for _, pool := range []string{"one", "many"} {
+					read := m.count(t, s, func() { stocktest.NoViolations(t, s, pool) })
+					t.Logf("%s: read %d to see %d rows", pool, read, tables*m.fresh)
+					require.LessOrEqual(t, read, readMax(tables*m.fresh), pool)
+				}
+				read := m.count(t, s, func() {
+					found, err := s.Agenda(t.Context(), "one", int64(m.fresh/2), pageRows, false)
+					require.NoError(t, err)
+					require.Len(t, found, pageRows)
+				})
+				require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
+				// A page of one user's turns, as it was read before.
+				if dialect == "postgres" {
+					const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
+ORDER BY t.user_id, t.what, t.seq LIMIT 100`
+					read = m.count(t, s, func() {
+						require.NoError(t, m.drain(t.Context(), s.Engine().Read, page, "one", "u", "u", "draw", "draw", m.fresh-100))
+					})
+					require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
+				}
+			})
+		}
+	}
+}
+
+// fillRuled makes a pool as fillPool does, each of whose moves an agenda has
+// planned, and each of whose awards is a turn of a user.
+func fillRuled(t *testing.T, s *stock.Store, poolID string, prizes int, user string) {
+	fillPool(t, s, poolID, prizes)
+	character := map[string]string{"postgres": "CHR(31)"}[s.Dialect()]
+	if character == "" {
+		character = "CHAR(31)"
+	}
+	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
+	award := fmt.Sprint(prizes) + ` + n + 1`
+	seq := "1"
+	if user == "'u'" {
+		seq = "n + 1"
+	}
+	for _, statement := range []string{
+		`DELETE FROM awards WHERE pool_id = '` + poolID + `'`,
+		`INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
+SELECT pools.id, ` + award + `, CONCAT('draw-', ` + fmt.Sprint(prizes) + ` + n), 1, ` + user + `, CONCAT('prize-', 100000 + n), 1, pools.created_at` + rows,
+		`UPDATE moves SET key_id = CONCAT(` + character + `, CONCAT('item ', version)) WHERE pool_id = '` + poolID + `'`,
+		`INSERT INTO agenda (pool_id, item, at, what, body, actor, done)
+SELECT pools.id, n + 1, pools.created_at, 'stock', CONCAT('{"prize":"prize-', CONCAT(100000 + n, '","delta":1000,"reason":"r"}')), 'test', n + 1` + rows,
+		`INSERT INTO turns (pool_id, user_id, what, seq, version, run, at)
+SELECT pools.id, ` + user + `, 'draw', ` + seq + `, ` + award + `, 0, pools.created_at` + rows,
+	} {
+		_, err := s.LockDB().ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+}

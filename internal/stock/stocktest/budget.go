@@ -1,0 +1,76 @@
+package stocktest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testBudgetPassed: the audit adds up what was awarded under budgets, and tells
+// of each award that was beyond the one in force.
+func testBudgetPassed(t *testing.T, s *stock.Store) {
+	const fallback = `{"fallback":"none","budget":`
+	campaign(t, s, "p", fallback+`{"max":"5.00","per":"day"}}`)
+	urn := draw.NewUrn("p")
+	next := 0
+	draws := func(rules string, wins ...bool) {
+		t.Helper()
+		_, err := s.SetRules(t.Context(), "p", rulesOf(t, rules), nil, "anna")
+		require.NoError(t, err)
+		for _, want := range wins {
+			next++
+			d, err := drawOne(t, s, urn, stock.TxOptions{Lock: true}, "u", fmt.Sprint("d", next))
+			require.NoError(t, err)
+			require.Equal(t, want, d.Awards[0].Win(), rules)
+		}
+	}
+	draws(fallback+`{"max":"5.00","per":"day"}}`, true, true, false)
+	draws(fallback+`{"max":"7.50","per":"day"}}`, true, false)
+	draws(`{"fallback":"none"}`, true)                            // no budget counts this one
+	draws(fallback+`{"max":"10.00","per":"month"}}`, true, false) // the days count on
+	draws(fallback+`{"max":"2.50"}}`, false)                      // and for ever, though it is less than was spent
+	draws(fallback+`{"max":"12.50","per":"month"}}`, true, false) // summed anew
+	require.NotContains(t, rulesBroken(t, s), "budget-passed")
+
+	for name, planted := range map[string][]string{
+		"a budget that was less":      {`UPDATE changes SET body = '{"rules":{"fallback":"none","budget":{"max":"4.99","per":"day"}}}' WHERE version = 4`},
+		"a prize that was worth more": {`UPDATE prizes SET value = '2.51' WHERE id = 'gold'`},
+		"a budget that was there": {
+			`UPDATE changes SET body = '{"rules":{"fallback":"none","budget":{"max":"7.50","per":"day"}}}' WHERE body = '{"rules":{"fallback":"none"}}'`,
+		},
+		"another month":         {`UPDATE changes SET body = '{"rules":{"fallback":"none","budget":{"max":"9.99","per":"month"}}}' WHERE body LIKE '%"10.00"%'`},
+		"a sum that is too old": {`UPDATE changes SET body = '{"rules":{"fallback":"none","budget":{"max":"12.49","per":"month"}}}' WHERE body LIKE '%"12.50"%'`},
+	} {
+		kept := Keep(t, s, "p")
+		for _, statement := range planted {
+			if s.Dialect() != "sqlite" {
+				statement = strings.ReplaceAll(statement, "'2.51'", "2.51")
+			}
+			ExecAll(t, s, []string{statement})
+		}
+		require.Contains(t, rulesBroken(t, s), "budget-passed", name)
+		kept.PutBack(t, s)
+	}
+	ExecAll(t, s, []string{`UPDATE prizes SET value = 1 WHERE id = 'none'`})
+	require.Contains(t, rulesBroken(t, s), "blank-value")
+	ExecAll(t, s, []string{`UPDATE prizes SET value = 0 WHERE id = 'none'`})
+	require.Empty(t, rulesBroken(t, s))
+}
+
+// rulesBroken are the rules of the plain audit that the pool p breaks.
+func rulesBroken(t *testing.T, s *stock.Store) (rules []string) {
+	t.Helper()
+	audit, err := s.Audit(t.Context(), "p")
+	require.NoError(t, err)
+	for _, v := range audit.Violations {
+		rules = append(rules, v.Rule)
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}

@@ -1,0 +1,252 @@
+package experiments
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+const (
+	// campaignWorkers draw from a campaign's pool at once.
+	campaignWorkers = 12
+	// campaignLead is how far ahead the first item of a burst is planned: the
+	// others are planned meanwhile, on a busy machine too.
+	campaignLead = 1500 * time.Millisecond
+	// campaignUsers draw at a time; each second some of them are new.
+	campaignUsers, campaignNew = 30, 10
+	// campaignGold and campaignTin are stocked at first.
+	campaignGold, campaignTin = 100, 3000
+)
+
+// campaign is a pool with losing tickets, limits, a guarantee, a budget and an
+// agenda, under load.
+type campaign struct {
+	*trial
+	pool string
+	// moved is how far the clock of the database is from the machine's.
+	moved atomic.Int64
+	// bursts is how many have been planned.
+	bursts int
+	// shows are the redirects without which nothing was shown.
+	shows []string
+	begun time.Time
+	end   context.CancelFunc
+	all   sync.WaitGroup
+}
+
+// campaignRules are those of a campaign; the budget is what a burst changes.
+func campaignRules(budget int) string {
+	return fmt.Sprintf(`{"fallback":"none","win":"1/2","zone":"Europe/Berlin","guarantee":{"after":4,"prize":"tin"},
+		"limits":[{"of":"draws","max":6,"per":"day"},{"of":"draws","max":4,"per":"2s"},{"of":"wins","max":3},{"of":"prize","prize":"gold","max":1,"per":"hour"}],
+		"budget":{"max":"%d.00","per":"day"}}`, budget)
+}
+
+// newCampaign makes the pool, which is judged in the end with all others.
+func newCampaign(t *trial) (*campaign, error) {
+	c := &campaign{trial: t, pool: t.Pool("campaign"), begun: time.Now(), shows: []string{"limit", "budget"}}
+	prizes := []map[string]any{
+		{"id": "gold", "name": "Gold", "value": "3.00", "stock": campaignGold},
+		{"id": "tin", "name": "Tin", "value": "0.50", "stock": campaignTin},
+		{"id": "none", "name": "No win", "kind": "blank"},
+	}
+	if err := t.Admin(http.MethodPost, "/admin/pools", map[string]any{
+		"id": c.pool, "name": "Campaign", "prizes": prizes, "rules": json.RawMessage(campaignRules(50)),
+	}, http.StatusCreated); err != nil {
+		return nil, err
+	}
+	t.Made[c.pool] = []history.Prize{{ID: "gold"}, {ID: "tin"}, {ID: "none"}}
+	t.Judges = append(t.Judges, c.judge)
+	return c, nil
+}
+
+// underCampaign makes a fault while users draw from a campaign.
+func underCampaign(fault func(c *campaign) error) func(*trial) error {
+	return func(t *trial) error {
+		c, err := newCampaign(t)
+		if err != nil {
+			return err
+		}
+		c.start()
+		defer c.stop()
+		t.Sleep(200, 400)
+		if err := fault(c); err != nil {
+			return err
+		}
+		t.Recover(time.Now())
+		t.Sleep(200, 400)
+		return nil
+	}
+}
+
+func (c *campaign) start() {
+	ctx, end := context.WithCancel(c.Ctx)
+	c.end = end
+	for n := range campaignWorkers {
+		w := c.Worker(n)
+		c.all.Go(func() {
+			for ctx.Err() == nil {
+				c.Send(c.Ctx, c.next(w))
+				time.Sleep(time.Duration(w.Rand.Int64N(int64(12 * time.Millisecond))))
+			}
+		})
+	}
+}
+
+func (c *campaign) stop() {
+	c.end()
+	c.all.Wait()
+}
+
+// next is a draw of some user.
+func (c *campaign) next(w *client.Worker) history.Op {
+	o := history.Op{Kind: history.Draw, Pool: c.pool, Key: c.Key(), Count: 1, Client: w.Number, Instance: w.Rand.IntN(len(c.Instances))}
+	if w.Rand.IntN(6) == 0 {
+		o.Count = 1 + w.Rand.IntN(4)
+	}
+	o.User = fmt.Sprint("player-", int(time.Since(c.begun)/time.Second)*campaignNew+w.Rand.IntN(campaignUsers))
+	return o
+}
+
+// now is the time of the database.
+func (c *campaign) now() time.Time { return time.Now().Add(time.Duration(c.moved.Load())) }
+
+// plan plans an item.
+func (c *campaign) plan(at time.Time, item map[string]any) error {
+	item["at"] = at.UTC().Format("2006-01-02T15:04:05.000000Z")
+	return c.Admin(http.MethodPost, "/admin/pools/"+c.pool+"/agenda", item, http.StatusCreated)
+}
+
+// burst plans stock, a pause and new rules, one after another from a time on. It
+// returns the time of the last item.
+func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) {
+	c.bursts++
+	at := from
+	for n := range 12 {
+		item := map[string]any{"prize": []string{"gold", "tin"}[n%2], "delta": 1 + n%3, "reason": fmt.Sprintf("burst %d, %d", c.bursts, n)}
+		switch n {
+		case 4:
+			item = map[string]any{"state": "paused"}
+		case 5:
+			item = map[string]any{"state": "open"}
+		case 8:
+			item = map[string]any{"rules": json.RawMessage(campaignRules(50 + 10*c.bursts))}
+		}
+		if err := c.plan(at, item); err != nil {
+			return at, err
+		}
+		if n < 11 {
+			at = at.Add(step)
+		}
+	}
+	return at, nil
+}
+
+// awaitDone waits until no item is open.
+func (c *campaign) awaitDone() error {
+	said := stage.Within(c.Ctx, client.RecoverMax+campaignLead, func() error {
+		var open struct{ Items []history.Item }
+		for _, i := range c.Instances {
+			if err := harness.FetchJSON(c.Ctx, i.URL()+"/admin/pools/"+c.pool+"/agenda?open=true", &open); err == nil && len(open.Items) == 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("%d items are open", len(open.Items))
+	})
+	if said != nil {
+		c.Verdict.Say(history.ItemUndone, "%v", said)
+	}
+	return c.Ctx.Err()
+}
+
+// judge holds the log against the rules, by the judgement of this program and
+// by the deep audit of the service.
+func (c *campaign) judge() error {
+	log, agenda, err := c.read()
+	if err != nil {
+		return err
+	}
+	c.tally(log)
+	history.Campaign(&c.Verdict, c.pool, log, agenda, c.now())
+	return c.auditDeep()
+}
+
+// tally notes what a campaign has come to: one that reached no limit shows
+// nothing.
+func (c *campaign) tally(log []history.Entry) {
+	why := map[string]int{}
+	for _, e := range log {
+		if e.Redirect != nil {
+			why[e.Redirect.Why]++
+		}
+	}
+	refused := 0
+	for _, o := range c.History.Ops() {
+		if o.Code == "limit-reached" {
+			refused++
+		}
+	}
+	c.Note("%d entries, redirects %v, %d refused at a limit", len(log), why, refused)
+	if refused == 0 || slices.ContainsFunc(c.shows, func(s string) bool { return why[s] == 0 }) {
+		c.Verdict.Say(history.Fault, "a limit or the budget was not reached, so that nothing was shown")
+	}
+}
+
+// read reads the log and the agenda over HTTP.
+func (c *campaign) read() (log []history.Entry, agenda []history.Item, err error) {
+	at := c.Instances[0].URL() + "/admin/pools/" + c.pool
+	text, status, err := harness.Call(c.Ctx, http.MethodGet, at+"/log", "", "Accept", "application/x-ndjson")
+	if err != nil || status != http.StatusOK {
+		return nil, nil, fmt.Errorf("the log is answered %d: %w", status, err)
+	}
+	for line := range bytes.Lines(text) {
+		var e history.Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", line, err)
+		}
+		log = append(log, e)
+	}
+	for after := int64(0); ; {
+		var page struct {
+			Items []history.Item
+			Next  *int64
+		}
+		if err := harness.FetchJSON(c.Ctx, fmt.Sprintf("%s/agenda?limit=1000&after=%d", at, after), &page); err != nil {
+			return nil, nil, err
+		}
+		agenda = append(agenda, page.Items...)
+		if page.Next == nil {
+			return log, agenda, nil
+		}
+		after = *page.Next
+	}
+}
+
+// auditDeep has the released program fold the log. A file is given up by its
+// instance meanwhile.
+func (c *campaign) auditDeep() error {
+	if c.Kind == "sqlite" {
+		if err := c.Instances[0].Stop(); err != nil {
+			return err
+		}
+		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // its end tells
+	}
+	output, err := exec.CommandContext(c.Ctx, filepath.Join(stage.Bin, stage.Released), "audit", "--deep", "--pool", c.pool, "--database", c.URL).CombinedOutput()
+	if err != nil || !strings.Contains(string(output), " 0 violations") {
+		c.Verdict.Say(history.AuditDiffers, "the deep audit: %v: %.600s", err, output)
+	}
+	return nil
+}

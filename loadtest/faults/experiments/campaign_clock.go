@@ -1,0 +1,110 @@
+package experiments
+
+import (
+	"fmt"
+	"time"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/stage"
+)
+
+// campaignClock moves the clock of the database while a campaign runs: over
+// midnight of the zone of its rules, ahead by hours with items between, and back
+// by hours. Beside a server the instances have clocks of their own, 90 s wrong.
+func campaignClock() Experiment {
+	return Experiment{
+		Name: "campaign, database's clock over midnight, ahead and back by hours", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true,
+		run: underCampaign((*campaign).moveClock),
+		places: []place{
+			{"sqlite", lockmode.ForUpdate, "", 1}, {"sqlite", lockmode.Optimistic, "", 1},
+			{"postgres", lockmode.ForUpdate, "", 3}, {"postgres", lockmode.Optimistic, "", 3},
+			{"mysql", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.Optimistic, "", 3},
+		},
+	}
+}
+
+// clockStep is the time between two items of a burst whose times the clock goes
+// through by itself.
+const clockStep = 70 * time.Millisecond
+
+func (c *campaign) moveClock() error {
+	midnight, err := c.toMidnight()
+	if err != nil {
+		return err
+	}
+	if err := c.overBurst(midnight.Add(-5*clockStep), clockStep); err != nil {
+		return err
+	}
+	// Ahead by five hours, over items that lie between.
+	hours := c.offset() + 5*time.Hour
+	if _, err := c.burst(c.now().Add(time.Hour), 20*time.Minute); err != nil {
+		return err
+	}
+	if err := c.setClock(hours); err != nil {
+		return err
+	}
+	if err := c.awaitDone(); err != nil {
+		return err
+	}
+	// Back by three hours: the pool's time stands still, and what is planned
+	// behind it comes due when the clock does.
+	high := c.now()
+	c.Sleep(300, 600)
+	if err := c.setClock(hours - 3*time.Hour); err != nil {
+		return err
+	}
+	c.Sleep(1000, 1500)
+	from := high.Add(10 * time.Minute)
+	if _, err := c.burst(from, clockStep); err != nil {
+		return err
+	}
+	if err := c.setClock(c.offset() + from.Sub(c.now()).Truncate(time.Second)); err != nil {
+		return err
+	}
+	if err := c.await(from.Add(12 * clockStep)); err != nil {
+		return err
+	}
+	if err := c.awaitDone(); err != nil {
+		return err
+	}
+	return c.setClock(0)
+}
+
+// toMidnight sets the clock to shortly before the next midnight of the zone.
+func (c *campaign) toMidnight() (time.Time, error) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		return time.Time{}, err
+	}
+	year, month, day := c.now().In(berlin).Date()
+	midnight := time.Date(year, month, day+1, 0, 0, 0, 0, berlin)
+	return midnight, c.setClock(midnight.Add(-3 * time.Second).Sub(c.now()).Truncate(time.Second))
+}
+
+// overBurst plans a burst, and waits until the clock is past it.
+func (c *campaign) overBurst(from time.Time, step time.Duration) error {
+	last, err := c.burst(from, step)
+	if err != nil {
+		return err
+	}
+	if err := c.await(last.Add(time.Second)); err != nil {
+		return err
+	}
+	return c.awaitDone()
+}
+
+// offset is how far the clock is from the machine's.
+func (c *campaign) offset() time.Duration { return time.Duration(c.moved.Load()) }
+
+// setClock sets how far.
+func (c *campaign) setClock(offset time.Duration) error {
+	seconds := int64(offset / time.Second)
+	if err := c.ClockMoved.Set(fmt.Sprintf("%+ds", seconds)); err != nil {
+		return err
+	}
+	c.moved.Store(seconds * int64(time.Second))
+	if c.Kind == "sqlite" {
+		return nil // the file is read whenever the time is asked for
+	}
+	return c.clockIsOff(seconds)
+}

@@ -1,0 +1,211 @@
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The rules of campaigns, which are judged from the log alone by code of this
+// package's own: the service's audit uses the code that decides draws.
+const (
+	LimitPassed  = "limit-passed"      // an award that a user's limit withholds
+	BudgetPassed = "budget-passed"     // an award that the budget withholds
+	DuePassed    = "due-passed"        // an award or a move at or after the time of an item that is not done
+	ItemOnce     = "item-once"         // an item that is not one entry, in order, and none of its own before its time
+	ItemUndone   = "item-undone"       // an item that has been due for longer than itemUndoneMax
+	TimeFell     = "time-fell"         // an entry that is before the one before it
+	DrewClosed   = "drew-while-closed" // an award of a pool that is not open
+)
+
+// itemUndoneMax is how long an item may be due.
+const itemUndoneMax = 10 * time.Second
+
+// Entry is an entry of a pool's log as it is streamed.
+type Entry struct {
+	Kind    string    `json:"kind"`
+	Version int64     `json:"version"`
+	At      time.Time `json:"at"`
+	// User, Value and Win are an award's, Prize is that of a move as well.
+	User  string `json:"user"`
+	Prize string `json:"prize"`
+	Value string `json:"value"`
+	Win   bool   `json:"win"`
+	// Redirect is of an award in whose place something else was given.
+	Redirect *struct{ Why string } `json:"redirect"`
+	// Delta and Reason are a move's.
+	Delta  int64  `json:"delta"`
+	Reason string `json:"reason"`
+	// What and Body are a change's.
+	What string          `json:"what"`
+	Body json.RawMessage `json:"body"`
+}
+
+// Item is one of an agenda, as it is listed.
+type Item struct {
+	Item   int64           `json:"item"`
+	At     time.Time       `json:"at"`
+	State  string          `json:"state"`
+	Prize  string          `json:"prize"`
+	Delta  int64           `json:"delta"`
+	Reason string          `json:"reason"`
+	Rules  json.RawMessage `json:"rules"`
+	// Done is the version of its entry, 0 while it is open.
+	Done int64 `json:"done"`
+}
+
+// campaign folds the log of a pool whose rules name the same limits all the
+// time, so that every award counts. No item may fail.
+type campaign struct {
+	v     *Verdict
+	pool  string
+	last  Entry
+	state string
+	rules ruleBook
+	zone  *time.Location
+	// turns are the times of what a user's limits count, spent what was awarded.
+	turns map[string][]time.Time
+	spent []spending
+	// items are in the order in which they are due, next is the first that no
+	// entry has done so far.
+	items   []Item
+	next    int
+	entries map[int64]Entry
+	reasons map[string]int
+}
+
+type spending struct {
+	at    time.Time
+	cents int64
+}
+
+// Campaign judges the log and the agenda of a pool at a time of its database.
+func Campaign(v *Verdict, pool string, log []Entry, agenda []Item, now time.Time) {
+	c := campaign{v: v, pool: pool, zone: time.UTC, turns: map[string][]time.Time{}, items: slices.Clone(agenda), entries: map[int64]Entry{}, reasons: map[string]int{}}
+	slices.SortFunc(c.items, func(a, b Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Item, b.Item)) })
+	done := map[int64]bool{}
+	for _, i := range c.items {
+		done[i.Done] = i.Done > 0
+	}
+	for _, e := range log {
+		c.take(e, done[e.Version])
+	}
+	c.end(now)
+}
+
+func (c *campaign) take(e Entry, planned bool) {
+	if e.At.Before(c.last.At) {
+		c.v.Say(TimeFell, "pool %s: version %d is of %v, the one before it of %v", c.pool, e.Version, e.At, c.last.At)
+	}
+	c.last, c.entries[e.Version] = e, e
+	for c.next < len(c.items) && c.items[c.next].Done > 0 && c.items[c.next].Done <= e.Version {
+		c.next++
+	}
+	if e.Kind != "change" && !planned && c.next < len(c.items) && !c.items[c.next].At.After(e.At) {
+		c.v.Say(DuePassed, "pool %s: the %s of version %d is of %v, and item %d of %v was not done", c.pool, e.Kind, e.Version, e.At, c.items[c.next].Item, c.items[c.next].At)
+	}
+	switch {
+	case e.Kind == "award":
+		c.award(e)
+	case e.Kind == "move":
+		c.reasons[e.Reason]++
+	case e.What == "rules":
+		c.ruled(e)
+	case e.What == "state" || e.What == "created":
+		var body struct{ State string }
+		_ = json.Unmarshal(e.Body, &body) // a body that is damaged opens nothing
+		c.state = body.State
+	}
+}
+
+func (c *campaign) ruled(e Entry) {
+	var body struct{ Rules ruleBook }
+	err := json.Unmarshal(e.Body, &body)
+	c.rules, c.zone = body.Rules, time.UTC
+	if err == nil {
+		c.zone, err = time.LoadLocation(c.rules.Zone)
+	}
+	if err != nil {
+		c.v.Say(Counters, "pool %s: the rules of version %d: %v", c.pool, e.Version, err)
+	}
+}
+
+func (c *campaign) award(e Entry) {
+	if c.state != "open" {
+		c.v.Say(DrewClosed, "pool %s: the award of version %d was made while the pool was %q", c.pool, e.Version, c.state)
+	}
+	kinds := []string{"draws ", "prize " + e.Prize}
+	if e.Win {
+		kinds = append(kinds, "wins ")
+	}
+	for _, kind := range kinds {
+		c.turns[kind+" "+e.User] = append(c.turns[kind+" "+e.User], e.At)
+	}
+	for _, l := range c.rules.Limits {
+		kind := l.Of + " " + l.Prize
+		if n := within(c.turns[kind+" "+e.User], e.At, l.Per, c.zone); slices.Contains(kinds, kind) && n > l.Max {
+			c.v.Say(LimitPassed, "pool %s: the award of version %d is number %d of user %s under %+v", c.pool, e.Version, n, e.User, l)
+		}
+	}
+	c.spend(e)
+}
+
+func (c *campaign) spend(e Entry) {
+	s := spending{e.At, cents(e.Value)}
+	if s.cents == 0 {
+		return
+	}
+	if c.spent = append(c.spent, s); c.rules.Budget == nil {
+		return
+	}
+	var sum int64
+	for _, other := range slices.Backward(c.spent) {
+		if !isWithin(other.at, e.At, c.rules.Budget.Per, c.zone) {
+			break // what is before it is so too
+		}
+		sum += other.cents
+	}
+	if sum > cents(c.rules.Budget.Max) {
+		c.v.Say(BudgetPassed, "pool %s: with the award of version %d %d cents are spent of %s", c.pool, e.Version, sum, c.rules.Budget.Max)
+	}
+}
+
+// end judges the agenda.
+func (c *campaign) end(now time.Time) {
+	last, planned := Item{}, map[string]int{}
+	for _, i := range c.items {
+		if i.Done > 0 {
+			planned[i.Reason]++
+		}
+	}
+	for _, i := range c.items {
+		e := c.entries[i.Done]
+		switch {
+		case i.Done == 0 && now.Sub(i.At) > itemUndoneMax:
+			c.v.Say(ItemUndone, "pool %s: item %d of %v is open at %v", c.pool, i.Item, i.At, now)
+		case i.Done == 0:
+		case !i.is(e) || e.At.Before(i.At):
+			c.v.Say(ItemOnce, "pool %s: item %+v became %+v", c.pool, i, e)
+		case i.Done <= last.Done:
+			c.v.Say(ItemOnce, "pool %s: item %d of %v is version %d, item %d of %v before it is version %d", c.pool, i.Item, i.At, i.Done, last.Item, last.At, last.Done)
+		case i.Reason != "" && c.reasons[i.Reason] != planned[i.Reason]:
+			c.v.Say(ItemOnce, "pool %s: of %q %d items are done, and %d moves made", c.pool, i.Reason, planned[i.Reason], c.reasons[i.Reason])
+		}
+		if i.Done > 0 {
+			last = i
+		}
+	}
+}
+
+// is says whether an entry is what the item planned.
+func (i *Item) is(e Entry) bool {
+	switch {
+	case i.State != "":
+		return e.What == "state" && strings.Contains(string(e.Body), `"`+i.State+`"`)
+	case i.Prize != "":
+		return e.Kind == "move" && e.Prize == i.Prize && e.Delta == i.Delta && e.Reason == i.Reason
+	}
+	return e.What == "rules"
+}
