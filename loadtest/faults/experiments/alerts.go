@@ -32,6 +32,7 @@ func alertFaults() []alertFault {
 		{"job pinned to a host that is down", []string{"DrawsvcJobOverdue"}, `,exported_job="audit"`, (*alarm).pinJob},
 		{"source of the catalogue down", []string{"DrawsvcCatalogueOld"}, "", (*alarm).endSource},
 		{"rows changed by hand", []string{"DrawsvcAuditViolations"}, "", (*alarm).changeRows},
+		{"rows of a signed log changed by hand", []string{"DrawsvcLogFork"}, "", (*alarm).editSigned},
 		{"trigger that refuses awards", []string{"DrawsvcInternalErrors"}, "", (*alarm).refuseAwards},
 		{"Redis emptied again and again", []string{"DrawsvcStaleLocks"}, "", (*alarm).emptyRedis},
 		{
@@ -65,9 +66,10 @@ func alertsSilent() Cell {
 	return c
 }
 
-// fewConnections makes a database to which each instance has two connections.
+// fewConnections makes a database to which each instance has two connections, and
+// keys for the seeds of its pools.
 func fewConnections(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	b := g.Database(s, kind, g.Server(s, kind))
+	b := withSeedKeys(g, s, kind)
 	u, err := url.Parse(b.URL)
 	s.Must(err)
 	values := u.Query()

@@ -53,10 +53,12 @@ func shortRules(text string) (string, error) {
 	return text, nil
 }
 
-// alarm is a Prometheus that scrapes all instances, with the shortened rules.
+// alarm is a Prometheus that scrapes all instances and a publisher, with the
+// shortened rules.
 type alarm struct {
 	*trial
 	prometheus *servertest.Server
+	publisher  publisher
 }
 
 func newAlarm(t *trial) *alarm {
@@ -68,11 +70,12 @@ func newAlarm(t *trial) *alarm {
 	file := filepath.Join(folder, "rules.yml")
 	// The server has an account of its own.
 	t.Must(errors.Join(os.Chmod(folder, 0o755), os.WriteFile(file, []byte(short), 0o644)))
-	var targets []string
+	publisher := startPublisher(t)
+	targets := []string{publisher.address}
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)
 	}
-	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...)}
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...), publisher}
 }
 
 // query counts the series that an expression has.

@@ -53,7 +53,7 @@ func TestQuickHasTheSharpest(t *testing.T) {
 			faults[c.Experiment.Name] = true
 		}
 	}
-	require.Len(t, faults, 12)
+	require.Len(t, faults, 13)
 	require.True(t, faults[hedged().Name])
 	require.Equal(t, map[string]bool{stage.Textbook: true, stage.Faulty: true, history.RefusesKnown: true, history.KeepsLooks: true}, condemned)
 }

@@ -20,6 +20,7 @@ func TestBalancerLearnsLate(t *testing.T) {
 	ready.Store(true)
 	var served atomic.Int64
 	one := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Connection", "close") // one that is kept, and ended, is no refused connection
 		if r.URL.Path == "/readyz" && !ready.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
