@@ -88,7 +88,7 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	require.Equal(t, exitFailure, refused.code)
 	require.Contains(t, refused.message, "pool spring: no identity")
 	require.Equal(t, "pool other: the user is replaced in 0 awards\n", refused.stdout, "the others have their turn")
-	require.Contains(t, p.ok("user", "forget", "user-1", "--all", "--seed-identity-file", identity), "pool spring: the user is replaced in 1 awards\n")
+	require.Contains(t, p.ok("user", "forget", "user-1", "--all", "--seed-identity-file", identity), "pool spring: the user is replaced in 1 award\n")
 	p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 	again, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 	require.NoError(t, err)
