@@ -38,7 +38,7 @@ func (w *watchInterval) String() string {
 }
 
 // Type implements pflag.Value.
-func (w *watchInterval) Type() string { return "duration" }
+func (w *watchInterval) Type() string { return "interval" }
 
 // Set implements pflag.Value.
 func (w *watchInterval) Set(text string) error {

@@ -10,6 +10,8 @@ import (
 	nethttp "net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,18 +102,20 @@ func TestWantsCSV(t *testing.T) {
 // growing is a store in which a draw happens whenever it is read.
 type growing struct {
 	fakeStore
-	pages  int
-	failAt int
+	growth sync.Mutex
+	pages  atomic.Int64
+	failAt int64
 	pause  time.Duration
 }
 
 func (g *growing) Pool(context.Context, string) (draw.Pool, error) {
+	g.growth.Lock()
+	defer g.growth.Unlock()
 	return draw.Pool{ID: "p", Version: int64(len(g.awards))}, g.err
 }
 
 func (g *growing) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
-	g.pages++
-	if g.pages == g.failAt {
+	if g.pages.Add(1) == g.failAt {
 		return nil, errors.New("the store is down")
 	}
 	select {
@@ -119,9 +123,15 @@ func (g *growing) Awards(ctx context.Context, id string, after int64, limit int)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	g.growth.Lock()
+	defer g.growth.Unlock()
 	found, err := g.fakeStore.Awards(ctx, id, after, limit)
-	more := manyAwards(len(g.awards) + 1)
-	g.awards = append(g.awards, more[len(more)-1])
+	next := manyAwards(1)[0]
+	if len(g.awards) > 0 {
+		next = g.awards[len(g.awards)-1]
+		next.Version++
+	}
+	g.awards = append(g.awards, next)
 	return found, err
 }
 

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -290,12 +289,4 @@ func do(s *Server, r *nethttp.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	s.Handler().ServeHTTP(w, r)
 	return w
-}
-
-func bodyOf(t testing.TB, r *nethttp.Response) string {
-	t.Helper()
-	defer r.Body.Close()
-	b, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	return string(b)
 }

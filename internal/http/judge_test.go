@@ -118,3 +118,11 @@ func (k *keptAnswer) Flush() { _ = nethttp.NewResponseController(k.ResponseWrite
 
 // Unwrap is for http.ResponseController.
 func (k *keptAnswer) Unwrap() nethttp.ResponseWriter { return k.ResponseWriter }
+
+func bodyOf(t testing.TB, r *nethttp.Response) string {
+	t.Helper()
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(b)
+}

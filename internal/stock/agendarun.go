@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"drawsvc/internal/draw"
 )
@@ -80,8 +81,8 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 // refusal tells what the state of a pool forbids from an error of the read that
 // finds it out.
 func refusal(err error) (refused, failed error) {
-	switch draw.CodeOf(err) {
-	case draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced:
+	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced}
+	if slices.Contains(forbidden, draw.CodeOf(err)) {
 		return err, nil
 	}
 	return nil, err

@@ -12,7 +12,7 @@ import (
 
 // soon is how far ahead tests plan what is to become due: what comes before it
 // in the test may take long on a busy machine, and then finds it due.
-const soon = 2500 * time.Millisecond
+const soon = 5 * time.Second
 
 // StateAt is an item that sets a pool's state.
 func StateAt(at time.Time, state draw.State) draw.Item {
