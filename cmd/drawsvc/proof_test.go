@@ -98,6 +98,9 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	p.ok("pool", "erase-salts", "spring", "--seed-identity-file", identity)
 	p.refused(exitFailure, "was destroyed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 	program{tb: t}.ok("verify", dir)
+	publish := []string{"publish", "--once", "--dir", filepath.Join(t.TempDir(), "public"), "--seed-identity-file", identity}
+	require.Empty(t, p.ok(publish...), "there is nothing to publish, and nothing wrong")
+	p.refused(exitFailure, "was destroyed", append(publish, "--pool=spring")...)
 }
 
 // verifyCatches: a change of the files is found, with its exit code, as the last

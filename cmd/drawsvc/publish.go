@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -199,6 +201,11 @@ func (p *publicPools) Heads(ctx context.Context) (heads []publish.Head, err erro
 	found, err := p.store.PublicHeads(ctx, p.poolID)
 	for _, h := range found {
 		heads = append(heads, publish.Head(h))
+	}
+	if err == nil { // what was destroyed is not kept here either
+		maps.DeleteFunc(p.known, func(id string, _ *stock.Publishing) bool {
+			return !slices.ContainsFunc(found, func(h stock.PublicHead) bool { return h.PoolID == id })
+		})
 	}
 	return heads, err
 }

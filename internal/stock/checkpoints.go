@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"io"
 	"maps"
 	"slices"
@@ -96,7 +97,11 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 // covers it. Error: ErrForked where another root was signed of its size, or the
 // log does not reach as far as was signed.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
-	signed, err := s.signedOf(ctx, tx, by)
+	notes, err := s.checkpointsFrom(ctx, tx, by.poolID, tree.Size()) // a publisher signs one each second: the others would hold up draws
+	if err != nil {
+		return err
+	}
+	signed, err := by.signed(notes)
 	if err != nil {
 		return err
 	}
@@ -116,7 +121,22 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 	if err != nil {
 		return err
 	}
-	_, err = s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(by.poolID, c.Size, string(note)).RunWith(tx).ExecContext(ctx)
+	return s.insertCheckpoint(ctx, tx, by.poolID, c.Size, note)
+}
+
+// checkpointsFrom are the signed notes of a pool of a size or more.
+func (s *Store) checkpointsFrom(ctx context.Context, q engine.Querier, poolID string, size int64) ([][]byte, error) {
+	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"size": size})
+	return selectAll(ctx, q, query, scanNote)
+}
+
+// insertCheckpoint stores a note. A publisher does not lock the pool, and may store
+// one of the same size meanwhile: then the next attempt finds it.
+func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
+	_, err := s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
+	if s.isDuplicate(err) {
+		return errors.Join(engine.ErrConflict, err)
+	}
 	return err
 }
 

@@ -61,7 +61,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 		if err := of.checkCommit(); err != nil {
 			return err
 		}
-		if of.head.Version != log.tree.Size() {
+		if !log.stood(of.head.Version) {
 			return draw.Wrap(draw.CodeContended, errMoved, "pool %q changes too often to be committed; nothing happened", w.PoolID)
 		}
 		if err := log.behind(ctx, tx, of.head.Version); err != nil {

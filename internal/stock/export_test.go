@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"database/sql"
 	"math"
 
 	"drawsvc/internal/proof"
@@ -26,6 +27,26 @@ func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (s
 	between()
 	err = log.upTo(ctx, math.MaxInt64)
 	return log.tree.Size(), err
+}
+
+// ReadWhile reads the public log of a pool to its end, and has something happen
+// when it has read some lines. stood says that the log may be committed to.
+func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts, lines int64, meanwhile func()) (root [32]byte, stood bool, err error) {
+	log := s.publicLog(poolID, salts)
+	log.took = func(_ []byte, size int64) error {
+		if size == lines {
+			meanwhile()
+		}
+		return nil
+	}
+	if err = log.upTo(ctx, math.MaxInt64); err != nil {
+		return root, false, err
+	}
+	err = s.ofPool(ctx, poolID, func(_ *sql.Tx, version int64) error {
+		stood = log.stood(version)
+		return nil
+	})
+	return log.tree.Root(), stood, err
 }
 
 // ErrRewritten says that a log was not read on.

@@ -24,6 +24,7 @@ type publicLog struct {
 	prizes map[string]bool // those that the scribe knows
 	tree   proof.Tree
 	last   draw.Entry // the last that was read
+	began  int64      // the pool's version when the first part was read
 	// took, where not nil, is called with each line and the size of the log with it.
 	took func(line []byte, size int64) error
 }
@@ -54,6 +55,9 @@ func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
 		var p part
 		err := l.store.ofPool(ctx, l.poolID, func(tx *sql.Tx, version int64) (err error) {
+			if l.tree.Size() == 0 {
+				l.began = version
+			}
 			p, err = l.read(ctx, tx, min(version, last))
 			return err
 		})
@@ -82,6 +86,10 @@ func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error
 	}
 	return nil
 }
+
+// stood says that nothing happened to a pool since its log was begun. Before a pool
+// is committed its users may be erased, which changes lines that were read already.
+func (l *publicLog) stood(version int64) bool { return version == l.began }
 
 // read reads the next part of the log of a pool at a version. What was read last
 // must still be there: versions that were lost are never lost without those
@@ -184,7 +192,7 @@ func each(entries []draw.Entry) entrySeq {
 const readAgainMax = 5
 
 // errMoved says that the pool moved on, and that what was read of it may have
-// changed: before a pool is committed, its users may be erased.
+// changed.
 var errMoved = errors.New("stock: the pool moved on")
 
 // withLog reads the public log of a pool and then runs fn in a transaction. fn

@@ -1,11 +1,13 @@
 package stock_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -32,4 +34,33 @@ func TestLogIsReadOn(t *testing.T) {
 		require.ErrorIs(t, err, stock.ErrRewritten, lost)
 		require.Equal(t, draw.CodeContended, draw.CodeOf(err))
 	}
+}
+
+// TestLogIsOfOneTime: a log in which a user was erased between two parts is none
+// that a pool may be committed to: its first lines are no longer there.
+func TestLogIsOfOneTime(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "p", 30_000)
+	names := make([]string, 25_000)
+	for i := range names {
+		names[i] = fmt.Sprint("d", i)
+	}
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, names...)))
+	salts := proof.NewSalts()
+	before, stood, err := s.ReadWhile(t.Context(), "p", salts, 0, nil)
+	require.NoError(t, err)
+	require.True(t, stood)
+	mixed, stood, err := s.ReadWhile(t.Context(), "p", salts, 10, func() {
+		awards, err := s.EraseUser(t.Context(), "p", "u", "erased-1", "test")
+		require.NoError(t, err)
+		require.EqualValues(t, 25_000, awards)
+	})
+	require.NoError(t, err)
+	require.False(t, stood)
+	after, stood, err := s.ReadWhile(t.Context(), "p", salts, 0, nil)
+	require.NoError(t, err)
+	require.True(t, stood)
+	require.NotEqual(t, before, after)
+	require.NotEqual(t, mixed, after)
 }

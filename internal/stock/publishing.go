@@ -20,8 +20,9 @@ type PublicHead struct {
 	Reveal []byte
 }
 
-// PublicHeads are those of all committed pools, or of one, in order of their ids.
-// Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
+// PublicHeads are those of all committed pools, or of one, in order of their ids. Of
+// all are left out those whose secret of the tags was destroyed: nobody can write
+// their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
 // store.
 func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) (err error) {
@@ -29,6 +30,8 @@ func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicH
 			Join("commitments AS c ON c.pool_id = p.id").OrderBy("p.id")
 		if poolID != "" {
 			query = query.Where(squirrel.Eq{"p.id": poolID})
+		} else {
+			query = query.Where("LENGTH(c.salts) > 0")
 		}
 		heads, err = selectAll(ctx, tx, query, func(row engine.Scanner) (h PublicHead, err error) {
 			err = row.Scan(&h.PoolID, &h.Version, &h.Mark, &h.Revision, &h.Reveal)
@@ -137,8 +140,7 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 		case err != nil:
 			return err
 		case len(kept) == 0:
-			_, err = s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(p.poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
-			return err
+			return s.insertCheckpoint(ctx, tx, p.poolID, size, note)
 		case string(kept[0]) == string(note):
 			return nil
 		}

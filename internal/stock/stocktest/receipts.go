@@ -207,6 +207,11 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"))
 	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"), "once more")
 
+	heads, err := s.PublicHeads(ctx, "")
+	require.NoError(t, err)
+	require.Empty(t, heads, "nothing more can be published")
+	_, err = s.Publishing(ctx, "p")
+	code(t, draw.CodeNotFound, err)
 	after, err := s.Proof(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, before, after, "the short files are those that were signed")
