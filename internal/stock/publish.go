@@ -112,6 +112,16 @@ func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err e
 	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); err != nil {
 		return nil, err
 	}
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		c, err := s.committed(ctx, tx, poolID)
+		if err == nil && len(c.sealed.Salts) == 0 { // destroyed, which is for pools that are revealed
+			reveal = []byte(c.revealed)
+		}
+		return err
+	})
+	if err != nil || len(reveal) > 0 {
+		return reveal, err
+	}
 	err = s.signing(ctx, poolID, func(tx *sql.Tx, of *lockedPool, by *signer) error {
 		if err := of.checkReveal(); err != nil {
 			return err

@@ -196,7 +196,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
 	setState(t, s, "p", draw.StateClosed)
 	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
-	_, err := s.Reveal(ctx, "p")
+	revealed, err := s.Reveal(ctx, "p")
 	require.NoError(t, err)
 	before, err := s.Proof(ctx, "p")
 	require.NoError(t, err)
@@ -206,6 +206,9 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	s.Unseal(Identities(t))
 	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"))
 	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"), "once more")
+	again, err := s.Reveal(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, revealed, again)
 
 	heads, err := s.PublicHeads(ctx, "")
 	require.NoError(t, err)
