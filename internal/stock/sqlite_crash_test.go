@@ -46,6 +46,28 @@ func copySet(tb testing.TB, path string) string {
 	return to
 }
 
+// quietSet is a copy of files that did not change while they were copied, as a
+// crash leaves them: the service copies its WAL into the file by itself.
+func quietSet(tb testing.TB, path string) string {
+	tb.Helper()
+	for {
+		first, second := copySet(tb, path), copySet(tb, path)
+		if isSame(tb, first, second) && isSame(tb, first+"-wal", second+"-wal") {
+			return first
+		}
+		require.NoError(tb, tb.Context().Err())
+	}
+}
+
+func isSame(tb testing.TB, a, b string) bool {
+	tb.Helper()
+	one, err := os.ReadFile(a)
+	require.NoError(tb, err)
+	other, err := os.ReadFile(b)
+	require.NoError(tb, err)
+	return bytes.Equal(one, other)
+}
+
 // copies are the ways in which people copy the file of a service that runs.
 func copies() map[string]func(tb testing.TB, path, to string) {
 	statement := func(sql string) func(testing.TB, string, string) {

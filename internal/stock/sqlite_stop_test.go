@@ -138,7 +138,7 @@ func TestStrangersOnTheFile(t *testing.T) {
 		}
 	}
 	crashed := func() {
-		after := started(t, copySet(t, path)) // quiet, so that a copy is what a crash leaves
+		after := started(t, quietSet(t, path)) // what a crash leaves
 		require.NoError(t, after.refusal)
 		require.Equal(t, version, after.versions["p"])
 	}
@@ -261,7 +261,7 @@ func TestStoppedStoreLeavesItsSuccessorAlone(t *testing.T) {
 	require.NoError(t, s.Close())
 	version, err := drawSome(t.Context(), successor, "p")
 	require.NoError(t, err, "its WAL is where it was")
-	crash := started(t, copySet(t, path)) // quiet, so that a copy is what a crash leaves
+	crash := started(t, quietSet(t, path)) // what a crash leaves
 	require.NoError(t, crash.refusal)
 	require.Equal(t, version, crash.versions["p"])
 	require.NoError(t, successor.Close())
