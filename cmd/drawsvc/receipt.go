@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -50,8 +51,9 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 		if o.key == "" {
 			return usageError{errors.New("--key is missing")}
 		}
-		if _, err := proof.Verifier(o.key); err != nil {
-			return usageError{fmt.Errorf("--key: %s", message(err))}
+		key, err := verifierFlag(o.key)
+		if err != nil {
+			return err
 		}
 		shown, err := os.ReadFile(args[0])
 		if err != nil {
@@ -63,7 +65,7 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 				return err
 			}
 		}
-		promised, size, err := o.check(shown, kept)
+		promised, size, err := o.check(shown, kept, key)
 		if err != nil {
 			_, err = fmt.Fprintf(env.stdout, "receipt: %s\n", draw.DetailOf(err))
 			return firstOf(err, errUnproven)
@@ -75,11 +77,7 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 
 // check checks a receipt, and its proof where there is one: it returns the size of
 // the log that has it, 0 without a proof.
-func (o *receiptChecks) check(shown, kept []byte) (promised *proof.Promised, size int64, err error) {
-	key, err := proof.Verifier(o.key)
-	if err != nil {
-		return nil, 0, err
-	}
+func (o *receiptChecks) check(shown, kept []byte, key note.Verifier) (promised *proof.Promised, size int64, err error) {
 	p, err := proof.ParsePresented(shown)
 	if err != nil {
 		return nil, 0, err

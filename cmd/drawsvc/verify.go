@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/proof"
 )
@@ -21,10 +23,9 @@ var errUnproven = errors.New("")
 const verifyGarbage = 25
 
 func verifyCommand(env environment) *cobra.Command {
-	var o proof.VerifyOptions
+	var files verifyFiles
 	var output output
-	var kept, witnesses []string
-	var receipts string
+	var live bool
 	c := &cobra.Command{
 		Use:   "verify DIR",
 		Short: "Check the published files of a committed pool: every award follows from its seed",
@@ -38,42 +39,15 @@ that was kept, or got from somebody else, proves more.`,
 		Args: arguments(1),
 	}
 	f := c.Flags()
-	f.StringVar(&o.Key, "key", "", "verifier `KEY` of the pool (default that of the folder)")
-	f.Lookup("key").Annotations = map[string][]string{noVariable: {"true"}}
-	f.StringArrayVar(&kept, "kept", nil, "`file` of a checkpoint, or a commitment, that was kept; once for each")
-	f.StringArrayVar(&witnesses, "witness", nil, "verifier `KEY` of a witness that must have cosigned every checkpoint; once for each")
-	f.Lookup("witness").Annotations = map[string][]string{noVariable: {"true"}}
-	f.StringVar(&receipts, "receipts", "", "`file` of receipts, or of answers that hold one, one a line: the log must have their lines")
-	setAnnotation(f.Lookup("receipts"), noVariable)
-	f.BoolVar(&o.Live, "live", false, "take a pool that is not closed, and awards whose seed is not revealed yet")
+	files.flags(f)
+	f.BoolVar(&live, "live", false, "take a pool that is not closed, and awards whose seed is not revealed yet")
 	output.flag(f)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		if o.Key != "" {
-			if _, err := proof.Verifier(o.Key); err != nil {
-				return usageError{fmt.Errorf("--key: %s", message(err))}
-			}
+		o, err := files.read()
+		if err != nil {
+			return err
 		}
-		for _, key := range witnesses {
-			w, err := proof.ParseWitness(key)
-			if err != nil {
-				return usageError{fmt.Errorf("--witness: %s", message(err))}
-			}
-			o.Witnesses = append(o.Witnesses, w)
-		}
-		for _, path := range kept {
-			note, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			o.Kept = append(o.Kept, note)
-		}
-		if receipts != "" {
-			file, err := os.ReadFile(receipts)
-			if err != nil {
-				return err
-			}
-			o.Receipts = proof.SplitReceipts(file)
-		}
+		o.Live = live
 		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 			return fmt.Errorf("%s is no folder", args[0])
 		}
@@ -93,6 +67,62 @@ that was kept, or got from somebody else, proves more.`,
 		return nil
 	}
 	return c
+}
+
+// verifyFiles are the keys and files that a verification goes by besides the
+// folder.
+type verifyFiles struct {
+	key, receipts   string
+	kept, witnesses []string
+}
+
+func (v *verifyFiles) flags(f *pflag.FlagSet) {
+	f.StringVar(&v.key, "key", "", "verifier `KEY` of the pool (default that of the folder)")
+	f.StringArrayVar(&v.kept, "kept", nil, "`file` of a checkpoint, or a commitment, that was kept; once for each")
+	f.StringArrayVar(&v.witnesses, "witness", nil, "verifier `KEY` of a witness that must have cosigned every checkpoint; once for each")
+	f.StringVar(&v.receipts, "receipts", "", "`file` of receipts, or of answers that hold one, one a line: the log must have their lines")
+	for _, name := range []string{"key", "witness", "receipts"} {
+		setAnnotation(f.Lookup(name), noVariable)
+	}
+}
+
+func (v *verifyFiles) read() (o proof.VerifyOptions, err error) {
+	if o.Key = v.key; o.Key != "" {
+		if _, err := verifierFlag(o.Key); err != nil {
+			return o, err
+		}
+	}
+	for _, key := range v.witnesses {
+		w, err := proof.ParseWitness(key)
+		if err != nil {
+			return o, usageError{fmt.Errorf("--witness: %s", message(err))}
+		}
+		o.Witnesses = append(o.Witnesses, w)
+	}
+	for _, path := range v.kept {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return o, err
+		}
+		o.Kept = append(o.Kept, content)
+	}
+	if v.receipts != "" {
+		file, err := os.ReadFile(v.receipts)
+		if err != nil {
+			return o, err
+		}
+		o.Receipts = proof.SplitReceipts(file)
+	}
+	return o, nil
+}
+
+// verifierFlag reads the value of --key.
+func verifierFlag(key string) (note.Verifier, error) {
+	v, err := proof.Verifier(key)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--key: %s", message(err))}
+	}
+	return v, nil
 }
 
 // weaker says what a commitment allows that weakens what is proven.

@@ -15,10 +15,17 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
+// selectCheckpoints are the signed notes of a pool.
+func (s *Store) selectCheckpoints(poolID string) squirrel.SelectBuilder {
+	return s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID})
+}
+
+func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
+
 // checkpoints are the last signed notes of a pool, for last 0 all, in order of
 // their sizes.
 func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
-	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("size DESC")
+	query := s.selectCheckpoints(poolID).OrderBy("size DESC")
 	if last > 0 {
 		query = query.Limit(last)
 	}
@@ -97,7 +104,8 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 // covers it. Error: ErrForked where another root was signed of its size, or the
 // log does not reach as far as was signed.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
-	notes, err := s.checkpointsFrom(ctx, tx, by.poolID, tree.Size()) // a publisher signs one each second: the others would hold up draws
+	// A publisher signs one each second: reading the smaller ones would hold up draws.
+	notes, err := selectAll(ctx, tx, s.selectCheckpoints(by.poolID).Where(squirrel.GtOrEq{"size": tree.Size()}), scanNote)
 	if err != nil {
 		return err
 	}
@@ -122,12 +130,6 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 		return err
 	}
 	return s.insertCheckpoint(ctx, tx, by.poolID, c.Size, note)
-}
-
-// checkpointsFrom are the signed notes of a pool of a size or more.
-func (s *Store) checkpointsFrom(ctx context.Context, q engine.Querier, poolID string, size int64) ([][]byte, error) {
-	query := s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"size": size})
-	return selectAll(ctx, q, query, scanNote)
 }
 
 // insertCheckpoint stores a note. A publisher does not lock the pool, and may store

@@ -115,14 +115,12 @@ const signedMax = 1000
 // of their sizes, at most signedMax. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
 	err = p.store.snapshot(ctx, func(tx *sql.Tx) (err error) {
-		query := p.store.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": p.poolID}).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
+		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
 		notes, err = selectAll(ctx, tx, query, scanNote)
 		return err
 	})
 	return notes, err
 }
-
-func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
 
 // Keep stores a checkpoint that this pool's publisher signed, or the same one
 // with more signatures. In a database that was opened for reading alone it does
@@ -135,7 +133,7 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 	}
 	return s.change(ctx, func(tx *sql.Tx) error {
 		is := squirrel.Eq{"pool_id": p.poolID, "size": size}
-		kept, err := selectAll(ctx, tx, s.selectFrom("checkpoints", "note").Where(is), scanNote)
+		kept, err := selectAll(ctx, tx, s.selectCheckpoints(p.poolID).Where(squirrel.Eq{"size": size}), scanNote)
 		switch {
 		case err != nil:
 			return err
