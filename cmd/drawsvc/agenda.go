@@ -81,9 +81,6 @@ func agendaAddCommand(env environment) *cobra.Command {
 	output.flag(c.Flags())
 	wanted.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		item, err := wanted.item(c, env)
 		if err != nil {
 			return err
@@ -151,9 +148,6 @@ func agendaListCommand(env environment) *cobra.Command {
 	output.flag(c.Flags())
 	c.Flags().BoolVar(&open, "open", false, "leave out the items that are done")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return readOn(c, &on, func(ctx context.Context, reader agendaReader) error {
 			return listAgenda(ctx, reader, env.stdout, output, string(pool), open)
 		})
@@ -239,9 +233,6 @@ func agendaRemoveCommand(env environment) *cobra.Command {
 		number, err := strconv.ParseInt(args[0], 10, 64)
 		if err != nil || number < 1 {
 			return usageError{errors.New("the item must be a whole number above 0")}
-		}
-		if err := pool.check(); err != nil {
-			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, planner http.Planner) error {
 			if err := planner.RemoveItem(ctx, string(pool), number, string(by)); err != nil {

@@ -42,9 +42,6 @@ schedule anybody can check the seal afterwards.`,
 	output.flag(c.Flags())
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		file, closeFile, err := openImport(args[0], env)
 		if err != nil {
 			return err
@@ -108,9 +105,6 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 	f.BoolVar(&random, "random", false, "give each unit an instant by chance: a winning moment")
 	f.StringVar(&spread.Reason, "reason", "agenda", "why the stock is moved, for the pool's log")
 	c.RunE = func(_ *cobra.Command, _ []string) (err error) {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		if random == (spread.Every != 0) {
 			return usageError{errors.New("give one of --every and --random")}
 		}

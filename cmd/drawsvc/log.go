@@ -24,9 +24,6 @@ func logCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Flags().Int64Var(&after, "after", 0, "begin behind this `VERSION`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return readOn(c, &on, func(ctx context.Context, log logWriter) error {
 			return log.WriteLog(ctx, string(pool), after, env.stdout)
 		})

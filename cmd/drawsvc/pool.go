@@ -43,14 +43,28 @@ type poolName string
 // argumentIsPool is the annotation of a command whose argument is a pool.
 const argumentIsPool = "drawsvc_argument_is_pool"
 
-// declare adds the flag, and the argument when the command takes one.
+// declare adds the flag, and the argument when the command takes one. What cannot
+// be a pool is refused before the command begins.
 func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
+	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
 	usage := "`ID` of the pool"
 	c.Args = noArguments
 	if takesArgument {
 		usage += ", instead of the argument"
 		c.Args = p.argument
 		c.Annotations = map[string]string{argumentIsPool: "true"}
+	}
+	c.Flags().StringVar((*string)(p), "pool", "", usage)
+}
+
+// optional adds the flag of a command that can do without a pool.
+func (p *poolName) optional(c *cobra.Command, usage string) {
+	c.Args = noArguments
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *p == "" {
+			return nil
+		}
+		return p.check()
 	}
 	c.Flags().StringVar((*string)(p), "pool", "", usage)
 }
@@ -70,7 +84,7 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 	return c.Flags().Set("pool", args[0])
 }
 
-// check refuses what cannot be a pool, before any database is opened.
+// check refuses what cannot be a pool.
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
 func poolCreateCommand(env environment) *cobra.Command {
@@ -103,7 +117,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 		if wanted.Name == "" {
 			wanted.Name = wanted.ID
 		}
-		if err := errors.Join(pool.check(), wanted.Check(), draw.CheckStart(wanted.State)); err != nil {
+		if err := errors.Join(wanted.Check(), draw.CheckStart(wanted.State)); err != nil {
 			return err
 		}
 		if mode != "" && !slices.Contains(lockmode.Names(), mode) {
@@ -189,9 +203,6 @@ so; any other error ends it.`,
 	pool.declare(c, true)
 	every.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
 			if every > 0 {
 				return watchPool(ctx, env, pools, string(pool), output, time.Duration(every))

@@ -21,9 +21,6 @@ func poolChangeCommand[B any](env environment, use, short string, do func(ctx co
 	by.flag(c)
 	pool.declare(c, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return changeOn(c, &on, by, func(ctx context.Context, on B) error {
 			done, err := do(ctx, on, string(pool), string(by))
 			if err != nil {

@@ -45,9 +45,6 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 	f.Int64Var(&w.EpochLength, "epoch-length", proof.EpochLengthDefault, "versions of the pool that use one seed")
 	f.StringVar(&escrow, "escrow", "", "age `RECIPIENT` who can unseal the seed besides, such as an auditor")
 	c.RunE = func(c *cobra.Command, _ []string) (err error) {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		w.PoolID = string(pool)
 		if w.Beacon, err = proof.ParseBeacon(beacon); err != nil {
 			return usageError{fmt.Errorf("--beacon: %s", message(err))}
@@ -146,9 +143,6 @@ func poolRevealCommand(env environment) *cobra.Command {
 	pool.declare(c, true)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		by, err := identity.read()
 		if err != nil {
 			return err
@@ -183,9 +177,6 @@ the pool still name who drew; drawsvc user forget replaces users there.`,
 	pool.declare(c, true)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		identities, err := identity.read()
 		if err != nil {
 			return err
@@ -211,9 +202,6 @@ func poolExportProofCommand(env environment) *cobra.Command {
 	c.Args = arguments(1)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		identities, err := identity.read()
 		if err != nil {
 			return err

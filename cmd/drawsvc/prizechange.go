@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,6 @@ func prizeAddCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Flags().Var(&prizes, "prize", "the prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		if len(prizes) != 1 {
 			return usageError{errors.New("name one prize with --prize")}
 		}
@@ -85,10 +83,8 @@ func prizeRenameCommand(env environment) *cobra.Command {
 			}
 			change.Value = &amount
 		}
-		for _, err := range []error{pool.check(), draw.CheckID("the prize's id", prize), change.Check()} {
-			if err != nil {
-				return err
-			}
+		if err := cmp.Or(draw.CheckID("the prize's id", prize), change.Check()); err != nil {
+			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, stock http.Stocker) error {
 			p, err := stock.ChangePrize(ctx, string(pool), prize, change, string(by))

@@ -57,9 +57,8 @@ to run it, where to host the folder, and what witnesses add.`,
 
 func (p *publishing) flags(c *cobra.Command, env environment) {
 	p.db.flag(c, env)
-	p.pool.declare(c, false)
+	p.pool.optional(c, "`ID` of the pool; all committed pools when left out")
 	f := c.Flags()
-	f.Lookup("pool").Usage = "`ID` of the pool; all committed pools when left out"
 	f.StringVar(&p.Dir, "dir", "", "`folder` that holds a folder for each pool")
 	f.DurationVar(&p.Every, "every", time.Second, "shortest time between two checkpoints of a pool; openings and its end are signed at once")
 	f.StringArrayVar(&p.witnesses, "witness", nil, "`URL=VKEY` of a witness that cosigns the checkpoints; once for each")
@@ -79,11 +78,6 @@ const (
 func (p *publishing) read() (*proof.Identities, error) {
 	if p.Dir == "" {
 		return nil, usageError{errors.New("--dir is missing")}
-	}
-	if p.pool != "" {
-		if err := p.pool.check(); err != nil {
-			return nil, err
-		}
 	}
 	if p.entries != entriesRevealed && p.entries != entriesLive {
 		return nil, usageError{errors.New("--publish-entries must be revealed or live")}

@@ -67,9 +67,6 @@ func rulesShowCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Flags().Int64Var(&version, "version", 0, "the version of the pool that put the rules in force (default those in force)")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		if c.Flags().Changed("version") && version < 1 {
 			return usageError{errors.New("--version must be 1 or more")}
 		}
@@ -109,9 +106,6 @@ func rulesSetCommand(env environment) *cobra.Command {
 	current.flag(c)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		rules, err := readRules(args[0], env)
 		if err != nil {
 			return err
@@ -136,9 +130,6 @@ func rulesCheckCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		rules, err := readRules(args[0], env)
 		if err != nil {
 			return err
@@ -169,9 +160,6 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	current.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
 			set, err := ruler.SetRules(ctx, string(pool), nil, current.versions(c), string(by))
 			if err != nil {

@@ -94,7 +94,7 @@ a |z| is above 5.`,
 }
 
 func (s *simulation) flags(c *cobra.Command) {
-	s.pool.declare(c, false)
+	s.pool.optional(c, "`ID` of the pool")
 	s.output.flag(c.Flags())
 	f := c.Flags()
 	f.StringVar(&s.config, "config", "", "`FILE` of a pool that need not exist, - for the standard input")
@@ -121,11 +121,6 @@ func (s *simulation) read() (run draw.Simulation, err error) {
 		return run, usageError{fmt.Errorf("--draws must be 1 to %d", simulatedDrawsMax)}
 	case s.users < 1 || s.users > simulatedUsersMax:
 		return run, usageError{fmt.Errorf("--users must be 1 to %d", simulatedUsersMax)}
-	}
-	if s.pool != "" {
-		if err := s.pool.check(); err != nil {
-			return run, err
-		}
 	}
 	if s.from != "" {
 		if run.From, err = time.Parse(time.RFC3339, s.from); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,8 @@ func stockAddCommand(env environment) *cobra.Command {
 		if c.Flags().Changed("key") && wanted.Key == "" {
 			return usageError{errors.New("--key must not be empty")}
 		}
-		for _, err := range []error{pool.check(), draw.CheckID("the prize's id", wanted.PrizeID), wanted.Check()} {
-			if err != nil {
-				return err
-			}
+		if err := cmp.Or(draw.CheckID("the prize's id", wanted.PrizeID), wanted.Check()); err != nil {
+			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, stocker http.Stocker) error {
 			m, err := stocker.Stock(ctx, wanted, string(by))
@@ -112,10 +111,8 @@ everything, prints what would change, and writes nothing.`,
 		if c.Flags().Changed("key") && wanted.Key == "" {
 			return usageError{errors.New("--key must not be empty")}
 		}
-		for _, err := range []error{pool.check(), by.check(), wanted.Check()} {
-			if err != nil {
-				return err
-			}
+		if err := cmp.Or(by.check(), wanted.Check()); err != nil {
+			return err
 		}
 		file, closeFile, err := openImport(args[0], env)
 		if err != nil {

@@ -31,9 +31,6 @@ func userShowCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Args = arguments(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		if err := draw.CheckUser(args[0]); err != nil {
 			return err
 		}
