@@ -22,7 +22,7 @@ func (s *Store) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*fol
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.rulesChanges(ctx, tx, poolID)
+	changes, err := s.changesOf(ctx, tx, poolID, draw.WhatRules)
 	if err != nil {
 		return nil, err
 	}

@@ -263,27 +263,3 @@ func (s *Store) moveHead(of *lockedPool, to draw.Head) squirrel.UpdateBuilder {
 		Set("version", to.Version).Set("mark", to.Mark).Set("trail", []byte(to.Trail)).Set("at", s.engine.Time(of.at)).
 		Where(squirrel.Eq{"id": of.pool.ID, "version": of.head.Version, "mark": of.head.Mark})
 }
-
-// Changes returns at most limit changes of a pool in order of their versions,
-// from the first above after. Errors: CodePoolNotFound, and those of the store.
-func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
-	query := pageAfter(s.selectChanges(poolID), after, limit)
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		changes, err = selectAll(ctx, tx, query, s.scanChange(poolID))
-		return err
-	})
-	return changes, err
-}
-
-// selectChanges reads changes of a pool.
-func (s *Store) selectChanges(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom(s.changes.Table, s.changes.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-}
-
-func (s *Store) scanChange(poolID string) func(engine.Scanner) (draw.Change, error) {
-	return func(row engine.Scanner) (draw.Change, error) {
-		c := draw.Change{PoolID: poolID}
-		err := row.Scan(s.changes.Fields(&c)...)
-		return c, err
-	}
-}

@@ -129,8 +129,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 	if err != nil {
 		return nil, err
 	}
-	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).OrderBy("version")
-	corrections, err := selectAll(ctx, q, query, s.scanChange(poolID))
+	corrections, err := s.changesOf(ctx, q, poolID, draw.WhatPrize)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"sort"
 
 	"github.com/Masterminds/squirrel"
 
@@ -37,14 +38,17 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, 
 	if err != nil {
 		return 0, err
 	}
-	changes, err := s.rulesChanges(ctx, tx, poolID)
+	rulings, err := s.rulings(ctx, tx, poolID)
 	if err != nil {
 		return 0, err
 	}
 	for part := range slices.Chunk(versions, eraseTagsMax) {
-		n, err := s.renameToTags(ctx, tx, poolID, user, part, func(a *draw.Award) (string, error) {
-			rules, err := rulesBefore(changes, a.Version)
-			return draw.ErasedUser(by.salts.UserOf(a.DrawID, user, rules)), err
+		n, err := s.renameToTags(ctx, tx, poolID, user, part, func(a *draw.Award) string {
+			var rules *draw.Rules
+			if place := sort.Search(len(rulings), func(i int) bool { return rulings[i].Version > a.Version }); place > 0 {
+				rules = rulings[place-1].Rules
+			}
+			return draw.ErasedUser(by.salts.UserOf(a.DrawID, user, rules))
 		})
 		if err != nil {
 			return 0, err
@@ -73,7 +77,7 @@ func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *lockedPool, user s
 	return err
 }
 
-func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user string, versions []int64, to func(*draw.Award) (string, error)) (int64, error) {
+func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user string, versions []int64, to func(*draw.Award) string) (int64, error) {
 	at := squirrel.Eq{"pool_id": poolID, "version": versions, "user_id": user}
 	awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version", "draw_id").Where(at), func(row engine.Scanner) (a draw.Award, err error) {
 		err = row.Scan(&a.Version, &a.DrawID)
@@ -84,29 +88,13 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 	}
 	tags := squirrel.Case("version")
 	for i := range awards {
-		tag, err := to(&awards[i])
-		if err != nil {
-			return 0, err
-		}
-		tags = tags.When(squirrel.Expr("?", awards[i].Version), squirrel.Expr("?", tag))
+		tags = tags.When(squirrel.Expr("?", awards[i].Version), squirrel.Expr("?", to(&awards[i])))
 	}
 	result, err := s.builder().Update("awards").Set("user_id", tags).Where(at).RunWith(tx).ExecContext(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected()
-}
-
-// rulesBefore are the rules that were in force at a version, of all changes of a
-// pool's rules.
-func rulesBefore(changes []draw.Change, version int64) (rules *draw.Rules, err error) {
-	for i := len(changes) - 1; i >= 0; i-- {
-		if changes[i].Version < version {
-			rules, _, err = draw.RulesOf(&changes[i])
-			return rules, err
-		}
-	}
-	return nil, nil //nolint:nilnil // there were none
 }
 
 // EraseSalts destroys the secret of the tags of a committed pool, for ever: nobody

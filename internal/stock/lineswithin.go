@@ -44,14 +44,17 @@ func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string
 	if err != nil {
 		return nil, err
 	}
-	rules, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).Where(upTo).OrderBy("version DESC").Limit(1), s.scanChange(poolID))
+	rules, err := s.lastChange(ctx, q, poolID, draw.WhatRules, after)
 	if err != nil {
 		return nil, err
+	}
+	if rules != nil {
+		changes = append(changes, *rules)
 	}
 	added, err := selectAll(ctx, q, s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
 		func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return nil, err
 	}
-	return scribe, scribe.Resume(append(changes, rules...), added)
+	return scribe, scribe.Resume(changes, added)
 }

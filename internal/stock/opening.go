@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/Masterminds/squirrel"
 	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
@@ -98,15 +97,14 @@ func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *lockedPool, c *draw.
 // nextRound is the round to announce: behind those that were announced before, so
 // that none opens the pool twice, however slow the database's clock is.
 func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beacon *proof.Beacon) (int64, error) {
-	query := s.selectChanges(of.pool.ID).Where(squirrel.Eq{"what": string(draw.WhatOpening)}).OrderBy("version DESC").Limit(1)
-	found, err := selectAll(ctx, tx, query, s.scanChange(of.pool.ID))
+	last, err := s.lastChange(ctx, tx, of.pool.ID, draw.WhatOpening, of.head.Version)
 	if err != nil {
 		return 0, err
 	}
 	var before announcedBody
-	if len(found) > 0 {
-		if err := json.Unmarshal([]byte(found[0].Body), &before); err != nil {
-			return 0, draw.Wrap(draw.CodeInternal, err, "the opening of version %d cannot be read", found[0].Version)
+	if last != nil {
+		if err := json.Unmarshal([]byte(last.Body), &before); err != nil {
+			return 0, draw.Wrap(draw.CodeInternal, err, "the opening of version %d cannot be read", last.Version)
 		}
 	}
 	return max(beacon.Next(of.at), before.Round+1), nil
@@ -131,11 +129,11 @@ func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *lockedPool,
 
 // openedWith reads the change that opened a pool with a round.
 func (s *Store) openedWith(ctx context.Context, q engine.Querier, poolID string, version int64) (body openedBody, err error) {
-	found, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"version": version}), s.scanChange(poolID))
+	c, err := s.changeAt(ctx, q, poolID, version)
 	if err != nil {
 		return body, err
 	}
-	if len(found) == 0 || found[0].What != draw.WhatState || json.Unmarshal([]byte(found[0].Body), &body) != nil || body.Round == 0 {
+	if c == nil || c.What != draw.WhatState || json.Unmarshal([]byte(c.Body), &body) != nil || body.Round == 0 {
 		return body, draw.Errorf(draw.CodeInternal, "pool %q has no change of version %d that opened it with a round", poolID, version)
 	}
 	return body, nil

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
@@ -124,13 +122,11 @@ func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error
 
 // rulesAt are the rules in force at a version, nil for none.
 func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Rules, error) {
-	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).
-		Where(squirrel.Lt{"version": version}).OrderBy("version DESC").Limit(1)
-	found, err := selectAll(ctx, q, query, s.scanChange(poolID))
-	if err != nil || len(found) == 0 {
+	c, err := s.lastChange(ctx, q, poolID, draw.WhatRules, version)
+	if err != nil || c == nil {
 		return nil, err
 	}
-	r, err := rulingOf(&found[0])
+	r, err := rulingOf(c)
 	return r.Rules, err
 }
 

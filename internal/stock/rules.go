@@ -41,11 +41,11 @@ func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, ver
 	if version == 0 {
 		return r, nil
 	}
-	found, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"version": version}), s.scanChange(poolID))
-	if err != nil || len(found) == 0 || found[0].What != draw.WhatRules {
+	c, err := s.changeAt(ctx, q, poolID, version)
+	if err != nil || c == nil || c.What != draw.WhatRules {
 		return r, err
 	}
-	return rulingOf(&found[0])
+	return rulingOf(c)
 }
 
 // RulesInForce returns the rules of the open pools that have some, ordered by
@@ -70,10 +70,19 @@ func (s *Store) rulesInForce(ctx context.Context, q engine.Querier) ([]draw.Ruli
 	})
 }
 
-// rulesChanges reads all changes of a pool's rules, in order.
-func (s *Store) rulesChanges(ctx context.Context, q engine.Querier, poolID string) ([]draw.Change, error) {
-	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatRules)}).OrderBy("version")
-	return selectAll(ctx, q, query, s.scanChange(poolID))
+// rulings reads all rules that a pool has had, in order of their versions.
+func (s *Store) rulings(ctx context.Context, q engine.Querier, poolID string) ([]draw.Ruling, error) {
+	changes, err := s.changesOf(ctx, q, poolID, draw.WhatRules)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]draw.Ruling, len(changes))
+	for i := range changes {
+		if all[i], err = rulingOf(&changes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func rulingOf(c *draw.Change) (draw.Ruling, error) {
@@ -166,18 +175,14 @@ type budgeted struct{ from, to int64 }
 // spentSince sums the value, in cents, that was awarded since a time under rules
 // with a budget.
 func (s *Store) spentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
-	changes, err := s.rulesChanges(ctx, q, poolID)
+	rulings, err := s.rulings(ctx, q, poolID)
 	if err != nil {
 		return 0, err
 	}
 	var ranges []budgeted
-	for i := range changes {
+	for _, r := range rulings {
 		if n := len(ranges); n > 0 && ranges[n-1].to == math.MaxInt64 {
-			ranges[n-1].to = changes[i].Version
-		}
-		r, err := rulingOf(&changes[i])
-		if err != nil {
-			return 0, err
+			ranges[n-1].to = r.Version
 		}
 		if r.Rules != nil && r.Rules.Budget != nil {
 			ranges = append(ranges, budgeted{r.Version, math.MaxInt64})
