@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -40,6 +41,7 @@ func TestReadsOfRulesAreLinear(t *testing.T) {
 					require.Len(t, found, pageRows)
 				})
 				require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
+				userPage(t, m, s)
 				// A page of one user's turns, as it was read before.
 				if dialect == "postgres" {
 					const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
@@ -80,5 +82,35 @@ SELECT pools.id, ` + user + `, 'draw', ` + seq + `, ` + award + `, 0, pools.crea
 	} {
 		_, err := s.LockDB().ExecContext(t.Context(), statement)
 		require.NoError(t, err)
+	}
+}
+
+// userPage bounds what the last page of a user's awards reads.
+func userPage(t *testing.T, m metered, s *stock.Store) {
+	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1000000}]}`))
+	require.NoError(t, err)
+	_, err = s.SetRules(t.Context(), "one", rules, nil, "test")
+	require.NoError(t, err)
+	const rows = 100
+	for _, before := range []int{0, 1, m.fresh / 2, m.fresh - rows} {
+		read := m.count(t, s, func() {
+			found, err := s.UserAwards(t.Context(), "one", "u", int64(m.fresh+before), rows)
+			require.NoError(t, err)
+			require.Len(t, found, rows)
+			require.Equal(t, int64(m.fresh+before+1), found[0].Version)
+		})
+		t.Logf("read %d to see %d awards behind %d", read, rows, before)
+		require.LessOrEqual(t, read, readMax(3*rows), "page of a user's awards: turns, awards and prizes")
+	}
+	found, err := s.UserAwards(t.Context(), "one", "u", int64(2*m.fresh), rows)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	// The page as it was read before; pages of SQLite hold many turns.
+	if m.dialect != "sqlite" {
+		const page = `SELECT version FROM turns WHERE pool_id = ? AND user_id = ? AND what = ? AND version > ? ORDER BY seq LIMIT 100`
+		read := m.count(t, s, func() {
+			require.NoError(t, m.drain(t.Context(), s.Engine().Read, page, "one", "u", "draw", 2*m.fresh-rows))
+		})
+		require.Greater(t, read, readMax(3*rows), "it must break the bound, or that bounds nothing")
 	}
 }

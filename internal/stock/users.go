@@ -21,26 +21,42 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 		if err != nil {
 			return err
 		}
-		turns := s.selectFrom("turns", "version").Where(squirrel.Eq{"pool_id": poolID, "user_id": userID, "what": string(counted)})
-		versions, err := selectAll(ctx, tx, turns.Where(squirrel.Gt{"version": after}).OrderBy("seq").Limit(uint64(limit)), scanInt) //nolint:gosec // checked by the caller
+		seen, err := s.turnsUpTo(ctx, tx, poolID, userID, counted, after)
 		if err != nil {
 			return err
 		}
-		// In parts, because databases bound the parameters of a statement.
-		for part := range slices.Chunk(versions, userAwardsMax) {
-			found, err := selectAll(ctx, tx, s.selectAwards(poolID).Where(squirrel.Eq{"a.version": part}).OrderBy("a.version"), s.scanAward)
-			if err != nil {
-				return err
-			}
-			awards = append(awards, found...)
-		}
-		return nil
+		// A join that keeps turns without an award has no planner begin with awards.
+		page := s.selectFrom("turns AS t "+s.engine.TurnAward+" "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).
+			Where(squirrel.Eq{"t.pool_id": poolID, "t.user_id": userID, "t.what": string(counted)}).Where(squirrel.Gt{"t.seq": seen}).
+			Where("COALESCE(a.version, 0) > 0").OrderBy("t.seq").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		awards, err = selectAll(ctx, tx, page, s.scanAward)
+		return err
 	})
 	return awards, err
 }
 
-// userAwardsMax is how many awards one statement looks up by their versions.
-const userAwardsMax = 500
+// turnsUpTo is how many turns a user made up to a version. Their versions have no
+// index, but rise with their numbers, which have: so half of those that are left is
+// dropped at each step.
+func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID string, counted draw.Counted, version int64) (int64, error) {
+	if version <= 0 {
+		return 0, nil
+	}
+	const own = "pool_id = ? AND user_id = ? AND what = ?"
+	const isUpTo = "(SELECT version FROM turns WHERE " + own + " AND seq = (low + high + 1) >> 1) <= ?"
+	of := []any{poolID, userID, string(counted)}
+	// high - high is a zero of its type, which PostgreSQL wants.
+	halves := squirrel.Expr(`WITH RECURSIVE halves (low, high) AS (
+	SELECT high - high, high FROM (SELECT seq AS high FROM turns WHERE `+own+` ORDER BY seq DESC LIMIT 1) AS last
+	UNION ALL
+	SELECT CASE WHEN `+isUpTo+` THEN (low + high + 1) >> 1 ELSE low END, CASE WHEN `+isUpTo+` THEN high ELSE ((low + high + 1) >> 1) - 1 END
+	FROM halves WHERE low < high)`, slices.Concat(of, of, []any{version}, of, []any{version})...)
+	found, err := selectAll(ctx, q, s.selectFrom("halves", "low").PrefixExpr(halves).Where("low = high"), scanInt)
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	return found[0], nil
+}
 
 // countedOf is the kind of turns that the awards of a user are found by.
 func (s *Store) countedOf(ctx context.Context, q engine.Querier, poolID string) (draw.Counted, error) {

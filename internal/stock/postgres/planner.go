@@ -23,6 +23,6 @@ const (
 
 	// sqlTurnAward is TurnAward for a transaction by key, for the same reason.
 	sqlTurnAward = `LEFT JOIN LATERAL (
-	SELECT version, user_id, prize_id, at FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
+	SELECT * FROM awards WHERE pool_id = t.pool_id AND version >= t.version ORDER BY version LIMIT 1
 ) AS a ON a.version = t.version`
 )
