@@ -15,10 +15,7 @@ func (s *simulator) expectations() {
 		if !known {
 			continue
 		}
-		share, z := expected/float64(n), 0.0
-		if off := float64(p.Drawn) - expected; off != 0 {
-			z = off / math.Sqrt(variance)
-		}
+		share, z := expected/float64(n), deviations(float64(p.Drawn), expected, variance, float64(n))
 		p.Expected, p.Z = &share, &z
 	}
 	s.expectGuarantee()
@@ -105,11 +102,33 @@ func (s *simulator) expectGuarantee() {
 		mean += means[n]
 		variance += variances[n]
 	}
-	g := &SimulatedGuarantee{Wins: s.wins, Rate: float64(s.wins) / float64(s.result.Draws), Expected: mean / float64(s.result.Draws)}
-	if off := float64(s.wins) - mean; math.Abs(off) > 1e-6 {
-		g.Z = off / math.Sqrt(variance)
+	n := float64(s.result.Draws)
+	s.result.Guarantee = &SimulatedGuarantee{
+		Wins: s.wins, Rate: float64(s.wins) / n, Expected: mean / n, Z: deviations(float64(s.wins), mean, variance, n),
 	}
-	s.result.Guarantee = g
+}
+
+// deviations is how far a count of n is from its mean, in standard deviations. Of a
+// count near 0 or n these alone say too much: a jackpot of 1 in a million that falls
+// in 10,000 draws is 9.9 off, and happens in one run of a hundred. So they are
+// scaled by the root of the deviance, which grows as the chance of the count falls.
+func deviations(count, mean, variance, n float64) float64 {
+	off := count - mean
+	if math.Abs(off) < 1e-6 { // what rounding leaves
+		return 0
+	}
+	z, spread := off/math.Sqrt(variance), mean*(1-mean/n)
+	if math.IsInf(z, 0) || spread <= 0 {
+		return z
+	}
+	part := func(count, mean float64) float64 {
+		if count == 0 {
+			return 0
+		}
+		return count * math.Log(count/mean)
+	}
+	deviance := 2 * (part(count, mean) + part(n-count, n-mean))
+	return z * math.Sqrt(max(deviance, 0)*spread) / math.Abs(off)
 }
 
 // renewal is the mean and the variance of the wins of a user in 0, 1, … draws,

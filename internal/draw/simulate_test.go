@@ -260,3 +260,32 @@ func BenchmarkPlan(b *testing.B) {
 		})
 	}
 }
+
+// TestRareWinsAreNoAlarm: a prize that is seldom drawn is drawn all the same, and
+// what chance does not explain is told.
+func TestRareWinsAreNoAlarm(t *testing.T) {
+	prizes := []Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: KindBlank, Stocked: EndlessStock}}
+	rare := simulation(t, `{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":1}}}`, prizes)
+	rare.Draws = 10_000
+	drawn := int64(0)
+	for rare.Seed = range uint64(100) {
+		p := simulated(t, rare).Prizes[0]
+		drawn += p.Drawn
+		require.Less(t, math.Abs(*p.Z), 5.0, "%+v", p)
+	}
+	require.Positive(t, drawn)
+	for _, far := range []struct{ count, mean, variance, n, z float64 }{
+		{1, 0.01, 0.01, 1e4, 2.7},                // in one run of a hundred
+		{5, 0.01, 0.01, 1e4, 7.2},                // never
+		{0, 100, 99, 1e4, -14.1},                 // never
+		{100_500, 100_000, 90_000, 1e6, 1.67},    // as off by so many standard deviations
+		{901, 900, 0.01, 1000, 10},               // most units were drawn, without replacement
+		{1, 0, 0, 1000, math.Inf(1)},             // chance 0
+		{100, 100 + 1e-9, 0, 100, 0},             // rounding
+		{5e8 - 1, 5e8, 2.5e8, 1e9, -1 / 15811.0}, // close to the mean
+	} {
+		if z := deviations(far.count, far.mean, far.variance, far.n); !math.IsInf(far.z, 1) || !math.IsInf(z, 1) {
+			require.InDelta(t, far.z, z, 0.2, "%+v", far)
+		}
+	}
+}
