@@ -1,7 +1,9 @@
 package house
 
 import (
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,15 +25,37 @@ func missingTests(page string, sources []string) (missing []string) {
 	return missing
 }
 
-// TestPromisesNameTheirTests: every test that the design page names is there.
+// missingParts are the subtests that a page names in parentheses behind a test,
+// and that no file has at the end of a string.
+func missingParts(page string, sources []string) (missing []string) {
+	for _, named := range regexp.MustCompile("`Test\\w+` \\(([^)]+)\\)").FindAllStringSubmatch(page, -1) {
+		for part := range strings.SplitSeq(named[1], ", ") {
+			if !slices.ContainsFunc(sources, func(source string) bool { return strings.Contains(source, part+`"`) }) {
+				missing = append(missing, part)
+			}
+		}
+	}
+	return missing
+}
+
+// TestPromisesNameTheirTests: every test that the design page names is there, and
+// every subtest.
 func TestPromisesNameTheirTests(t *testing.T) {
-	var sources []string
-	for _, path := range files(t, "_test.go") {
-		sources = append(sources, read(t, path))
+	var sources, suites []string
+	for _, path := range files(t, ".go") {
+		if text := read(t, path); strings.HasSuffix(path, "_test.go") {
+			sources = append(sources, text)
+		} else if strings.HasSuffix(filepath.Dir(path), "test") { // of stocktest, lockertest
+			suites = append(suites, text)
+		}
 	}
 	page := read(t, "docs/design.md")
 	require.Empty(t, missingTests(page, sources))
 	require.Equal(t, []string{"TestThatIsNotThere"}, missingTests(page+"`TestThatIsNotThere`", sources), "what is not there is missed")
+	suites = append(suites, sources...)
+	require.Empty(t, missingParts(page, suites))
+	absent := "part that " + "is nowhere"
+	require.Equal(t, []string{absent}, missingParts("`TestMatrix` (fresh, "+absent+")", suites), "what is not there is missed")
 }
 
 // TestLawsAreOnThePage: a comment that cites a law cites one of the page.
