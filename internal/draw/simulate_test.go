@@ -262,7 +262,7 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 // TestRareWinsAreNoAlarm: a prize that is seldom drawn is drawn all the same, and
-// what chance does not explain is told.
+// what chance does not explain is an alarm.
 func TestRareWinsAreNoAlarm(t *testing.T) {
 	prizes := []Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: KindBlank, Stocked: EndlessStock}}
 	rare := simulation(t, `{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":1}}}`, prizes)
