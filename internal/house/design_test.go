@@ -1,6 +1,8 @@
 package house
 
 import (
+	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -75,4 +77,47 @@ func TestLawsAreOnThePage(t *testing.T) {
 		}
 	}
 	require.Positive(t, citations)
+}
+
+// rooms are the packages of a page's table of rooms, each with what it imports of
+// ours: a row of several packages has what any of them imports.
+func rooms(page string) map[string]string {
+	all := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`internal/[^|]+) \\|[^|]+\\| ([^|]+) \\|$").FindAllStringSubmatch(page, -1) {
+		imports := strings.Split(row[2], ", ")
+		slices.Sort(imports)
+		all[strings.ReplaceAll(row[1], "`", "")] = strings.Join(imports, ", ")
+	}
+	return all
+}
+
+// TestRoomsImportWhatThePageSays: the table of rooms has the imports of the code.
+func TestRoomsImportWhatThePageSays(t *testing.T) {
+	const format = "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}"
+	list, err := exec.CommandContext(t.Context(), "go", "list", "-f", format, "drawsvc/internal/...").Output()
+	require.NoError(t, err)
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(list)) {
+		fields := strings.Fields(line)
+		for _, path := range fields[1:] {
+			if ours, isOurs := strings.CutPrefix(path, "drawsvc/"); isOurs {
+				room := strings.TrimPrefix(fields[0], "drawsvc/")
+				imports[room] = append(imports[room], strings.TrimPrefix(ours, "internal/"))
+			}
+		}
+	}
+	drawn := rooms(read(t, "docs/design.md"))
+	require.Greater(t, len(drawn), 20)
+	for row, said := range drawn {
+		var found []string
+		dir := path.Dir(strings.Split(row, ", ")[0])
+		for name := range strings.SplitSeq(row, ", ") {
+			found = append(found, imports[path.Join(dir, path.Base(name))]...)
+		}
+		slices.Sort(found)
+		if found = slices.Compact(found); len(found) == 0 {
+			found = []string{"none"}
+		}
+		require.Equal(t, said, strings.Join(found, ", "), row)
+	}
 }
