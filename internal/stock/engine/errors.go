@@ -68,6 +68,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // that was waited for.
 const ReasonLockWait = "lock-wait"
 
+// ReasonTurn is the reason of a conflict over a user's turn that is there already.
+// The pool's row goes first, so that no two plans of the service meet there:
+// somebody else has written turns.
+const ReasonTurn = "turn"
+
 // The reasons to look for another server.
 const (
 	ReasonReadOnly = "read-only"

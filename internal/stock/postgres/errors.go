@@ -34,6 +34,9 @@ func classify(err error) *engine.Error {
 	case "55P03":
 		return engine.Conflict(engine.ReasonLockWait, err)
 	case "23505":
+		if e.TableName == "turns" {
+			return engine.Conflict(engine.ReasonTurn, nil)
+		}
 		return engine.KnownKey(err)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)

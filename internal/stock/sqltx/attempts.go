@@ -234,12 +234,12 @@ func (tx *attempt) write(ctx context.Context, p *draw.Plan) error {
 	} else if err != nil {
 		return err
 	}
-	for _, s := range slices.Concat(tx.attempts.words.Prizes(p), tx.attempts.words.Awards(p), tx.attempts.counted(p)) {
+	for _, s := range slices.Concat(tx.attempts.words.Prizes(p), tx.attempts.words.Awards(p)) {
 		if err := exec(ctx, tx.tx, s); err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.count(ctx, p)
 }
 
 // guarded moves the pool's head on, from the one that the plan was made from.

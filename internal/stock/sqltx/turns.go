@@ -80,6 +80,20 @@ func selectTurns(log engine.Log[draw.Turn], poolID string, needs []draw.Need) en
 	return engine.Statement{SQL: strings.Join(parts, ` UNION ALL `), Args: args}
 }
 
+// count writes what the rules count of a plan. A key that is known there is no
+// draw's, but a turn's. The error's text may hold the user, and is not for the log.
+func (tx *attempt) count(ctx context.Context, p *draw.Plan) error {
+	for _, s := range tx.attempts.counted(p) {
+		err := exec(ctx, tx.tx, s)
+		if e, ok := errors.AsType[*engine.Error](engine.Classify(err, tx.attempts.dialect.ByCode)); ok && e.Class == engine.ClassKnownKey {
+			return engine.Conflict(engine.ReasonTurn, nil)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // counted writes what the rules count of a plan; nothing for a pool without
 // rules.
 func (t *Attempts) counted(p *draw.Plan) (all []engine.Statement) {

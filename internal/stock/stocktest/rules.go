@@ -138,6 +138,26 @@ func testTurns(t *testing.T, s *stock.Store) {
 	}
 }
 
+// testTurnTaken: the schema refuses a turn of a user that is there already, from a
+// plan that has not read it.
+func testTurnTaken(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2}]}`)
+		urn := draw.NewUrn(id)
+		_, err := drawOne(t, s, urn, o, "u1", "d0")
+		require.NoError(t, err)
+		tx, err := s.Read(t.Context(), urn, o)
+		require.NoError(t, err)
+		asks := []*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u1", DrawID: "d1", Named: true, Count: 1}}}
+		err = tx.Write(t.Context(), urn.PlanWith(asks, draw.NewFacts(urn.Needs(asks)), s.Now()))
+		tx.Rollback()
+		class(t, stock.ClassConflict, err)
+		require.Equal(t, "turn", err.Error(), "the user is not for the log")
+		NoViolations(t, s, id)
+	}
+}
+
 // testSpent: what was spent counts on under a new document of the same windows,
 // and is summed anew for others.
 func testSpent(t *testing.T, s *stock.Store) {

@@ -37,6 +37,7 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"rules":               testRules,
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
+		"turn is taken":       testTurnTaken,
 		"spent":               testSpent,
 		"budget passed":       testBudgetPassed,
 		"publishing":          testPublishing,
