@@ -32,7 +32,7 @@ func (c call) writeDraw(d *draw.Draw) {
 	defer c.server.buffers.Put(out)
 	*out = appendDraw((*out)[:0], d)
 	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.write(nethttp.StatusOK, *out)
+	c.writeShort(nethttp.StatusOK, *out)
 }
 
 // appendDraw writes the answer to a draw. Prizes and their names come from
