@@ -11,10 +11,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Drawer decides draws. DrawFor has a deadline of its own and returns
-// *draw.Error; requestID names the HTTP request in the log. From the beginning
-// of Drain on it rejects new draws as draining; Drain returns once those under
-// way are decided, or with ctx's error.
+// Drawer decides draws. DrawFor takes requests that were checked, has a deadline
+// of its own and returns *draw.Error; requestID names the HTTP request in the
+// log. From the beginning of Drain on it rejects new draws as draining; Drain
+// returns once those under way are decided, or with ctx's error.
 type Drawer interface {
 	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
 	Drain(ctx context.Context) error
