@@ -27,9 +27,9 @@ func countRedirects(d http.Drawer, r prometheus.Registerer) *redirectCounter {
 	return c
 }
 
-// Draw implements http.Drawer.
-func (c *redirectCounter) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
-	made, err := c.Drawer.Draw(ctx, r)
+// DrawFor implements http.Drawer.
+func (c *redirectCounter) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
+	made, err := c.Drawer.DrawFor(ctx, requestID, r)
 	if made.Replayed {
 		return made, err
 	}

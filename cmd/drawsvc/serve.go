@@ -22,7 +22,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/access"
-	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
 	"drawsvc/internal/http"
 	"drawsvc/internal/live"
@@ -196,7 +195,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
+		Drawer: countRedirects(b, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
@@ -209,14 +208,6 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 		Log:            log, Registerer: r, Gatherer: r,
 		Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
-}
-
-// drawer tells the batcher which request a draw is of.
-type drawer struct{ *group.Batcher }
-
-// Draw implements http.Drawer.
-func (d drawer) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
-	return d.DrawFor(ctx, http.RequestID(ctx), r)
 }
 
 // readiness asks everything that a draw needs. A lock in the database answers

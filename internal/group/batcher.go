@@ -93,15 +93,15 @@ func NewBatcher(issuer Issuer, observer Observer, limits Limits) *Batcher {
 // nothing happened (CodeContended, CodeOverloaded, CodeDraining,
 // CodeStoreUnavailable, CodeLockUnavailable); and CodeOutcomeUnknown.
 func (b *Batcher) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
-	return b.DrawFor(ctx, "", r)
-}
-
-// DrawFor is Draw for a request that has an id, which the log names when the
-// draw's batch fails.
-func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
 	if err := r.Check(); err != nil {
 		return draw.Draw{}, err
 	}
+	return b.DrawFor(ctx, "", r)
+}
+
+// DrawFor is Draw for a request that its caller has checked, and that has an id,
+// which the log names when the draw's batch fails.
+func (b *Batcher) DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error) {
 	w := &waiter{Ask: draw.Ask{Request: r}, requestID: requestID, since: time.Now(), done: make(chan struct{})}
 	b.follow(ctx, w)
 	defer w.leave()

@@ -99,7 +99,8 @@ func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
 		return access.Token{}, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
 	}
 	now, from, digest := g.now(), g.remote(r), access.DigestOf(text)
-	if !g.guesses.mayTry(from, digest, now) {
+	may, proven := g.guesses.mayTry(from, digest, now)
+	if !may {
 		return g.refuse(tokenUnread, codeTooManyGuesses, "too many wrong tokens came from this address; wait for Retry-After")
 	}
 	token, found := g.tokens.Set().Find(digest)
@@ -110,7 +111,9 @@ func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
 	case token.Expired(now):
 		return g.refuse(tokenExpired, codeUnauthorized, "the bearer token is not valid")
 	}
-	g.guesses.right(from, digest)
+	if !proven {
+		g.guesses.right(from, digest)
+	}
 	return token, nil
 }
 

@@ -55,7 +55,7 @@ type instant struct{}
 
 func (instant) Drain(context.Context) error { return nil }
 
-func (instant) Draw(_ context.Context, r draw.Request) (draw.Draw, error) {
+func (instant) DrawFor(_ context.Context, _ string, r draw.Request) (draw.Draw, error) {
 	return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 }
 

@@ -23,7 +23,9 @@ type call struct {
 	server *Server
 	route  *route
 	gin    *gin.Context
-	query  url.Values
+	// id names the request in the log and in the answer's headers.
+	id    string
+	query url.Values
 	// caller is the token that let the call in; its zero value is anyone.
 	caller access.Token
 }
@@ -186,10 +188,27 @@ func (c call) replayed(was bool) {
 	}
 }
 
-// write sends an answer whose headers are set. net/http itself finds the
-// length of short ones only.
+// shortMax is the longest answer that net/http keeps until its handler ends, in
+// bytes: it finds the length of these itself.
+const shortMax = 2 << 10
+
+// writeShort is write for an answer that is short as a rule: without its length
+// there is one header less to copy, sort and write.
+func (c call) writeShort(status int, body []byte) {
+	if len(body) > shortMax {
+		c.write(status, body)
+		return
+	}
+	c.answer(status, body)
+}
+
+// write sends an answer whose headers are set, with its length.
 func (c call) write(status int, body []byte) {
 	c.gin.Writer.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.answer(status, body)
+}
+
+func (c call) answer(status int, body []byte) {
 	c.gin.Writer.WriteHeader(status)
 	_, _ = c.gin.Writer.Write(body) // a caller who has disconnected cannot be notified
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 )
@@ -16,6 +17,10 @@ type conn struct {
 	net.Conn
 	drawing     atomic.Bool
 	read, write deadline
+	// peer is the other end's address, the zero one where it is not known.
+	peer netip.Addr
+	// standing is its connections', whose mutex guards it.
+	standing standing
 	// ended, where set, is called with the connection before it is closed.
 	ended func(*conn)
 }
@@ -73,13 +78,9 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// unwatched ends the watch over a request's connection until the function that
-// it returns is called.
-func unwatched(ctx context.Context) func() {
-	c, ok := ctx.Value(connKey{}).(*conn)
-	if !ok { // a server of somebody else's
-		return func() {}
-	}
-	c.drawing.Store(true)
-	return func() { c.drawing.Store(false) }
+// connOf is the connection of a request, nil in a server of somebody else's
+// and behind TLS.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
 }

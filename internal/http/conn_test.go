@@ -27,7 +27,7 @@ func TestUnwatched(t *testing.T) {
 		_, err := caller.Write([]byte("next"))
 		sent <- err
 	}()
-	again := unwatched(withConn(t.Context(), c))
+	connOf(withConn(t.Context(), c)).drawing.Store(true)
 	one := make([]byte, 1)
 	n, err := c.Read(one)
 	require.NoError(t, err)
@@ -36,14 +36,14 @@ func TestUnwatched(t *testing.T) {
 	n, err = c.Read(more)
 	require.NoError(t, err)
 	require.Equal(t, "ne", string(more[:n]), "what is no watch is read")
-	again()
+	c.drawing.Store(false)
 	n, err = c.Read(one)
 	require.NoError(t, err)
 	require.Equal(t, "x", string(one[:n]))
 	_, err = c.Read(one)
 	require.NoError(t, err)
 	require.NoError(t, <-sent)
-	unwatched(t.Context())() // a connection of somebody else's server
+	require.Nil(t, connOf(t.Context()), "a connection of somebody else's server")
 }
 
 // habit is how net/http watches a connection, with the read of the connection

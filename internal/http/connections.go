@@ -36,19 +36,21 @@ type connections struct {
 	// room has a token after a connection has ended, or has become idle.
 	room chan struct{}
 
-	mu   sync.Mutex // guards open and full
-	open map[*conn]standing
+	mu   sync.Mutex // guards open, what stands in its conns, and full
+	open map[*conn]struct{}
 	full time.Time // of the last line of the log
 }
 
-// standing is the state of a connection, and since when it has it.
+// standing is the state of a connection and, unless it is at work, since when it
+// has it. Each draw changes it twice: it stands in the conn, so that no map is
+// searched for that.
 type standing struct {
 	state nethttp.ConnState
 	since time.Time
 }
 
 func newConnections(most int, log *slog.Logger, reclaimed prometheus.Counter) *connections {
-	return &connections{most: most, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*conn]standing{}}
+	return &connections{most: most, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*conn]struct{}{}}
 }
 
 // count is the number of connections.
@@ -69,12 +71,12 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if before, known := c.open[of]; known && before.state != state {
-		c.open[of] = standing{state, time.Now()}
+	if state != nethttp.StateIdle {
+		of.standing.state = state
+		return
 	}
-	if state == nethttp.StateIdle {
-		c.wake()
-	}
+	of.standing = standing{state, time.Now()}
+	c.wake()
 }
 
 // ended drops a connection.
@@ -129,7 +131,8 @@ func (c *connections) try(of *conn) (idle *conn, admitted bool) {
 		}
 		delete(c.open, idle)
 	}
-	c.open[of] = standing{nethttp.StateNew, now}
+	of.standing = standing{nethttp.StateNew, now}
+	c.open[of] = struct{}{}
 	return idle, true
 }
 
@@ -137,7 +140,8 @@ func (c *connections) try(of *conn) (idle *conn, admitted bool) {
 // when all have one. Those that wait for their first come last.
 func (c *connections) longestIdle(now time.Time) (longest *conn) {
 	var found standing
-	for of, s := range c.open {
+	for of := range c.open {
+		s := of.standing
 		if s.state != nethttp.StateIdle && (s.state != nethttp.StateNew || now.Sub(s.since) < silentMax) {
 			continue
 		}
@@ -166,7 +170,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: accepted, ended: l.connections.ended}
+	c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
 	if !l.connections.admit(c, l.closed) {
 		_ = accepted.Close()
 		return nil, net.ErrClosed

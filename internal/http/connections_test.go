@@ -139,6 +139,7 @@ func TestListenerEndsWhileItIsFull(t *testing.T) {
 	accepted, err := l.Accept()
 	require.NoError(t, err)
 	defer accepted.Close()
+	require.Equal(t, first.LocalAddr().(*net.TCPAddr).AddrPort().Addr(), accepted.(*conn).peer)
 	s.connections.changed(accepted, nethttp.StateActive)
 	require.NoError(t, first.SetDeadline(time.Now().Add(time.Minute)))
 	dial(t, inner.Addr().String())

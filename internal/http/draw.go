@@ -11,11 +11,12 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Drawer decides draws. Draw has a deadline of its own and returns *draw.Error.
-// From the beginning of Drain on it rejects new draws as draining; Drain
+// Drawer decides draws. DrawFor takes requests that were checked, has a deadline
+// of its own and returns *draw.Error; requestID names the HTTP request in the
+// log. From the beginning of Drain on it rejects new draws as draining; Drain
 // returns once those under way are decided, or with ctx's error.
 type Drawer interface {
-	Draw(ctx context.Context, r draw.Request) (draw.Draw, error)
+	DrawFor(ctx context.Context, requestID string, r draw.Request) (draw.Draw, error)
 	Drain(ctx context.Context) error
 }
 
@@ -23,15 +24,6 @@ type Drawer interface {
 type Reader interface {
 	Pool(ctx context.Context, poolID string) (draw.Pool, error)
 	Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error)
-}
-
-type requestIDKey struct{}
-
-// RequestID is the id of the request that a Drawer's context belongs to, ""
-// where there is none. The log names the request by it.
-func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
 }
 
 // drawBody is the body of POST /draw.
@@ -47,7 +39,10 @@ type drawBody struct {
 // postDraw is the hot path: what it does is paid for every draw.
 func (s *Server) postDraw(c call) error {
 	ctx := c.gin.Request.Context()
-	defer unwatched(ctx)()
+	if conn := connOf(ctx); conn != nil {
+		conn.drawing.Store(true)
+		defer conn.drawing.Store(false)
+	}
 	request, err := s.drawRequest(c.gin.Request)
 	if err != nil {
 		return err
@@ -60,7 +55,7 @@ func (s *Server) postDraw(c call) error {
 	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
-	made, err := s.Drawer.Draw(context.WithValue(context.WithoutCancel(ctx), requestIDKey{}, c.requestID()), request)
+	made, err := s.Drawer.DrawFor(context.WithoutCancel(ctx), c.id, request)
 	if err != nil {
 		return err
 	}

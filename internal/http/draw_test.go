@@ -2,9 +2,11 @@ package http
 
 import (
 	"context"
+	"fmt"
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -102,6 +104,14 @@ func TestValuesHaveTwoDecimals(t *testing.T) {
 		require.Equal(t, want, string(appendValue(nil, decimal.RequireFromString(value))))
 	}
 	require.Equal(t, "0.00", string(appendValue(nil, decimal.Decimal{})))
+}
+
+func TestTimesHaveSixDecimals(t *testing.T) {
+	for _, ns := range []int{0, 999, 1000, 890_000, 100_000_000, 999_999_999} {
+		made := time.Date(2026, 3, 4, 5, 6, 7, ns, time.FixedZone("", 3600))
+		require.Equal(t, formatTime(made), string(appendTime(nil, made)))
+		require.Equal(t, fmt.Sprintf("at 2026-03-04T04:06:07.%06dZ", ns/1000), string(appendTime([]byte("at "), made)))
+	}
 }
 
 func TestDrawIsReadAgain(t *testing.T) {

@@ -55,20 +55,20 @@ func guesser(from netip.Addr) netip.Addr {
 	return whole.Addr()
 }
 
-// mayTry says whether a token from an address is read.
-func (g *guesses) mayTry(from netip.Addr, d access.Digest, now time.Time) bool {
+// mayTry says whether a token from an address is read, and whether it is proven
+// from there: that is nearly every one, and asks for no more.
+func (g *guesses) mayTry(from netip.Addr, d access.Digest, now time.Time) (may, proven bool) {
 	from = guesser(from)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if _, proven := g.proven[proof{from, d}]; proven {
+		return true, true
+	}
 	full, known := g.full[from]
 	if !known && len(g.full) >= guessersMax {
 		full = g.others
 	}
-	if full.Sub(now) <= (guessBurst-1)*guessEvery {
-		return true
-	}
-	_, proven := g.proven[proof{from, d}]
-	return proven
+	return full.Sub(now) <= (guessBurst-1)*guessEvery, false
 }
 
 // wrong notes that a wrong token came from an address.
@@ -104,9 +104,6 @@ func (g *guesses) right(from netip.Addr, d access.Digest) {
 	p := proof{guesser(from), d}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, known := g.proven[p]; known {
-		return
-	}
 	if len(g.proven) >= provenMax {
 		for other := range g.proven { // any one
 			delete(g.proven, other)

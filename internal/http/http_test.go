@@ -113,7 +113,7 @@ func award(drawID, user string) draw.Award {
 	}
 }
 
-func (f *fake) Draw(ctx context.Context, r draw.Request) (draw.Draw, error) {
+func (f *fake) DrawFor(ctx context.Context, _ string, r draw.Request) (draw.Draw, error) {
 	if err := f.begin(); err != nil {
 		return draw.Draw{}, err
 	}

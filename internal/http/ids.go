@@ -15,4 +15,7 @@ type ids struct {
 
 func newIDs() ids { return ids{rand.Text()[:16] + "-", new(atomic.Uint64)} }
 
-func (i ids) next() string { return i.process + strconv.FormatUint(i.last.Add(1), 36) }
+func (i ids) next() string {
+	id := append(make([]byte, 0, 32), i.process...)
+	return string(strconv.AppendUint(id, i.last.Add(1), 36))
+}

@@ -66,14 +66,14 @@ func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 	o := s.observed(r)
 	return func(g *gin.Context) {
 		begin := time.Now()
-		c := call{server: s, route: &o.route, gin: g}
+		c := call{server: s, route: &o.route, gin: g, id: s.requestID(g.Request.Header)}
 		if s.traced(o) {
 			s.beginSpan(o, g)
 		}
 		defer c.finish(o, begin)
 		h := g.Writer.Header()
 		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
-		c.requestID() // stands in the answer's header from here on
+		h[requestIDHeader] = []string{c.id}
 		if err := handle(c); err != nil {
 			c.fail(err)
 		}
@@ -112,7 +112,7 @@ func (c call) recovered(reason any) (abort bool) {
 		return true
 	}
 	err := fmt.Errorf("panic: %v", reason)
-	c.server.Log.ErrorContext(c.gin.Request.Context(), "a request panicked", "error", err, "request_id", c.requestID(), "stack", string(debug.Stack()))
+	c.server.Log.ErrorContext(c.gin.Request.Context(), "a request panicked", "error", err, "request_id", c.id, "stack", string(debug.Stack()))
 	if c.gin.Writer.Written() {
 		return true
 	}
@@ -153,7 +153,7 @@ func (c call) log(level slog.Level, taken time.Duration) {
 		slog.Int("status", status),
 		slog.Float64("duration_ms", float64(taken.Microseconds())/1000),
 		slog.Int("bytes", max(0, c.gin.Writer.Size())),
-		slog.String("request_id", c.requestID()),
+		slog.String("request_id", c.id),
 		slog.String("remote", c.server.gate.remote(c.gin.Request).String()))
 	if cause != nil {
 		attrs = append(attrs, slog.String("code", string(draw.CodeOf(cause))))
@@ -167,22 +167,13 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	c.server.Log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// requestID returns the request's id: the caller's own, or one made on first
-// use. It is kept in the headers of the answer.
-func (c call) requestID() string {
-	h := c.gin.Writer.Header()
-	if ids := h[requestIDHeader]; len(ids) > 0 {
+// requestID returns the id of a request with the header h: the caller's own,
+// or a new one.
+func (s *Server) requestID(h nethttp.Header) string {
+	if ids := h[requestIDHeader]; len(ids) > 0 && isPlainID(ids[0]) {
 		return ids[0]
 	}
-	var id string
-	if ids := c.gin.Request.Header[requestIDHeader]; len(ids) > 0 {
-		id = ids[0]
-	}
-	if !isPlainID(id) {
-		id = c.server.ids.next()
-	}
-	h[requestIDHeader] = []string{id}
-	return id
+	return s.ids.next()
 }
 
 func isPlainID(s string) bool {

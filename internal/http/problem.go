@@ -130,7 +130,7 @@ func (c call) fail(err error) {
 	out := s.buffer()
 	defer s.buffers.Put(out)
 	*out = appendProblem((*out)[:0], p, e, c.route.draws())
-	c.write(p.status, *out)
+	c.writeShort(p.status, *out)
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {

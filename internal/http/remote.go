@@ -12,8 +12,7 @@ import (
 // gives way to what the proxy says: the last address of X-Forwarded-For that
 // is no trusted proxy's. Anything before it may be the caller's invention.
 func (g *gate) remote(r *nethttp.Request) netip.Addr {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address counts as one caller
-	from := peer.Addr().Unmap()
+	from := peerOf(r)
 	if !g.isProxy(from) {
 		return from
 	}
@@ -29,6 +28,22 @@ func (g *gate) remote(r *nethttp.Request) netip.Addr {
 		}
 	}
 	return from
+}
+
+// peerOf is the address of the other end of a request's connection. It is read
+// once for all requests of the connection.
+func peerOf(r *nethttp.Request) netip.Addr {
+	if c := connOf(r.Context()); c != nil {
+		return c.peer
+	}
+	return addressOf(r.RemoteAddr)
+}
+
+// addressOf reads the address before a port. The zero address, which stands for
+// what cannot be read, counts as one caller.
+func addressOf(text string) netip.Addr {
+	read, _ := netip.ParseAddrPort(text)
+	return read.Addr().Unmap()
 }
 
 func (g *gate) isProxy(a netip.Addr) bool {

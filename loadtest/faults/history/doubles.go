@@ -87,7 +87,7 @@ func Doubles() []Double {
 			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
 		}},
 		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
-			{`if !g.guesses.mayTry(from, digest, now) {`, `if !g.guesses.mayTry(from, digest, now) && false {`},
+			{`if !may {`, `if !may && false {`},
 		}},
 		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
 			{`streams := c.server.bounds.streams`, `streams := semaphore.NewWeighted(1)`},
