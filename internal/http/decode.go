@@ -170,6 +170,8 @@ func wanted(e *json.SemanticError) string {
 	switch kind {
 	case reflect.Int, reflect.Int64:
 		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.String:
 		return "a string"
 	case reflect.Slice:
