@@ -119,6 +119,12 @@ func TestAgendaOfService(t *testing.T) {
 			deltas = append(deltas, m.(map[string]any)["delta"])
 		}
 		require.Equal(t, []any{5.0, -7.0, 1.0}, deltas, "in order, before the draw")
+		plan(time.Now().Add(time.Hour), `"state":"open"`)
+		s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
+		require.Eventually(t, func() bool {
+			return members(t, s.admin(200, "GET", "/pools/spring", ""))["state"] == "closed"
+		}, time.Minute, 100*time.Millisecond)
+		require.Nil(t, members(t, s.admin(200, "GET", "/pools/spring", ""))["opens_at"], "closed is final")
 		require.True(t, members(t, s.admin(200, "GET", "/admin/pools/spring/audit", ""))["ok"].(bool))
 	})
 }

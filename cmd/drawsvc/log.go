@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,9 @@ func logCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	c.Flags().Int64Var(&after, "after", 0, "begin behind this `VERSION`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if after < 0 {
+			return usageError{errors.New("--after must be 0 or above")}
+		}
 		return readOn(c, &on, func(ctx context.Context, log logWriter) error {
 			return log.WriteLog(ctx, string(pool), after, env.stdout)
 		})

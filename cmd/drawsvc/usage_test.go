@@ -45,6 +45,8 @@ func TestUsage(t *testing.T) {
 		"serve --batch-max 1e3":                              `--batch-max must be a whole number, not "1e3"`,
 		"serve --queue-max 0":                                "--queue-max must be 1 to 1000000",
 		"serve --request-timeout 1h":                         "--request-timeout must be 100ms to 10m0s",
+		"serve --origin draws+example.org":                   "--origin: the origin must be a host",
+		"serve --origin example.org/":                        "--origin: the origin must be a host",
 		"serve --log-format xml":                             "--log-format must be text or json",
 		"serve --log-level loud":                             "--log-level must be debug, info, warn or error",
 		"serve --migrate=perhaps":                            `--migrate must be true or false, not "perhaps"`,
@@ -79,6 +81,7 @@ func TestUsage(t *testing.T) {
 		"audit --database postgres://u:hidden@h/d?port=xx": "the database URL cannot be",
 		"audit --output yaml":                              "must be table or json",
 
+		"log --pool a --after -1":                                   "--after must be 0 or above",
 		"pool create":                                               "the pool's id is missing",
 		"pool create Spring":                                        "the pool's id must match",
 		"pool create a b":                                           `unexpected argument "b": the form is drawsvc pool create ID`,

@@ -163,9 +163,9 @@ func (s *Server) removeItem(c call) error {
 }
 
 // opening is when the agenda opens a pool next, and when it shuts it; nil for
-// never.
+// never, and both for a closed pool, whatever is still planned.
 func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *string, err error) {
-	if p.DueAt.IsZero() {
+	if p.DueAt.IsZero() || p.State == draw.StateClosed {
 		return nil, nil, nil
 	}
 	o, c, err := s.Agendas.Opening(ctx, p.ID)

@@ -21,6 +21,9 @@ import (
 const (
 	// bodyMax is the largest body that is read, in bytes.
 	bodyMax = 64 << 10
+	// A body of drainMin to drainMax bytes is read to its end for nothing; net/http
+	// does so with a smaller one.
+	drainMin, drainMax = 256 << 10, 2 * importMax
 	// bufferSize is how much a new buffer holds; it grows as needed.
 	bufferSize = 2 << 10
 )
@@ -106,6 +109,16 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 	}
 }
 
+// drain reads what a refusal leaves of a large body, within the time that a body
+// has. A caller who sends all before he reads would meet a
+// connection that is reset in place of the answer. One who waits to be asked for
+// the body is not asked, and of an endless one nothing is read.
+func drain(r *nethttp.Request) {
+	if r.ContentLength >= drainMin && r.ContentLength <= drainMax && r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength) // fails where it has been read
+	}
+}
+
 func isTimeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
@@ -170,6 +183,8 @@ func wanted(e *json.SemanticError) string {
 	switch kind {
 	case reflect.Int, reflect.Int64:
 		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.String:
 		return "a string"
 	case reflect.Slice:

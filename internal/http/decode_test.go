@@ -57,6 +57,7 @@ func TestMalformedDrawsNameTheMember(t *testing.T) {
 		{"user too long", `{"pool":"p","user":"` + strings.Repeat("ü", 129) + `"}`, "user is longer than 128 characters"},
 		{"user not UTF-8", "{\"pool\":\"p\",\"user\":\"\xff\"}", "the body is not valid JSON at byte 20"},
 		{"user lone surrogate", `{"pool":"p","user":"\ud800"}`, "the body is not valid JSON at byte 20"},
+		{"receipt text", `{"pool":"p","user":"u","receipt":"true"}`, `"receipt" must be true or false`},
 		{"pool missing", `{"user":"u"}`, "pool is missing"},
 		{"pool null", `{"pool":null,"user":"u"}`, "pool is missing"},
 		{"pool upper", `{"pool":"Spring","user":"u"}`, "pool must match [a-z0-9][a-z0-9._-]{0,63}"},

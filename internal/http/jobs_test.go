@@ -121,6 +121,7 @@ func TestChangeJob(t *testing.T) {
 	}
 	for _, bad := range []string{
 		`{"schedule":"sometimes"}`, `{"schedule":null}`, `{"host":""}`, `{"host":"a b"}`, `{"stale_after":"soon"}`, `{"stale_after":5}`, `{"per":"day"}`,
+		`{}`, `{"enabled":null}`,
 	} {
 		w := do(s, asAdmin("PATCH", "/admin/jobs/audit", bad))
 		require.Equal(t, 400, w.Code, "%s: %s", bad, w.Body)

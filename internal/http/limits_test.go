@@ -56,6 +56,34 @@ func TestHugeBodyIsRefusedBeforeItIsRead(t *testing.T) {
 	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
 }
 
+// A caller may send all of a file before he reads a byte of the answer.
+func TestRefusalOfALargeBodyIsRead(t *testing.T) {
+	addr := served(t, newServer(t, &fake{}))
+	for _, tc := range []struct {
+		token, contentType string
+		size               int
+		code               string
+	}{
+		{adminToken, "text/csv", importMax + 1, "body-too-large"},
+		{adminToken, "text/plain", importMax, "unsupported-media-type"},
+		{"wrong-token", "text/csv", importMax, "unauthorized"},
+	} {
+		conn, err := net.Dial("tcp", addr)
+		require.NoError(t, err)
+		defer conn.Close()
+		require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+		_, err = fmt.Fprintf(conn, "POST /admin/pools/p/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n",
+			tc.token, tc.contentType, tc.size)
+		require.NoError(t, err)
+		_, err = io.WriteString(conn, strings.Repeat("\n", tc.size))
+		require.NoError(t, err, tc.code)
+		answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err, tc.code)
+		defer answer.Body.Close()
+		require.Equal(t, tc.code, problemIn(t, answer).Code)
+	}
+}
+
 func TestSlowBodyIsNotWaitedFor(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.limits.read = 200 * time.Millisecond

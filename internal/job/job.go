@@ -153,8 +153,12 @@ type Change struct {
 	StaleAfter *time.Duration
 }
 
-// Check returns CodeInvalidRequest for a part that is out of its range.
+// Check returns CodeInvalidRequest for a part that is out of its range, and for no
+// part at all.
 func (c Change) Check() error {
+	if c == (Change{}) {
+		return draw.Errorf(draw.CodeInvalidRequest, "nothing to change: give enabled, schedule, host or stale_after")
+	}
 	if c.Schedule != nil {
 		if _, err := Parse(*c.Schedule); err != nil {
 			return err

@@ -219,12 +219,19 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 }
 
 // Opening says when the agenda opens a pool next, and when it pauses or closes
-// it; zero times for never. Errors: those of the store.
+// it; zero times for never. What is to open behind a closing, which is final, opens
+// never. Errors: those of the store.
 func (s *Store) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		var err error
-		if opens, err = s.nextState(ctx, tx, poolID, draw.StateOpen); err == nil {
-			closes, err = s.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed)
+		if opens, err = s.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
+			return err
+		}
+		if closes, err = s.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed); err != nil {
+			return err
+		}
+		ends, err := s.nextState(ctx, tx, poolID, draw.StateClosed)
+		if !ends.IsZero() && opens.After(ends) {
+			opens = time.Time{}
 		}
 		return err
 	})

@@ -135,6 +135,9 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		if revalues {
 			prize.Value, body["value"] = *c.Value, c.Value.StringFixed(2)
 		}
+		if err := prize.Check(); err != nil { // its kind has a say too: a blank is worth nothing
+			return err
+		}
 		if len(body) == 1 {
 			return nil
 		}

@@ -54,6 +54,12 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	_, closes, err = s.Opening(ctx, "p")
 	require.NoError(t, err)
 	require.Zero(t, closes)
+	Pool(t, s, "q", 1)
+	PlanAll(t, s, "q", StateAt(noon, draw.StatePaused), StateAt(noon.Add(time.Minute), draw.StateClosed), StateAt(noon.Add(time.Hour), draw.StateOpen))
+	opens, closes, err = s.Opening(ctx, "q")
+	require.NoError(t, err)
+	require.Equal(t, [2]time.Time{{}, noon.UTC()}, [2]time.Time{opens, closes}, "closed is final, also where it is planned")
+	require.NoError(t, s.DeletePool(ctx, "q", "anna"))
 	require.NoError(t, s.RemoveItem(ctx, "p", 7, "cleo"))
 	require.Equal(t, []int64{8}, PlanAll(t, s, "p", StockAt(noon, "gold", 1)), "a number is never used again")
 

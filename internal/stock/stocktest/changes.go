@@ -213,6 +213,12 @@ func testCorrections(t *testing.T, s *stock.Store) {
 	require.NoError(t, err, "it is so already")
 	require.Equal(t, `prize {"name":"Gold","prize":"a","value":"0.50","was":{"name":"Prize a","value":"19.90"}} by anna`, linesOf(t, s, "p")[4])
 	require.Len(t, linesOf(t, s, "p"), 5)
+	_, err = s.CreatePool(ctx, draw.Pool{ID: "q", Name: "Q", Prizes: []draw.Prize{{ID: "none", Name: "N", Kind: draw.KindBlank, Stocked: 7}}}, "anna")
+	require.NoError(t, err)
+	_, err = s.ChangePrize(ctx, "q", "none", draw.PrizeChange{Name: &name, Value: &value}, "anna")
+	code(t, draw.CodeInvalidRequest, err)
+	require.Len(t, linesOf(t, s, "q"), 2, "a blank is worth nothing, and no half of the correction is made")
+	NoViolations(t, s, "q")
 
 	class(t, stock.ClassConflict, s.Write(ctx, On(urn, Plan("p", 3, "a", 0, "late")), stock.TxOptions{}))
 	tx, err := s.Read(ctx, urn, stock.TxOptions{})
