@@ -41,6 +41,7 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 	f.StringVar(&beacon, "beacon", "none", "public randomness that is mixed in at every opening: none, quicknet, or\n"+
 		"'bls-unchained-g1-rfc9380 KEY GENESIS PERIOD' of another drand chain")
 	f.BoolVar(&w.StockWhileOpen, "stock-while-open", false, "let stock move while a pool with a beacon is open, which weakens what is proven")
+	f.BoolVar(&w.Receipts, "receipts", false, "answer every draw with a receipt, also where none is asked for")
 	f.Int64Var(&w.Epochs, "epochs", proof.EpochsDefault, "number of seeds in the chain")
 	f.Int64Var(&w.EpochLength, "epoch-length", proof.EpochLengthDefault, "versions of the pool that use one seed")
 	f.StringVar(&escrow, "escrow", "", "age `RECIPIENT` who can unseal the seed besides, such as an auditor")

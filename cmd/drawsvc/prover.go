@@ -30,7 +30,7 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	}
 	return p.Store.CommitPool(ctx, stock.Committing{
 		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
-		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Recipients: p.config.sealTo, Actor: w.Actor,
+		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Receipts: w.Receipts, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -75,6 +76,20 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	by := &signing{made, c.note, secrets.Salts}
 	s.receipts.learn(poolID, by)
 	return by, nil
+}
+
+// givesReceipts says that every draw of a committed pool is answered with a
+// receipt. Once the secret of its tags is destroyed none is.
+func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID string, c *committed) (bool, error) {
+	found, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"version": c.version}), s.scanChange(poolID))
+	if err != nil || len(found) == 0 || len(c.sealed.Salts) == 0 {
+		return false, err
+	}
+	var body committedBody
+	if err := json.Unmarshal([]byte(found[0].Body), &body); err != nil {
+		return false, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", found[0].Version)
+	}
+	return body.Receipts, nil
 }
 
 func (r *receipts) of(poolID string) *signing {
