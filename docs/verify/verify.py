@@ -1058,6 +1058,8 @@ class Verifier:
             raise Finding(n, "life", "the first entry, and it alone, makes the pool")
         if (n == self.commitment.size + 1) != (kind == "commit") or (kind == "commit" and line["hash"] != self.commitment.hash.hex()):
             raise Finding(n, "commitment", "the commitment's entry is not where it belongs")
+        if kind == "erased" and n > self.commitment.size:
+            raise Finding(n, "life", "behind the commitment an erasure is no entry")
         if pool.state == "close" and kind not in ("name", "archive", "mode", "agenda", "prize"):
             raise Finding(n, "life", "the pool is closed")
         if kind == "commit":
