@@ -222,7 +222,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	_, err = s.ExportProof(ctx, "p", &b)
 	code(t, draw.CodeNotFound, err)
 	require.Contains(t, err.Error(), "was destroyed")
-	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func(stock.Published) {}))
+	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func() {}))
 	require.Empty(t, b.String())
 	_, _, err = s.DrawReceipt(ctx, "p", "d3")
 	code(t, draw.CodeNotFound, err)
