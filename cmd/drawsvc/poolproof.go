@@ -171,21 +171,27 @@ func poolEraseSaltsCommand(env environment) *cobra.Command {
 	var db database
 	var by actor
 	var pool poolName
+	var dir string
 	c := &cobra.Command{
-		Use:   "erase-salts ID --seed-identity-file FILE",
+		Use:   "erase-salts ID --proof DIR --seed-identity-file FILE",
 		Short: "Destroy the secret of a revealed pool's tags, for ever: nobody can tell who they stand for",
 		Long: `Destroy the secret of a revealed pool's tags, for ever: nobody can tell any more
-which tag of the public log stands for whom. Run pool export-proof before it, and
-keep the files: neither the log nor a receipt can be written again. The rows of
-the pool still name who drew; drawsvc user forget replaces users there.`,
+which tag of the public log stands for whom. Neither the log nor a receipt can be
+written again, so DIR must hold all of it: the folder of pool export-proof, or that
+of the pool within the publisher's. The rows of the pool still name who drew;
+drawsvc user forget replaces users there.`,
 	}
 	db.flag(c, env)
 	by.flag(c)
 	pool.declare(c, true)
 	identity.flag(c.Flags())
+	c.Flags().StringVar(&dir, "proof", "", "`DIR` that holds the pool's whole log and its reveal")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := pool.check(); err != nil {
 			return err
+		}
+		if dir == "" {
+			return usageError{errors.New("--proof is missing: what is not published by then never is")}
 		}
 		identities, err := identity.read()
 		if err != nil {
@@ -193,7 +199,7 @@ the pool still name who drew; drawsvc user forget replaces users there.`,
 		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
 			store.Unseal(identities)
-			return store.EraseSalts(ctx, string(pool), string(by))
+			return store.EraseSalts(ctx, string(pool), os.DirFS(dir), string(by))
 		})
 	}
 	return c
