@@ -32,8 +32,12 @@ func (c call) checkReceipts(poolID string) error {
 // this request asks for none, a draw is answered also when none can be signed any
 // more.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
-	ctx, cancel := c.within(c.server.RequestTimeout)
-	defer cancel()
+	ctx := c.gin.Request.Context()
+	if !d.Ruled { // else nothing is read
+		within, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		ctx = within
+	}
 	receipt, err := c.server.Receipts.Receipt(ctx, d)
 	switch code := draw.CodeOf(err); {
 	case !asked && (code == draw.CodeNotFound || code == draw.CodeSeedUnavailable):
