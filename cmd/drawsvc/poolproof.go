@@ -41,6 +41,7 @@ note before the pool opens. docs/verifiable-draws.md says what that proves.`,
 	f.StringVar(&beacon, "beacon", "none", "public randomness that is mixed in at every opening: none, quicknet, or\n"+
 		"'bls-unchained-g1-rfc9380 KEY GENESIS PERIOD' of another drand chain")
 	f.BoolVar(&w.StockWhileOpen, "stock-while-open", false, "let stock move while a pool with a beacon is open, which weakens what is proven")
+	f.BoolVar(&w.Receipts, "receipts", false, "answer every draw with a receipt, also where none is asked for")
 	f.Int64Var(&w.Epochs, "epochs", proof.EpochsDefault, "number of seeds in the chain")
 	f.Int64Var(&w.EpochLength, "epoch-length", proof.EpochLengthDefault, "versions of the pool that use one seed")
 	f.StringVar(&escrow, "escrow", "", "age `RECIPIENT` who can unseal the seed besides, such as an auditor")
@@ -164,26 +165,32 @@ func poolEraseSaltsCommand(env environment) *cobra.Command {
 	var db database
 	var by actor
 	var pool poolName
+	var dir string
 	c := &cobra.Command{
-		Use:   "erase-salts ID --seed-identity-file FILE",
+		Use:   "erase-salts ID --proof DIR --seed-identity-file FILE",
 		Short: "Destroy the secret of a revealed pool's tags, for ever: nobody can tell who they stand for",
 		Long: `Destroy the secret of a revealed pool's tags, for ever: nobody can tell any more
-which tag of the public log stands for whom. Run pool export-proof before it, and
-keep the files: neither the log nor a receipt can be written again. The rows of
-the pool still name who drew; drawsvc user forget replaces users there.`,
+which tag of the public log stands for whom. Neither the log nor a receipt can be
+written again, so DIR must hold all of it: the folder of pool export-proof, or that
+of the pool within the publisher's. The rows of the pool still name who drew;
+drawsvc user forget replaces users there.`,
 	}
 	db.flag(c, env)
 	by.flag(c)
 	pool.declare(c, true)
 	identity.flag(c.Flags())
+	c.Flags().StringVar(&dir, "proof", "", "`DIR` that holds the pool's whole log and its reveal")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if dir == "" {
+			return usageError{errors.New("--proof is missing: what is not published by then never is")}
+		}
 		identities, err := identity.read()
 		if err != nil {
 			return err
 		}
 		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
 			store.Unseal(identities)
-			return store.EraseSalts(ctx, string(pool), string(by))
+			return store.EraseSalts(ctx, string(pool), os.DirFS(dir), string(by))
 		})
 	}
 	return c

@@ -94,8 +94,10 @@ func erases(t *testing.T, p program, dir, log, identity string) {
 	require.NoError(t, err)
 	require.Equal(t, log, string(again))
 	p.ok("audit", "--deep", "--pool=spring")
-	p.refused(exitFailure, "no identity", "pool", "erase-salts", "spring")
-	p.ok("pool", "erase-salts", "spring", "--seed-identity-file", identity)
+	p.refused(exitUsage, "--proof is missing", "pool", "erase-salts", "spring", "--seed-identity-file", identity)
+	p.refused(exitFailure, "no identity", "pool", "erase-salts", "spring", "--proof", dir)
+	p.refused(exitUsage, "they lack its reveal", "pool", "erase-salts", "spring", "--proof", t.TempDir(), "--seed-identity-file", identity)
+	p.ok("pool", "erase-salts", "spring", "--proof", dir, "--seed-identity-file", identity)
 	p.refused(exitFailure, "was destroyed", "pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 	program{tb: t}.ok("verify", dir)
 	publish := []string{"publish", "--once", "--dir", filepath.Join(t.TempDir(), "public"), "--seed-identity-file", identity}

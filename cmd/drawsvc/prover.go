@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"io"
 
 	"github.com/go-json-experiment/json"
 
@@ -30,13 +29,8 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	}
 	return p.Store.CommitPool(ctx, stock.Committing{
 		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
-		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Recipients: p.config.sealTo, Actor: w.Actor,
+		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Receipts: w.Receipts, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
-}
-
-// WriteProofLog implements http.LogWriter.
-func (p prover) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error {
-	return p.Store.WriteProofLog(ctx, poolID, w, func(stock.Published) { begin() })
 }
 
 // Receipt implements http.Receipts.

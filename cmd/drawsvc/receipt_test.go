@@ -78,6 +78,37 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
+// TestReceiptsForAll: a pool that was committed with receipts answers every draw
+// with one, over HTTP and from the database alike, whoever committed it.
+func TestReceiptsForAll(t *testing.T) {
+	t.Parallel()
+	recipients, identity := keyFiles(t)
+	p := on(t, stocktest.URL(t, "sqlite"))
+	p.ok("migrate", "up")
+	for _, id := range []string{"spring", "summer"} {
+		p.ok("pool", "create", id, "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
+	}
+	p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients, "--receipts")
+	p.ok("pool", "open", "spring", "--seed-identity-file", identity)
+	s := p.serve("--seed-identity-file", identity, "--seed-recipients", recipients, "--origin=draws.example.org")
+	s.admin(201, "POST", "/admin/pools/summer/commitment", `{"receipts":true}`)
+	s.admin(200, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
+	outside := program{tb: t}
+	for _, pool := range []string{"spring", "summer"} {
+		key := strings.TrimSpace(s.admin(200, "GET", "/pools/"+pool+"/proof/key", ""))
+		status, answer, err := s.ask("POST", "/draw", `{"pool":"`+pool+`","user":"ann","count":2}`, "Idempotency-Key", `"a"`)
+		require.NoError(t, err)
+		require.Equal(t, 200, status, answer)
+		_, again, err := s.ask("POST", "/draw", `{"pool":"`+pool+`","user":"ann","count":2}`, "Idempotency-Key", `"a"`)
+		require.NoError(t, err)
+		require.Equal(t, strings.Replace(answer, `"replayed":false`, `"replayed":true`, 1), again)
+		outside.ok("receipt", "verify", filed(t, answer), "--key", key, "--draw=a", "--user=ann")
+		second(t, 0, "--receipt", filed(t, again), "--key", key, "--draw", "a", "--user", "ann")
+		require.Contains(t, s.admin(200, "GET", "/admin/pools/"+pool+"/log?acts=true", ""), `"receipts":true`)
+	}
+	require.Equal(t, exitOK, s.end().code)
+}
+
 // receiptsConvict: a folder that holds is convicted by a receipt of another log.
 func receiptsConvict(t *testing.T, p program, dir string, receipts ...string) {
 	var all []byte

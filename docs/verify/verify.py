@@ -1058,6 +1058,8 @@ class Verifier:
             raise Finding(n, "life", "the first entry, and it alone, makes the pool")
         if (n == self.commitment.size + 1) != (kind == "commit") or (kind == "commit" and line["hash"] != self.commitment.hash.hex()):
             raise Finding(n, "commitment", "the commitment's entry is not where it belongs")
+        if kind == "erased" and n > self.commitment.size:
+            raise Finding(n, "life", "behind the commitment an erasure is no entry")
         if pool.state == "close" and kind not in ("name", "archive", "mode", "agenda", "prize"):
             raise Finding(n, "life", "the pool is closed")
         if kind == "commit":
@@ -1174,8 +1176,26 @@ def round_vector(v):
     return mixed.hex() == v["mixed"]
 
 
+def receipt_vector(v):
+    """Says whether a receipt of the vectors holds, and has its leaves and, from the pool's secret, its salts."""
+    shown = {m: v[m] for m in ("draw", "user", "receipt", "proof") if m in v}
+    try:
+        key = Key(v["key"])
+        receipt = Receipt(json.dumps(shown).encode(), key)
+        if receipt.proof and receipt.included(key) != v["size"]:
+            return False
+    except (Bad, KeyError, TypeError):
+        return False
+    secret, user = bytes.fromhex(v["secret"]), v["user"]
+    salts = [hmac.digest(secret, v["draw"].encode(), "sha256")] * 2
+    if v["counts"] and not user.startswith("erased:"):
+        salts[1] = hmac.digest(secret, b"user\n" + user.encode(), "sha256")
+    leaves = [sha(b"\x00" + line).hex() for line in receipt.lines]
+    return [receipt.salt, receipt.user_salt] == salts and leaves == v["leaves"]
+
+
 def vectors(path):
-    """Checks the numbers, keys, chains, trees, commitments, lines and signatures of a file."""
+    """Checks the numbers, keys, chains, trees, commitments, lines, signatures and receipts of a file."""
     with open(path, encoding="utf-8") as f:
         all_of = json.load(f)
     wrong = []
@@ -1237,6 +1257,9 @@ def vectors(path):
             found = (False, 0)
         if found != (v["good"], v["time"]):
             wrong.append("a cosignature")
+    for i, v in enumerate(all_of["receipts"]):
+        if receipt_vector(v) != v["good"]:
+            wrong.append(f"receipt {i}")
     print("\n".join(wrong) or "all vectors hold")
     return 3 if wrong else 0
 

@@ -80,8 +80,11 @@ type Draw struct {
 	UserID   string
 	Replayed bool
 	Awards   []Award
+	// Receipt says that the answer has a receipt: the request asks for one, or the
+	// pool gives one with every draw.
+	Receipt bool
 	// Ruled says that Rules are those that the awards were made under, nil for
-	// none. New draws whose request wants a receipt have them.
+	// none. New draws with a receipt have them.
 	Ruled bool
 	Rules *Rules
 }

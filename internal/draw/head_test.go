@@ -2,6 +2,7 @@ package draw
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -117,9 +118,14 @@ func TestUrnForgetsSeeds(t *testing.T) {
 	require.True(t, u.Seen(committed))
 	require.True(t, u.LacksSeeds())
 	u.SetSeeds(noNumbers{})
+	u.GiveReceipts()
 	restored := NewHead().Next(3)
 	require.False(t, u.Seen(read(restored)))
 	require.True(t, u.Seen(read(restored, 5)))
 	require.False(t, u.LacksSeeds())
 	require.NotPanics(t, func() { u.take(restored.Version + 1) })
+	p := u.PlanWith([]*Ask{{Request: Request{PoolID: "p", UserID: "u", DrawID: "d", Count: 1}}}, nil, time.Time{})
+	made, err := p.Answer(0)
+	require.NoError(t, err)
+	require.False(t, made.Receipt, "it is committed to nothing")
 }

@@ -275,12 +275,12 @@ func (p *Plan) Answer(i int) (Draw, error) {
 		return Draw{}, o.err
 	case o.known != nil:
 		known := *o.known
-		known.Replayed = known.Replayed || o.repeats
+		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.receipts
 		return known, nil
 	}
 	made := Draw{ID: a.DrawID, PoolID: a.PoolID, UserID: a.UserID, Replayed: o.repeats, Awards: p.Taken(i)}
-	if a.Receipt {
-		made.Ruled, made.Rules = true, p.rules
+	if a.Receipt || p.urn.receipts {
+		made.Receipt, made.Ruled, made.Rules = true, true, p.rules
 	}
 	return made, nil
 }

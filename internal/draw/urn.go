@@ -44,8 +44,11 @@ type Urn struct {
 	// of both, nil where they cannot be had; asked says which.
 	committed, opened int64
 
-	seeds  Seeds
-	asked  bool
+	seeds Seeds
+	asked bool
+	// receipts says that every draw of the pool is answered with a receipt.
+	receipts bool
+
 	stream stream
 	// terms are the rules in force, nil for none; spending is what they spent.
 	terms    *terms
@@ -162,7 +165,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 func (u *Urn) commitTo(version, opened int64) {
 	if u.committed != version || u.opened != opened {
 		u.SetSeeds(nil)
-		u.committed, u.opened, u.asked = version, opened, false
+		u.committed, u.opened, u.asked, u.receipts = version, opened, false, false
 	}
 }
 
@@ -182,6 +185,10 @@ func (u *Urn) SetSeeds(s Seeds) {
 		u.source = s
 	}
 }
+
+// GiveReceipts says that every draw of the committed pool is answered with a
+// receipt.
+func (u *Urn) GiveReceipts() { u.receipts = true }
 
 // Seeds are the numbers of a committed pool, nil where they cannot be had.
 func (u *Urn) Seeds() Seeds { return u.seeds }

@@ -60,8 +60,8 @@ func (s *Server) postDraw(c call) error {
 		return err
 	}
 	c.spanDraw(&made)
-	if request.Receipt {
-		return c.writeReceipted(&made)
+	if made.Receipt || request.Receipt {
+		return c.writeReceipted(&made, request.Receipt)
 	}
 	c.writeDraw(&made)
 	return nil

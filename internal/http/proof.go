@@ -27,7 +27,9 @@ type Commit struct {
 	// Beacon is none, quicknet, or the words of a commitment.
 	Beacon         string
 	StockWhileOpen bool
-	Actor          string
+	// Receipts has every draw of the pool answered with a receipt.
+	Receipts bool
+	Actor    string
 }
 
 // LogWriter writes the public log of a committed pool whose seed is revealed.
@@ -43,6 +45,7 @@ type commitBody struct {
 	Epochs         *int64 `json:"epochs"`
 	EpochLength    *int64 `json:"epoch_length"`
 	StockWhileOpen bool   `json:"stock_while_open"`
+	Receipts       bool   `json:"receipts"`
 }
 
 // The usual members of a commitment.
@@ -61,7 +64,7 @@ func (s *Server) commitPool(c call) error {
 	}
 	wanted := Commit{
 		PoolID: c.param("pool"), Host: c.gin.Request.Host, Epochs: epochsUsual, EpochLength: epochLengthUsual,
-		Beacon: body.Beacon, StockWhileOpen: body.StockWhileOpen, Actor: c.actor(),
+		Beacon: body.Beacon, StockWhileOpen: body.StockWhileOpen, Receipts: body.Receipts, Actor: c.actor(),
 	}
 	if body.Epochs != nil {
 		wanted.Epochs = *body.Epochs

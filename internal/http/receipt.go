@@ -28,13 +28,22 @@ func (c call) checkReceipts(poolID string) error {
 }
 
 // writeReceipted answers with a draw and its receipt. It is signed on this
-// request's goroutine, once the draw is durable.
-func (c call) writeReceipted(d *draw.Draw) error {
-	ctx, cancel := c.within(c.server.RequestTimeout)
-	defer cancel()
+// request's goroutine, once the draw is durable. Where the pool gives receipts and
+// this request asks for none, a draw is answered also when none can be signed any
+// more.
+func (c call) writeReceipted(d *draw.Draw, asked bool) error {
+	ctx := c.gin.Request.Context()
+	if !d.Ruled { // else nothing is read
+		within, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		ctx = within
+	}
 	receipt, err := c.server.Receipts.Receipt(ctx, d)
-	switch {
-	case draw.CodeOf(err) == draw.CodeNotFound:
+	switch code := draw.CodeOf(err); {
+	case !asked && (code == draw.CodeNotFound || code == draw.CodeSeedUnavailable):
+		c.writeDraw(d)
+		return nil
+	case code == draw.CodeNotFound:
 		return draw.Errorf(draw.CodeInvalidRequest, "receipt must be false: %s", draw.DetailOf(err))
 	case err != nil:
 		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the draw is made, and its receipt could not be read; the same Idempotency-Key gets both"}

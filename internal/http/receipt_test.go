@@ -62,6 +62,19 @@ func TestReceiptAnswers(t *testing.T) {
 	require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
 	require.Equal(t, strings.Replace(with, `"replayed":false`, `"replayed":true`, 1), w.Body.String())
 
+	f.drawn = func(_ context.Context, r draw.Request) (draw.Draw, error) { // of a pool that gives all receipts
+		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Receipt: true, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
+	}
+	require.Equal(t, with, ask(`{"pool":"p","user":"u"}`))
+	for _, lost := range []draw.Code{draw.CodeNotFound, draw.CodeSeedUnavailable} {
+		f.unsigned = draw.Errorf(lost, "nobody can sign it any more")
+		require.Equal(t, plain, ask(`{"pool":"p","user":"u"}`), "a known draw is answered")
+	}
+	f.unsigned = draw.Errorf(draw.CodeStoreUnavailable, "away")
+	w = do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`, "Idempotency-Key", "d"))
+	require.Equal(t, "unknown", problemIn(t, w.Result()).Outcome, "the same key gets both")
+	f.unsigned = nil
+
 	w = do(s, asAdmin("GET", "/pools/p/draws/open/receipt", ""))
 	require.Equal(t, `{"receipt":`+someReceipt+"}\n", w.Body.String())
 	w = do(s, asAdmin("GET", "/pools/p/draws/covered/receipt", ""))

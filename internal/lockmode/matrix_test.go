@@ -34,6 +34,7 @@ func TestMatrix(t *testing.T) {
 		{"numbers that were committed in many pools", testCommittedPools},
 		{"receipts", testReceipts},
 		{"receipts of many pools", testReceiptsOfMany},
+		{"receipts for all", testReceiptsForAll},
 		{"a sealed deck", testSealedDeck},
 		{"numbers whose seed is away", testSeedAway},
 		{"numbers whose seed is another", testSeedWrong},

@@ -34,6 +34,11 @@ func moreAttacks(w *world) []attack {
 			all[at] = &own
 			return renumbered(all)
 		}},
+		{name: "a version let pass by an erasure, and all behind replayed", edit: func(all []*Line, n int) []*Line {
+			at := awardsOf(all)[n]
+			erased := &Line{At: all[at].At, Kind: KindErased}
+			return replayed(w, append(all[:at:at], append([]*Line{erased}, all[at:]...)...))
+		}},
 	}
 }
 

@@ -218,6 +218,8 @@ func (v *verifier) place(l *Line) error {
 		return findf(n, RuleCommitment, "the entry names another commitment")
 	case isCommit && v.state == draw.StateOpen:
 		return findf(n, RuleLife, "the pool was open when it was committed")
+	case l.Kind == KindErased && n > v.commitment.Size:
+		return findf(n, RuleLife, "behind the commitment an erasure is no entry")
 	case isCommit && v.state == "":
 		v.state = draw.StatePaused
 	}

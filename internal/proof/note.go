@@ -53,6 +53,13 @@ func ParseCheckpoint(text string) (*Checkpoint, error) {
 	return c, nil
 }
 
+// ReadCheckpoint reads the checkpoint that a note holds, and does not verify its
+// signatures. Error: CodeInvalidRequest.
+func ReadCheckpoint(signed []byte) (*Checkpoint, error) {
+	text, _, _ := bytes.Cut(signed, []byte("\n\n"))
+	return ParseCheckpoint(string(text) + "\n")
+}
+
 // Sign signs a text, whose last line ends, by the secret text of a key.
 func Sign(text, signer string) ([]byte, error) {
 	s, err := note.NewSigner(signer)

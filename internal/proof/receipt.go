@@ -2,6 +2,7 @@ package proof
 
 import (
 	"encoding/base64"
+	"iter"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -42,39 +43,57 @@ func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 // Of is the receipt of a draw whose awards have their redirects. rules are those
 // that were in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
+	salt := r.salts.Of(awards[0].DrawID)
 	text := append([]byte(r.origin), receiptSuffix...)
-	for i := range awards {
-		text = r.salts.awardLine(&awards[i], len(awards), rules).Append(text)
+	for line := range r.salts.lines(salt, awards, rules) {
+		text = line.Append(text)
 	}
 	signed, err := note.Sign(&note.Note{Text: string(text)}, r.signer)
 	if err != nil {
 		return Receipt{}, draw.Wrap(draw.CodeInternal, err, "the receipt of a draw could not be signed")
 	}
-	receipt := Receipt{Note: string(signed), Salt: base64.RawURLEncoding.EncodeToString(r.salts.Of(awards[0].DrawID))}
+	receipt := Receipt{Note: string(signed), Salt: base64.RawURLEncoding.EncodeToString(salt)}
 	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {
 		receipt.UserSalt = base64.RawURLEncoding.EncodeToString(r.salts.OfUser(awards[0].UserID))
 	}
 	return receipt, nil
 }
 
-// awardLine is the line of an award of a draw of count. A user who was erased is
-// known by his tag alone.
-func (s Salts) awardLine(a *draw.Award, count int, rules *draw.Rules) *Line {
-	return &Line{
-		Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: s.DrawTag(a.DrawID),
-		Ordinal: a.Ordinal, Count: count, User: s.UserOf(a.DrawID, a.UserID, rules), Redirect: a.Redirect,
+// lines are those of the awards of one draw, by the salt of its name. A tag is
+// hashed once for as long as the rows have one user. A user who was erased is known
+// by his tag alone.
+func (s Salts) lines(salt []byte, awards []draw.Award, rules *draw.Rules) iter.Seq[*Line] {
+	return func(yield func(*Line) bool) {
+		drawTag, user := tag(salt, "draw\n", awards[0].DrawID), ""
+		for i := range awards {
+			a := &awards[i]
+			if i == 0 || a.UserID != awards[i-1].UserID {
+				user = s.userOf(salt, a.UserID, rules)
+			}
+			line := &Line{
+				Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: drawTag,
+				Ordinal: a.Ordinal, Count: len(awards), User: user, Redirect: a.Redirect,
+			}
+			if !yield(line) {
+				return
+			}
+		}
 	}
 }
 
 // UserOf is the tag of the user of a draw that was made under rules, nil for none.
 func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
+	return s.userOf(s.Of(drawID), user, rules)
+}
+
+func (s Salts) userOf(salt []byte, user string, rules *draw.Rules) string {
 	if tag, erased := draw.ErasedTag(user); erased {
 		return tag
 	}
 	if CountsUsers(rules) {
 		return s.Pseudonym(user)
 	}
-	return s.UserTag(drawID, user)
+	return tag(salt, "user\n", user)
 }
 
 // Promised are the lines that a receipt promises, those of one draw.

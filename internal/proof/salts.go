@@ -42,10 +42,6 @@ func (s Salts) sum(text string) []byte {
 // DrawTag stands for a draw's name.
 func (s Salts) DrawTag(drawID string) string { return tag(s.Of(drawID), "draw\n", drawID) }
 
-// UserTag stands for the user of one draw: the users of two draws cannot be
-// linked.
-func (s Salts) UserTag(drawID, user string) string { return tag(s.Of(drawID), "user\n", user) }
-
 // Pseudonym stands for a user in all draws under rules that count users.
 func (s Salts) Pseudonym(user string) string { return tag(s.OfUser(user), "user\n", user) }
 

@@ -43,8 +43,11 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 	return func(yield func(*Line, error) bool) {
 		var held []draw.Award // of one draw, until its last is known
 		flush := func() bool {
-			for i := range held {
-				if !yield(s.salts.awardLine(&held[i], len(held), s.rules), nil) {
+			if len(held) == 0 {
+				return true
+			}
+			for line := range s.salts.lines(s.salts.Of(held[0].DrawID), held, s.rules) {
+				if !yield(line, nil) {
 					return false
 				}
 			}

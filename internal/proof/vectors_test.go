@@ -60,6 +60,7 @@ type vectors struct {
 		Time      int64
 		Good      bool
 	}
+	Receipts []receiptVector
 }
 
 func readVectors(t *testing.T) (v vectors) {

@@ -11,7 +11,7 @@ import (
 
 // batch publishes the next entries, and compares the last that is published.
 func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
-	others, err := p.others(ctx, of) // before the rows, which then have all that it covers
+	before, err := p.others(ctx, of) // before the rows, which then have all that it covers
 	if err != nil {
 		return false, err
 	}
@@ -23,6 +23,10 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	p.writable = tail.Writable
 	if err := p.same(from, &tail); err != nil {
 		return false, p.fork(ctx, of, err)
+	}
+	others, err := p.others(ctx, of) // whoever signs holds the pool: those below the last row are there by now
+	if err != nil {
+		return false, err
 	}
 	var lines [][]byte
 	for _, l := range tail.Lines {
@@ -47,7 +51,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 		}
 		lines, others = nil, others[1:]
 	}
-	if tail.Ended && len(others) > 0 && tail.Writable {
+	if n := len(before); tail.Ended && tail.Writable && n > 0 && before[n-1].Size > p.tiles.size {
 		return false, p.fork(ctx, of, &difference{p.tiles.size + 1, "is missing, and was signed"})
 	}
 	if len(lines) > 0 {

@@ -35,6 +35,8 @@ type rows struct {
 	signer   note.Signer
 	key      string
 	pageSize int
+	// meanwhile, where not nil, happens once before lines are read.
+	meanwhile func()
 }
 
 func newRows(kept string) *rows {
@@ -72,6 +74,10 @@ func (r *rows) Pool(context.Context, string) (*Pool, error) {
 }
 
 func (r *rows) Lines(_ context.Context, from int64, limit int) (proof.Tail, error) {
+	if happens := r.meanwhile; happens != nil {
+		r.meanwhile = nil
+		happens()
+	}
 	t := proof.Tail{Writable: !r.standby}
 	for v := from; v <= r.head.Version && len(t.Lines) < min(limit, r.pageSize); v++ {
 		t.Lines = append(t.Lines, proof.Numbered{Version: v, Text: r.line(v)})

@@ -106,6 +106,34 @@ func TestWitness(t *testing.T) {
 	require.Empty(t, without)
 }
 
+// TestWitnessOfOthers: a checkpoint that somebody else signs, as a close does, is
+// cosigned like the publisher's own, also where the pool has moved on by the time
+// that its rows are read.
+func TestWitnessOfOthers(t *testing.T) {
+	t.Parallel()
+	w := witnesstest.Start(t, newRows("").key)
+	p, r, dir := witnessed(t, w.URL, w.Key)
+	r.pass(t, p, 300)
+	r.meanwhile = func() {
+		r.head.Version = 712
+		of, err := r.Pool(t.Context(), "")
+		require.NoError(t, err)
+		note, err := of.Sign((&proof.Checkpoint{Origin: origin, Size: 710, Root: r.tree(710).Hash}).Text())
+		require.NoError(t, err)
+		require.NoError(t, r.Keep(t.Context(), 710, note))
+	}
+	r.pass(t, p, 705)
+	with, without := r.cosignedBy(t, dir, w.Key)
+	require.Equal(t, []int64{300, 710, 712}, with)
+	require.Empty(t, without)
+	kept, err := r.all()
+	require.NoError(t, err)
+	require.Len(t, kept, 3)
+	for _, c := range r.checkpoints(t, dir) {
+		require.Equal(t, string(kept[c.Size]), string(c.note))
+	}
+}
+
 // TestWitnessRefusesForks: the double refuses what a real witness refuses, and the
 // publisher goes on without it.
 func TestWitnessRefusesForks(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
-	"maps"
+	"iter"
 	"slices"
 
 	"github.com/Masterminds/squirrel"
@@ -70,7 +71,7 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 	var signed map[int64]*proof.Checkpoint
 	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
 		if by, err = s.unsealAll(ctx, tx, poolID); err == nil {
-			signed, err = s.signedOf(ctx, tx, by)
+			signed, err = s.lastSigned(ctx, tx, by)
 		}
 		return err
 	})
@@ -79,7 +80,12 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 	}
 	begin := func() *publicLog {
 		log := s.publicLog(poolID, by.secrets.Salts)
-		log.compared(io.Discard, maps.Clone(signed))
+		log.compared(io.Discard, func(tree *proof.Tree) error {
+			if c := signed[tree.Size()]; c != nil && c.Root != tree.Root() {
+				return errForked()
+			}
+			return nil
+		})
 		return log
 	}
 	return s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
@@ -104,12 +110,7 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 // covers it. Error: ErrForked where another root was signed of its size, or the
 // log does not reach as far as was signed.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
-	// A publisher signs one each second: reading the smaller ones would hold up draws.
-	notes, err := selectAll(ctx, tx, s.selectCheckpoints(by.poolID).Where(squirrel.GtOrEq{"size": tree.Size()}), scanNote)
-	if err != nil {
-		return err
-	}
-	signed, err := by.signed(notes)
+	signed, err := s.lastSigned(ctx, tx, by)
 	if err != nil {
 		return err
 	}
@@ -142,11 +143,56 @@ func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string,
 	return err
 }
 
-// signedOf are the checkpoints of a pool and the commitment's, by size.
-func (s *Store) signedOf(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
-	notes, err := s.checkpoints(ctx, q, by.poolID, 0)
+// lastSigned are the last checkpoint of a pool and the commitment's, by size. A log
+// that has the last root has all that was signed before: nobody needs those, of
+// which a publisher makes one each second.
+func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
+	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
 	if err != nil {
 		return nil, err
 	}
 	return by.signed(notes)
+}
+
+// roots are the checkpoints of a pool in order of their sizes, a page at a time, up
+// to a size. Their signatures are not verified: who verified the last one, and finds
+// that the log has its root, knows which roots the others can have.
+func (s *Store) roots(ctx context.Context, poolID string, last int64) iter.Seq2[*proof.Checkpoint, error] {
+	return func(yield func(*proof.Checkpoint, error) bool) {
+		for after := int64(0); after < last; {
+			var page []*proof.Checkpoint
+			err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
+				query := s.selectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": poolID}).
+					Where(squirrel.Gt{"size": after}).Where(squirrel.LtOrEq{"size": last}).OrderBy("size").Limit(signedMax)
+				page, err = selectAll(ctx, tx, query, scanRoot)
+				return err
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, c := range page {
+				if after = c.Size; !yield(c, nil) {
+					return
+				}
+			}
+			if len(page) < signedMax {
+				return
+			}
+		}
+	}
+}
+
+// scanRoot reads a checkpoint, which must be of the size that its row says.
+func scanRoot(row engine.Scanner) (*proof.Checkpoint, error) {
+	var size int64
+	var note []byte
+	if err := row.Scan(&size, &note); err != nil {
+		return nil, err
+	}
+	c, err := proof.ReadCheckpoint(note)
+	if err != nil || c.Size != size {
+		return nil, &draw.Error{Code: draw.CodeInternal, Detail: fmt.Sprintf("the checkpoint of %d entries cannot be read", size), Err: err}
+	}
+	return c, nil
 }

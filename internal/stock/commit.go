@@ -23,10 +23,20 @@ type Committing struct {
 	// Beacon is mixed in at every opening, nil for none. StockWhileOpen weakens it.
 	Beacon         *proof.Beacon
 	StockWhileOpen bool
+	// Receipts has every draw of the pool answered with a receipt.
+	Receipts bool
 	// Recipients are those that the secrets are sealed to; Escrow, where not nil,
 	// can unseal the seed besides.
 	Recipients, Escrow *proof.Recipients
 	Actor              string
+}
+
+// committedBody is the body of the change that commits a pool. The public log has
+// the hash alone.
+type committedBody struct {
+	Hash string `json:"hash"`
+	// Receipts says that every draw of the pool is answered with a receipt.
+	Receipts bool `json:"receipts,omitempty"`
 }
 
 // CommitPool commits a paused pool to its numbers, once and for ever, and returns
@@ -77,7 +87,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 		if err != nil {
 			return err
 		}
-		body := map[string]string{"hash": hex.EncodeToString(hash[:])}
+		body := committedBody{Hash: hex.EncodeToString(hash[:]), Receipts: w.Receipts}
 		return s.record(ctx, tx, of, []newChange{{draw.WhatCommit, body, map[string]any{"committed": version}}})
 	})
 	if err != nil {

@@ -3,12 +3,16 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"fmt"
+	"io/fs"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -98,13 +102,14 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 }
 
 // EraseSalts destroys the secret of the tags of a committed pool, for ever: nobody
-// can tell any more which tag of the public log stands for whom. It signs a
-// checkpoint of the whole log where none covers it. Afterwards neither the log nor
-// a receipt can be written again: what was exported is all there is. A pool whose
-// secret is destroyed already stays as it is. Errors: CodePoolNotFound,
+// can tell any more which tag of the public log stands for whom. Afterwards neither
+// the log nor a receipt can be written again: what was published is all there is.
+// So published must hold it: the whole log and the reveal, as an export or a
+// publisher wrote them. A pool whose secret is destroyed already stays as it is.
+// Errors: CodeInvalidRequest for files that are not the whole log, CodePoolNotFound,
 // CodeNotFound, CodePoolOpen for a pool that is not closed and revealed,
-// CodeSeedUnavailable, ErrForked, and those of the store.
-func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
+// CodeSeedUnavailable, CodeContended, ErrForked, and those of the store.
+func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
 	}
@@ -123,8 +128,46 @@ func (s *Store) EraseSalts(ctx context.Context, poolID, actor string) error {
 	if err != nil || erased {
 		return err
 	}
-	return s.signing(ctx, poolID, func(tx *sql.Tx, _ *lockedPool, _ *signer) error {
+	size, err := s.checkPublished(ctx, poolID, published)
+	if err != nil {
+		return err
+	}
+	return s.signing(ctx, poolID, func(tx *sql.Tx, of *lockedPool, _ *signer) error {
+		if of.head.Version > size {
+			return draw.Errorf(draw.CodeContended, "pool %q has another entry meanwhile; publish it, and repeat the call", poolID)
+		}
 		s.options.Log.Info("the secret of a pool's tags is destroyed", "pool", poolID, "actor", actor)
 		return execOne(ctx, tx, s.builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
 	})
+}
+
+// checkPublished verifies that files are all that there is to publish of a pool, and
+// returns the size of its log.
+func (s *Store) checkPublished(ctx context.Context, poolID string, files fs.FS) (size int64, err error) {
+	if err := s.Checkpoint(ctx, poolID); err != nil {
+		return 0, err
+	}
+	p, err := s.proof(ctx, poolID, 1)
+	if err != nil {
+		return 0, err
+	}
+	last, err := proof.ReadCheckpoint(p.Checkpoint)
+	if err != nil {
+		return 0, err
+	}
+	refused := func(why string) error {
+		return draw.Errorf(draw.CodeInvalidRequest, "the files are not the whole published log of pool %q: %s; nothing is destroyed", poolID, why)
+	}
+	reveal, err := fs.ReadFile(files, "reveal")
+	if err != nil || string(reveal) != string(p.Reveal) {
+		return 0, refused("they lack its reveal")
+	}
+	found, err := proof.Verify(files, proof.VerifyOptions{Key: strings.TrimSuffix(string(p.Key), "\n"), Kept: [][]byte{p.Checkpoint}})
+	switch {
+	case err != nil:
+		return 0, refused(err.Error())
+	case !found.OK:
+		return 0, refused(fmt.Sprintf("entry %d: %s: %s", found.Entry, found.Rule, found.Detail))
+	}
+	return last.Size, nil
 }

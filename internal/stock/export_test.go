@@ -33,8 +33,8 @@ func (s *Store) ReadTwice(ctx context.Context, poolID string, between func()) (s
 // when it has read some lines. stood says that the log may be committed to.
 func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts, lines int64, meanwhile func()) (root [32]byte, stood bool, err error) {
 	log := s.publicLog(poolID, salts)
-	log.took = func(_ []byte, size int64) error {
-		if size == lines {
+	log.took = func([]byte) error {
+		if log.tree.Size() == lines {
 			meanwhile()
 		}
 		return nil

@@ -25,8 +25,8 @@ type publicLog struct {
 	tree   proof.Tree
 	last   draw.Entry // the last that was read
 	began  int64      // the pool's version when the first part was read
-	// took, where not nil, is called with each line and the size of the log with it.
-	took func(line []byte, size int64) error
+	// took, where not nil, is called with each line, once the tree has it.
+	took func(line []byte) error
 }
 
 // publicLog begins before the first line.
@@ -167,7 +167,7 @@ func (l *publicLog) add(entries []draw.Entry, prizes []draw.Prize) error {
 		text = line.Append(text[:0])
 		l.tree.Add(text)
 		if l.took != nil {
-			if err := l.took(text, l.tree.Size()); err != nil {
+			if err := l.took(text); err != nil {
 				return err
 			}
 		}
@@ -210,14 +210,13 @@ func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*s
 	return err
 }
 
-// compared writes the lines of a log to w, and compares their roots with those
-// that were signed, as they come. What is left of signed the log does not have.
-func (l *publicLog) compared(w io.Writer, signed map[int64]*proof.Checkpoint) {
-	l.took = func(line []byte, size int64) error {
-		if c := signed[size]; c != nil && c.Root != l.tree.Root() {
-			return errForked()
+// compared writes the lines of a log to w, and has agrees compare the tree with what
+// was signed, as they come.
+func (l *publicLog) compared(w io.Writer, agrees func(*proof.Tree) error) {
+	l.took = func(line []byte) error {
+		if err := agrees(&l.tree); err != nil {
+			return err
 		}
-		delete(signed, size)
 		_, err := w.Write(line)
 		return err
 	}

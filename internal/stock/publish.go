@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 
@@ -160,15 +161,21 @@ func (s *Store) ExportProof(ctx context.Context, poolID string, w io.Writer) (p 
 	if err := s.Checkpoint(ctx, poolID); err != nil {
 		return p, err
 	}
-	err = s.WriteProofLog(ctx, poolID, w, func(files Published) { p = files })
+	err = s.writeLog(ctx, poolID, w, 0, func(files Published) { p = files })
 	return p, err
 }
 
 // WriteProofLog writes the public log of a committed pool to w, as far as the last
-// checkpoint covers it, behind a call of begin with the other files. Errors: CodePoolNotFound, CodeNotFound,
-// CodeSeedUnavailable, ErrForked, and those of the store; before begin
-// nothing was written.
-func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func(Published)) error {
+// checkpoint covers it, behind a call of begin. Errors: CodePoolNotFound,
+// CodeNotFound, CodeSeedUnavailable, ErrForked, and those of the store; before
+// begin nothing was written.
+func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error {
+	return s.writeLog(ctx, poolID, w, 1, func(Published) { begin() })
+}
+
+// writeLog is WriteProofLog, and gives begin the other files with the last
+// checkpoints alone, for 0 with all.
+func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last uint64, begin func(Published)) error {
 	var by *signer
 	var files Published
 	var signed map[int64]*proof.Checkpoint
@@ -176,10 +183,10 @@ func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, b
 		if by, err = s.unsealAll(ctx, tx, poolID); err != nil {
 			return err
 		}
-		if files, err = s.published(ctx, tx, poolID, by.committed, 0); err != nil {
+		if files, err = s.published(ctx, tx, poolID, by.committed, last); err != nil {
 			return err
 		}
-		signed, err = s.signedOf(ctx, tx, by)
+		signed, err = s.lastSigned(ctx, tx, by)
 		return err
 	})
 	if err != nil {
@@ -187,14 +194,37 @@ func (s *Store) WriteProofLog(ctx context.Context, poolID string, w io.Writer, b
 	}
 	begin(files)
 	out := bufio.NewWriter(w)
-	covered := slices.Max(slices.Collect(maps.Keys(signed)))
-	log := s.publicLog(poolID, by.secrets.Salts)
-	log.compared(out, signed)
-	if err = log.upTo(ctx, covered); err == nil && len(signed) > 0 {
-		err = errForked()
-	}
+	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))))
 	if err = cmp.Or(err, out.Flush()); err != nil { // what is begun is not begun again
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
+	}
+	return nil
+}
+
+// writeSigned writes a log up to a size that was signed, and compares it with all
+// that was signed up to there.
+func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64) error {
+	next, stop := iter.Pull2(s.roots(ctx, by.poolID, size))
+	defer stop()
+	c, err, more := next()
+	log := s.publicLog(by.poolID, by.secrets.Salts)
+	log.compared(w, func(tree *proof.Tree) error {
+		if bound := by.commitment; bound.Size == tree.Size() && bound.Root != tree.Root() {
+			return errForked()
+		}
+		for more && err == nil && c.Size <= tree.Size() {
+			if c.Root != tree.Root() {
+				return errForked()
+			}
+			c, err, more = next()
+		}
+		return err
+	})
+	if err := log.upTo(ctx, size); err != nil {
+		return err
+	}
+	if more || log.tree.Size() < size {
+		return errForked()
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/go-json-experiment/json"
+
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
@@ -73,6 +75,20 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	by := &signing{made, c.note, secrets.Salts}
 	s.receipts.learn(poolID, by)
 	return by, nil
+}
+
+// givesReceipts says that every draw of a committed pool is answered with a
+// receipt. Once the secret of its tags is destroyed none is.
+func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID string, c *committed) (bool, error) {
+	found, err := s.changeAt(ctx, q, poolID, c.version)
+	if err != nil || found == nil || len(c.sealed.Salts) == 0 {
+		return false, err
+	}
+	var body committedBody
+	if err := json.Unmarshal([]byte(found.Body), &body); err != nil {
+		return false, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", found.Version)
+	}
+	return body.Receipts, nil
 }
 
 func (r *receipts) of(poolID string) *signing {

@@ -94,8 +94,12 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
 	var opening openedBody
+	receipts := false
 	err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
-		if c, err = s.committed(ctx, tx, urn.PoolID); err == nil && urn.Opened() != 0 {
+		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
+			return err
+		}
+		if receipts, err = s.givesReceipts(ctx, tx, urn.PoolID, c); err == nil && urn.Opened() != 0 {
 			opening, err = s.openedWith(ctx, tx, urn.PoolID, urn.Opened())
 		}
 		return err
@@ -104,6 +108,11 @@ func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 		return err
 	}
 	numbers, err := s.numbersOf(urn.PoolID, c, opening.round())
+	if err == nil && receipts {
+		if _, err = s.sealed(urn.PoolID, c); err == nil { // who cannot sign does not draw
+			urn.GiveReceipts()
+		}
+	}
 	switch {
 	case err != nil:
 		s.seeds.lost(urn.PoolID)

@@ -26,6 +26,8 @@ type candidate struct {
 	soldOut     bool
 	rules       rules // of the pool
 	committed   bool  // the pool is committed to its numbers
+	receipts    bool  // and answers every draw with a receipt
+	published   bool  // and its log is published live by a process beside
 
 	prizes int // in the pool, 0 is ten
 	awards int // in the pool before it starts
@@ -72,6 +74,8 @@ func (c candidate) name() string {
 	say(c.users != "" && c.users != usersNew, "%s users", c.users)
 	say(c.rules != "", "%s", c.rules)
 	say(c.committed, "committed")
+	say(c.receipts, "receipts for all")
+	say(c.published, "published live")
 	say(c.soldOut, "sold out")
 	say(c.prizes > 0, "%d prizes", c.prizes)
 	say(c.awards > 0, "%s awards", number(c.awards))
@@ -153,6 +157,8 @@ func (c candidate) draws(n int) candidate       { c.count = n; return c }
 func (c candidate) by(users string) candidate   { c.users = users; return c }
 func (c candidate) under(r rules) candidate     { c.rules = r; return c }
 func (c candidate) sealed() candidate           { c.committed = true; return c }
+func (c candidate) withReceipts() candidate     { c.receipts = true; return c.sealed() }
+func (c candidate) whilePublished() candidate   { c.published = true; return c.sealed() }
 func (c candidate) whenSoldOut() candidate      { c.soldOut = true; return c }
 func (c candidate) withPrizes(n int) candidate  { c.prizes = n; return c }
 func (c candidate) withAwards(n int) candidate  { c.awards = n; return c }

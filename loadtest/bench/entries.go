@@ -77,6 +77,12 @@ func entries(s settings) []entry {
 		{"committed ÷ secret, engine alone, PostgreSQL", rate(postgres.sealed().alone()), rate(postgres.alone()), atLeast(0.97), full, false},
 		{"committed ÷ secret, engine alone, MariaDB", rate(mariadb.sealed().alone()), rate(mariadb.alone()), atLeast(0.97), full, false},
 		{"committed ÷ secret, engine alone, SQLite", rate(sqlite.sealed().alone()), rate(sqlite.alone()), atLeast(0.97), full, false},
+		{"receipts for all ÷ committed", rate(postgres.withReceipts()), rate(postgres.sealed()), atLeast(0.85), full, false},
+		{"receipts for all ÷ committed, MariaDB", rate(mariadb.withReceipts()), rate(mariadb.sealed()), atLeast(0.85), full, false},
+		{"receipts for all ÷ committed, SQLite", rate(sqlite.withReceipts()), rate(sqlite.sealed()), atLeast(0.85), full, false},
+		{"CPU of the service per draw, receipts for all ÷ committed", of(postgres.withReceipts(), serviceCPU), of(postgres.sealed(), serviceCPU), limits{}, full, false},
+		{"live publish ÷ without", rate(postgres.whilePublished()), rate(postgres.sealed()), atLeast(0.93), full, false},
+		{"live publish ÷ without, MariaDB", rate(mariadb.whilePublished()), rate(mariadb.sealed()), atLeast(0.93), full, false},
 		{"size of an answer ÷ no-op", of(postgres, answerSize), of(noop, answerSize), limits{}, full, false},
 	}...)
 }

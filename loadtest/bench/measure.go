@@ -33,12 +33,19 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 		if err := b.stock(ctx, c, p, instances[0]); err != nil {
 			return err
 		}
+		beside, err := b.publish(s, c, p.url)
+		if err != nil {
+			return err
+		}
 		measure := b.measureLoad
 		if c.idle {
 			measure = b.measureIdle
 		}
 		if err := harness.Caught(func() error { return measure(ctx, c, p, instances, f) }); err != nil {
 			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].Output)
+		}
+		if err := beside.follows(f, b.seconds); err != nil {
+			return err
 		}
 		if first && c.database == "postgres" && !c.idle {
 			return b.countTrips(ctx, s, c, p, f)

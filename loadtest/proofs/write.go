@@ -145,7 +145,7 @@ func (o *operator) award(i int64) error {
 	}
 	o.put(&proof.Line{
 		Kind: proof.KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: o.salts.DrawTag(name), Ordinal: 1, Count: 1,
-		User: o.salts.UserTag(name, fmt.Sprint("user-", i)), Redirect: a.Redirect,
+		User: o.salts.UserOf(name, fmt.Sprint("user-", i), nil), Redirect: a.Redirect,
 	})
 	return err
 }

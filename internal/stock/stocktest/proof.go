@@ -31,11 +31,21 @@ func Identities(tb testing.TB) *proof.Identities {
 // Commit commits a paused pool.
 func Commit(tb testing.TB, s *stock.Store, poolID string, epochs, length int64) error {
 	tb.Helper()
+	return commit(tb, s, stock.Committing{PoolID: poolID, Epochs: epochs, EpochLength: length})
+}
+
+// CommitWithReceipts is Commit of a pool that answers every draw with a receipt.
+func CommitWithReceipts(tb testing.TB, s *stock.Store, poolID string, epochs, length int64) error {
+	tb.Helper()
+	return commit(tb, s, stock.Committing{PoolID: poolID, Epochs: epochs, EpochLength: length, Receipts: true})
+}
+
+func commit(tb testing.TB, s *stock.Store, w stock.Committing) error {
+	tb.Helper()
 	to, err := proof.ParseRecipients(Recipient)
 	require.NoError(tb, err)
-	_, err = s.CommitPool(tb.Context(), stock.Committing{
-		PoolID: poolID, Host: "draws.example.org", Epochs: epochs, EpochLength: length, Recipients: to, Actor: "test",
-	})
+	w.Host, w.Recipients, w.Actor = "draws.example.org", to, "test"
+	_, err = s.CommitPool(tb.Context(), w)
 	return err
 }
 

@@ -2,6 +2,9 @@ package stocktest
 
 import (
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -192,20 +195,45 @@ func testEraseCommitted(t *testing.T, s *stock.Store) {
 // and never another one, and users are erased as elsewhere.
 func testEraseSalts(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
-	signedPool(t, s, 30)
-	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
+	s.Unseal(Identities(t))
+	Pool(t, s, "p", 20, 20)
+	setState(t, s, "p", draw.StatePaused)
+	require.NoError(t, Commit(t, s, "p", 4, 1000))
+	setState(t, s, "p", draw.StateOpen)
+	urn := draw.NewUrn("p")
+	for i := range 30 {
+		_, err := drawOne(t, s, urn, stock.TxOptions{}, "ann", fmt.Sprint("d", i))
+		require.NoError(t, err)
+	}
+	_, unfinished := Export(t, s, "p")
+	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", unfinished, "cleo"))
 	setState(t, s, "p", draw.StateClosed)
-	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", "cleo"))
+	code(t, draw.CodePoolOpen, s.EraseSalts(ctx, "p", unfinished, "cleo"))
 	revealed, err := s.Reveal(ctx, "p")
 	require.NoError(t, err)
+	refused := func(files fs.FS, why string) {
+		err := s.EraseSalts(ctx, "p", files, "cleo")
+		code(t, draw.CodeInvalidRequest, err)
+		require.ErrorContains(t, err, why)
+	}
+	refused(unfinished, "they lack its reveal")
+	_, files := Export(t, s, "p")
+	name := "Later"
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{Name: &name}, "cleo")
+	require.NoError(t, err)
+	refused(files, "kept: ")
+	dir, files := Export(t, s, "p")
+	require.NoError(t, os.Rename(filepath.Join(dir, "log.jsonl"), filepath.Join(dir, "log")))
+	refused(files, "file: ")
+	require.NoError(t, os.Rename(filepath.Join(dir, "log"), filepath.Join(dir, "log.jsonl")))
 	before, err := s.Proof(ctx, "p")
 	require.NoError(t, err)
 	require.True(t, holds(t, s, "d3"))
 	s.Unseal(nil)
-	code(t, draw.CodeSeedUnavailable, s.EraseSalts(ctx, "p", "cleo"))
+	code(t, draw.CodeSeedUnavailable, s.EraseSalts(ctx, "p", files, "cleo"))
 	s.Unseal(Identities(t))
-	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"))
-	require.NoError(t, s.EraseSalts(ctx, "p", "cleo"), "once more")
+	require.NoError(t, s.EraseSalts(ctx, "p", files, "cleo"))
+	require.NoError(t, s.EraseSalts(ctx, "p", unfinished, "cleo"), "once more")
 	again, err := s.Reveal(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, revealed, again)
@@ -222,7 +250,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	_, err = s.ExportProof(ctx, "p", &b)
 	code(t, draw.CodeNotFound, err)
 	require.Contains(t, err.Error(), "was destroyed")
-	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func(stock.Published) {}))
+	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func() {}))
 	require.Empty(t, b.String())
 	_, _, err = s.DrawReceipt(ctx, "p", "d3")
 	code(t, draw.CodeNotFound, err)
@@ -235,7 +263,7 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	require.Equal(t, pseudonym, d.UserID)
 	NoViolations(t, s, "p")
 	Pool(t, s, "secret", 10)
-	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", "cleo"))
+	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", files, "cleo"))
 }
 
 // exported is the log as a string.

@@ -33,6 +33,8 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"erase committed":     testEraseCommitted,
 		"erase salts":         testEraseSalts,
 		"receipts are proven": testReceiptsProven,
+		"receipts for all":    testReceiptsForAll,
+		"checkpoints of each": testCheckpointsOfEach,
 		"endless":             testEndless,
 		"rules":               testRules,
 		"turns":               testTurns,

@@ -1,0 +1,88 @@
+package proof
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/draw"
+)
+
+// receiptVector is a receipt as somebody shows it. Of good ones the pool's secrets
+// make it again: Signer signs the note, Secret salts the tags. Counts says that it
+// is of rules that count users. Leaves are those of its lines, Size that of the
+// proof's checkpoint.
+type receiptVector struct {
+	Key, Signer, Secret, Draw, User string
+	Counts                          bool
+	Receipt, Proof                  json.RawMessage
+	Leaves                          []string
+	Size                            int64
+	Good                            bool
+}
+
+// shown is the receipt in an answer.
+func (v *receiptVector) shown(t *testing.T) []byte {
+	answer := map[string]any{"draw": v.Draw, "user": v.User, "receipt": v.Receipt}
+	if v.Proof != nil {
+		answer["proof"] = v.Proof
+	}
+	return asJSON(t, answer)
+}
+
+// awards are what the lines say that was drawn, with the names that the log hides.
+func (v *receiptVector) awards(p *Promised) (awards []draw.Award) {
+	for _, l := range p.Lines {
+		awards = append(awards, draw.Award{
+			Version: l.Version, At: l.At, DrawID: v.Draw, Ordinal: l.Ordinal, UserID: v.User, PrizeID: l.PrizeID, Unit: l.Unit, Redirect: l.Redirect,
+		})
+	}
+	return awards
+}
+
+// TestVectorsOfReceipts: receipts are good as the file says, and the secrets of the
+// pool make them again, byte for byte.
+func TestVectorsOfReceipts(t *testing.T) {
+	all := readVectors(t).Receipts
+	require.GreaterOrEqual(t, len(all), 15)
+	rules := map[bool]*draw.Rules{}
+	var err error
+	rules[true], err = draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9,"per":"day"}]}`))
+	require.NoError(t, err)
+	made := 0
+	for i := range all {
+		v := &all[i]
+		b := v.shown(t)
+		err := presents(t, b, v.Key)
+		require.Equal(t, v.Good, err == nil, "receipt vector %d: %v", i, err)
+		if !v.Good {
+			continue
+		}
+		shown, err := ParsePresented(b)
+		require.NoError(t, err)
+		key, err := Verifier(v.Key)
+		require.NoError(t, err)
+		p, err := shown.Open(key)
+		require.NoError(t, err)
+		for j, line := range p.Encoded {
+			leaf := tlog.RecordHash(line)
+			require.Equal(t, v.Leaves[j], hex.EncodeToString(leaf[:]))
+		}
+		require.Len(t, v.Leaves, len(p.Encoded))
+		if shown.Proof != nil {
+			c, err := p.Includes(shown.Proof, key)
+			require.NoError(t, err)
+			require.Equal(t, v.Size, c.Size)
+		}
+		by, err := NewReceipts(key.Name(), &Secrets{Salts: bytesOf(t, v.Secret), Signer: v.Signer})
+		require.NoError(t, err)
+		again, err := by.Of(v.awards(p), rules[v.Counts])
+		require.NoError(t, err)
+		require.Equal(t, shown.Receipt, again)
+		made++
+	}
+	require.GreaterOrEqual(t, made, 5)
+}

@@ -1,0 +1,85 @@
+package stocktest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock"
+)
+
+// signEach stores a checkpoint of each size of a pool's log behind the commitment,
+// as a publisher does that finds one entry at a time.
+func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
+	t.Helper()
+	p, err := s.Publishing(t.Context(), "p")
+	require.NoError(t, err)
+	tail, err := p.Lines(t.Context(), 1, 100_000)
+	require.NoError(t, err)
+	require.True(t, tail.Ended)
+	var tree proof.Tree
+	var rows []string
+	for _, l := range tail.Lines {
+		if tree.Add(l.Text); tree.Size() < 10 {
+			continue
+		}
+		note, err := p.Sign((&proof.Checkpoint{Origin: p.Origin(), Size: tree.Size(), Root: tree.Root()}).Text())
+		require.NoError(t, err)
+		rows = append(rows, fmt.Sprintf("('p', %d, '%s')", tree.Size(), note))
+		sizes = append(sizes, tree.Size())
+	}
+	ExecAll(t, s, []string{"INSERT INTO checkpoints (pool_id, size, note) VALUES " + strings.Join(rows, ", ")})
+	return sizes
+}
+
+// testCheckpointsOfEach: a log of more checkpoints than a page is exported with all
+// of them. Each root is compared, wherever it stands; that the last one's signature
+// is good, is enough for all that come before.
+func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	signedPool(t, s, 700)
+	sizes := signEach(t, s)
+	require.Greater(t, len(sizes), 1500)
+	export := func() error {
+		var b strings.Builder
+		_, err := s.ExportProof(ctx, "p", &b)
+		return err
+	}
+	require.NoError(t, export())
+	p, err := s.Proof(ctx, "p")
+	require.NoError(t, err)
+	require.Len(t, strings.Split(string(p.Checkpoints), "\n\n"), 2*len(sizes))
+
+	note := func(size int64) (note string) {
+		require.NoError(t, s.LockDB().QueryRowContext(ctx, fmt.Sprintf("SELECT note FROM checkpoints WHERE size = %d", size)).Scan(&note))
+		return note
+	}
+	set := func(size int64, note string) {
+		ExecAll(t, s, []string{fmt.Sprintf("UPDATE checkpoints SET note = '%s' WHERE size = %d", note, size)})
+	}
+	for _, size := range []int64{sizes[0], sizes[999], sizes[1000], sizes[len(sizes)-1]} {
+		beside := size - 1
+		if size == sizes[0] {
+			beside = size + 1
+		}
+		good := note(size)
+		set(size, strings.Replace(note(beside), fmt.Sprintf("\n%d\n", beside), fmt.Sprintf("\n%d\n", size), 1))
+		require.Error(t, export(), "the root of another size, at %d", size)
+		set(size, good)
+		require.NoError(t, export())
+	}
+	last := note(sizes[len(sizes)-1])
+	set(sizes[500], strings.Replace(note(sizes[500]), "\n\n", "\nmore\n\n", 1))
+	code(t, draw.CodeInternal, export())
+	require.NoError(t, s.Checkpoint(ctx, "p"), "the last one covers the log")
+	set(sizes[len(sizes)-1], last[:len(last)-9]+"AAAAAAA=\n")
+	require.Error(t, s.Checkpoint(ctx, "p"), "it is not signed")
+	ExecAll(t, s, []string{fmt.Sprintf("DELETE FROM checkpoints WHERE size > %d", sizes[1200])})
+	setState(t, s, "p", draw.StateClosed)
+	_, err = s.Reveal(ctx, "p")
+	require.NoError(t, err, "nobody reads all checkpoints for it")
+}
