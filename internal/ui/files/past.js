@@ -33,14 +33,16 @@ export async function lastHour(pool, now, signal) {
     get(`admin/pools/${part(pool.id)}/log?after=${from}&limit=${actsMax}&acts=true`, { signal }),
   ]);
   const within = entries.filter((e) => e.at > now - span && e.at < now);
-  const marks = [{ at: now - span, version: within.length ? within[0].version - 1 : pool.version }, ...within, { at: now, version: pool.version }];
+  const marks = [...within, { at: now, version: pool.version }];
+  if (!within.length || within[0].version > 1) marks.unshift({ at: now - span, version: within.length ? within[0].version - 1 : pool.version });
   const actsIn = (a, b) => acts.entries.filter((e) => a < e.version && e.version <= b);
   const rates = [], remaining = [];
   for (let i = 1, begun = marks[0]; i < marks.length; i++) {
     const end = marks[i];
     if (end.at - begun.at < 1000 && i < marks.length - 1) continue; // a rate takes a second at least
     const draws = end.version - begun.version - actsIn(begun.version, end.version).length;
-    rates.push({ at: (begun.at + end.at) / 2, y: draws / Math.max(1, (end.at - begun.at) / 1000) });
+    const y = draws / Math.max(1, (end.at - begun.at) / 1000);
+    rates.push({ at: begun.at, y }, { at: end.at - 1, y }); // steps: between two entries nobody knows more
     begun = end;
   }
   if (acts.next === null && pool.prizes.every((prize) => prize.stocked !== null)) {

@@ -56,6 +56,7 @@ function newRow(pool) {
 /** When the stock of a pool ends, in words. */
 export function forecast(pool) {
   if (pool.stocked > 0 && pool.remaining === 0) return "sold out";
+  if (pool.state !== "open") return `no draws: ${pool.state}`;
   if (!pool.ends_at) return "no end in sight";
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
   return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;

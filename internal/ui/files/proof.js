@@ -52,7 +52,7 @@ function committed(at) {
     h("div", { class: "title" }, h("h2", {}, "Verifiable draws ", pill(c.level, "seal")), h("div", { class: "actions" }, proofActs(at))),
     ...warnings(at),
     h("dl", { class: "facts" }, facts(at).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    h("h2", {}, "The life of the pool"), h("ol", { class: "line" }, steps(at).map(step)),
+    h("h2", {}, "The life of the pool"), h("ol", { class: "line" }, life(at)),
     h("h2", {}, "What to publish"),
     h("p", {}, c.reveal ? "The seed is public. Publish the log beside it, so that anyone can verify." : "Publish these two where players see them, before the first draw. What is published later proves nothing of the draws before it."),
     h("div", { class: "charts" }, command("The commitment", c.note), command("The pool's key", c.key)),
@@ -122,7 +122,12 @@ function steps(at) {
   ];
 }
 
-const step = ([what, done, more]) => h("li", { class: done && "done" }, h("span", {}, what), done && pill("done", "open"), more && h("span", { class: "quiet" }, more));
+/** The steps as a line; the first that is not done is the next. */
+function life(at) {
+  const all = steps(at), next = all.findIndex(([, done]) => done === false);
+  return all.map(([what, done, more], i) => h("li", { class: done && "done" }, h("span", {}, what),
+    done ? pill("done", "open") : i === next && pill("next", "paused"), more && h("span", { class: "quiet" }, more)));
+}
 
 /** Text that somebody is to paste, under a word of what it is. */
 function command(about, words) {

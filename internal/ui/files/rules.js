@@ -154,7 +154,7 @@ function simulated(s) {
   const rows = s.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : p.z.toFixed(2), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
   const rest = [...Object.entries(s.redirects ?? {}).map(([why, n]) => `redirected, ${why}: ${count(n)}`), ...Object.entries(s.refusals ?? {}).map(([code, n]) => `refused, ${code}: ${count(n)}`)];
   return [
-    h("p", {}, pill(s.unlikely ? "unlikely" : "as expected", s.unlikely ? "bad" : "open"), ` ${count(s.draws)} draws, value given ${s.spent}. `, rest.join("; ")),
+    h("p", {}, pill(s.unlikely ? "unlikely" : "as expected", s.unlikely ? "bad" : "open"), ` ${count(s.draws)} draws. `, s.spent !== "0.00" && `Value given under the budget: ${s.spent}. `, rest.join("; ")),
     table("Result of the simulation", ["Prize", "#Drawn", "#Share", "#Expected", "#Deviation (σ)", "#Sold out after"], rows),
   ];
 }
