@@ -146,6 +146,18 @@ func (b *browser) fill(label, text string) {
 	})()`, label, text))
 }
 
+// said waits for a message of the page.
+func (b *browser) said(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
+}
+
+// says waits until the page, or the dialog that is open, has words.
+func (b *browser) says(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`(document.querySelector("dialog[open]") ?? document.querySelector("main")).innerText.includes(%q)`, part))
+}
+
 // find searches the awards of a pool, and waits for what it finds.
 func (b *browser) find(by, word string) {
 	b.t.Helper()

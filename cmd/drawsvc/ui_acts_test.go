@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,26 +17,22 @@ func TestUIActs(t *testing.T) {
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/spring", "Spring draw")
-	said := func(part string) {
-		t.Helper()
-		b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
-	}
 	b.press("Close…")
 	b.await(`document.querySelector("dialog[open]").textContent.includes("Closing is final")`)
 	b.press("Cancel")
 	b.press("Pause…")
 	b.press("Pause")
-	said("The pool is paused.")
+	b.said("The pool is paused.")
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), `"state":"paused"`)
 	b.press("Open…")
 	b.press("Open")
-	said("The pool is open.")
+	b.said("The pool is open.")
 
 	b.press("Stock…") // of the first prize
 	b.fill("Units", "25")
 	b.fill("Reason", "restock")
 	b.press("Move the stock")
-	said("Gold coin: +25, 125 remain.")
+	b.said("Gold coin: +25, 125 remain.")
 	b.press("Stock…")
 	b.fill("What", "-1")
 	b.fill("Units", "1000")
@@ -46,7 +41,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("below")`)
 	b.fill("Units", "5")
 	b.press("Move the stock")
-	said("Gold coin: -5, 120 remain.")
+	b.said("Gold coin: -5, 120 remain.")
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Remaining]").dataset.value === "120"`)
 
 	b.press("Import…")
@@ -59,7 +54,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("dialog .preview").textContent.includes("15 units; 1 new prizes, 1 restocked")`)
 	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), "Tin cup", "a preview writes nothing")
 	b.press("Import")
-	said("Imported: 15 units")
+	b.said("Imported: 15 units")
 	b.await(`document.querySelector("[data-prize=cup] [data-label=Remaining]").dataset.value === "5"`)
 
 	b.visit("#/pools/spring/rules", "Spring draw")
@@ -67,7 +62,7 @@ func TestUIActs(t *testing.T) {
 	b.press("Change the rules…")
 	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
 	b.press("Put in force")
-	said("The rules are in force.")
+	b.said("The rules are in force.")
 	b.await(`document.body.textContent.includes("a win has 50 %")`)
 	b.press("Simulate")
 	b.await(`document.body.textContent.includes("20,000 draws")`)
@@ -82,7 +77,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("[data-job=audit]")`)
 	b.press("Run now…")
 	b.press("Run")
-	said("was requested.")
+	b.said("was requested.")
 	b.quiet(2) // the withdrawal and the file
 }
 

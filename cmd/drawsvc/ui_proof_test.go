@@ -38,18 +38,6 @@ func (b *browser) command(part string) string {
 	return eval[string](b, find+".textContent")
 }
 
-// said waits for a message of the page.
-func (b *browser) said(part string) {
-	b.t.Helper()
-	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
-}
-
-// says waits until the page, or the dialog that is open, has words.
-func (b *browser) says(part string) {
-	b.t.Helper()
-	b.await(fmt.Sprintf(`(document.querySelector("dialog[open]") ?? document.querySelector("main")).innerText.includes(%q)`, part))
-}
-
 // verifiable is a service that can commit pools, and is open to local callers
 // who draw.
 func verifiable(t *testing.T) *service {

@@ -118,6 +118,12 @@ async function audit(at) {
   }
 }
 
+/** The points before a time, the last of them held until then. */
+function upTo(points, time) {
+  const kept = points.filter((p) => p.at < time);
+  return kept.length < points.length ? [...kept, { at: time - 1, y: points[kept.length].y }] : kept;
+}
+
 function number(n) {
   const element = h("span");
   sayNumber(element, n);
@@ -154,7 +160,7 @@ async function stockSection(at) {
       sayNumber(issued.value, pool.issued);
       say(speed.value, pool.rate === null ? "–" : rate(pool.rate));
       say(end.value, forecast(pool));
-      const points = past(at.id), joined = (before, y) => [...before.filter((p) => p.at < (points[0]?.at ?? Infinity)), ...points.map((p) => ({ at: p.at, y: p[y] }))];
+      const points = past(at.id), joined = (before, y) => [...upTo(before, points[0]?.at ?? Infinity), ...points.map((p) => ({ at: p.at, y: p[y] }))];
       stock.set(joined(begun.remaining, "remaining"));
       speeds.set(joined(begun.rates, "rate"));
       whole.set([...begun.whole, { at: Date.parse(live.at ?? new Date()), y: pool.version }]);
