@@ -25,7 +25,10 @@ const pictureMax = 200 << 10
 // TestUIPictures: those of docs/admin-page.md can be made, and are small.
 func TestUIPictures(t *testing.T) {
 	t.Parallel()
-	s := administered(t)
+	recipients, identity := keyFiles(t)
+	s := administeredBy(t, []string{"admin", "draw"}, "--seed-identity-file", identity, "--seed-recipients", recipients, "--origin", "draws.example.org")
+	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/commitment", `{"beacon":"quicknet"}`)
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/spring/prizes/gold", `{"value":"25.00"}`)
 	b := browse(t, s.url, 1100, 800)
 	b.signIn("admin")
@@ -66,6 +69,8 @@ func TestUIPictures(t *testing.T) {
 	take("admin-rules.png")
 	b.visit("#/pools/spring/log", "Spring draw")
 	take("admin-log.png")
+	b.visit("#/pools/summer/proof", "Summer party")
+	take("admin-verifiable.png")
 	scheme("dark")
 	b.visit("#/", "Pools")
 	take("admin-pools-dark.png")

@@ -157,7 +157,7 @@ function commit(at) {
     ],
     async act() {
       const wanted = own.value.trim() || beacon.value;
-      if (at.pool.revision !== revision) throw new Error("The pool was changed meanwhile. Look at it again.");
+      if (at.pool.revision !== revision) throw new Error("The pool was changed meanwhile. Ask again.");
       await text("POST", `admin/pools/${part(at.id)}/commitment`, { beacon: wanted, stock_while_open: stock.checked && wanted !== "none" });
       await at.refresh();
       return "The pool is committed. Publish its commitment and key before it opens.";
