@@ -147,7 +147,6 @@ function commit(at) {
   const beacon = h("select", {}, h("option", { value: "none" }, "none: the operator alone chooses the seed"), h("option", { value: "quicknet" }, "quicknet: a public round is mixed in at every opening"));
   const own = h("input", { maxlength: 300, autocomplete: "off", spellcheck: "false" });
   const stock = h("input", { type: "checkbox" });
-  const revision = at.pool.revision;
   ask({
     title: "Commit the pool to its numbers?", yes: "Commit for ever",
     body: [
@@ -157,7 +156,6 @@ function commit(at) {
     ],
     async act() {
       const wanted = own.value.trim() || beacon.value;
-      if (at.pool.revision !== revision) throw new Error("The pool was changed meanwhile. Ask again.");
       await text("POST", `admin/pools/${part(at.id)}/commitment`, { beacon: wanted, stock_while_open: stock.checked && wanted !== "none" });
       await at.refresh();
       return "The pool is committed. Publish its commitment and key before it opens.";
