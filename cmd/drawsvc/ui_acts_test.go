@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -105,8 +106,31 @@ func TestUIAgenda(t *testing.T) {
 	b.press("Add")
 	b.await(`document.querySelector(".line").textContent.includes("the pool becomes open")`)
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/summer/agenda", ""), `"state":"open"`)
+	b.press("Add to it…")
+	b.fill("When", "2999-11-30T08:00:00")
+	b.fill("What", "stock")
+	b.fill("Prize", "hat")
+	b.fill("Units", "25")
+	b.fill("Reason", "second batch")
+	b.press("Add")
+	b.await(`document.querySelector(".line").textContent.includes("+25 of hat, second batch")`)
+	b.press("Add to it…")
+	b.fill("When", "2999-12-24T08:00:00")
+	b.fill("What", "rules")
+	b.fill("The whole document", `{"win":"5/4"}`)
+	b.press("Add")
+	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("win")`)
+	b.fill("The whole document", `{"limits":[{"of":"draws","max":3,"per":"day"}]}`)
+	b.press("Add")
+	b.await(`/stock|hat/.test(document.querySelectorAll(".line li")[1].textContent) && document.querySelectorAll(".line li")[2].textContent.includes("new rules")`)
+	for range 2 {
+		before := eval[int](b, `document.querySelectorAll(".line li").length`)
+		b.press("Remove…")
+		b.press("Remove")
+		b.await(fmt.Sprintf(`document.querySelectorAll(".line li").length === %d && !document.querySelector("dialog[open]")`, before-1))
+	}
 	b.press("Remove…")
 	b.press("Remove")
 	b.await(`!document.querySelector(".line").textContent.includes("the pool becomes open")`)
-	b.quiet(0)
+	b.quiet(1) // the rules that are none
 }

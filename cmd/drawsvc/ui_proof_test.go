@@ -156,6 +156,8 @@ func TestUIWithoutSeeds(t *testing.T) {
 	b.says("This instance cannot unseal the seed")
 	b.says("or choose among seeds")
 	b.says("Seed in use\n1 of 1, 5 versions each")
+	b.press("Copy")
+	b.await(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Copied") || getSelection().toString().includes("drawsvc commitment v1")`)
 	for range 5 {
 		s.admin(http.StatusOK, "POST", "/admin/pools/summer/prizes/hat/stock", `{"delta":1,"reason":"more"}`)
 	}

@@ -23,7 +23,7 @@ export const commands = {
   round: (c, round) => `curl -fsS ${c.rounds_url}${round}`,
   publish: () => `drawsvc publish --dir /srv/proofs ${identity}`,
   export: (at) => `drawsvc pool export-proof --pool ${at.id} proof ${identity}`,
-  keep: (at) => `curl -fsS ${place(at)}/key > key\ncurl -fsS ${place(at)}/checkpoint > kept`,
+  keep: (at) => ["key > key", at.commitment.checkpoint && "checkpoint > kept"].filter(Boolean).map((file) => `curl -fsS ${place(at)}/${file}`).join("\n"),
   verify: (at) => [
     "mkdir proof && cd proof",
     `for file in key commitment checkpoint reveal; do curl -fsS -o $file ${place(at)}/$file; done`,

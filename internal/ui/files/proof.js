@@ -59,7 +59,7 @@ function committed(at) {
     !c.salts_erased && (c.reveal ? command("All files, from the database:", commands.export(at)) : command("A program keeps the files of all committed pools, and signs a checkpoint each second:", commands.publish())),
     h("h2", {}, "How a player verifies"),
     h("p", { class: "quiet" }, "Without a token, if the service or the published folder is reached at the address of these lines."),
-    c.reveal ? command("Every award of the pool, after the reveal:", commands.verify(at)) : command("Before the draw: keep the pool's key.", commands.keep(at)),
+    c.reveal ? command("Every award of the pool, after the reveal:", commands.verify(at)) : command(`Before the draw, to keep: the pool's key${c.checkpoint ? ", and the last checkpoint" : ""}.`, commands.keep(at)),
     command("A receipt, which the draw's answer has where it was asked for with \"receipt\":true:", commands.receipt(at)),
     h("h2", {}, "What this proves"),
     h("p", {}, proven(c)), h("p", { class: "unproven" }, h("b", {}, "Not proven: "), unproven(c)),
