@@ -146,6 +146,25 @@ func (b *browser) fill(label, text string) {
 	})()`, label, text))
 }
 
+// said waits for a message of the page.
+func (b *browser) said(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
+}
+
+// says waits until the page, or the dialog that is open, has words.
+func (b *browser) says(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`(document.querySelector("dialog[open]") ?? document.querySelector("main")).innerText.includes(%q)`, part))
+}
+
+// find searches the awards of a pool, and waits for what it finds.
+func (b *browser) find(by, word string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = %q; q.value = %q; q.form.requestSubmit(); return true; })()`, by, word))
+	b.await(`/^[1-9][0-9,]* found\.$/.test(document.querySelector(".body [role=status]")?.textContent)`)
+}
+
 // visit shows a view of the page.
 func (b *browser) visit(hash, title string) {
 	b.t.Helper()

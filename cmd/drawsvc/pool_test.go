@@ -67,7 +67,7 @@ silver  0.00   90       0       90         Silver, spoon
 		// The environment names the service's mode, not the pool's.
 		p.vars["DRAWSVC_MODE"] = "external"
 		p.ok("pool", "create", "autumn")
-		require.JSONEq(t, `{"id":"autumn","name":"autumn","state":"open","mode":null,"version":1,"revision":1,"rules":0,"archived":false,"prizes":[]}`,
+		require.JSONEq(t, `{"id":"autumn","name":"autumn","state":"open","mode":null,"version":1,"revision":1,"rules":0,"committed":0,"archived":false,"prizes":[]}`,
 			p.ok("pool", "show", "autumn", "--output", "json"))
 	})
 }

@@ -121,7 +121,9 @@ type (
 		// Revision is the version of the last change.
 		Revision int64 `json:"revision"`
 		Rules    int64 `json:"rules"`
-		Archived bool  `json:"archived"`
+		// Committed is the version of the pool's commitment, 0 for none.
+		Committed int64 `json:"committed"`
+		Archived  bool  `json:"archived"`
 		// Opening is the round that a pool with a beacon is announced to open with.
 		Opening *openingJSON `json:"opening,omitempty"`
 		Prizes  []prizeJSON  `json:"prizes"`
@@ -142,7 +144,7 @@ type (
 )
 
 func jsonPool(p *draw.Pool) poolJSON {
-	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
+	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion, Committed: p.Committed, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
 	if p.Mode != "" {
 		j.Mode = &p.Mode
 	}

@@ -121,6 +121,11 @@ func openOverHTTP(t *testing.T, s *service, chain *drand.Chain) {
 	require.Contains(t, s.admin(400, "PATCH", "/admin/pools/spring", `{"state":"open","round":7}`), "belong together")
 	opened := s.admin(200, "PATCH", "/admin/pools/spring", body(round, chain.Sign(round)))
 	require.Contains(t, opened, `"state":"open"`)
+	stands := commitmentOf(t, s)
+	require.Equal(t, []any{"beacon", chain.Beacon(), "available"}, []any{stands.Level, stands.Beacon, stands.Seeds})
+	require.Equal(t, round, stands.Opened.Round)
+	require.Equal(t, chain.Sign(round), stands.Opened.Signature)
+	require.Nil(t, stands.RoundsURL, "nobody knows where this chain is published")
 	require.NotContains(t, opened, "opening")
 }
 

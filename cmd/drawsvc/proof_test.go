@@ -45,6 +45,9 @@ func TestVerifiableDraws(t *testing.T) {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 			}
 			require.Equal(t, note, s.admin(200, "GET", "/pools/spring/proof/commitment", ""))
+			require.Contains(t, s.admin(200, "GET", "/admin/pools/spring", ""), `"committed":5,`)
+			stands := commitmentOf(t, s)
+			require.Equal(t, commitment{Version: 5, Level: "committed", Origin: "draws.example.org/spring", Note: note, Epochs: 9, EpochLength: 7, Beacon: "none", Seeds: "available", Key: stands.Key}, stands)
 			s.admin(404, "GET", "/pools/spring/proof/log", "")
 			s.admin(409, "POST", "/admin/pools/spring/reveal", "")
 			s.admin(409, "POST", "/admin/pools/spring/commitment", "{}")
@@ -52,6 +55,8 @@ func TestVerifiableDraws(t *testing.T) {
 			s.admin(409, "POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":1,"reason":"late"}`)
 			reveal := s.admin(200, "POST", "/admin/pools/spring/reveal", "")
 			require.True(t, strings.HasPrefix(reveal, "3 "), "twenty versions behind the opening need three seeds: %s", reveal)
+			require.Equal(t, reveal, *commitmentOf(t, s).Reveal)
+			require.NotNil(t, commitmentOf(t, s).Checkpoint, "the reveal signs one")
 			log := s.admin(200, "GET", "/pools/spring/proof/log", "")
 			require.Equal(t, exitOK, s.end().code)
 
@@ -78,6 +83,28 @@ func TestVerifiableDraws(t *testing.T) {
 			require.Equal(t, "pool spring: the user is replaced in 0 awards\n", p.ok("user", "forget", "nobody", "--pool", "spring"))
 		})
 	}
+}
+
+// commitment is what GET /admin/pools/{pool}/commitment answers.
+type commitment struct {
+	Version                          int64
+	Level, Origin, Note, Key, Beacon string
+	Epochs                           int64
+	EpochLength                      int64   `json:"epoch_length"`
+	RoundsURL                        *string `json:"rounds_url"`
+	Opened                           *struct {
+		Round     int64
+		Signature string
+	}
+	Checkpoint, Reveal *string
+	SaltsErased        bool `json:"salts_erased"`
+	Seeds              string
+}
+
+func commitmentOf(t *testing.T, s *service) (c commitment) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(s.admin(200, "GET", "/admin/pools/spring/commitment", "")), &c))
+	return c
 }
 
 // erases: a user of a committed pool is erased by who has the identity, and the log

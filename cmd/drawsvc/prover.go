@@ -33,6 +33,23 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	})
 }
 
+// Commitment implements http.Commitments.
+func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment, error) {
+	of, err := p.Store.Commitment(ctx, poolID)
+	if err != nil {
+		return http.Commitment{}, err
+	}
+	c := http.Commitment{
+		Version: of.Version, Origin: of.Origin, Note: of.Published.Commitment, Key: of.Key, Checkpoint: of.Checkpoint, Reveal: of.Reveal,
+		Epochs: of.Epochs, EpochLength: of.EpochLength, Beacon: of.Beacon.String(), StockWhileOpen: of.StockWhileOpen,
+		Opened: of.Opened, SaltsErased: of.SaltsErased, SeedsAway: of.SeedsAway,
+	}
+	if of.Beacon != nil && *of.Beacon == *proof.Quicknet() {
+		c.Beacon, c.RoundsURL = "quicknet", proof.QuicknetURL+"/public/"
+	}
+	return c, nil
+}
+
 // Receipt implements http.Receipts.
 func (p prover) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
 	receipt, err := p.Store.Receipt(ctx, d)

@@ -18,26 +18,22 @@ func TestUIActs(t *testing.T) {
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/spring", "Spring draw")
-	said := func(part string) {
-		t.Helper()
-		b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
-	}
 	b.press("Close…")
 	b.await(`document.querySelector("dialog[open]").textContent.includes("Closing is final")`)
 	b.press("Cancel")
 	b.press("Pause…")
 	b.press("Pause")
-	said("The pool is paused.")
+	b.said("The pool is paused.")
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), `"state":"paused"`)
 	b.press("Open…")
 	b.press("Open")
-	said("The pool is open.")
+	b.said("The pool is open.")
 
 	b.press("Stock…") // of the first prize
 	b.fill("Units", "25")
 	b.fill("Reason", "restock")
 	b.press("Move the stock")
-	said("Gold coin: +25, 125 remain.")
+	b.said("Gold coin: +25, 125 remain.")
 	b.press("Stock…")
 	b.fill("What", "-1")
 	b.fill("Units", "1000")
@@ -46,7 +42,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("below")`)
 	b.fill("Units", "5")
 	b.press("Move the stock")
-	said("Gold coin: -5, 120 remain.")
+	b.said("Gold coin: -5, 120 remain.")
 	b.await(`document.querySelector("[data-prize=gold] [data-label=Remaining]").dataset.value === "120"`)
 
 	b.press("Import…")
@@ -59,7 +55,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("dialog .preview").textContent.includes("15 units; 1 new prizes, 1 restocked")`)
 	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring", ""), "Tin cup", "a preview writes nothing")
 	b.press("Import")
-	said("Imported: 15 units")
+	b.said("Imported: 15 units")
 	b.await(`document.querySelector("[data-prize=cup] [data-label=Remaining]").dataset.value === "5"`)
 
 	b.visit("#/pools/spring/rules", "Spring draw")
@@ -67,7 +63,7 @@ func TestUIActs(t *testing.T) {
 	b.press("Change the rules…")
 	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
 	b.press("Put in force")
-	said("The rules are in force.")
+	b.said("The rules are in force.")
 	b.await(`document.body.textContent.includes("a win has 50 %")`)
 	b.press("Simulate")
 	b.await(`document.body.textContent.includes("20,000 draws")`)
@@ -82,7 +78,7 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("[data-job=audit]")`)
 	b.press("Run now…")
 	b.press("Run")
-	said("was requested.")
+	b.said("was requested.")
 	b.quiet(2) // the withdrawal and the file
 }
 
@@ -110,8 +106,31 @@ func TestUIAgenda(t *testing.T) {
 	b.press("Add")
 	b.await(`document.querySelector(".line").textContent.includes("the pool becomes open")`)
 	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/summer/agenda", ""), `"state":"open"`)
+	b.press("Add to it…")
+	b.fill("When", "2999-11-30T08:00:00")
+	b.fill("What", "stock")
+	b.fill("Prize", "hat")
+	b.fill("Units", "25")
+	b.fill("Reason", "second batch")
+	b.press("Add")
+	b.await(`document.querySelector(".line").textContent.includes("+25 of hat, second batch")`)
+	b.press("Add to it…")
+	b.fill("When", "2999-12-24T08:00:00")
+	b.fill("What", "rules")
+	b.fill("The whole document", `{"win":"5/4"}`)
+	b.press("Add")
+	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("win")`)
+	b.fill("The whole document", `{"limits":[{"of":"draws","max":3,"per":"day"}]}`)
+	b.press("Add")
+	b.await(`/stock|hat/.test(document.querySelectorAll(".line li")[1].textContent) && document.querySelectorAll(".line li")[2].textContent.includes("new rules")`)
+	for range 2 {
+		before := eval[int](b, `document.querySelectorAll(".line li").length`)
+		b.press("Remove…")
+		b.press("Remove")
+		b.await(fmt.Sprintf(`document.querySelectorAll(".line li").length === %d && !document.querySelector("dialog[open]")`, before-1))
+	}
 	b.press("Remove…")
 	b.press("Remove")
 	b.await(`!document.querySelector(".line").textContent.includes("the pool becomes open")`)
-	b.quiet(0)
+	b.quiet(1) // the rules that are none
 }

@@ -28,7 +28,7 @@ func TestUIPlants(t *testing.T) {
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 3`)
-	for _, section := range []string{"", "/awards", "/rules", "/log"} {
+	for _, section := range []string{"", "/awards", "/rules", "/agenda", "/proof", "/log"} {
 		b.visit("#/pools/evil"+section, planted)
 		if section == "/awards" {
 			b.await(`[...document.querySelectorAll("td")].some((cell) => cell.textContent.includes("<script>"))`)

@@ -22,14 +22,20 @@ import (
 // is the role, and two pools.
 func administered(t *testing.T) *service {
 	t.Helper()
+	return administeredBy(t, []string{"admin", "stock", "auditor", "draw"})
+}
+
+// administeredBy is one with tokens of some roles, and flags of its own.
+func administeredBy(t *testing.T, roles []string, flags ...string) *service {
+	t.Helper()
 	servertest.NeedPrograms(t, "chromium", "chromium")
 	p := on(t, stocktest.URL(t, "sqlite"))
 	var entries []string
-	for _, role := range []string{"admin", "stock", "auditor", "draw"} {
+	for _, role := range roles {
 		sum := sha256.Sum256([]byte(role))
 		entries = append(entries, fmt.Sprintf(`{"name":"anna-%s","role":%q,"sha256":%q}`, role, role, hex.EncodeToString(sum[:])))
 	}
-	s := p.serve("--tokens", p.written("tokens.json", `{"tokens":[`+strings.Join(entries, ",")+`]}`))
+	s := p.serve(append(flags, "--tokens", p.written("tokens.json", `{"tokens":[`+strings.Join(entries, ",")+`]}`))...)
 	s.token = "admin"
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"spring","name":"Spring draw","prizes":[
 		{"id":"gold","name":"Gold coin","value":"19.90","stock":100},{"id":"silver","name":"Silver spoon","value":"2.50","stock":2000},

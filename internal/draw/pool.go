@@ -33,6 +33,9 @@ type Pool struct {
 	Version, Revision int64
 	// RulesVersion is the one of the change whose rules are in force, 0 for none.
 	RulesVersion int64
+	// Committed is the version of the change that committed the pool to its numbers,
+	// 0 for a pool whose numbers are secret.
+	Committed int64
 	// Rules are those that a new pool begins with, nil for none. A pool that was
 	// read has none: see [Ruling].
 	Rules *Rules

@@ -56,7 +56,7 @@ func newPrizeBody(p *draw.Prize) prizeBody {
 func (b *adminPoolAnswer) pool() (draw.Pool, error) {
 	prizes, err := readEach(b.Prizes, (*adminPrizeAnswer).prize)
 	p := draw.Pool{
-		ID: b.ID, Name: b.Name, State: b.State, Version: b.Version, Revision: b.Revision, RulesVersion: b.Rules, Archived: b.Archived, Prizes: prizes,
+		ID: b.ID, Name: b.Name, State: b.State, Version: b.Version, Revision: b.Revision, RulesVersion: b.Rules, Committed: b.Committed, Archived: b.Archived, Prizes: prizes,
 	}
 	if b.Mode != nil {
 		p.Mode = *b.Mode

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"rules":0,"archived":false,"prizes":[` +
+	springJSON = `{"id":"spring","name":"Spring","state":"open","mode":null,"version":7,"revision":5,"rules":0,"committed":0,"archived":false,"prizes":[` +
 		`{"id":"gold","name":"Gold coin","value":"19.90","kind":"prize","stocked":10,"issued":3,"remaining":7},` +
 		`{"id":"pin","name":"Pin","value":"0.00","kind":"prize","stocked":5,"issued":0,"remaining":5}]}`
-	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"archived":false,"opening":{"round":1000,"at":"2026-03-04T04:06:07.000890Z"},"prizes":[]}`
+	otherJSON = `{"id":"other","name":"Spring","state":"paused","mode":"optimistic","version":7,"revision":5,"rules":0,"committed":0,"archived":false,"opening":{"round":1000,"at":"2026-03-04T04:06:07.000890Z"},"prizes":[]}`
 )
 
 // logJSON are the entries of someLog.
@@ -41,7 +41,7 @@ func TestAdminAnswers(t *testing.T) {
 		{
 			"POST", "/admin/pools", `{"id":"new","name":"New","mode":"external","prizes":[{"id":"a","name":"A","value":"0.5","stock":3},{"id":"b","name":"B","stock":0}]}`,
 			201, "/admin/pools/new",
-			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"rules":0,"archived":false,"prizes":[` +
+			`{"id":"new","name":"New","state":"open","mode":"external","version":0,"revision":0,"rules":0,"committed":0,"archived":false,"prizes":[` +
 				`{"id":"a","name":"A","value":"0.50","kind":"prize","stocked":3,"issued":0,"remaining":3},` +
 				`{"id":"b","name":"B","value":"0.00","kind":"prize","stocked":0,"issued":0,"remaining":0}]}`,
 		},

@@ -69,8 +69,10 @@ type adminPoolAnswer struct {
 	Version  int64   `json:"version"`
 	Revision int64   `json:"revision"`
 	// Rules is the version of the rules in force, 0 for none.
-	Rules    int64 `json:"rules"`
-	Archived bool  `json:"archived"`
+	Rules int64 `json:"rules"`
+	// Committed is the version of the pool's commitment, 0 for none.
+	Committed int64 `json:"committed"`
+	Archived  bool  `json:"archived"`
 	// Opening is the round that a pool with a beacon is announced to open with,
 	// left out for none.
 	Opening *openingAnswer     `json:"opening,omitzero"`
@@ -98,7 +100,7 @@ func newAdminPool(p *draw.Pool) adminPoolAnswer {
 	if p.Mode != "" {
 		mode = &p.Mode
 	}
-	a := adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Archived, nil, each(p.Prizes, newAdminPrize)}
+	a := adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Committed, p.Archived, nil, each(p.Prizes, newAdminPrize)}
 	if p.Round != 0 {
 		a.Opening = &openingAnswer{p.Round, formatTime(p.RoundAt)}
 	}

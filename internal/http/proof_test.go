@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"testing"
 
@@ -35,6 +36,24 @@ func firstError(a, b error) error {
 	return b
 }
 
+func (f fakeStore) Commitment(_ context.Context, poolID string) (Commitment, error) {
+	return Commitment{
+		Version: 5, Origin: "host/" + poolID, Note: []byte("the note\n"), Key: []byte("the key\n"), Checkpoint: []byte("the checkpoint\n"), Reveal: []byte("2 abcd\n"),
+		Epochs: 256, EpochLength: 7, Beacon: "quicknet", RoundsURL: "https://beacon.example/public/", StockWhileOpen: true,
+		Opened: draw.Round{Number: 1000, Signature: "b446"}, SaltsErased: true, SeedsAway: true,
+	}, f.note([2]string{poolID, "what it is committed to"})
+}
+
+// TestCommitmentAnswer: what is not there yet is null, and a level without a beacon
+// is the lower one.
+func TestCommitmentAnswer(t *testing.T) {
+	c := Commitment{Version: 5, Origin: "host/p", Note: []byte("n\n"), Key: []byte("k\n"), Epochs: 2, EpochLength: 7, Beacon: "none"}
+	got, err := json.Marshal(newCommitment(&c))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"version":5,"level":"committed","origin":"host/p","note":"n\n","key":"k\n","epochs":2,"epoch_length":7,"beacon":"none","rounds_url":null,
+		"stock_while_open":false,"opened":null,"checkpoint":null,"reveal":null,"salts_erased":false,"seeds":"available"}`, string(got))
+}
+
 // TestProofAnswers pins the bytes of every call about proofs, and what reaches
 // the store.
 func TestProofAnswers(t *testing.T) {
@@ -50,6 +69,13 @@ func TestProofAnswers(t *testing.T) {
 		{
 			"POST", "/admin/pools/p/commitment", `{"beacon":"quicknet","epochs":3,"epoch_length":7,"stock_while_open":true}`, typeText, "note of example.com\n", 201,
 			Commit{PoolID: "p", Host: "example.com", Epochs: 3, EpochLength: 7, Beacon: "quicknet", StockWhileOpen: true, Actor: "admin"},
+		},
+		{
+			"GET", "/admin/pools/p/commitment", "", typeJSON,
+			`{"version":5,"level":"beacon","origin":"host/p","note":"the note\n","key":"the key\n","epochs":256,"epoch_length":7,"beacon":"quicknet",` +
+				`"rounds_url":"https://beacon.example/public/","stock_while_open":true,"opened":{"round":1000,"signature":"b446"},` +
+				`"checkpoint":"the checkpoint\n","reveal":"2 abcd\n","salts_erased":true,"seeds":"unavailable"}` + "\n",
+			200, [2]string{"p", "what it is committed to"},
 		},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
@@ -94,6 +120,7 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
 		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeNotFound, "not yet"), 404},
+		{"GET", "/admin/pools/p/commitment", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
 		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
 		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedsSpent, "all"), 409},
 		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedUnavailable, "away"), 503},

@@ -31,6 +31,7 @@ type route struct {
 func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
 	export := append([]string{formulas}, page...)
+	simulated := []string{"draws", "users", "rate", "seed"}
 	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
 	return []route{
 		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
@@ -68,9 +69,11 @@ func (s *Server) routes() []route {
 		{"GET", "/admin/pools/:pool/agenda", roleAuditor, append([]string{"open"}, page...), jsons, reads(s.agenda)},
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
+		{"GET", "/admin/pools/:pool/commitment", roleAuditor, nil, jsons, reads(s.commitment)},
 		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, reads(s.adminOdds)},
-		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, jsons, reads(s.simulation)},
+		{"GET", "/admin/pools/:pool/simulation", roleAuditor, simulated, jsons, reads(s.simulation)},
+		{"POST", "/admin/pools/:pool/simulation", roleAdmin, simulated, jsons, s.simulateDraft},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, csvs, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
 

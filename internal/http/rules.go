@@ -74,21 +74,26 @@ func (s *Server) rules(ctx context.Context, c call) (rulesAnswer, error) {
 
 // putRules answers PUT /admin/pools/{pool}/rules, whose body is the document.
 func (s *Server) putRules(c call) error {
+	wanted, err := s.readRules(c)
+	if err != nil {
+		return err
+	}
+	return reads(func(ctx context.Context, c call) (rulesAnswer, error) { return s.setRules(ctx, c, wanted) })(c)
+}
+
+// readRules reads a body that is a rules document.
+func (s *Server) readRules(c call) (*draw.Rules, error) {
 	r := c.gin.Request
 	if err := checkContentType(r.Header, "application/json"); err != nil {
-		return err
+		return nil, err
 	}
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	var err error
 	if *buf, err = readBody(r, (*buf)[:0], draw.RulesMax); err != nil {
-		return err
+		return nil, err
 	}
-	wanted, err := draw.ParseRules(*buf)
-	if err != nil {
-		return err
-	}
-	return reads(func(ctx context.Context, c call) (rulesAnswer, error) { return s.setRules(ctx, c, wanted) })(c)
+	return draw.ParseRules(*buf)
 }
 
 // deleteRules answers DELETE /admin/pools/{pool}/rules.

@@ -48,11 +48,12 @@ type Config struct {
 	// Agendas and Planner are the database's.
 	Agendas Agendas
 	Planner Planner
-	// Prover and LogWriter are the database's. SeedsAway says that a committed
+	// Prover, LogWriter and Commitments are the database's. SeedsAway says that a committed
 	// pool cannot be drawn from here, because its seed cannot be unsealed.
-	Prover    Prover
-	LogWriter LogWriter
-	SeedsAway func() bool
+	Prover      Prover
+	LogWriter   LogWriter
+	Commitments Commitments
+	SeedsAway   func() bool
 	// Receipts signs those of draws.
 	Receipts Receipts
 	// Tickets reads the tickets of draws.
@@ -109,8 +110,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
-	case c.Prover == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
-		return errors.New("http: prover, log writer, seeds away and receipts must be given")
+	case c.Prover == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.Receipts == nil:
+		return errors.New("http: prover, log writer, commitments, seeds away and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

@@ -94,6 +94,21 @@ func finite(z float64) float64 { return max(-math.MaxFloat64, min(z, math.MaxFlo
 // simulation answers GET /admin/pools/{pool}/simulation: many draws in memory,
 // from where the pool stands. Nothing is written.
 func (s *Server) simulation(ctx context.Context, c call) (SimulatedAnswer, error) {
+	return s.simulate(ctx, c, nil)
+}
+
+// simulateDraft answers POST /admin/pools/{pool}/simulation: the same under the
+// rules of the body, which are in force nowhere.
+func (s *Server) simulateDraft(c call) error {
+	draft, err := s.readRules(c)
+	if err != nil {
+		return err
+	}
+	return reads(func(ctx context.Context, c call) (SimulatedAnswer, error) { return s.simulate(ctx, c, draft) })(c)
+}
+
+// simulate draws under a draft of rules, or for nil under those in force.
+func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (SimulatedAnswer, error) {
 	run, err := c.simulationWanted()
 	if err != nil {
 		return SimulatedAnswer{}, err
@@ -110,8 +125,8 @@ func (s *Server) simulation(ctx context.Context, c call) (SimulatedAnswer, error
 		return SimulatedAnswer{}, draw.Errorf(draw.CodeInvalidRequest,
 			"the pool has more than %d prizes; the command drawsvc simulate has no limit", simulatedPrizesMax)
 	}
-	run.Pool.Prizes = pool.Prizes
-	if pool.RulesVersion != 0 { // the rules of a version never change, so both are of one state
+	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
+	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both are of one state
 		ruling, err := s.Ruler.Rules(ctx, pool.ID, pool.RulesVersion)
 		if err != nil {
 			return SimulatedAnswer{}, err

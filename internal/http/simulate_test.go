@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"encoding/json"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,6 +56,16 @@ func TestSimulation(t *testing.T) {
 	require.LessOrEqual(t, a.Prizes[0].Count, int64(7), "all that remain of gold")
 	for query, code := range map[string]string{"?draws=0": "invalid-request", "?draws=100001": "invalid-request", "?users=x": "invalid-request"} {
 		require.Equal(t, code, problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation"+query, "")).Result()).Code, query)
+	}
+	draft := func(rules string) *httptest.ResponseRecorder {
+		return do(s, asAdmin("POST", "/admin/pools/p/simulation?draws=5000&users=10", rules))
+	}
+	require.Equal(t, ask("?draws=5000&users=10"), draft(`{"fallback":"none","win":"1/4","guarantee":{"after":3,"prize":"pin"}}`).Body.String(), "those in force, as a draft")
+	require.NotEqual(t, ask("?draws=5000&users=10"), draft(`{"fallback":"none","win":"1/2"}`).Body.String())
+	for rules, detail := range map[string]string{`{"win":"2/1"}`: "win", `{"fallback":"none","limits":[{"of":"prize","prize":"absent","max":1}]}`: "absent"} {
+		p := problemIn(t, draft(rules).Result())
+		require.Equal(t, "invalid-request", p.Code)
+		require.Contains(t, p.Detail, detail, "it names the member")
 	}
 	require.True(t, s.bounds.simulations.TryAcquire(1))
 	require.Equal(t, "overloaded", problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Result()).Code)

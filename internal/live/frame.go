@@ -34,6 +34,8 @@ type (
 		Version  int64      `json:"version"`
 		Revision int64      `json:"revision"`
 		Rules    int64      `json:"rules"`
+		// Committed is the version of the pool's commitment, 0 for none.
+		Committed int64 `json:"committed"`
 		// Stocked, Issued and Remaining leave endless blanks out; Awards has them.
 		Stocked   int64 `json:"stocked"`
 		Issued    int64 `json:"issued"`
@@ -89,7 +91,7 @@ func event(f *frameJSON) []byte {
 
 func newPool(o *draw.Overview, past *past, now time.Time) poolJSON {
 	p := poolJSON{
-		ID: o.ID, Name: o.Name, State: o.State, Version: o.Version, Revision: o.Revision, Rules: o.RulesVersion,
+		ID: o.ID, Name: o.Name, State: o.State, Version: o.Version, Revision: o.Revision, Rules: o.RulesVersion, Committed: o.Committed,
 		Stocked: o.Stocked, Issued: o.Issued, Remaining: o.Remaining(), Awards: o.Awards,
 		Rate: math.Round(past.rate(o.ID)*100) / 100,
 	}

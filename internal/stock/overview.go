@@ -17,11 +17,11 @@ import (
 // prizes comes without them. It reads each prize of these pools once, and some
 // twice. Errors: those of the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
-	pools := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules").
+	pools := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed").
 		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
 		all, err = selectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
-			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion)
+			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion, &o.Committed)
 			return o, err
 		})
 		if err != nil || len(all) == 0 {

@@ -103,10 +103,10 @@ func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, e
 
 // pools reads the pools that which selects.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
-	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "due_at", "opening_round", "opening_at").OrderBy("id"))
+	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at").OrderBy("id"))
 	err = s.snapshotOn(ctx, db, func(tx *sql.Tx) error {
 		pools, err = selectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
-			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt))
+			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt))
 			return p, err
 		})
 		if err != nil || len(pools) == 0 {

@@ -46,7 +46,7 @@ async function itemsOf(path, page, signal) {
 }
 
 function entry(path, item, read) {
-  const what = item.state ? `the pool becomes ${item.state}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : "new rules";
+  const what = item.state ? `the pool becomes ${item.state}` : item.prize ? `${item.delta > 0 ? "+" : ""}${count(item.delta)} of ${item.prize}${item.reason ? `, ${item.reason}` : ""}` : item.rules === null ? "the rules are removed" : "new rules";
   return h("li", { class: isDone(item) && "done" }, time(item.at), h("span", {}, what), isDone(item) ? pill("done", "open") : mayAct() && button("Remove…", () => ask({
     title: "Remove this from the agenda?", yes: "Remove", kind: "danger", body: h("p", {}, `${what}, at ${item.at}`),
     async act() {
@@ -59,20 +59,39 @@ function entry(path, item, read) {
 
 function add(at, path, read) {
   const when = h("input", { type: "datetime-local", step: 1, required: true });
-  const what = h("select", {}, ["open", "paused", "closed"].map((state) => h("option", { value: state }, `the pool becomes ${state}`)), h("option", { value: "stock" }, "stock of a prize moves"));
-  const prize = h("select", {}, at.pool.prizes.map((p) => h("option", { value: p.id }, p.name)));
+  const what = h("select", {}, ["open", "paused", "closed"].map((state) => h("option", { value: state }, `the pool becomes ${state}`)),
+    h("option", { value: "stock" }, "stock of a prize moves"), h("option", { value: "rules" }, "new rules"));
+  const prize = h("select", {}, at.pool.prizes.filter((p) => p.stocked !== null).map((p) => h("option", { value: p.id }, p.name)));
   const delta = h("input", { type: "number", step: 1 });
   const reason = h("input", { maxlength: 200 });
+  const rules = h("textarea", { rows: 8, spellcheck: "false", class: "code", placeholder: `{"fallback":"none","win":"1/4"}` });
+  const moves = [field("Prize", prize), field("Units", delta, "Below zero withdraws."), field("Reason", reason)];
+  const laws = field("The whole document", rules, "They are checked now, and again when they are due. Empty removes the rules.");
+  const choose = () => {
+    moves.forEach((part) => { part.hidden = what.value !== "stock"; });
+    laws.hidden = what.value !== "rules";
+  };
+  what.addEventListener("input", choose);
+  choose();
   ask({
     title: "Add to the agenda", yes: "Add",
-    body: [field("When", when, "In the time zone of this browser."), field("What", what), field("Prize, for stock", prize), field("Units, for stock", delta, "Below zero withdraws."), field("Reason, for stock", reason)],
+    body: [field("When", when, "In the time zone of this browser."), field("What", what), ...moves, laws],
     async act() {
       const item = { at: new Date(when.value).toISOString() };
       if (what.value === "stock") Object.assign(item, { prize: prize.value, delta: Number(delta.value), reason: reason.value });
+      else if (what.value === "rules") item.rules = rules.value.trim() ? documentOf(rules.value) : null;
       else item.state = what.value;
       await send("POST", path, item);
       await read();
       return "Added to the agenda.";
     },
   });
+}
+
+function documentOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`The document is no JSON: ${error.message}`);
+  }
 }

@@ -1,6 +1,6 @@
 // The calls of the HTTP interface, with the token of this tab.
 
-const base = new URL(".", new URL(document.baseURI).href.replace(/\/ui\/?([?#].*)?$/, "/"));
+export const base = new URL(".", new URL(document.baseURI).href.replace(/\/ui\/?([?#].*)?$/, "/"));
 const kept = "drawsvc-token";
 
 /** A problem that the service answered, or that kept it from answering. */
@@ -49,12 +49,17 @@ export async function call(method, path, options) {
   }
   if (!answer.ok) throw await problemOf(answer);
   const text = await answer.text();
-  return { data: text ? JSON.parse(text) : null, tag: answer.headers.get("ETag"), replayed: answer.headers.has("Idempotent-Replayed") };
+  const isJSON = /^application\/json/.test(answer.headers.get("Content-Type") ?? "");
+  return { data: isJSON && text ? JSON.parse(text) : text || null, tag: answer.headers.get("ETag"), replayed: answer.headers.has("Idempotent-Replayed") };
 }
 
 export const get = async (path, options) => (await call("GET", path, options)).data;
 export const send = (method, path, value, headers) =>
   call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), headers });
+
+/** Makes a call that is answered with plain text. */
+export const text = async (method, path, value) =>
+  (await call(method, path, { body: value === undefined ? undefined : JSON.stringify(value), accept: "text/plain" })).data;
 
 /** A key for something that is to happen once. */
 export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");

@@ -109,6 +109,7 @@ async function show() {
     main.dataset.shown = location.hash;
     const title = main.querySelector("h1");
     document.title = `${title.textContent} – drawsvc`;
+    main.querySelector(".sections [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" }); // on a phone they scroll
     title.tabIndex = -1;
     title.focus({ preventScroll: Boolean(section) });
   } catch (problem) {

@@ -3,6 +3,8 @@
 import { get, part } from "./api.js";
 import { complain } from "./dialog.js";
 import { button, count, h, pill, say, table, time } from "./dom.js";
+import { showReceipt } from "./proof.js";
+import { self } from "./state.js";
 
 const lastMax = 25, pagesMax = 200, foundMax = 1000;
 
@@ -50,7 +52,7 @@ async function search(at, by, word, place, stop) {
       const page = await get(`admin/pools/${part(at.id)}/awards?${by}=${part(word)}&after=${after}&limit=1000`, { signal: stop.signal });
       found.push(...page.awards);
       after = page.next;
-      if (page.awards.length) list.replaceChildren(awardsTable("Awards found", found));
+      if (page.awards.length) list.replaceChildren(awardsTable("Awards found", found), ...receipts(at, by, found));
       say(progress, after === null ? `${count(found.length)} found.` : `${count(found.length)} found up to version ${count(after)} of ${count(at.pool.version)}…`);
     }
   } catch (problem) {
@@ -59,6 +61,12 @@ async function search(at, by, word, place, stop) {
   } finally {
     end.remove();
   }
+}
+
+/** Offers the receipt of a draw that was searched for, to whom the service shows it. */
+function receipts(at, by, found) {
+  const covered = by === "draw" && at.commitment && self.role === "admin" && found.at(-1).version > at.commitment.version;
+  return covered ? [h("p", {}, button("Receipt…", () => showReceipt(at, found[0].draw).catch(complain)))] : [];
 }
 
 function awardsTable(caption, awards) {

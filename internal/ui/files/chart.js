@@ -62,10 +62,12 @@ export function chart({ label, kind, unit = "", whole = true, close = false }) {
   };
 }
 
-/** At most one point for each two pixels, the newest among them. */
+/** At most one point for each two pixels of the time, the newest of them. */
 function thinned(points) {
-  const step = Math.ceil(points.length / (width / 2));
-  return step < 2 ? points : points.filter((_, i) => (points.length - 1 - i) % step === 0);
+  if (points.length <= width / 2) return points;
+  const from = points[0].at, wide = Math.max(1, points.at(-1).at - from);
+  const place = (p) => Math.floor(((p.at - from) / wide) * (width / 2));
+  return points.filter((p, i) => i === points.length - 1 || place(p) !== place(points[i + 1]));
 }
 
 /** The least round number that is not below n. */

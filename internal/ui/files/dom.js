@@ -102,6 +102,20 @@ export const pill = (word, kind = word) => h("span", { class: `pill ${kind}` }, 
 /** A button. */
 export const button = (text, onclick, kind = "") => h("button", { type: "button", class: kind, onclick }, text);
 
+/** A button that copies words, or selects them where the browser lets no page copy. */
+export function copied(words) {
+  const copy = button("Copy", async () => {
+    try {
+      await navigator.clipboard.writeText(words);
+      say(copy, "Copied");
+      setTimeout(() => say(copy, "Copy"), 2000);
+    } catch {
+      getSelection().selectAllChildren(copy.closest("figure").querySelector("pre"));
+    }
+  }, "small");
+  return copy;
+}
+
 /** A labelled field of a form. */
 export function field(label, input, hint) {
   const id = `f${++fields}`;

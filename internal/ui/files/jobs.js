@@ -2,7 +2,7 @@
 
 import { get, part, send } from "./api.js";
 import { ask, complain } from "./dialog.js";
-import { button, duration, h, pill, table, time } from "./dom.js";
+import { button, duration, field, h, pill, table, time } from "./dom.js";
 import { mayAct } from "./state.js";
 
 export async function jobsView(signal) {
@@ -24,6 +24,7 @@ function card(job, read) {
       h("div", { class: "row" }, h("h2", {}, job.name), pill(job.enabled ? job.status : "off", job.enabled ? (job.status === "running" ? "open" : "closed") : "paused"), job.requested && pill("requested", "paused")),
       h("div", { class: "actions" }, button("Runs", () => runs(job).catch(complain)),
         mayAct() && button("Run now…", () => run(job, read)),
+        mayAct() && button("Schedule…", () => schedule(job, read)),
         mayAct() && button(job.enabled ? "Switch off…" : "Switch on…", () => turn(job, read)))),
     h("dl", { class: "facts" },
       fact("Schedule", h("code", {}, job.schedule)), fact("Due", time(job.due_at)),
@@ -41,6 +42,22 @@ function run(job, read) {
       await send("POST", `admin/jobs/${part(job.name)}/run`);
       await read();
       return `${job.name} was requested.`;
+    },
+  });
+}
+
+function schedule(job, read) {
+  const when = h("input", { required: true, maxlength: 200, value: job.schedule, autocomplete: "off", spellcheck: "false", class: "code" });
+  const host = h("input", { maxlength: 200, value: job.host ?? "", autocomplete: "off", spellcheck: "false" });
+  ask({
+    title: `Schedule of ${job.name}`, yes: "Set the schedule",
+    body: [field("Schedule", when, "Such as every 6h, or five fields of cron, perhaps behind CRON_TZ=Europe/Berlin."), field("Host", host, "It then runs on that machine alone; empty for any.")],
+    async act() {
+      const change = { schedule: when.value.trim() };
+      if (host.value.trim() !== (job.host ?? "")) change.host = host.value.trim() || null;
+      await send("PATCH", `admin/jobs/${part(job.name)}`, change);
+      await read();
+      return `${job.name} runs ${change.schedule}.`;
     },
   });
 }

@@ -61,6 +61,6 @@ function logTable(entries) {
 function what(e) {
   if (e.kind === "award") return h("span", {}, pill("award", "closed"), ` unit ${count(e.unit)} of ${e.name}, draw `, h("code", { class: "break" }, e.draw), e.redirect && ` in place of ${e.redirect.drawn ?? "nothing"}: ${e.redirect.why}`);
   if (e.kind === "move") return h("span", {}, pill("move", "paused"), ` ${e.delta === null ? "endless" : signed(e.delta)} `, h("code", {}, e.prize), `, ${e.reason}`, e.stocked !== null && `; ${count(e.stocked)} stocked`);
-  const body = e.what === "rules" ? (e.body.rules ? "put in force" : "removed") : Object.entries(e.body ?? {}).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
+  const body = e.what === "rules" ? (e.body.rules ? "put in force" : "removed") : Object.entries(e.body ?? {}).filter(([, value]) => value !== null).map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ");
   return h("span", {}, pill(e.what, "open"), ` ${body}`);
 }

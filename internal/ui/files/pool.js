@@ -7,22 +7,25 @@ import { chart } from "./chart.js";
 import { ask, complain, message } from "./dialog.js";
 import { button, h, pill, rate, say, sayNumber, table, count } from "./dom.js";
 import { logSection } from "./log.js";
+import { history, lastHour } from "./past.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
+import { commitmentOf, openWithBeacon, proofSection } from "./proof.js";
 import { rulesSection } from "./rules.js";
-import { has, history, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
+import { has, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
 
-const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", log: "Log" };
+const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log" };
 
 export async function poolView(id, section, signal) {
   const at = { id, signal, pool: await readPool(id) };
   const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
+  at.commitment = await commitmentOf(at.pool, signal);
   const head = heading(at);
   const body = h("section", { class: "body", "aria-label": sections[section] ?? "" });
   const nav = h("nav", { class: "sections", "aria-label": "Sections of the pool" },
     Object.entries(sections).filter(([key]) => key !== "agenda" || agenda).map(([key, name]) =>
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
-  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, agenda: agendaSection }[section] ?? stockSection)(at, agenda);
+  const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
   const update = () => { head.set(at.pool); made.set?.(at.pool); };
   follow(at, update);
@@ -37,32 +40,42 @@ function follow(at, update) {
     asked = Date.now();
     try {
       at.pool = await readPool(at.id);
+      at.commitment = await commitmentOf(at.pool, at.signal);
       if (!at.signal.aborted) update();
     } catch (problem) {
       complain(problem);
     }
   };
+  at.recommit = async () => {
+    at.commitment = await commitmentOf(at.pool, at.signal);
+    if (!at.signal.aborted) update();
+  };
   watch(() => {
-    const now = live.pools.get(at.id);
-    if (now?.prizes) at.pool = { ...now, archived: false };
+    const now = live.pools.get(at.id), before = at.pool;
+    if (now?.version < before.version && Date.now() - asked < 5000) return; // of before it was read after an act
+    if (now?.prizes) at.pool = { ...now, archived: false, opening: before.opening };
     else if (now) at.pool = { ...at.pool, ...now, prizes: at.pool.prizes };
-    if (!now?.prizes && Date.now() - asked > 5000) at.refresh();
+    // Whether a round is announced, and what a pool is committed to, is not in the stream.
+    const isCommitted = now?.committed && (now.revision !== before.revision || now.state === "paused" && now.version !== before.version);
+    if (isCommitted || (!now?.prizes && Date.now() - asked > 5000)) at.refresh();
     update();
   }, at.signal);
 }
 
 function heading(at) {
-  const name = h("h1", {}), state = h("span"), facts = h("p", { class: "quiet" });
+  const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, "verifiable"), facts = h("p", { class: "quiet" });
   const actions = h("div", { class: "actions" });
   let offered = "";
   return {
-    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state), facts), actions),
+    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts), actions),
     set(pool) {
       say(name, pool.name);
       if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
       say(facts, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}${pool.archived ? " · archived" : ""}`);
-      if (offered === pool.state) return;
-      offered = pool.state;
+      seal.hidden = !pool.committed;
+      const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
+      if (offered === now) return;
+      offered = now;
       actions.replaceChildren(...offers(at, pool).filter(Boolean));
     },
   };
@@ -71,7 +84,7 @@ function heading(at) {
 /** What may be done to a pool in its state. */
 const offers = (at, pool) => [
   mayAct() && pool.state === "open" && button("Pause…", () => changeState(at, "paused", "Pause the pool?", "Draws are answered with pool-not-open until it is opened again.", "Pause")),
-  mayAct() && pool.state === "paused" && button("Open…", () => changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
+  mayAct() && pool.state === "paused" && button("Open…", () => at.commitment?.level === "beacon" ? openWithBeacon(at) : changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
   mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool for ever?", "Closing is final. No draw is possible after it, and no other state.", "Close for ever"), "danger"),
   button("Audit", () => audit(at)),
 ];
@@ -105,6 +118,12 @@ async function audit(at) {
   }
 }
 
+/** The points before a time, the last of them held until then. */
+function upTo(points, time) {
+  const kept = points.filter((p) => p.at < time);
+  return kept.length < points.length ? [...kept, { at: time - 1, y: points[kept.length].y }] : kept;
+}
+
 function number(n) {
   const element = h("span");
   sayNumber(element, n);
@@ -121,7 +140,11 @@ async function stockSection(at) {
   const stock = chart({ label: "Remaining", kind: "stock", close: true });
   const speeds = chart({ label: "Draws per second", kind: "rate", whole: false });
   const whole = chart({ label: "Awards, moves and changes since the beginning", kind: "whole" });
-  const begun = await history(at.id, at.pool.version, at.signal);
+  const begun = { whole: [], rates: [], remaining: [] };
+  const then = { ...at.pool };
+  const from = Date.parse(live.at ?? new Date());
+  Promise.all([history(then, at.signal), lastHour(then, from, at.signal)])
+    .then(([whole, hour]) => Object.assign(begun, { whole }, hour)).catch(complain);
   const prizes = prizesTable(at);
   const spoken = h("p", { class: "unseen", "aria-live": "polite" });
   let said = 0;
@@ -137,10 +160,10 @@ async function stockSection(at) {
       sayNumber(issued.value, pool.issued);
       say(speed.value, pool.rate === null ? "–" : rate(pool.rate));
       say(end.value, forecast(pool));
-      const points = past(at.id);
-      stock.set(points.map((p) => ({ at: p.at, y: p.remaining })));
-      speeds.set(points.map((p) => ({ at: p.at, y: p.rate })));
-      whole.set([...begun, { at: Date.parse(live.at ?? new Date()), y: pool.version }]);
+      const points = past(at.id), joined = (before, y) => [...upTo(before, points[0]?.at ?? Infinity), ...points.map((p) => ({ at: p.at, y: p[y] }))];
+      stock.set(joined(begun.remaining, "remaining"));
+      speeds.set(joined(begun.rates, "rate"));
+      whole.set([...begun.whole, { at: Date.parse(live.at ?? new Date()), y: pool.version }]);
       prizes.set(pool.prizes);
       if (Date.now() - said > 20000) {
         said = Date.now();

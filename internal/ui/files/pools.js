@@ -33,16 +33,17 @@ export async function poolsView(signal) {
 
 /** A pool in the list. */
 function newRow(pool) {
-  const name = h("b", {}), state = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), end = h("span");
+  const name = h("b", {}), state = h("span"), seal = h("span"), left = h("span", { class: "big" }), of = h("span"), speed = h("span"), end = h("span");
   const share = bar("Stock");
   const element = h("li", {}, h("a", { href: `#/pools/${part(pool.id)}`, dataset: { pool: pool.id } },
-    h("span", { class: "name" }, name, h("code", {}, pool.id), state), share.element,
+    h("span", { class: "name" }, name, h("code", {}, pool.id), state, seal), share.element,
     h("span", { class: "facts" }, h("span", {}, left, " of ", of, " remain"), speed, end)));
   return {
     element,
     set(p) {
       say(name, p.name);
       if (state.textContent !== p.state) state.replaceChildren(pill(p.state));
+      if (p.committed && !seal.firstChild) seal.append(pill("verifiable", "seal"));
       sayNumber(left, p.remaining);
       sayNumber(of, p.stocked);
       share.set(p.remaining, p.stocked);
@@ -55,6 +56,7 @@ function newRow(pool) {
 /** When the stock of a pool ends, in words. */
 export function forecast(pool) {
   if (pool.stocked > 0 && pool.remaining === 0) return "sold out";
+  if (pool.state !== "open") return `no draws: ${pool.state}`;
   if (!pool.ends_at) return "no end in sight";
   const seconds = (Date.parse(pool.ends_at) - Date.parse(live.at)) / 1000;
   return `ends in ${duration(Math.max(0, seconds))}, ${moment(pool.ends_at)}`;

@@ -30,10 +30,10 @@ export function prizesTable(at) {
 function newRow(at, id) {
   const cell = (label) => h("td", { role: "cell", class: "number", "data-label": label });
   const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value");
+  const corrects = mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small");
   const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small");
   const element = h("tr", { role: "row", dataset: { prize: id } }, h("th", { scope: "row", role: "rowheader" }, name, h("code", {}, id)), h("td", { role: "cell", class: "share" }, share.element), remaining, stocked, issued, value,
-    mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ",
-      mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small")));
+    mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ", corrects));
   return {
     element,
     set(prize) {
@@ -43,6 +43,7 @@ function newRow(at, id) {
       sayNumber(issued, prize.issued);
       say(value, prize.kind === "blank" ? "no win" : prize.value);
       share.set(prize.remaining ?? 0, prize.stocked ?? 0);
+      if (corrects) corrects.hidden = prize.issued > 0; // what was won has the name and value that it had
       share.element.hidden = moves.hidden = prize.stocked === null; // an endless one has none
     },
   };

@@ -80,9 +80,15 @@ function edit(at, path, own, read) {
   const text = h("textarea", { rows: 14, spellcheck: "false", required: true, class: "code" });
   text.value = JSON.stringify(own.document ?? { fallback: "none", win: "1/4" }, null, 2);
   const version = own.version;
+  const tried = h("div", { class: "preview", "aria-live": "polite" });
+  text.addEventListener("input", () => tried.replaceChildren());
+  const tryIt = button("Check and simulate", () => simulateDraft(at, text.value, tried, tryIt));
   ask({
     title: "Change the rules", yes: "Put in force", wide: true,
-    body: [h("p", {}, "They bind from the next draw on, on every instance. What was drawn stays."), field("The whole document", text, "JSON, as the campaign guide explains it.")],
+    body: [
+      h("p", {}, "They bind from the next draw on, on every instance. What was drawn stays."), field("The whole document", text, "JSON, as the campaign guide explains it."),
+      h("p", {}, tryIt), tried,
+    ],
     async act() {
       await call("PUT", path, { body: text.value, headers: { "If-Match": `"${version}"` } });
       await at.refresh();
@@ -90,6 +96,20 @@ function edit(at, path, own, read) {
       return "The rules are in force.";
     },
   });
+}
+
+/** Checks a draft of rules, and shows what 20,000 draws would give under it. Nothing is written. */
+async function simulateDraft(at, draft, place, by) {
+  by.disabled = true;
+  place.replaceChildren(h("p", { class: "quiet" }, "Drawing in memory…"));
+  try {
+    const { data } = await call("POST", `admin/pools/${part(at.id)}/simulation?draws=20000&users=1000&rate=50`, { body: draft });
+    place.replaceChildren(h("p", {}, "The document is good. 20,000 draws of 1,000 users would give:"), ...simulated(data));
+  } catch (problem) {
+    place.replaceChildren(h("div", { class: "error" }, problemText(problem)));
+  } finally {
+    by.disabled = false;
+  }
 }
 
 function remove(at, path, own, read) {
@@ -134,7 +154,7 @@ function simulated(s) {
   const rows = s.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : p.z.toFixed(2), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
   const rest = [...Object.entries(s.redirects ?? {}).map(([why, n]) => `redirected, ${why}: ${count(n)}`), ...Object.entries(s.refusals ?? {}).map(([code, n]) => `refused, ${code}: ${count(n)}`)];
   return [
-    h("p", {}, pill(s.unlikely ? "unlikely" : "as expected", s.unlikely ? "bad" : "open"), ` ${count(s.draws)} draws, value given ${s.spent}. `, rest.join("; ")),
+    h("p", {}, pill(s.unlikely ? "unlikely" : "as expected", s.unlikely ? "bad" : "open"), ` ${count(s.draws)} draws. `, s.spent !== "0.00" && `Value given under the budget: ${s.spent}. `, rest.join("; ")),
     table("Result of the simulation", ["Prize", "#Drawn", "#Share", "#Expected", "#Deviation (σ)", "#Sold out after"], rows),
   ];
 }

@@ -58,17 +58,6 @@ function keep(pool, at) {
   if (points.length > pointsMax) points.splice(0, points.length - pointsMax);
 }
 
-/** Points of a pool's whole history: when it had how many entries, from a few entries of its log. */
-export async function history(id, version, signal) {
-  const points = [];
-  const samples = 12;
-  for (let i = 0; i < samples && i < version; i++) {
-    const { entries } = await get(`admin/pools/${part(id)}/log?after=${Math.floor((i * version) / samples)}&limit=1`, { signal });
-    if (entries.length) points.push({ at: Date.parse(entries[0].at), y: entries[0].version });
-  }
-  return points;
-}
-
 let paths = null;
 
 /** Says whether the service has a call: a page may be newer than the instance that answers. */
@@ -83,5 +72,6 @@ export async function readPool(id) {
   const finite = pool.prizes.filter((prize) => prize.stocked !== null);
   const sum = (of, member) => of.reduce((total, prize) => total + prize[member], 0);
   const counts = { stocked: sum(finite, "stocked"), issued: sum(finite, "issued"), remaining: sum(finite, "remaining"), awards: sum(pool.prizes, "issued") };
-  return { rate: null, ends_at: null, ...pool, ...counts, ...live.pools.get(id), prizes: pool.prizes, archived: pool.archived };
+  const { rate = null, ends_at = null } = live.pools.get(id) ?? {};
+  return { rate, ends_at, ...pool, ...counts };
 }

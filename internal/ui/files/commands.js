@@ -1,0 +1,34 @@
+// Command lines that people paste. What they are made of is quoted for a shell.
+
+import { base } from "./api.js";
+
+/** Words as one argument of a shell. */
+const quoted = (words) => (/^[\w@%+=:,./-]+$/.test(words) ? words : `'${words.replaceAll("'", "'\\''")}'`);
+
+/** Where the files of a pool are published: at its origin, which is this service where its name is the same. */
+function place(at) {
+  const host = at.commitment.origin.slice(0, at.commitment.origin.lastIndexOf("/"));
+  const [scheme, root] = host === base.host ? ["", service()] : ["https:", `//${host}`];
+  return quoted(`${scheme}${root}/pools/${at.id}/proof`);
+}
+
+/** The address of this service. */
+const service = () => base.href.replace(/\/$/, "");
+
+const identity = "--seed-identity-file seed-identity";
+
+export const commands = {
+  commit: (at) => `drawsvc pool commit ${at.id} --origin ${quoted(base.host)} --seed-recipients seed-recipients`,
+  open: (at, more) => `drawsvc pool open ${at.id} ${more} --server ${quoted(service())} --token-file token`,
+  round: (c, round) => `curl -fsS ${c.rounds_url}${round}`,
+  publish: () => `drawsvc publish --dir /srv/proofs ${identity}`,
+  export: (at) => `drawsvc pool export-proof --pool ${at.id} proof ${identity}`,
+  keep: (at) => ["key > key", at.commitment.checkpoint && "checkpoint > kept"].filter(Boolean).map((file) => `curl -fsS ${place(at)}/${file}`).join("\n"),
+  verify: (at) => [
+    "mkdir proof && cd proof",
+    `for file in key commitment checkpoint reveal; do curl -fsS -o $file ${place(at)}/$file; done`,
+    `curl -fsS -o log.jsonl ${place(at)}/log`,
+    `drawsvc verify . --key ${quoted(at.commitment.key.trim())}`,
+  ].join("\n"),
+  receipt: (at, draw = "NAME-OF-THE-DRAW") => `drawsvc receipt verify answer.json --key ${quoted(at.commitment.key.trim())} --draw ${quoted(draw)} --user USER`,
+};

@@ -1,0 +1,68 @@
+// What happened before the page was opened, from a few entries of a pool's log.
+
+import { get, part } from "./api.js";
+
+const span = 60 * 60 * 1000; // how far back the charts of a pool begin
+const wholeMax = 12, samplesMax = 24, stepsMax = 30, actsMax = 1000;
+
+/** The first entry behind a version, which a database finds by its key. */
+const entryBehind = async (pool, version, signal) => {
+  const { entries } = await get(`admin/pools/${part(pool.id)}/log?after=${version}&limit=1`, { signal });
+  return entries.length ? { at: Date.parse(entries[0].at), version: entries[0].version } : null;
+};
+
+/** At most so many entries, evenly spread behind a version. */
+async function sampled(pool, from, most, signal) {
+  const n = Math.min(most, pool.version - from);
+  const all = await Promise.all(Array.from({ length: n }, (_, i) => entryBehind(pool, from + Math.floor((i * (pool.version - from)) / n), signal)));
+  return all.filter(Boolean);
+}
+
+/** Points of a pool's whole history: when it had how many entries. */
+export const history = async (pool, signal) => (await sampled(pool, 0, wholeMax, signal)).map((e) => ({ at: e.at, y: e.version }));
+
+/**
+ * The last hour of a pool until now: points of its draws per second, and of what
+ * remained. The latter are empty where an endless blank is drawn, whose awards
+ * only the whole log tells from others.
+ */
+export async function lastHour(pool, now, signal) {
+  const from = await versionBefore(pool, now - span, signal);
+  const [entries, acts] = await Promise.all([
+    sampled(pool, from, samplesMax, signal),
+    get(`admin/pools/${part(pool.id)}/log?after=${from}&limit=${actsMax}&acts=true`, { signal }),
+  ]);
+  const within = entries.filter((e) => e.at > now - span && e.at < now);
+  const marks = [...within, { at: now, version: pool.version }];
+  if (!within.length || within[0].version > 1) marks.unshift({ at: now - span, version: within.length ? within[0].version - 1 : pool.version });
+  const actsIn = (a, b) => acts.entries.filter((e) => a < e.version && e.version <= b);
+  const rates = [], remaining = [];
+  for (let i = 1, begun = marks[0]; i < marks.length; i++) {
+    const end = marks[i];
+    if (end.at - begun.at < 1000 && i < marks.length - 1) continue; // a rate takes a second at least
+    const draws = end.version - begun.version - actsIn(begun.version, end.version).length;
+    const y = draws / Math.max(1, (end.at - begun.at) / 1000);
+    rates.push({ at: begun.at, y }, { at: end.at - 1, y }); // steps: between two entries nobody knows more
+    begun = end;
+  }
+  if (acts.next === null && pool.prizes.every((prize) => prize.stocked !== null)) {
+    for (const mark of marks) {
+      const since = actsIn(mark.version, pool.version);
+      const moved = since.reduce((sum, e) => sum + (e.kind === "move" ? e.delta : 0), 0);
+      remaining.push({ at: mark.at, y: pool.remaining - moved + (pool.version - mark.version - since.length) });
+    }
+  }
+  return { rates, remaining };
+}
+
+/** The last version of a pool before a time, near enough for a chart, by halves. */
+async function versionBefore(pool, time, signal) {
+  let low = 0, high = pool.version;
+  for (let step = 0; step < stepsMax && high - low > (pool.version - low) / samplesMax; step++) {
+    const middle = Math.floor((low + high) / 2);
+    const entry = await entryBehind(pool, middle, signal);
+    if (entry && entry.at < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
