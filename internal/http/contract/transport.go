@@ -70,7 +70,7 @@ func (b *readBody) Read(p []byte) (int, error) {
 	if b.kept.Len() <= bodyMax {
 		b.kept.Write(p[:n])
 	}
-	if err == io.EOF && b.whole != nil { //nolint:errorlint // a reader returns it as it is
+	if err == io.EOF && b.whole != nil {
 		if b.kept.Len() <= bodyMax {
 			b.whole(b.kept.Bytes())
 		}

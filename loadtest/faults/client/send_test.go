@@ -60,7 +60,7 @@ func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 			if through == "operation" {
 				tr.Send(t.Context(), aDraw)
 			} else { // what is asked beside the operations
-				request, err := http.NewRequestWithContext(t.Context(), "POST", tr.Instances[0].URL()+"/draw", strings.NewReader(`{"pool":"p","user":"u"}`))
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tr.Instances[0].URL()+"/draw", strings.NewReader(`{"pool":"p","user":"u"}`))
 				require.NoError(t, err)
 				request.Header.Set("Content-Type", "application/json")
 				response, err := tr.Client.Do(request)
@@ -74,7 +74,7 @@ func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 	}
 }
 
-// TestEachRequestIsWrittenDown: package drawsvc/client asks again, and the history
+// TestEachRequestIsWrittenDown: package drawsvc/client retries, and the history
 // has all of it; one who gives up asks once.
 func TestEachRequestIsWrittenDown(t *testing.T) {
 	t.Parallel()
