@@ -51,7 +51,7 @@ type Scene struct {
 	Timeout time.Duration
 	// Clock is whose clock is moved, "" for nobody's.
 	Clock string
-	// OwnClocks says that the program can be told a time of its own.
+	// OwnClocks says that the program can have a clock of its own.
 	OwnClocks bool
 	// Jobs says that the instances fetch a catalogue, with the cell's lock as that
 	// of jobs.
