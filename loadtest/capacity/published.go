@@ -63,7 +63,7 @@ func (p published) markdown() string {
 
 // disk is the section of bytes.
 func (p published) disk() string {
-	return fmt.Sprintf("Published on %s: %d awards drawn from one pool. The figures are of a million:\n\n%s", p.Day(), p.Awards, p.table())
+	return fmt.Sprintf("Published on %s: %d awards were drawn from one pool for each row. The figures are of a million:\n\n%s", p.Day(), p.Awards, p.table())
 }
 
 // named is a row, empty where there is none.
