@@ -36,6 +36,9 @@ type Request struct {
 	Key string
 	// Count is the number of units, all or none, 1 to 100; 0 stands for 1.
 	Count int
+	// Ticket is a signed ticket, which some pools want; "" for none. Its id is the
+	// key, and its user the user.
+	Ticket string
 	// Receipt asks for a signed receipt, which a pool that is committed to its
 	// numbers gives, and any other refuses.
 	Receipt bool
@@ -102,6 +105,9 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 		return nil, errors.New("client: a draw needs a key of 1 to 128 printable ASCII characters, stored before the first call")
 	}
 	wanted := map[string]any{"pool": r.Pool, "user": r.User, "count": cmp.Or(r.Count, 1)}
+	if r.Ticket != "" {
+		wanted["ticket"] = r.Ticket
+	}
 	if r.Receipt {
 		wanted["receipt"] = true
 	}

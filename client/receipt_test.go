@@ -29,3 +29,14 @@ func TestReceipt(t *testing.T) {
 	_, bodies = s.asked()
 	require.JSONEq(t, `{"pool":"p","user":"u","count":1}`, bodies[0])
 }
+
+// TestTicket: a ticket is in the request, and in no other.
+func TestTicket(t *testing.T) {
+	t.Parallel()
+	s, c := start(t, cut, answer(200, won))
+	_, err := c.Draw(t.Context(), client.Request{Pool: "p", User: "u", Key: "k", Ticket: "e.30.x"})
+	require.NoError(t, err)
+	_, bodies := s.asked()
+	require.Len(t, bodies, 2)
+	require.JSONEq(t, `{"pool":"p","user":"u","count":1,"ticket":"e.30.x"}`, bodies[1])
+}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/contract"
 )
 
 // TestDescriptionCatches: descriptions that are wrong in one place each.
@@ -39,24 +41,24 @@ func TestDescriptionCatches(t *testing.T) {
 			t.Parallel()
 			text := string(description)
 			require.Contains(t, text, d.old)
-			c, err := readContract([]byte(strings.Replace(text, d.old, d.with, 1)))
+			c, err := contract.Read([]byte(strings.Replace(text, d.old, d.with, 1)))
 			if err != nil {
 				require.ErrorContains(t, err, d.want)
 				return
 			}
-			quick := errors.Join(c.compare(table, problems()), sendExamples(t, c), c.unstreamed(t))
+			quick := errors.Join(compare(c, table, problems()), sendExamples(t, c), unstreamed(t, c))
 			if strings.Contains(fmt.Sprint(quick), d.want) {
 				return
 			}
 			seen, wrong := exercise(t, c)
-			require.Contains(t, fmt.Sprint(wrong, c.unsent(seen)), d.want)
+			require.Contains(t, fmt.Sprint(wrong, unsent(c, seen)), d.want)
 		})
 	}
 }
 
 // unstreamed are the complaints about answers that are not JSON.
-func (c *contract) unstreamed(t *testing.T) (wrong error) {
-	j := newJudge(newServer(t, &fake{}).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
+func unstreamed(t *testing.T, c *contract.Contract) (wrong error) {
+	j := contract.NewJudge(newServer(t, &fake{}).engine, c.Check, func(err error) { wrong = errors.Join(wrong, err) })
 	for path, kind := range map[string]string{"awards": typeCSV, "moves": typeCSV, "statements": typeCSV, "log": typeNDJSON} {
 		j.ServeHTTP(httptest.NewRecorder(), asAdmin("GET", "/admin/pools/p/"+path, "", "Accept", kind))
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/contract"
 )
 
 // examplesOf are those of a body: one, or one for each of its forms.
@@ -26,25 +28,25 @@ func examplesOf(m *openapi3.MediaType) []any {
 
 // sendExamples sends the examples of each request body, which have every member
 // that is described, and has them taken.
-func sendExamples(t *testing.T, c *contract) (wrong error) {
+func sendExamples(t *testing.T, c *contract.Contract) (wrong error) {
 	s := newServer(t, &fake{}, full)
 	sent := 0
-	for _, o := range c.operations {
+	for _, o := range c.Operations {
 		if o.RequestBody == nil {
 			continue
 		}
 		for kind, media := range o.RequestBody.Value.Content {
-			described, has := map[string]schemaMember{}, map[string]bool{}
-			members(media.Schema, o.String(), described)
+			described, has := map[string]contract.SchemaMember{}, map[string]bool{}
+			contract.Members(media.Schema, o.String(), described)
 			for _, example := range examplesOf(media) {
-				present(example, o.String(), has)
+				contract.Present(example, o.String(), has)
 			}
 			for path := range described {
 				if !has[path] {
 					wrong = errors.Join(wrong, fmt.Errorf("the example lacks %s", path))
 				}
 			}
-			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.path)
+			path := strings.NewReplacer("{pool}", "p", "{prize}", "a", "{job}", "j").Replace(o.Path)
 			for _, example := range examplesOf(media) {
 				body, isText := example.(string)
 				if !isText {
@@ -53,7 +55,7 @@ func sendExamples(t *testing.T, c *contract) (wrong error) {
 					body = string(text)
 				}
 				w := httptest.NewRecorder()
-				s.engine.ServeHTTP(w, asAdmin(o.method, path, body, "Content-Type", kind))
+				s.engine.ServeHTTP(w, asAdmin(o.Method, path, body, "Content-Type", kind))
 				if w.Code >= 300 {
 					wrong = errors.Join(wrong, fmt.Errorf("%s does not take its example: %s", o, w.Body))
 				}

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http/contract"
 )
 
 // differ says how two lists of names differ.
@@ -31,7 +32,7 @@ func differ(what string, described, real []string) error {
 }
 
 // compare checks a description against the table of routes and that of problems.
-func (c *contract) compare(table []route, codes map[draw.Code]problem) error {
+func compare(c *contract.Contract, table []route, codes map[draw.Code]problem) error {
 	var wrong error
 	note := func(err error) { wrong = errors.Join(wrong, err) }
 	byName := map[string]route{}
@@ -45,15 +46,15 @@ func (c *contract) compare(table []route, codes map[draw.Code]problem) error {
 		byName[r.method+" "+strings.Join(parts, "/")] = r
 	}
 	var described []string
-	for _, o := range c.operations {
+	for _, o := range c.Operations {
 		described = append(described, o.String())
 		if r, known := byName[o.String()]; known {
-			note(o.compare(r, codes))
+			note(compareOne(o, r, codes))
 		}
 	}
 	note(differ("routes", described, slices.Collect(maps.Keys(byName))))
 	var listed, known []string
-	for _, code := range c.doc.Components.Schemas["Code"].Value.Enum {
+	for _, code := range c.Doc.Components.Schemas["Code"].Value.Enum {
 		listed = append(listed, fmt.Sprint(code))
 	}
 	for code := range codes {
@@ -65,13 +66,13 @@ func (c *contract) compare(table []route, codes map[draw.Code]problem) error {
 
 // compare checks an operation against its route: parameters, role, and the statuses
 // that follow from what the route is.
-func (o *operation) compare(r route, codes map[draw.Code]problem) error {
+func compareOne(o *contract.Operation, r route, codes map[draw.Code]problem) error {
 	wrong := errors.Join(
-		differ(o.String()+": query", slices.Collect(maps.Keys(o.params("query"))), slices.Clone(r.query)),
-		differ(o.String()+": path", slices.Collect(maps.Keys(o.params("path"))), pathParams(r.path)),
-		differ(o.String()+": role", o.roles(), roles(r.role)))
+		differ(o.String()+": query", slices.Collect(maps.Keys(o.Params("query"))), slices.Clone(r.query)),
+		differ(o.String()+": path", slices.Collect(maps.Keys(o.Params("path"))), pathParams(r.path)),
+		differ(o.String()+": role", rolesOf(o), roles(r.role)))
 	if len(r.answers) > 0 {
-		wrong = errors.Join(wrong, differ(o.String()+": answers", o.answers(), slices.Clone(r.answers)))
+		wrong = errors.Join(wrong, differ(o.String()+": answers", answersOf(o), slices.Clone(r.answers)))
 	}
 	var statuses, want []string
 	for status, response := range o.Responses.Map() {
@@ -79,12 +80,12 @@ func (o *operation) compare(r route, codes map[draw.Code]problem) error {
 			continue
 		}
 		statuses = append(statuses, status)
-		for _, code := range o.codes(status) {
+		for _, code := range o.Codes(status) {
 			if p := codes[draw.Code(code)]; strconv.Itoa(p.status) != status {
 				wrong = errors.Join(wrong, fmt.Errorf("%s: %s is no code of %s", o, code, status))
 			}
 		}
-		if response.Value.Content.Get("application/problem+json") != nil && len(o.codes(status)) == 0 {
+		if response.Value.Content.Get("application/problem+json") != nil && len(o.Codes(status)) == 0 {
 			wrong = errors.Join(wrong, fmt.Errorf("%s %s: no x-problem-codes", o, status))
 		}
 	}
@@ -93,7 +94,7 @@ func (o *operation) compare(r route, codes map[draw.Code]problem) error {
 			want = append(want, expected...)
 		}
 	}
-	headers := o.params("header")
+	headers := o.Params("header")
 	when(true, "400", "500")
 	when(len(r.answers) > 0, "406")
 	when(r.role != roleNone, "401", "403", "429", "503")
@@ -130,7 +131,7 @@ func roles(need role) []string {
 }
 
 // answers are the media types of the answers that are no problems.
-func (o *operation) answers() (types []string) {
+func answersOf(o *contract.Operation) (types []string) {
 	for status, response := range o.Responses.Map() {
 		if status[0] == '2' {
 			types = slices.AppendSeq(types, maps.Keys(response.Value.Content))
@@ -139,7 +140,7 @@ func (o *operation) answers() (types []string) {
 	return types
 }
 
-func (o *operation) roles() (found []string) {
+func rolesOf(o *contract.Operation) (found []string) {
 	for _, requirement := range *o.Security {
 		if len(requirement) == 0 {
 			found = append(found, "none")
@@ -154,7 +155,7 @@ func TestDescriptionIsWhole(t *testing.T) {
 	t.Parallel()
 	c, err := ownContract()
 	require.NoError(t, err)
-	require.NoError(t, c.compare(newServer(t, &fake{}).routes(), problems()))
+	require.NoError(t, compare(c, newServer(t, &fake{}).routes(), problems()))
 }
 
 // full has answers show what they rarely have.
@@ -210,9 +211,10 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 }
 
 // exercise makes calls that show each member of each answer.
-func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
+func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong error) {
 	f := &fake{awards: manyAwards(3), seedsAway: true}
-	j := newJudge(newServer(t, f, full).engine, c, func(err error) { wrong = errors.Join(wrong, err) })
+	seen = map[string]bool{}
+	j := contract.NewJudge(newServer(t, f, full).engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)
 		j.ServeHTTP(httptest.NewRecorder(), r)
@@ -235,28 +237,28 @@ func exercise(t *testing.T, c *contract) (seen map[string]bool, wrong error) {
 	own, err := ownContract()
 	require.NoError(t, err)
 	for _, e := range calls() { // each problem that the call has
-		o, _ := own.find(e.method, e.target)
+		o, _ := own.Find(e.method, e.target)
 		for status := range o.Responses.Map() {
-			for _, code := range o.codes(status) {
+			for _, code := range o.Codes(status) {
 				f.err = draw.Errorf(draw.Code(code), "because")
 				ask(e.request())
 			}
 		}
 	}
-	return j.seen, wrong
+	return seen, wrong
 }
 
 // unsent lists the members of answers that are described and were seen nowhere.
-func (c *contract) unsent(seen map[string]bool) (missing []string) {
-	described := map[string]schemaMember{}
-	for _, o := range c.operations {
+func unsent(c *contract.Contract, seen map[string]bool) (missing []string) {
+	described := map[string]contract.SchemaMember{}
+	for _, o := range c.Operations {
 		for status, response := range o.Responses.Map() {
 			for _, content := range response.Value.Content {
-				members(content.Schema, o.String()+" "+status, described)
+				contract.Members(content.Schema, o.String()+" "+status, described)
 			}
 		}
 	}
-	sent := map[schemaMember]bool{}
+	sent := map[contract.SchemaMember]bool{}
 	for path := range seen {
 		sent[described[path]] = true
 	}
@@ -277,7 +279,7 @@ func TestDescribedMembersAreSent(t *testing.T) {
 	require.NoError(t, err)
 	seen, wrong := exercise(t, c)
 	require.NoError(t, wrong)
-	require.Empty(t, c.unsent(seen))
+	require.Empty(t, unsent(c, seen))
 }
 
 // TestDescriptionIsServed: both forms are the same, and need no token.

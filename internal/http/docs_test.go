@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/contract"
 )
 
 var (
@@ -23,24 +25,24 @@ var (
 
 // comparePage checks the calls and the problems that a page lists against the
 // description and the table.
-func comparePage(page string, c *contract) error {
+func comparePage(page string, c *contract.Contract) error {
 	listed, described := map[string]bool{}, []string{}
 	var wrong error
 	for _, found := range callOnPage.FindAllStringSubmatch(page, -1) {
 		path, query, _ := strings.Cut(found[2], "?")
 		name := found[1] + " " + path
 		listed[name] = true
-		o, _ := c.find(found[1], path)
+		o, _ := c.Find(found[1], path)
 		if o == nil || query == "" {
 			continue
 		}
 		for parameter := range strings.SplitSeq(query, "&") {
-			if parameter, _, _ = strings.Cut(parameter, "="); o.params("query")[parameter] == nil {
+			if parameter, _, _ = strings.Cut(parameter, "="); o.Params("query")[parameter] == nil {
 				wrong = errors.Join(wrong, fmt.Errorf("%s takes no %s", name, parameter))
 			}
 		}
 	}
-	for _, o := range c.operations {
+	for _, o := range c.Operations {
 		described = append(described, o.String())
 	}
 	var onPage, inTable []string

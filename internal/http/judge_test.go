@@ -1,7 +1,6 @@
 package http
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	nethttp "net/http"
@@ -10,28 +9,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/http/contract"
 )
 
-// judge answers as a server does, and judges every exchange by a contract.
-type judge struct {
-	next     nethttp.Handler
-	contract *contract
-	report   func(error)
-
-	mu sync.Mutex
-	// seen are the members that answers had, as paths below operation and status.
-	seen map[string]bool
-}
-
 // ownContract is the contract of the description that the service serves.
-var ownContract = sync.OnceValues(func() (*contract, error) {
-	for _, kind := range []string{typeNDJSON, typeEvents, "application/openmetrics-text", "text/html", "text/css", "text/javascript", "image/svg+xml"} {
-		openapi3filter.RegisterBodyDecoder(kind, openapi3filter.PlainBodyDecoder)
-	}
-	return readContract(description)
-})
+var ownContract = sync.OnceValues(func() (*contract.Contract, error) { return contract.Read(description) })
 
 // judged has the description judge all that a server answers in a test.
 // Benchmarks measure, and fuzzing lives from its speed: they go without.
@@ -43,7 +27,7 @@ func judged(t testing.TB, s *Server) {
 	c, err := ownContract()
 	require.NoError(t, err)
 	var said sync.Map
-	s.handler = newJudge(s.engine, c, func(err error) {
+	s.handler = contract.NewJudge(s.engine, c.Check, func(err error) {
 		if _, repeats := said.LoadOrStore(err.Error(), true); !repeats {
 			t.Errorf("openapi.yaml: %v", err)
 		}
@@ -56,68 +40,18 @@ func undescribed(s *Server) *Server {
 	return s
 }
 
-func newJudge(next nethttp.Handler, c *contract, report func(error)) *judge {
-	return &judge{next: next, contract: c, report: report, seen: map[string]bool{}}
-}
-
-func (j *judge) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
-	var sent bytes.Buffer
-	asked := r.Clone(r.Context())
-	asked.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(r.Body, &sent), r.Body}
-	kept := &keptAnswer{ResponseWriter: w, status: nethttp.StatusOK}
-	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is no answer
-	received := kept.body.Bytes()
-	if w.Header().Get("Content-Encoding") == "gzip" {
-		plain, err := gunzip(&kept.body)
-		if err != nil {
-			j.report(err)
+// noted is the check of a contract, which also keeps the members that answers had, as
+// paths below operation and status.
+func noted(c *contract.Contract, seen map[string]bool) func(contract.Exchange) error {
+	return func(x contract.Exchange) error {
+		o, _ := c.Find(x.Request.Method, x.Request.URL.EscapedPath())
+		var value any
+		if o != nil && strings.Contains(x.Header.Get("Content-Type"), "json") && json.Unmarshal(x.Received, &value) == nil {
+			contract.Present(value, o.String()+" "+strconv.Itoa(x.Status), seen)
 		}
-		received = plain
+		return c.Check(x)
 	}
-	x := exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), received}
-	if err := j.contract.check(x); err != nil {
-		j.report(err)
-	}
-	j.note(x)
 }
-
-// note keeps the members that an answer had.
-func (j *judge) note(x exchange) {
-	o, _ := j.contract.find(x.request.Method, x.request.URL.EscapedPath())
-	var value any
-	if o == nil || !strings.Contains(x.header.Get("Content-Type"), "json") || json.Unmarshal(x.received, &value) != nil {
-		return
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	present(value, o.String()+" "+strconv.Itoa(x.status), j.seen)
-}
-
-// keptAnswer passes an answer on and keeps it.
-type keptAnswer struct {
-	nethttp.ResponseWriter
-	status int
-	body   bytes.Buffer
-}
-
-func (k *keptAnswer) WriteHeader(status int) {
-	k.status = status
-	k.ResponseWriter.WriteHeader(status)
-}
-
-func (k *keptAnswer) Write(b []byte) (int, error) {
-	k.body.Write(b)
-	return k.ResponseWriter.Write(b)
-}
-
-// Flush implements http.Flusher, which gin expects of every writer.
-func (k *keptAnswer) Flush() { _ = nethttp.NewResponseController(k.ResponseWriter).Flush() }
-
-// Unwrap is for http.ResponseController.
-func (k *keptAnswer) Unwrap() nethttp.ResponseWriter { return k.ResponseWriter }
 
 func bodyOf(t testing.TB, r *nethttp.Response) string {
 	t.Helper()

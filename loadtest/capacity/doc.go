@@ -4,6 +4,7 @@
 //
 //	go run ./loadtest/capacity                       # every database, some 10 minutes
 //	go run ./loadtest/capacity --awards 20000 --only postgres
+//	go run ./loadtest/capacity doc                   # fills the page from what was published
 //
 // The figures are bytes, so they depend little on the speed of the machine. Run it at the
 // root of the repository.

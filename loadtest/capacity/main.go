@@ -17,15 +17,20 @@ import (
 type settings struct {
 	awards, callers int
 	only            *regexp.Regexp
+	// doc has the page filled with what was published, and nothing measured.
+	doc bool
 }
 
-func main() { harness.Main("capacity", parse, measureAll) }
+func main() { harness.Main("capacity", parse, run) }
 
 func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("capacity", flag.ContinueOnError)
 	flags.IntVar(&s.awards, "awards", 200_000, "awards to draw for each row, 1000 or more; the table is of a million")
 	flags.IntVar(&s.callers, "callers", 128, "callers at once, which is about the size of a batch")
 	s.only = harness.Only(flags, "measure only the rows, such as `postgres, random keys`,")
+	if s.doc = len(args) > 0 && args[0] == "doc"; s.doc {
+		args = args[1:]
+	}
 	if err = harness.Parse(flags, args); err == nil && (s.awards < 1000 || s.callers < 1) {
 		err = errors.New("--awards is 1000 or more, --callers 1 or more")
 	}
@@ -34,15 +39,31 @@ func parse(args []string) (s settings, err error) {
 
 const bin = "loadtest/bin/capacity"
 
+// run measures, publishes where every row was measured, and fills the page.
+func run(ctx context.Context, s settings, out io.Writer) error {
+	if !s.doc {
+		p, err := measureAll(ctx, s, out)
+		if err != nil || len(p.Rows) < rowsAll {
+			return err // a part is printed, and not published
+		}
+		if err := harness.Write(results, "published", p, p.markdown()); err != nil {
+			return err
+		}
+	}
+	return fill(".")
+}
+
 // measureAll prints a row for each database and each kind of key.
-func measureAll(ctx context.Context, s settings, out io.Writer) error {
-	err := harness.Build(ctx, "loadtest/capacity/doc.go", bin, func(to string) [][]string {
+func measureAll(ctx context.Context, s settings, out io.Writer) (p published, err error) {
+	begun := time.Now()
+	err = harness.Build(ctx, "loadtest/capacity/doc.go", bin, func(to string) [][]string {
 		return [][]string{{"build", "-trimpath", "-o", filepath.Join(to, "drawsvc"), "./cmd/drawsvc"}}
 	})
 	if err != nil {
-		return err
+		return p, err
 	}
-	harness.Say(out, "%s\n", harness.TableRow("database, keys", "table", "indexes", "together", "log written", "took"))
+	p.Awards = s.awards
+	harness.Say(out, "%s", harness.TableRow(heads()...))
 	for _, database := range []string{"postgres", "mysql", "sqlite"} {
 		for _, keys := range []string{keysOfService, keysRandom} {
 			name := database + ", " + keys
@@ -50,32 +71,23 @@ func measureAll(ctx context.Context, s settings, out io.Writer) error {
 				continue
 			}
 			skipped, err := harness.Try(name, func(site *harness.Site) error {
-				begun := time.Now()
 				took, err := measure(ctx, site, s, database, keys)
 				if err != nil {
 					return err
 				}
-				harness.Say(out, "%s\n", took.row(harness.DatabaseName(database)+", "+keys, s.awards, time.Since(begun)))
+				took.Name = harness.DatabaseName(database) + ", " + keys
+				p.Rows = append(p.Rows, took)
+				harness.Say(out, "%s", harness.TableRow(took.row(s.awards)...))
 				return nil
 			})
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return p, fmt.Errorf("%s: %w", name, err)
 			}
 			if skipped != "" {
 				harness.Say(out, "%s SKIPPED: %s\n", name, skipped)
 			}
 		}
 	}
-	return nil
-}
-
-// row is the measured bytes as those of a million awards.
-func (b bytes) row(name string, awards int, took time.Duration) string {
-	million := func(n int64) string {
-		if n == 0 {
-			return harness.Dash("")
-		}
-		return fmt.Sprintf("%.0f MB", float64(n)/float64(awards))
-	}
-	return harness.TableRow(name, million(b.table), million(b.indexes), million(b.all), million(b.log), took.Round(time.Second).String())
+	p.Stand = harness.NewStand(false, time.Since(begun), nil)
+	return p, nil
 }

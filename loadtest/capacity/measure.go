@@ -27,41 +27,33 @@ const (
 // pool has ten prizes, as those of the benchmarks.
 const pool = "capacity"
 
-// bytes are what a database holds of awards, and what it wrote to its log. A zero is not
-// known.
-type bytes struct{ table, indexes, all, log int64 }
-
-func (b bytes) less(was bytes) bytes {
-	return bytes{b.table - was.table, b.indexes - was.indexes, b.all - was.all, b.log - was.log}
-}
-
 // measure draws the awards on a new server, and returns what they added.
-func measure(ctx context.Context, site *harness.Site, s settings, database, keys string) (bytes, error) {
+func measure(ctx context.Context, site *harness.Site, s settings, database, keys string) (grown, error) {
 	url := "sqlite:" + filepath.Join(site.TempDir(), "draws.db")
 	if database != "sqlite" {
 		url = servertest.Start(site, database, servertest.Roomy()).URL()
 	}
 	service, err := harness.Launch(ctx, site, filepath.Join(bin, "drawsvc"), harness.ServeArgs("127.0.0.1:0", url, "for-update")...)
 	if err != nil {
-		return bytes{}, err
+		return grown{}, err
 	}
 	db, err := harness.OpenDatabase(url, "mode=ro")
 	if err != nil {
-		return bytes{}, err
+		return grown{}, err
 	}
 	defer func() { _ = db.Close() }()
 	if err := harness.MakePool(ctx, service.URL, harness.Pool{ID: pool, Name: "Capacity", Prizes: harness.TenPrizes(int64(s.awards))}); err != nil {
-		return bytes{}, err
+		return grown{}, err
 	}
 	was, err := sizes()[database](ctx, db, url)
 	if err != nil {
-		return bytes{}, err
+		return grown{}, err
 	}
 	if err := drawAll(ctx, service.URL, s, keys); err != nil {
-		return bytes{}, err
+		return grown{}, err
 	}
 	if err := service.Stop(); err != nil { // SQLite's log is then in its file
-		return bytes{}, err
+		return grown{}, err
 	}
 	is, err := sizes()[database](ctx, db, url)
 	return is.less(was), err
@@ -109,14 +101,14 @@ func drawOne(ctx context.Context, client *http.Client, at string, n int64, keys 
 }
 
 // sizes ask each database for its bytes.
-func sizes() map[string]func(ctx context.Context, db *sql.DB, url string) (bytes, error) {
-	return map[string]func(ctx context.Context, db *sql.DB, url string) (bytes, error){
-		"postgres": func(ctx context.Context, db *sql.DB, _ string) (b bytes, err error) {
+func sizes() map[string]func(ctx context.Context, db *sql.DB, url string) (grown, error) {
+	return map[string]func(ctx context.Context, db *sql.DB, url string) (grown, error){
+		"postgres": func(ctx context.Context, db *sql.DB, _ string) (b grown, err error) {
 			err = db.QueryRowContext(ctx, `SELECT pg_table_size('awards'), pg_indexes_size('awards'), pg_database_size(current_database()),
-				(pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint`).Scan(&b.table, &b.indexes, &b.all, &b.log)
+				(pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint`).Scan(&b.Table, &b.Indexes, &b.All, &b.Log)
 			return b, err
 		},
-		"mysql": func(ctx context.Context, db *sql.DB, _ string) (b bytes, err error) {
+		"mysql": func(ctx context.Context, db *sql.DB, _ string) (b grown, err error) {
 			// The last pages are written out, and the statistics are those of now.
 			for _, text := range []string{"ANALYZE TABLE awards", "FLUSH TABLES"} {
 				if _, err := db.ExecContext(ctx, text); err != nil {
@@ -125,15 +117,15 @@ func sizes() map[string]func(ctx context.Context, db *sql.DB, url string) (bytes
 			}
 			err = db.QueryRowContext(ctx, `SELECT data_length, index_length, data_length + index_length,
 				(SELECT CAST(variable_value AS SIGNED) FROM information_schema.global_status WHERE variable_name = 'INNODB_OS_LOG_WRITTEN')
-				FROM information_schema.tables WHERE table_schema = database() AND table_name = 'awards'`).Scan(&b.table, &b.indexes, &b.all, &b.log)
+				FROM information_schema.tables WHERE table_schema = database() AND table_name = 'awards'`).Scan(&b.Table, &b.Indexes, &b.All, &b.Log)
 			return b, err
 		},
-		"sqlite": func(_ context.Context, _ *sql.DB, url string) (b bytes, err error) {
+		"sqlite": func(_ context.Context, _ *sql.DB, url string) (b grown, err error) {
 			info, err := os.Stat(strings.TrimPrefix(url, "sqlite:"))
 			if err != nil {
 				return b, err
 			}
-			b.all = info.Size()
+			b.All = info.Size()
 			return b, nil
 		},
 	}

@@ -47,6 +47,8 @@ func arguments(program, to, overlay string) []string {
 		return []string{"build", "-C", "loadtest/textbook", "-o", to, "./broken"}
 	case program == stage.Faulty:
 		return []string{"build", "-trimpath", "-tags", "faults", "-o", to, "./cmd/drawsvc"}
+	case history.HasPoints(program):
+		return []string{"build", "-trimpath", "-tags", "faults", "-overlay", overlay, "-o", to, "./cmd/drawsvc"}
 	case overlay != "":
 		return []string{"build", "-trimpath", "-overlay", overlay, "-o", to, "./cmd/drawsvc"}
 	}

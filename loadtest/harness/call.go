@@ -39,13 +39,28 @@ func Call(ctx context.Context, method, at, body string, headers ...string) ([]by
 	for k := 0; k+1 < len(headers); k += 2 {
 		request.Header.Set(headers[k], headers[k+1])
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := clientOf(ctx).Do(request)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	return text, response.StatusCode, err
+}
+
+// through is the key of a context's transport.
+type through struct{}
+
+// Through has the calls of a context made by a transport.
+func Through(ctx context.Context, transport http.RoundTripper) context.Context {
+	return context.WithValue(ctx, through{}, transport)
+}
+
+func clientOf(ctx context.Context) *http.Client {
+	if transport, is := ctx.Value(through{}).(http.RoundTripper); is {
+		return &http.Client{Transport: transport}
+	}
+	return http.DefaultClient
 }
 
 // Operate makes an operator's call on a connection that does not stay. Any

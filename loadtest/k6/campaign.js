@@ -16,6 +16,8 @@ const winsMax = lib.number('WINS_MAX', 2, 1); // wins of a user
 const users = lib.number('USERS', 150, 1);
 const late = lib.number('LATE', 200); // draws of others while the pool closes
 const vus = lib.number('VUS', 40, 1);
+// Else the pool closes while a counted draw is under way, which then waits for ever.
+if (late < 2 * vus) lib.stop('LATE must be at least twice VUS');
 
 const times = 4; // as often as max is asked for
 const each = max * times;

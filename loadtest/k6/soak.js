@@ -7,7 +7,7 @@ import * as lib from './lib.js';
 
 const pool = lib.pool('soak', '100000,900000,9000000');
 const rate = lib.number('RATE', 200, 1); // draws a second
-const seconds = lib.number('SECONDS', 600, 20);
+const seconds = lib.number('SECONDS', 600, 8);
 const vusMax = lib.number('VUS_MAX', 500, 1);
 const every = lib.number('EVERY', 2, 1); // seconds between two readings
 const growthMax = lib.number('GROWTH_PERCENT', 20, 1); // growth from the second quarter of the run to the last that is flat

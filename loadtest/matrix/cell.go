@@ -26,6 +26,8 @@ type cell struct {
 	crossed string
 	// sampled says that the run is drawn as a picture.
 	sampled bool
+	// judged says that a proxy judges all that is sent and received.
+	judged bool
 }
 
 // name tells the cell from all others.
@@ -39,6 +41,9 @@ func (c cell) name() string {
 	}
 	if c.sampled {
 		parts = append(parts, "(drawn)")
+	}
+	if c.judged {
+		parts = append(parts, "(judged)")
 	}
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
@@ -149,12 +154,13 @@ func fullCells() []cell {
 	}
 	drawn := draws("oversell", place{"postgres", 3}, "for-update", "", "STOCK=100,900,9000,20000", "RESTOCK=5000", "AFTER=1")
 	drawn.sampled = true
+	list = append(list, judged()...)
 	return append(list, draws("soak", place{"postgres", 3}, "for-update", "", "SECONDS=120"), drawn)
 }
 
 // quickCells has every mode and every database at least once.
 func quickCells() []cell {
-	return []cell{
+	list := []cell{
 		textbook("broken", "over-issue", "over_issued", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
 		wrongOdds(),
 		wrongLimit(),
@@ -177,4 +183,5 @@ func quickCells() []cell {
 		draws("modes", place{"mysql", 3}, "for-update", "table", "SECONDS=6"),
 		draws("spike", place{"sqlite", 1}, "for-update", "", "CALM=2", "PEAK=3"),
 	}
+	return append(list, judged()...)
 }

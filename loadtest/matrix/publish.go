@@ -20,7 +20,7 @@ type published struct {
 // publish writes the results and prints the table. Its error is the verdict of
 // the whole matrix.
 func publish(s settings, out io.Writer, results []result, took time.Duration) error {
-	verdict := judge(results)
+	verdict := verdictOf(results)
 	p := published{harness.NewStand(s.Quick, took, verdict), results}
 	harness.Say(out, "\n")
 	harness.PrintTable(out, columns(), p.rows()...)
@@ -31,8 +31,8 @@ func publish(s settings, out io.Writer, results []result, took time.Duration) er
 	return verdict
 }
 
-// judge is nil when every cell showed what it had to.
-func judge(results []result) error {
+// verdictOf is nil when every cell showed what it had to.
+func verdictOf(results []result) error {
 	return harness.Verdict("cells", results, func(r *result) bool { return !r.Passed && !r.skipped() })
 }
 
@@ -85,7 +85,7 @@ func (p published) markdown() string {
 		shape = "the quick matrix"
 	}
 	fmt.Fprintf(&b, "# Load proof\n\n%s, %s, %.0f minutes. k6, the service and the databases shared %d cores. %s.\n\n", p.Day(), shape, p.Seconds/60, p.CPUs, p.Go)
-	fmt.Fprintf(&b, "%s\n## Cells\n\nCompare figures of speed only within this table.\n\n", p.summary())
+	fmt.Fprintf(&b, "%s%s\n## Cells\n\nCompare figures of speed only within this table.\n\n", p.summary(), p.exchanges())
 	b.WriteString(harness.Table(columns(), p.rows()...))
 	for i := range p.Cells {
 		for _, fault := range p.Cells[i].Faults {

@@ -42,6 +42,9 @@ type result struct {
 	P50           float64 `json:"p50_ms"`
 	P99           float64 `json:"p99_ms"`
 	Longest       float64 `json:"longest_ms"`
+	// Exchanges were judged by openapi.yaml, and are of so many kinds; 0 where none was.
+	Exchanges int `json:"exchanges"`
+	Kinds     int `json:"kinds"`
 
 	output   string
 	timeline *timeline

@@ -45,12 +45,7 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 		// What the program printed is shown where the cell fails.
 		defer func() { r.output += fmt.Sprintf("\n%s %d printed at its end:\n%s", c.program, k+1, i.Output) }()
 	}
-	var run loadRun
-	if c.sampled {
-		run, r.timeline, err = sampled(ctx, s, c, urls)
-	} else {
-		run, err = load(ctx, s, c, urls, "")
-	}
+	run, err := r.load(ctx, s, c, urls)
 	r.output = run.output
 	if err != nil {
 		return err
@@ -67,6 +62,25 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 		return nil // the textbook programs end when they are killed
 	}
 	return harness.StopAll(instances)
+}
+
+// load runs the cell's script, watched or judged where the cell says so.
+func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []string) (run loadRun, err error) {
+	switch {
+	case c.sampled:
+		run, r.timeline, err = sampled(ctx, s, c, urls)
+	case c.judged:
+		proxies, j, err := judge(s, urls)
+		if err != nil {
+			return run, err
+		}
+		run, err = load(ctx, s, c, proxies, "")
+		j.into(r)
+		return run, err
+	default:
+		run, err = load(ctx, s, c, urls, "")
+	}
+	return run, err
 }
 
 // start starts the cell's program, as often as it asks for.

@@ -16,6 +16,8 @@ const (
 	think = 8 * time.Millisecond
 	// opsMax bounds the history of one trial.
 	opsMax = 60_000
+	// insistMax is how long a client begins requests for one thing.
+	insistMax = 10 * time.Second
 	// recentMax is how many of its own requests a client may repeat.
 	recentMax = 40
 )
@@ -58,7 +60,7 @@ func (l *Load) Stop() {
 
 func (w *Worker) work(ctx context.Context) {
 	for ctx.Err() == nil && w.t.History.Len() < opsMax {
-		w.one()
+		w.one(ctx)
 		wait := time.NewTimer(time.Duration(w.Rand.Int64N(int64(2 * think))))
 		select {
 		case <-wait.C:
@@ -68,17 +70,22 @@ func (w *Worker) work(ctx context.Context) {
 	}
 }
 
-// one makes one request, or two at once with one key. Requests end by
-// themselves, not with the load.
-func (w *Worker) one() {
+// one makes one request, or two at once with one key. One client in four does not
+// give up after it. Requests end by themselves, not with the load.
+func (w *Worker) one(ctx context.Context) {
 	o := w.next()
 	o.Client = w.Number
 	o.Instance = w.Rand.IntN(len(w.t.Instances))
-	if w.Rand.IntN(30) == 0 {
+	switch {
+	case w.Rand.IntN(30) == 0:
 		twin := o
 		twin.Client, twin.Instance = w.Number+100, w.Rand.IntN(len(w.t.Instances))
 		Parallel(2, func(n int) { w.t.Send(w.t.Ctx, []history.Op{o, twin}[n]) })
-	} else {
+	case w.Number%4 == 3:
+		ctx, end := context.WithTimeout(ctx, insistMax)
+		w.t.Insist(ctx, o)
+		end()
+	default:
 		w.t.Send(w.t.Ctx, o)
 	}
 	if len(w.recent) < recentMax {

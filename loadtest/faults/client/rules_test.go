@@ -1,6 +1,7 @@
 package client
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -19,16 +20,16 @@ func trialOn(t *testing.T, handler http.HandlerFunc) *Trial {
 	t.Helper()
 	service := httptest.NewServer(handler)
 	t.Cleanup(service.Close)
-	client := newClient()
-	t.Cleanup(client.CloseIdleConnections)
-	return &Trial{
+	tr := &Trial{
 		World: &stage.World{
 			Ctx:       t.Context(),
 			Instances: []*stage.Instance{{Address: strings.TrimPrefix(service.URL, "http://")}},
 		},
-		Client:  client,
 		History: history.New(),
 	}
+	tr.Client = tr.Through(&net.Dialer{})
+	t.Cleanup(tr.Client.CloseIdleConnections)
+	return tr
 }
 
 // TestAnInstanceThatDoesNotComeBackIsTold: it refuses for ever.

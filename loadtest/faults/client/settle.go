@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (t *Trial) recoverOne(n int, since time.Time) (time.Duration, error) {
 	}
 }
 
-// settle retries everything that is in doubt, until nothing is; then
+// settle retries everything that is in doubt until it is settled; then
 // once more on another instance, which must answer the same.
 func (t *Trial) settle() {
 	t.settled = t.History.Now()
@@ -76,19 +77,14 @@ func (t *Trial) settle() {
 	if t.Condemned {
 		limit = time.Second // it does not deserve more
 	}
-	for until := time.Now().Add(limit); len(doubts) > 0; doubts = t.History.Doubtful(t.settled) {
-		if time.Now().After(until) {
-			for _, o := range doubts {
-				t.Verdict.Say(history.Unsettled, "%s", &o)
-			}
-			return
-		}
-		t.AskAgain(doubts, 0)
-		time.Sleep(20 * time.Millisecond)
+	ctx, end := context.WithTimeout(t.Ctx, limit)
+	defer end()
+	t.each(doubts, 0, func(o history.Op) { t.Insist(ctx, o) })
+	for _, o := range t.History.Doubtful(t.settled) {
+		t.Verdict.Say(history.Unsettled, "%s", &o)
 	}
-	again := t.History.Ops()
 	var once []history.Op
-	for _, o := range again {
+	for _, o := range t.History.Ops() {
 		if o.Call >= t.settled && o.Won() {
 			once = append(once, o)
 		}
@@ -96,13 +92,19 @@ func (t *Trial) settle() {
 	t.AskAgain(once, 1)
 }
 
-// AskAgain repeats requests, each on an instance so many numbers further.
+// AskAgain repeats requests, each once, on an instance so many numbers further.
 func (t *Trial) AskAgain(ops []history.Op, shift int) {
+	t.each(ops, shift, func(o history.Op) { t.Send(t.Ctx, o) })
+}
+
+// each asks for the same as each of the requests did, on an instance so many numbers
+// further.
+func (t *Trial) each(ops []history.Op, shift int, ask func(o history.Op)) {
 	const atOnce = 16
 	Parallel(atOnce, func(n int) {
 		for k := n; k < len(ops); k += atOnce {
 			o := ops[k]
-			t.Send(t.Ctx, history.Op{
+			ask(history.Op{
 				Kind: o.Kind, Pool: o.Pool, Key: o.Key, User: o.User, Count: o.Count, Prize: o.Prize, Delta: o.Delta,
 				Client: 2000 + n, Instance: (o.Instance + shift) % len(t.Instances),
 			})

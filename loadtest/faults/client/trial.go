@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"drawsvc/internal/http/contract"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
@@ -18,7 +20,10 @@ import (
 // own, from the first draw to the verdict.
 type Trial struct {
 	*stage.World
-	Client  *http.Client
+	// Client makes the requests. It is one of Through.
+	Client *http.Client
+	// kinds judges every exchange, nil for none.
+	kinds   *contract.Kinds
 	Seed    uint64
 	Rand    *rand.Rand
 	label   string
@@ -80,10 +85,12 @@ const (
 // those of other trials on the world.
 func NewTrial(w *stage.World, seed uint64, label string, e Expected) (*Trial, error) {
 	t := &Trial{
-		World: w, Client: newClient(), Seed: seed, Rand: rand.New(rand.NewPCG(seed, 0)), label: label, //nolint:gosec // to be replayed
+		World: w, kinds: w.Ground.Kinds, Seed: seed, Rand: rand.New(rand.NewPCG(seed, 0)), label: label, //nolint:gosec // to be replayed
 		History: history.New(), Expected: e, Made: map[string][]history.Prize{},
 	}
+	t.Client = t.Through(&net.Dialer{})
 	w.Cleanup(t.Client.CloseIdleConnections)
+	w.Ctx = harness.Through(w.Ctx, t.judged(http.DefaultTransport))
 	if err := t.MakePool(t.Pool(MainPool), 100_000, 300_000, 600_000); err != nil {
 		return nil, err
 	}

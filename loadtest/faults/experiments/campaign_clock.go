@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 )
 
@@ -21,6 +22,43 @@ func campaignClock() Experiment {
 			{"mysql", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.Optimistic, "", 3},
 		},
 	}
+}
+
+// clocksApart is a campaign whose instances have clocks of their own: one is 90 s
+// behind the database's, one 90 s ahead.
+func clocksApart() Experiment {
+	return Experiment{
+		Name: "campaign, clocks of the instances 90 s apart from the database's", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true,
+		run: underCampaign((*campaign).keepTime), places: at(3, "postgres", "mysql"),
+	}
+}
+
+// clockNear is how far a time may be from that of the database: a request may wait
+// for its turn, and an estimate is one.
+const clockNear = 2 * time.Second
+
+// keepTime wants awards at the times at which they were asked for, by the clock of
+// the database, which is not moved.
+func (c *campaign) keepTime() error {
+	c.shows = nil // nothing is planned
+	c.Wait(3 * time.Second)
+	far := 0
+	for _, o := range c.History.Ops() {
+		if o.Pool != c.pool || !o.Won() || o.Replayed {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339Nano, o.Awards[0].At)
+		if err != nil {
+			return err
+		}
+		from, to := c.History.Time(o.Call).Add(-clockNear), c.History.Time(o.Return).Add(clockNear)
+		if at.Before(from) || at.After(to) {
+			far++
+			c.Verdict.Say(history.Fault, "an award of %v, asked for from %v to %v: %s", at, from.UTC(), to.UTC(), &o)
+		}
+	}
+	c.Note("%d of the awards are not of the database's time", far)
+	return nil
 }
 
 // clockStep is the time between two items of a burst whose times the clock goes

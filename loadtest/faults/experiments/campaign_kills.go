@@ -10,7 +10,7 @@ import (
 
 // campaignFaults are those of pools with rules and an agenda.
 func campaignFaults() []Experiment {
-	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), campaignDay()}
+	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), clocksApart(), campaignDay()}
 }
 
 // campaignPoints are all at which an instance is killed.
@@ -119,6 +119,10 @@ func ofCampaigns() []Cell {
 		{
 			Experiment: campaignUndisturbed(), place: place{"postgres", "optimistic", "", 3}, Program: history.LateTicker,
 			Condemned: []string{history.DuePassed},
+		},
+		{
+			Experiment: clocksApart(), place: place{"postgres", "optimistic", "", 3}, Program: history.OwnClocks,
+			Condemned: []string{history.Fault},
 		},
 	}
 }

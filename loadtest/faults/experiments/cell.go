@@ -91,7 +91,7 @@ type Cell struct {
 func (c Cell) Scene() stage.Scene {
 	return stage.Scene{
 		Database: c.database, Mode: c.mode, Lock: c.lock, Instances: c.instances, Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
-		Timeout: c.timeout, Clock: c.clock, Jobs: c.jobs, NewBase: c.base,
+		Timeout: c.timeout, Clock: c.clock, OwnClocks: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs, NewBase: c.base,
 	}
 }
 

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"sync/atomic"
@@ -60,10 +61,12 @@ func (t *trial) asking(pool string, n int) []history.Op {
 }
 
 // atOnce sends requests in the same moment and returns them answered. Those that
-// are answered that the pool is busy come again, as the response says.
+// are not settled come again, as the response says.
 func (t *trial) atOnce(ops []history.Op) []history.Op {
 	answered := make([]history.Op, len(ops))
-	var busy atomic.Int64
+	var again atomic.Int64
+	ctx, end := context.WithTimeout(t.Ctx, 2*edgeTimeout)
+	defer end()
 	ready := make(chan struct{})
 	go func() {
 		time.Sleep(50 * time.Millisecond) // all of them wait by then
@@ -71,15 +74,12 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 	}()
 	client.Parallel(len(ops), func(n int) {
 		<-ready
-		answered[n] = t.Send(t.Ctx, ops[n])
-		for until := time.Now().Add(edgeTimeout); answered[n].Busy() && time.Now().Before(until); {
-			busy.Add(1)
-			time.Sleep(100 * time.Millisecond)
-			answered[n] = t.Send(t.Ctx, ops[n])
-		}
+		var requests int
+		answered[n], requests = t.Insist(ctx, ops[n])
+		again.Add(int64(requests - 1))
 	})
-	if n := busy.Load(); n > 0 {
-		t.Note("%d came again because the pool was busy", n)
+	if n := again.Load(); n > 0 {
+		t.Note("%d came again because they were not settled", n)
 	}
 	return answered
 }

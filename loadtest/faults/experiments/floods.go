@@ -33,13 +33,12 @@ func guessFlood() Experiment {
 }
 
 // from is a client whose requests come from an address of loopback.
-func from(address string) *http.Client {
-	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 256, DisableCompression: true}}
+func (t *trial) from(address string) *http.Client {
+	return t.Through(&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}})
 }
 
 func guessed(t *trial) error {
-	honest := from("127.0.0.2")
+	honest := t.from("127.0.0.2")
 	t.Site.Cleanup(honest.CloseIdleConnections)
 	t.Client = honest
 	return t.UnderLoad(func() error {
@@ -63,7 +62,7 @@ func guessed(t *trial) error {
 // guess sends wrong tokens as fast as they are answered, and counts the
 // responses by status.
 func (t *trial) guess() (map[int]int, error) {
-	guesser := from("127.0.0.3")
+	guesser := t.from("127.0.0.3")
 	defer guesser.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(t.Ctx, guessFor)
 	defer cancel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -74,7 +75,7 @@ const knownMax = 15 * time.Second
 func (f *tokenFile) await(token string, want int) error {
 	for _, i := range f.Instances {
 		for until := time.Now().Add(knownMax); ; time.Sleep(time.Second) {
-			said, err := f.answers(f.Ctx, http.DefaultClient, i, token)
+			said, err := f.answers(f.Ctx, f.Client, i, token)
 			f.Must(err)
 			if said == want {
 				break
@@ -98,7 +99,8 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 	if err != nil {
 		return 0, err
 	}
-	return response.StatusCode, response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body) // what is judged is read
+	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
 // begin starts all instances again with the file.

@@ -41,6 +41,7 @@ const (
 	Unbounded      = "drawsvc-unbounded"
 	CountsBefore   = "drawsvc-counts-before"
 	LateTicker     = "drawsvc-late-ticker"
+	OwnClocks      = "drawsvc-own-clocks"
 )
 
 // Ahead is the service's next release, whose schema adds. It is no double, but
@@ -131,8 +132,17 @@ func ofCampaigns() []Double {
 			{`+ table + ` + "`due_at IS NULL OR `", `+ table + ` + "`due_at IS NULL OR TRUE OR `"},
 			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
 		}},
+		{OwnClocks, "the service, whose instances go by their own clocks", []edit{
+			{`r := s.clock.last.Load()
+	if r == nil {`, `r := s.clock.last.Load()
+	if r == nil || true {`},
+		}},
 	}
 }
+
+// HasPoints says that a program is built with fault points, so that the clocks of its
+// instances can be moved.
+func HasPoints(program string) bool { return program == OwnClocks }
 
 // nextSchema gives the service a schema of package stocktest, which is one
 // ahead of its own.

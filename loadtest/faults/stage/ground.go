@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
 	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
 
+	"drawsvc/internal/http/contract"
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
 )
@@ -24,11 +25,15 @@ type Ground struct {
 	Whole   *harness.Site
 	servers map[string]*servertest.Server
 	galera  []*servertest.Server
+	// Kinds judges what all instances answer.
+	Kinds *contract.Kinds
 }
 
 // NewGround has no server yet; those to come end with the whole.
 func NewGround(whole *harness.Site) *Ground {
-	return &Ground{Whole: whole, servers: map[string]*servertest.Server{}}
+	c, err := contract.Own()
+	whole.Must(err)
+	return &Ground{Whole: whole, servers: map[string]*servertest.Server{}, Kinds: contract.NewKinds(c)}
 }
 
 // Server returns the server of a kind or role, such as "redis 2", running.

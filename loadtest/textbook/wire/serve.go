@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -104,7 +105,7 @@ func (s server) postDraw(c *gin.Context) {
 		User  string `json:"user" binding:"required"`
 		Count int    `json:"count" binding:"min=0,max=100"`
 	}{}
-	key := c.GetHeader("Idempotency-Key")
+	key := strings.Trim(c.GetHeader("Idempotency-Key"), `"`) // callers may quote it
 	if err := c.ShouldBindJSON(&in); err != nil || key == "" {
 		c.JSON(http.StatusBadRequest, gin.H{"code": "invalid-request", "detail": "body or Idempotency-Key"})
 		return

@@ -1,0 +1,79 @@
+package contract
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+)
+
+// Judge answers as a server does, and has every exchange judged.
+type Judge struct {
+	next   http.Handler
+	check  func(Exchange) error
+	report func(error)
+}
+
+// NewJudge makes a judge of what a server answers: a handler, or a reverse proxy
+// before an instance. check is that of a [Contract] or of its [Kinds]. Both functions
+// are called from any goroutine.
+func NewJudge(next http.Handler, check func(Exchange) error, report func(error)) *Judge {
+	return &Judge{next: next, check: check, report: report}
+}
+
+// ServeHTTP implements http.Handler.
+func (j *Judge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var sent bytes.Buffer
+	asked := r.Clone(r.Context())
+	asked.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(r.Body, &sent), r.Body}
+	kept := &keptAnswer{ResponseWriter: w, status: http.StatusOK}
+	j.next.ServeHTTP(kept, asked) // an answer that is cut panics, and is no answer
+	received := kept.body.Bytes()
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		plain, err := gunzip(&kept.body)
+		if err != nil {
+			j.report(err)
+		}
+		received = plain
+	}
+	if err := j.check(Exchange{r, sent.Bytes(), kept.status, w.Header().Clone(), received}); err != nil {
+		j.report(err)
+	}
+}
+
+// gunzip returns what was compressed, whole or not at all.
+func gunzip(r io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+// keptAnswer passes an answer on and keeps it.
+type keptAnswer struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (k *keptAnswer) WriteHeader(status int) {
+	k.status = status
+	k.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (k *keptAnswer) Write(b []byte) (int, error) {
+	k.body.Write(b)
+	return k.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher, which gin expects of every writer.
+func (k *keptAnswer) Flush() { _ = http.NewResponseController(k.ResponseWriter).Flush() }
+
+// Unwrap is for http.ResponseController.
+func (k *keptAnswer) Unwrap() http.ResponseWriter { return k.ResponseWriter }

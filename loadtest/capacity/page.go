@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"drawsvc/internal/page"
+	"drawsvc/loadtest/harness"
+)
+
+// pageFile is the page that is filled, benchFile what its speeds are of.
+const (
+	pageFile  = "docs/capacity.md"
+	benchFile = "loadtest/bench/results/published.json"
+)
+
+// benchmark is the part of the benchmark's results that the page is made of.
+type benchmark struct {
+	At          string  `json:"at"`
+	CPUs        int     `json:"cpus"`
+	CPU         string  `json:"cpu"`
+	FlushMicros float64 `json:"flush_us"`
+	Entries     []struct {
+		Name   string  `json:"name"`
+		Median float64 `json:"median"`
+	} `json:"entries"`
+	Candidates []struct {
+		Name   string                              `json:"name"`
+		Middle map[string]struct{ Median float64 } `json:"middle"`
+	} `json:"candidates"`
+}
+
+// of is a figure of a candidate, or an error in its place: nothing that is missing
+// may read like a result.
+func (b *benchmark) of(name, metric string) float64 {
+	for _, c := range b.Candidates {
+		if figure, is := c.Middle[metric]; c.Name == name && is {
+			return figure.Median
+		}
+	}
+	return math.NaN()
+}
+
+func (b *benchmark) ratio(name string) float64 {
+	for _, e := range b.Entries {
+		if e.Name == name {
+			return e.Median
+		}
+	}
+	return math.NaN()
+}
+
+// The names of candidates that several places need.
+const (
+	onPostgres = "PostgreSQL for-update"
+	withKeys   = "PostgreSQL for-update, keys"
+	fullLog    = "PostgreSQL for-update, keys, 10000000 awards"
+	onMariaDB  = "MariaDB for-update"
+	onSQLite   = "SQLite for-update"
+	oneCaller  = "PostgreSQL for-update, one caller, keys"
+	manyPrizes = "PostgreSQL for-update, 100000 prizes"
+
+	ofService, ofDatabase, speed = "service_cpu_us_per_draw", "database_cpu_us_per_draw", "draws_per_second"
+)
+
+// cpuRow is a row of the table of CPU times. Each of its draws has so many units.
+type cpuRow struct {
+	name, candidate string
+	units           float64
+}
+
+func cpuRows() []cpuRow {
+	return []cpuRow{
+		{"PostgreSQL, no keys", onPostgres, 1},
+		{"PostgreSQL, random keys", withKeys, 1},
+		{"PostgreSQL, random keys, 10 million awards in the log", fullLog, 1},
+		{"PostgreSQL, three instances", "PostgreSQL for-update, 3 instances", 1},
+		{"PostgreSQL, 100,000 prizes", manyPrizes, 1},
+		{"PostgreSQL, random keys, 1,000 pools at random", "PostgreSQL for-update, keys, 1000 pools", 1},
+		{"PostgreSQL, ten units in each draw", "PostgreSQL for-update, draws of 10", 10},
+		{"MariaDB", onMariaDB, 1},
+		{"SQLite, in the process", onSQLite, 1},
+		{"PostgreSQL, sold out", "PostgreSQL for-update, sold out", 1},
+	}
+}
+
+// sold out asks the database for next to nothing: below this no core is computed.
+const microsLeast = 1
+
+func (b *benchmark) cpuTable() string {
+	var rows [][]string
+	for _, r := range cpuRows() {
+		cells := []string{r.name}
+		var perCore []string
+		for _, metric := range []string{ofService, ofDatabase} {
+			micros := b.of(r.candidate, metric)
+			if math.IsNaN(micros) && r.candidate == onSQLite && metric == ofDatabase {
+				cells, perCore = append(cells, harness.Dash("")), append(perCore, harness.Dash(""))
+				continue
+			}
+			cells = append(cells, short(micros))
+			if micros < microsLeast {
+				perCore = append(perCore, harness.Dash(""))
+				continue
+			}
+			each := thousands(1e6 / micros)
+			if r.units > 1 {
+				each += fmt.Sprintf(" (%s units)", thousands(r.units*1e6/micros))
+			}
+			perCore = append(perCore, each)
+		}
+		rows = append(rows, append(cells, perCore...))
+	}
+	return harness.Table([]string{"draws", "service, µs", "database, µs", "draws/s of one core of the service", "of one core of the database"}, rows...)
+}
+
+// cpu is the section of CPU times.
+func (b *benchmark) cpu() string {
+	day, _, _ := strings.Cut(b.At, "T")
+	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", day, b.CPUs, b.CPU, b.cpuTable())
+}
+
+// claims are the sentences and rows of the page that say a figure, as the results
+// have it.
+func claims(b *benchmark, p published) []string {
+	var memory []float64
+	for _, name := range []string{onPostgres, withKeys, "PostgreSQL optimistic", "PostgreSQL external table:", "PostgreSQL external redis:", onMariaDB, onSQLite} {
+		memory = append(memory, b.of(name, "memory_mb"))
+	}
+	var all []float64
+	for _, r := range p.Rows {
+		all = append(all, float64(r.All)/float64(p.Awards)/100) // GB of ten million
+	}
+	keys := p.named("PostgreSQL, " + keysRandom)
+	return []string{
+		fmt.Sprintf("were %s draws/s with PostgreSQL, %s with MariaDB and %s with SQLite.",
+			thousands(b.of(onPostgres, speed)), thousands(b.of(onMariaDB, speed)), thousands(b.of(onSQLite, speed))),
+		fmt.Sprintf("about %.0f µs of the service and %.0f of the database.", two(b.of(oneCaller, ofService)), two(b.of(oneCaller, ofDatabase))),
+		fmt.Sprintf("So ten million awards take %.0f to %.0f GB.", slices.Min(all), slices.Max(all)),
+		fmt.Sprintf("The WAL of PostgreSQL is %.1f kB a draw while pages are warm.", b.of(withKeys, "wal_bytes_per_draw")/1000),
+		fmt.Sprintf("At 10 million awards %.1f kB were measured.", b.of(fullLog, "wal_bytes_per_draw")/1000),
+		fmt.Sprintf("| 1,000 draws/s | %.1f MB/s |", b.of(withKeys, "wal_bytes_per_draw")/1000),
+		fmt.Sprintf("A commit waits for one flush of the disk, %.2f ms here.", b.FlushMicros/1000),
+		fmt.Sprintf("| an instance at 256 callers | %.0f to %.0f MB |", five(slices.Min(memory)), five(slices.Max(memory))),
+		fmt.Sprintf("| with a pool of 100,000 prizes | %.0f MB |", five(b.of(manyPrizes, "memory_mb"))),
+		fmt.Sprintf("index of keys: %.0f MB for each million random keys.", float64(keys.Indexes)/float64(p.Awards)),
+		fmt.Sprintf("Three drew %.2f of what one drew", b.ratio("three instances ÷ one")),
+		fmt.Sprintf("measured up to %.0f,000 draws/s without HTTP", b.of(onPostgres+", engine alone", speed)/1000),
+	}
+}
+
+// fill writes the sections of the page that are tables.
+func fill(root string) error {
+	b, p, err := read(root)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(root, pageFile)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	filled, err := filled(string(text), b, p)
+	if err != nil {
+		return fmt.Errorf("%s: %w", pageFile, err)
+	}
+	return os.WriteFile(file, []byte(filled), 0o644)
+}
+
+func read(root string) (*benchmark, published, error) {
+	b, err := harness.Read[benchmark](filepath.Join(root, benchFile))
+	if err != nil {
+		return nil, published{}, err
+	}
+	p, err := harness.Read[published](filepath.Join(root, results, "published.json"))
+	return &b, p, err
+}
+
+func filled(text string, b *benchmark, p published) (string, error) {
+	text, err := page.Filled(text, "cpu", b.cpu())
+	if err != nil {
+		return "", err
+	}
+	return page.Filled(text, "disk", p.disk())
+}

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	caller "drawsvc/client"
+	"drawsvc/internal/http/contract"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/faults/stage"
+	"drawsvc/loadtest/harness"
+)
+
+// maxPause bounds the wait before a stock move is tried again.
+const maxPause = 100 * time.Millisecond
+
+// Through is a client whose requests are made by dialer, and judged with their answers
+// by openapi.yaml.
+func (t *Trial) Through(dialer *net.Dialer) *http.Client {
+	own := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 256, DisableCompression: true}
+	return &http.Client{Transport: t.judged(own)}
+}
+
+// judged has every exchange judged that a transport has with the instances.
+func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
+	return &contract.Transport{Next: next, Judge: func(x contract.Exchange) {
+		isOurs := func(i *stage.Instance) bool { return i.Address == x.Request.Host }
+		if !slices.ContainsFunc(t.Instances, isOurs) && t.Front != "http://"+x.Request.Host {
+			return // a lock service, a Prometheus
+		}
+		if t.kinds == nil || t.Program == stage.Textbook {
+			return // nobody describes the textbook's programs
+		}
+		if err := t.kinds.Check(x); err != nil {
+			t.Verdict.Say(history.Undocumented, "%v", err)
+		}
+	}}
+}
+
+// Send makes one request and writes it down with its answer: a caller who gives up
+// after it, whatever it is.
+func (t *Trial) Send(ctx context.Context, o history.Op) history.Op {
+	loop, end := context.WithCancel(ctx)
+	defer end()
+	s := t.sender(ctx, o)
+	s.sent = end
+	return s.call(loop)
+}
+
+// Insist makes a request again until it is settled or ctx ends, as package
+// drawsvc/client does it for every caller. Each request is written down. It returns
+// the last, and how many there were. A request under way does not end with ctx.
+func (t *Trial) Insist(ctx context.Context, o history.Op) (history.Op, int) {
+	s := t.sender(t.Ctx, o)
+	last := s.call(ctx)
+	for o.Kind == history.Stock && !last.Won() && !last.Refused() && ctx.Err() == nil { // nobody waits there for one who cannot be reached
+		t.Wait(rand.N(maxPause))
+		last = s.call(ctx)
+	}
+	return last, s.requests
+}
+
+// sender is the way of one operation: package drawsvc/client decides when it is
+// sent, and each of its requests becomes an operation of the history.
+type sender struct {
+	t    *Trial
+	ctx  context.Context // of each request
+	asks history.Op
+	// last is the last request, requests is how many there were.
+	last     history.Op
+	requests int
+	// sent is called after each request, nil for nothing.
+	sent func()
+}
+
+func (t *Trial) sender(ctx context.Context, o history.Op) *sender {
+	return &sender{t: t, ctx: ctx, asks: o}
+}
+
+// call makes the operation until it is settled or ctx ends.
+func (s *sender) call(ctx context.Context) history.Op {
+	before := s.requests
+	c := &caller.Client{URL: cmp.Or(s.t.Front, s.t.Instances[s.asks.Instance].URL()), HTTP: &http.Client{Transport: s}}
+	err := s.make(ctx, c)
+	if s.requests == before { // it could not even be written as a request
+		s.last = s.asks
+		s.last.Call, s.last.Err = s.t.History.Now(), fmt.Sprint(err)
+		s.last.Return = s.last.Call
+		s.t.History.Add(s.last)
+	}
+	return s.last
+}
+
+func (s *sender) make(ctx context.Context, c *caller.Client) error {
+	o := &s.asks
+	if o.Kind == history.Stock {
+		body, err := json.Marshal(map[string]any{"delta": o.Delta, "reason": "load"})
+		if err == nil {
+			path := "/admin/pools/" + o.Pool + "/prizes/" + o.Prize + "/stock"
+			_, err = c.Do(ctx, caller.Call{Method: http.MethodPost, Path: path, Key: o.Key, ContentType: "application/json", Body: body})
+		}
+		return err
+	}
+	r := caller.Request{Pool: o.Pool, User: o.User, Key: o.Key, Count: o.Count}
+	if s.t.Ticket != nil {
+		r.Ticket = s.t.Ticket(o)
+	}
+	_, err := c.Draw(ctx, r)
+	return err
+}
+
+// RoundTrip implements http.RoundTripper: one request, written down with its answer.
+// Its time is not that of the whole call.
+func (s *sender) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(s.ctx, s.t.Limit()+Patience)
+	defer cancel()
+	o := s.asks
+	request = request.Clone(ctx)
+	request.Header.Set("Authorization", "Bearer "+s.t.tokenFor(&o)) // of this moment: it may have been replaced
+	o.Call = s.t.History.Now()
+	response, err := s.t.exchange(request, &o)
+	o.Return = s.t.History.Now()
+	s.t.History.Add(o)
+	s.last = o
+	s.requests++
+	if s.sent != nil {
+		s.sent()
+	}
+	return response, err
+}
+
+// exchange makes one request and fills in the operation's answer, which it judges.
+// The body cannot be read twice, so that net/http does not send it again by itself,
+// as it does with keys.
+func (t *Trial) exchange(request *http.Request, o *history.Op) (*http.Response, error) {
+	sent, err := io.ReadAll(request.Body)
+	if err != nil {
+		return nil, err
+	}
+	request.Body, request.GetBody = io.NopCloser(bytes.NewReader(sent)), nil
+	response, err := cmp.Or(t.Client.Transport, http.DefaultTransport).RoundTrip(request)
+	if err != nil {
+		failed, ok := errors.AsType[*net.OpError](err)
+		o.Sent, o.Err = !(ok && failed.Op == "dial"), err.Error()
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	o.Sent = true
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		o.Err = err.Error() // the status has come and the answer has not
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	o.Status = response.StatusCode
+	var a Answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		o.Wrong = fmt.Sprintf("not JSON: %.200q", body)
+	}
+	o.Code, o.Outcome, o.Replayed, o.Awards = a.Code, a.Outcome, a.Replayed, a.Awards
+	o.Version, o.Stocked, o.Issued = a.Version, a.Stocked, a.Issued
+	if t.Program != stage.Textbook && o.Wrong == "" {
+		o.Wrong = wrong(o, response, &a)
+	}
+	return response, nil
+}
+
+// tokenFor is the token of an operation.
+func (t *Trial) tokenFor(o *history.Op) string {
+	if o.Kind == history.Stock {
+		return harness.AdminToken
+	}
+	if token := t.presents.Load(); token != nil {
+		return *token
+	}
+	return harness.DrawToken
+}

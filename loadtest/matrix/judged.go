@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+
+	"drawsvc/internal/http/contract"
+	"drawsvc/loadtest/harness"
+)
+
+// judged lists a run of each script that is too small to measure anything: a proxy
+// before each instance holds every exchange against openapi.yaml.
+func judged() []cell {
+	list := []cell{
+		draws("oversell", place{"postgres", 3}, "for-update", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
+		draws("campaign", place{"mysql", 3}, "optimistic", "", "USERS=30", "VUS=20", "LATE=40"),
+		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=30"),
+		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=5"),
+		draws("spike", place{"sqlite", 1}, "for-update", "", "RATE=20", "TIMES=3", "CALM=1", "PEAK=2"),
+		draws("soak", place{"sqlite", 1}, "for-update", "", "RATE=50", "SECONDS=8", "EVERY=1"),
+	}
+	for i := range list {
+		list[i].judged = true
+	}
+	return list
+}
+
+// judgement is what proxies found in the exchanges of a run.
+type judgement struct {
+	kinds *contract.Kinds
+
+	mu    sync.Mutex
+	wrong []string
+}
+
+// faultsMax is how many different faults of a run are named.
+const faultsMax = 20
+
+// judge puts a proxy before each address, and returns the proxies' addresses.
+func judge(s *harness.Site, urls []string) ([]string, *judgement, error) {
+	c, err := contract.Own()
+	if err != nil {
+		return nil, nil, err
+	}
+	j := &judgement{kinds: contract.NewKinds(c)}
+	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
+	s.Cleanup(transport.CloseIdleConnections)
+	var proxies []string
+	for _, raw := range urls {
+		to, err := url.Parse(raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
+		proxies = append(proxies, "http://"+harness.Serve(s, contract.NewJudge(proxy, j.kinds.Check, j.report)))
+	}
+	return proxies, j, nil
+}
+
+func (j *judgement) report(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if said := "openapi.yaml: " + err.Error(); len(j.wrong) < faultsMax && !slices.Contains(j.wrong, said) {
+		j.wrong = append(j.wrong, said)
+	}
+}
+
+// into adds to a cell's result. A run of which nothing was seen has shown nothing.
+func (j *judgement) into(r *result) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r.Exchanges, r.Kinds = j.kinds.Counts()
+	r.Faults = append(r.Faults, j.wrong...)
+	if r.Exchanges == 0 {
+		r.Faults = append(r.Faults, "no exchange was judged")
+	}
+}
+
+// exchanges says what was judged, "" where nothing was.
+func (p published) exchanges() string {
+	runs, exchanges, kinds := 0, 0, 0
+	for i := range p.Cells {
+		if r := &p.Cells[i]; r.Exchanges > 0 {
+			runs++
+			exchanges += r.Exchanges
+			kinds += r.Kinds
+		}
+	}
+	if runs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\nIn %d runs, one of each script, a proxy judged requests and responses by [openapi.yaml](../../internal/http/openapi.yaml):"+
+		" %d exchanges of %d kinds.\n", runs, exchanges, kinds)
+}
