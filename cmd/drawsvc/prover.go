@@ -24,14 +24,22 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if p.config.sealTo == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service was started without --seed-recipients, so it cannot seal seeds")
 	}
+	if c := p.config.origin; c != "" && w.Origin != "" && w.Origin != c {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service publishes its logs under %s, by its --origin, and not under %s", c, w.Origin)
+	}
 	beacon, err := proof.ParseBeacon(w.Beacon)
 	if err != nil {
 		return nil, err
 	}
 	return p.Store.CommitPool(ctx, stock.Committing{
-		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
+		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
 		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
+}
+
+// ExportProof implements http.Exporter.
+func (p prover) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error {
+	return onDatabase{p.Store}.ExportProof(ctx, poolID, create)
 }
 
 // WriteProofLog implements http.LogWriter.

@@ -63,6 +63,8 @@ func calls() []example {
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
 		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
 		{roleAdmin, "POST", "/admin/pools/p/reveal", ""},
+		{roleAdmin, "POST", "/admin/pools/p/proof", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/salts", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
 		{roleAuditor, "GET", "/admin/pools/p/simulation", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},

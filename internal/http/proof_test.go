@@ -28,6 +28,26 @@ func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, 
 	return firstError(f.note([2]string{poolID, "log"}), err)
 }
 
+func (f fakeStore) ExportProof(_ context.Context, poolID string, create func(string) (io.Writer, error)) error {
+	if err := f.note([2]string{poolID, "proof"}); err != nil {
+		return err
+	}
+	for _, name := range ProofFiles() {
+		w, err := create(name)
+		if err == nil {
+			_, err = io.WriteString(w, "the "+name+"\n")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.broken
+}
+
+func (f fakeStore) EraseSalts(_ context.Context, poolID, actor string) error {
+	return f.note([2]string{poolID, "salts of " + actor})
+}
+
 func firstError(a, b error) error {
 	if a != nil {
 		return a
@@ -51,6 +71,11 @@ func TestProofAnswers(t *testing.T) {
 			"POST", "/admin/pools/p/commitment", `{"beacon":"quicknet","epochs":3,"epoch_length":7,"stock_while_open":true}`, typeText, "note of example.com\n", 201,
 			Commit{PoolID: "p", Host: "example.com", Epochs: 3, EpochLength: 7, Beacon: "quicknet", StockWhileOpen: true, Actor: "admin"},
 		},
+		{
+			"POST", "/admin/pools/p/commitment", `{"origin":"draws.example.org"}`, typeText, "note of example.com\n", 201,
+			Commit{PoolID: "p", Origin: "draws.example.org", Host: "example.com", Epochs: 256, EpochLength: 1 << 20, Actor: "admin"},
+		},
+		{"DELETE", "/admin/pools/p/salts", "", "", "", 204, [2]string{"p", "salts of admin"}},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
 		{"GET", "/pools/p/proof/key", "", typeText, "the key\n", 200, [2]string{"p", "key"}},
@@ -88,11 +113,15 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"PUT", "/admin/pools/p/rules", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"DELETE", "/admin/pools/p/rules", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
-		{"POST", "/admin/pools/p/commitment", `{"origin":"x"}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{"recipients":"x"}`, nil, 400},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolCommitted, "it is"), 409},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
+		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
+		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
+		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
+		{"DELETE", "/admin/pools/p/salts", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeNotFound, "not yet"), 404},
 		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
 		{"POST", "/draw", `{"pool":"p","user":"u"}`, draw.Errorf(draw.CodeSeedsSpent, "all"), 409},

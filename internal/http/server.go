@@ -48,9 +48,10 @@ type Config struct {
 	// Agendas and Planner are the database's.
 	Agendas Agendas
 	Planner Planner
-	// Prover and LogWriter are the database's. SeedsAway says that a committed
+	// Prover, Exporter and LogWriter are the database's. SeedsAway says that a committed
 	// pool cannot be drawn from here, because its seed cannot be unsealed.
 	Prover    Prover
+	Exporter  Exporter
 	LogWriter LogWriter
 	SeedsAway func() bool
 	// Receipts signs those of draws.
@@ -109,8 +110,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
-	case c.Prover == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
-		return errors.New("http: prover, log writer, seeds away and receipts must be given")
+	case c.Prover == nil || c.Exporter == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
+		return errors.New("http: prover, exporter, log writer, seeds away and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
