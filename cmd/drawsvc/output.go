@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -12,7 +13,18 @@ func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
+	if stem, isY := strings.CutSuffix(thing, "y"); isY {
+		thing = stem + "ie"
+	}
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
+
+// do is the verb of n things: one is that of a single thing.
+func do(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // output is how a command prints: table for people, json for programs. It

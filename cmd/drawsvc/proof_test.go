@@ -53,6 +53,7 @@ func TestVerifiableDraws(t *testing.T) {
 			reveal := s.admin(200, "POST", "/admin/pools/spring/reveal", "")
 			require.True(t, strings.HasPrefix(reveal, "3 "), "twenty versions behind the opening need three seeds: %s", reveal)
 			log := s.admin(200, "GET", "/pools/spring/proof/log", "")
+			overHTTP := exportsOverHTTP(t, s)
 			require.Equal(t, exitOK, s.end().code)
 
 			dir := filepath.Join(t.TempDir(), "proof")
@@ -65,6 +66,11 @@ func TestVerifiableDraws(t *testing.T) {
 				info, err := os.Stat(filepath.Join(dir, name))
 				require.NoError(t, err)
 				require.Equal(t, os.FileMode(publicFile), info.Mode().Perm(), "%s is for everybody", name)
+				mine, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err)
+				theirs, err := os.ReadFile(filepath.Join(overHTTP, name))
+				require.NoError(t, err)
+				require.Equal(t, string(mine), string(theirs), "%s over HTTP", name)
 			}
 			require.Contains(t, log, `"name":"gold","value":"19.90"`, "the prize as it was added")
 			require.Contains(t, log, `"kind":"prize","prize":"gold","name":"Golden <coin>","value":"19.90"`)
@@ -78,6 +84,24 @@ func TestVerifiableDraws(t *testing.T) {
 			require.Equal(t, "pool spring: the user is replaced in 0 awards\n", p.ok("user", "forget", "nobody", "--pool", "spring"))
 		})
 	}
+}
+
+// exportsOverHTTP: the files of a pool come from the service that draws, and what is
+// the database's is refused with it.
+func exportsOverHTTP(t *testing.T, s *service) (dir string) {
+	t.Helper()
+	token, _ := keyFiles(t)
+	require.NoError(t, os.WriteFile(token, []byte(s.token), 0o600))
+	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN_FILE": token, "DRAWSVC_SEED_IDENTITY_FILE": "/none/such"}}
+	dir = filepath.Join(t.TempDir(), "over", "http")
+	require.Empty(t, far.ok("pool", "export-proof", "--pool=spring", dir))
+	require.Contains(t, far.ok("verify", dir), "20 awards replayed")
+	for _, line := range []string{"reveal", "open", "close", "erase-salts"} {
+		far.refused(exitUsage, "a service unseals by its own", "pool", line, "spring", "--seed-identity-file=x")
+	}
+	far.refused(exitUsage, "a service seals to its own recipients", "pool", "commit", "spring", "--seed-recipients=x")
+	far.refused(exitUsage, "a service seals to its own recipients", "pool", "commit", "spring", "--escrow=x")
+	return dir
 }
 
 // erases: a user of a committed pool is erased by who has the identity, and the log

@@ -165,7 +165,7 @@ func (p *publishing) loop(ctx context.Context, env environment, publisher *publi
 	if p.once {
 		err := pass()
 		for _, s := range publisher.Published() {
-			_, _ = fmt.Fprintf(env.stdout, "%s: %d entries are published\n", s.PoolID, s.Entries) // the folder counts
+			_, _ = fmt.Fprintf(env.stdout, "%s: %s %s published\n", s.PoolID, counted(s.Entries, "entry"), do(s.Entries, "is", "are")) // the folder counts
 		}
 		return err
 	}

@@ -88,7 +88,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := watchStore(ctx, store, c.migrate); err != nil {
+	if err := c.watchStore(cmd, store); err != nil {
 		return err
 	}
 	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
@@ -128,9 +128,19 @@ func (c *config) storeOptions(changed func(poolID string), r prometheus.Register
 
 // watchStore sees that the schema admits the service, and follows it and the
 // seeds from then on.
-func watchStore(ctx context.Context, store *stock.Store, migrate bool) error {
-	if err := prepare(ctx, store, migrate, false); err != nil {
+func (c *config) watchStore(cmd *cobra.Command, store *stock.Store) error {
+	ctx := cmd.Context()
+	if err := prepare(ctx, store, c.migrate, false); err != nil {
 		return err
+	}
+	if c.demo {
+		url, err := c.database.read(cmd)
+		if err != nil {
+			return err
+		}
+		if err := c.demoSeeds(store, url); err != nil {
+			return err
+		}
 	}
 	store.WatchSchema()
 	return store.WatchSeeds(ctx)
@@ -199,7 +209,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 		Drawer: countRedirects(drawer{b}, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
-		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
+		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
 		Prover: prover{store, c}, Exporter: prover{store, c}, LogWriter: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,

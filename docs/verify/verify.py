@@ -1287,7 +1287,7 @@ def main():
     elif found:
         print(found)
     else:
-        print(f"{v.commitment.origin}: {entries} entries hold")
+        print(f"{v.commitment.origin}: {entries} {'entry holds' if entries == 1 else 'entries hold'}")
     return 3 if found else 0
 
 

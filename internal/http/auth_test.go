@@ -59,6 +59,8 @@ func calls() []example {
 		{roleAuditor, "GET", "/admin/pools/p/rules", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/rules", ""},
 		{roleAdmin, "POST", "/admin/pools/p/agenda", `{"at":"2999-01-01T00:00:00Z","state":"open"}`},
+		{roleAdmin, "POST", "/admin/pools/p/agenda/import", "at,prize,delta,reason"},
+		{roleAdmin, "POST", "/admin/pools/p/agenda/spread", `{"prize":"gold","units":1,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z","random":true}`},
 		{roleAuditor, "GET", "/admin/pools/p/agenda", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
 		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
