@@ -213,6 +213,11 @@ func (c *config) validateNetwork() (err error) {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or none")
 	}
+	if c.origin != "" {
+		if err := checkOrigin(c.origin); err != nil {
+			return err
+		}
+	}
 	for i, host := range c.hosts {
 		if host == "" || strings.ContainsAny(host, ":/*, ") {
 			return fmt.Errorf("--allowed-hosts: %q must be a name without port, such as draws.example.org", host)

@@ -91,13 +91,16 @@ func (w *committing) read(flags *pflag.FlagSet) (err error) {
 			return err
 		}
 	}
-	return checkOrigin(w.wanted.Host, w.wanted.PoolID)
+	if err := checkOrigin(w.wanted.Host); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
-// checkOrigin checks the value of --origin, with a pool that is to be named by it.
-func checkOrigin(host, poolID string) error {
-	if err := proof.CheckOrigin(host + "/" + poolID); err != nil {
-		return usageError{fmt.Errorf("--origin: %s", message(err))}
+// checkOrigin checks the value of --origin.
+func checkOrigin(host string) error {
+	if err := proof.CheckHost(host); err != nil {
+		return fmt.Errorf("--origin: %s", message(err))
 	}
 	return nil
 }

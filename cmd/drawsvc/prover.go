@@ -27,12 +27,16 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if c := p.config.origin; c != "" && w.Origin != "" && w.Origin != c {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service publishes its logs under %s, by its --origin, and not under %s", c, w.Origin)
 	}
+	host := cmp.Or(p.config.origin, w.Origin, w.Host)
+	if err := proof.CheckHost(host); err != nil {
+		return nil, err
+	}
 	beacon, err := proof.ParseBeacon(w.Beacon)
 	if err != nil {
 		return nil, err
 	}
 	return p.Store.CommitPool(ctx, stock.Committing{
-		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
+		PoolID: w.PoolID, Host: host, Epochs: w.Epochs, EpochLength: w.EpochLength,
 		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
 }

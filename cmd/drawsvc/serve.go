@@ -288,14 +288,6 @@ func (c *config) ensureAdminToken(w io.Writer) error {
 	return err
 }
 
-func newLog(c *config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.level}
-	if c.logFormat == "text" || c.logFormat == "" && isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
-}
-
 // firstOf returns the first error that is one.
 func firstOf(errs ...error) error {
 	for _, err := range errs {

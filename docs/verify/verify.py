@@ -1005,7 +1005,10 @@ class Verifier:
         packed = os.path.join(self.folder, "log.jsonl.gz")
         plain = os.path.join(self.folder, "log.jsonl")
         if not os.path.exists(plain) and not os.path.exists(packed):
-            raise Finding(0, "file", "there is no file log.jsonl")
+            text = "there is no file log.jsonl"
+            if not os.path.exists(os.path.join(self.folder, "reveal")):
+                text += ": it comes with the reveal, or before it where the publisher runs with --publish-entries live"
+            raise Finding(0, "file", text)
         with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
             for n, line in enumerate(f):  # in binary mode, lines end in \n alone
                 if self.live and n == self.covered:

@@ -26,7 +26,7 @@ func TestExportProof(t *testing.T) {
 	}{
 		"whole":          {},
 		"forked":         {f: &fake{err: draw.Errorf(draw.CodeLogForked, "it is")}, code: draw.CodeLogForked},
-		"cut by service": {f: &fake{broken: draw.Errorf(draw.CodeStoreUnavailable, "gone")}, code: draw.CodeStoreUnavailable},
+		"cut by service": {f: &fake{broken: draw.Errorf(draw.CodeStoreUnavailable, "away")}, code: draw.CodeStoreUnavailable},
 		"cut by a proxy": {change: func(a []byte) []byte { return a[:len(a)-9] }, code: draw.CodeStoreUnavailable},
 		"another file": {
 			change: func(a []byte) []byte { return bytes.ReplaceAll(a, []byte("commitment"), []byte("../command")) }, code: draw.CodeStoreUnavailable,

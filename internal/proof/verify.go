@@ -265,6 +265,14 @@ func (v *verifier) readReveal() error {
 	return nil
 }
 
+// noLog says that there is no log, and when there will be one.
+func (v *verifier) noLog() error {
+	if _, err := fs.Stat(v.files, "reveal"); err != nil {
+		return findf(0, RuleFile, "there is no file log.jsonl: it comes with the reveal, or before it where the publisher runs with --publish-entries live")
+	}
+	return findf(0, RuleFile, "there is no file log.jsonl")
+}
+
 // log opens the log, which may be packed.
 func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
 	f, err := v.files.Open("log.jsonl")
@@ -276,7 +284,7 @@ func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
 	}
 	if f, err = v.files.Open("log.jsonl.gz"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = findf(0, RuleFile, "there is no file log.jsonl")
+			err = v.noLog()
 		}
 		return nil, nil, err
 	}
