@@ -103,6 +103,9 @@ func TestDemoSeeds(t *testing.T) {
 	require.Len(t, verifiableCommands(s.stdout.String()), 5)
 	require.Contains(t, s.admin(200, "GET", "/pools/demo-verifiable/proof/commitment", ""), "origin draws.example.org/demo-verifiable\n")
 	s.won("demo-verifiable", "u1", "")
+	s.admin(201, "POST", "/admin/pools", `{"id":"other","name":"O","state":"paused","prizes":[{"id":"a","name":"A","stock":1}]}`)
+	require.Contains(t, s.admin(400, "POST", "/admin/pools/other/commitment", `{"origin":"other.example"}`), "under draws.example.org, by its --origin, and not under other.example")
+	require.Contains(t, s.admin(201, "POST", "/admin/pools/other/commitment", `{"origin":"draws.example.org"}`), "origin draws.example.org/other\n")
 
 	folder := t.TempDir()
 	p = on(t, "sqlite:"+filepath.Join(folder, "demo.db"))

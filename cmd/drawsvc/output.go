@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,11 @@ func counted(n int64, thing string) string {
 		thing = stem + "ie"
 	}
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
+
+// moved is a number of units with its sign.
+func moved(units int64) string {
+	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
 }
 
 // do is the verb of n things: one is that of a single thing.

@@ -165,6 +165,11 @@ func TestExportRefusesForks(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "proof")
 			p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 			p.refused(exitFailure, "close it before", "pool", "reveal", "spring", "--seed-identity-file", identity)
+			p.refused(exitFailure, "no identity", "pool", "reveal", "spring")
+			require.Contains(t, p.ok("verify", "--live", dir), "3 entries hold: 0 awards replayed")
+			require.Contains(t, p.run("verify", dir).stdout, "there is no file reveal: the seed is not revealed yet; --live takes")
+			require.NoError(t, os.Remove(filepath.Join(dir, "log.jsonl")))
+			require.Contains(t, p.run("verify", "--live", dir).stdout, "there is no file log.jsonl: it comes with the reveal, or before it where")
 			store := stocktest.Open(t, url, stock.Options{})
 			stocktest.ExecAll(t, store, []string{`UPDATE moves SET reason = 'other' WHERE pool_id = 'spring'`})
 			if dialect == "sqlite" { // one process has the file

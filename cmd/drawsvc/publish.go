@@ -63,7 +63,7 @@ func (p *publishing) flags(c *cobra.Command, env environment) {
 	f.StringVar(&p.Dir, "dir", "", "`folder` that holds a folder for each pool")
 	f.DurationVar(&p.Every, "every", time.Second, "shortest time between two checkpoints of a pool; openings and its end are signed at once")
 	f.StringArrayVar(&p.witnesses, "witness", nil, "`URL=VKEY` of a witness that cosigns the checkpoints; once for each")
-	f.StringVar(&p.entries, "publish-entries", entriesRevealed, "when the log itself is public: revealed, or live, which tells how much is left")
+	f.StringVar(&p.entries, "publish-entries", entriesRevealed, "`WHEN` the log itself is public: revealed, or live, which tells how much is left")
 	f.StringVar(&p.metrics, "metrics-listen", "", "`address` of /metrics and /livez without token (default none)")
 	f.BoolVar(&p.once, "once", false, "publish what is there, compare all that was published with its rows, and end")
 	p.identity.flag(f)

@@ -985,8 +985,10 @@ class Verifier:
             raise Finding(0, "checkpoint", "checkpoint is not the last of checkpoints")
 
     def reveal(self):
-        if self.live and not os.path.exists(os.path.join(self.folder, "reveal")):
-            return
+        if not os.path.exists(os.path.join(self.folder, "reveal")):
+            if self.live:
+                return
+            raise Finding(0, "file", "there is no file reveal: the seed is not revealed yet; --live takes what can be checked before")
         m = re.fullmatch(b"([1-9][0-9]*) ([0-9a-f]{64})\n", self.read("reveal"))
         if not m:
             raise Finding(0, "file", "reveal is no seed in its one right form")

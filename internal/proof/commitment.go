@@ -156,12 +156,18 @@ var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]
 func CheckHost(s string) error {
 	name, port, err := net.SplitHostPort(s)
 	if err != nil {
-		name, port = s, "1"
+		name, port = strings.TrimSuffix(s, "]"), "1"
+		if len(name) < len(s) {
+			name = strings.TrimPrefix(name, "[")
+		}
 	}
-	n, err := strconv.ParseUint(port, 10, 16)
-	addr, notAddr := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"))
-	isAddr := notAddr == nil && (addr.Is4() || s[0] == '[') // else the port could be a part of it
-	if err != nil || n == 0 || !isHost(s) || !isAddr && !hostName.MatchString(name) {
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	addr, notAddr := netip.ParseAddr(name)
+	isName := hostName.MatchString(name)
+	if strings.HasPrefix(s, "[") {
+		isName = notAddr == nil && addr.Is6() && addr.Zone() == ""
+	}
+	if notPort != nil || n == 0 || !isHost(s) || !isName {
 		return draw.Errorf(draw.CodeInvalidRequest,
 			"the origin must be a host such as draws.example.org, perhaps with a port: no scheme, no path, and no more than 200 characters")
 	}

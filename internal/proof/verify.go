@@ -249,10 +249,11 @@ func (v *verifier) readReveal() error {
 	if errors.Is(err, fs.ErrNotExist) && v.options.Live {
 		return nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return findf(0, RuleFile, "there is no file reveal: the seed is not revealed yet; --live takes what can be checked before")
+	}
 	if err != nil {
-		if b, err = v.read("reveal"); err != nil {
-			return err
-		}
+		return err
 	}
 	seed, place, err := ParseReveal(string(b))
 	if err != nil {
