@@ -67,6 +67,7 @@ func calls() []example {
 		{roleAdmin, "POST", "/admin/pools/p/reveal", ""},
 		{roleAdmin, "POST", "/admin/pools/p/proof", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/salts", ""},
+		{roleAdmin, "DELETE", "/admin/pools/p/users/u1", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
 		{roleAuditor, "GET", "/admin/pools/p/simulation", ""},
 		{roleAuditor, "GET", "/admin/pools/p/audit", ""},

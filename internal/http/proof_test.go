@@ -48,6 +48,10 @@ func (f fakeStore) EraseSalts(_ context.Context, poolID, actor string) error {
 	return f.note([2]string{poolID, "salts of " + actor})
 }
 
+func (f fakeStore) EraseUser(_ context.Context, poolID, user, actor string) (int64, error) {
+	return 2, f.note([3]string{poolID, user, actor})
+}
+
 func firstError(a, b error) error {
 	if a != nil {
 		return a
@@ -75,6 +79,7 @@ func TestProofAnswers(t *testing.T) {
 			"POST", "/admin/pools/p/commitment", `{"origin":"draws.example.org"}`, typeText, "note of example.com\n", 201,
 			Commit{PoolID: "p", Origin: "draws.example.org", Host: "example.com", Epochs: 256, EpochLength: 1 << 20, Actor: "admin"},
 		},
+		{"DELETE", "/admin/pools/p/users/a%40b", "", typeJSON, `{"pool":"p","awards":2}` + "\n", 200, [3]string{"p", "a@b", "admin"}},
 		{"DELETE", "/admin/pools/p/salts", "", "", "", 204, [2]string{"p", "salts of admin"}},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
@@ -121,6 +126,8 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
 		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
 		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
+		{"DELETE", "/admin/pools/p/users/u", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"DELETE", "/admin/pools/p/users/%20", "", nil, 400},
 		{"DELETE", "/admin/pools/p/salts", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeNotFound, "not yet"), 404},
 		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},

@@ -73,6 +73,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
 		{"POST", "/admin/pools/:pool/proof", roleAdmin, nil, []string{typeZip}, streamed(s.exportProof)},
 		{"DELETE", "/admin/pools/:pool/salts", roleAdmin, nil, nil, s.eraseSalts},
+		{"DELETE", "/admin/pools/:pool/users/:user", roleAdmin, nil, jsons, s.eraseUser},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, reads(s.adminOdds)},
 		{"GET", "/admin/pools/:pool/simulation", roleAuditor, []string{"draws", "users", "rate", "seed"}, jsons, reads(s.simulation)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},

@@ -49,10 +49,11 @@ type Config struct {
 	Agendas   Agendas
 	Planner   Planner
 	Scheduler Scheduler
-	// Prover, Exporter and LogWriter are the database's. SeedsAway says that a committed
+	// Prover, Exporter, Eraser and LogWriter are the database's. SeedsAway says that a committed
 	// pool cannot be drawn from here, because its seed cannot be unsealed.
 	Prover    Prover
 	Exporter  Exporter
+	Eraser    Eraser
 	LogWriter LogWriter
 	SeedsAway func() bool
 	// Receipts signs those of draws.
@@ -111,8 +112,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Scheduler == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users, agendas, planner, scheduler and tickets must be given")
-	case c.Prover == nil || c.Exporter == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
-		return errors.New("http: prover, exporter, log writer, seeds away and receipts must be given")
+	case c.Prover == nil || c.Exporter == nil || c.Eraser == nil || c.LogWriter == nil || c.SeedsAway == nil || c.Receipts == nil:
+		return errors.New("http: prover, exporter, eraser, log writer, seeds away and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):
