@@ -96,7 +96,7 @@ func TestDemoSeeds(t *testing.T) {
 	recipients, identity := keyFiles(t)
 	p := on(t, stocktest.URL(t, "postgres"))
 	s := p.serve("--demo", "--migrate")
-	require.Contains(t, s.stdout.String(), "Verifiable draws: on a server they need --seed-recipients and --seed-identity-file")
+	require.Contains(t, s.stdout.String(), "Verifiable draws: name --seed-recipients and --seed-identity-file")
 	s.admin(404, "GET", "/admin/pools/demo-verifiable", "")
 	require.Equal(t, exitOK, s.end().code)
 	s = p.serve("--demo", "--seed-recipients", recipients, "--seed-identity-file", identity, "--origin", "draws.example.org")

@@ -116,8 +116,8 @@ const verifiableLines = `Verifiable draws: one with a receipt. Then close the po
 
 `
 
-// noVerifiableLines are for a demo that nobody can seal for.
-const noVerifiableLines = `Verifiable draws: on a server they need --seed-recipients and --seed-identity-file (docs/verifiable-draws.md).
+// noVerifiableLines are for a demo whose seeds nobody can seal and unseal.
+const noVerifiableLines = `Verifiable draws: name --seed-recipients and --seed-identity-file to see them here (docs/verifiable-draws.md).
 
 `
 
