@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -23,6 +24,9 @@ type Call struct {
 	// ContentType is that of Body.
 	ContentType string
 	Body        []byte
+	// Into, where not nil, takes the body of a response 2xx, in place of memory. A
+	// call with it is sent again only where nothing happened.
+	Into io.Writer
 	// AttemptMax bounds one request; 0 is 10 s.
 	AttemptMax time.Duration
 
@@ -37,7 +41,8 @@ const (
 	doBodyMax = 512 << 20
 )
 
-// Do makes a call and returns the body of a response 2xx. Reads and calls with
+// Do makes a call and returns the body of a response 2xx, unless [Call.Into] takes
+// it. Reads and calls with
 // a key are retried for 10 s after lost connections, 429 and 5xx. A call that
 // changes something without a key is retried only where the service says that
 // nothing happened. A service that cannot be reached at first is not waited
@@ -63,7 +68,7 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 		switch {
 		case isFinal && (!unknown || answer.decides()):
 			return nil, answer
-		case isFinal, isUnsent(err) && attempt == 0, unknown && r.Key == "":
+		case isFinal, isUnsent(err) && attempt == 0, unknown && r.Key == "", r.Into != nil && !nothing:
 			return nil, &Unsettled{r.Key, unknown, err}
 		}
 		if pause(until, attempt, answer) != nil {

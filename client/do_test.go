@@ -3,6 +3,7 @@ package client_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -86,4 +87,38 @@ func TestDoAway(t *testing.T) {
 	_, err = (&client.Client{URL: "::"}).Do(t.Context(), client.Call{Method: "GET", Path: "/"})
 	require.Error(t, err)
 	require.False(t, errors.As(err, &unsettled))
+}
+
+// TestDoInto: a body that is written as it comes is written once, whole or with an
+// error.
+func TestDoInto(t *testing.T) {
+	t.Parallel()
+	ok, busy := answer(200, done), problem(503, "contended")
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		sent    int
+		fails   bool
+	}{
+		"whole":                     {[]http.HandlerFunc{ok}, 1, false},
+		"nothing happened at first": {[]http.HandlerFunc{busy, ok}, 2, false},
+		"half":                      {[]http.HandlerFunc{half, ok}, 1, true},
+		"cut":                       {[]http.HandlerFunc{cut, ok}, 1, true},
+		"rejected":                  {[]http.HandlerFunc{problem(409, "log-forked"), ok}, 1, true},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				t.Parallel()
+				s, caller := start(t, c.answers...)
+				var into strings.Builder
+				body, err := caller.Do(t.Context(), client.Call{Method: method, Path: "/admin/pools/p/proof", Into: &into})
+				require.Equal(t, c.fails, err != nil, "%v", err)
+				require.Empty(t, body)
+				keys, _ := s.asked()
+				require.Len(t, keys, c.sent)
+				if !c.fails {
+					require.Equal(t, done, into.String())
+				}
+			})
+		}
+	}
 }

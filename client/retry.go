@@ -118,6 +118,10 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // it was read to its end, or broke
+	if response.StatusCode/100 == 2 && r.Into != nil {
+		_, err := io.Copy(r.Into, response.Body)
+		return nil, err
+	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, cmp.Or(r.bodyMax, bodyMax)))
 	if err != nil {
 		return nil, err

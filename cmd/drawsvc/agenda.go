@@ -130,7 +130,7 @@ func whatOf(i *draw.Item) string {
 	case i.Kind == draw.ItemState:
 		return "state " + string(i.State)
 	case i.Kind == draw.ItemStock:
-		return fmt.Sprintf("%+d units of %s (%s)", i.Stock.Delta, i.Stock.PrizeID, i.Stock.Reason)
+		return fmt.Sprintf("%s of %s (%s)", moved(i.Stock.Delta), i.Stock.PrizeID, i.Stock.Reason)
 	case i.Rules == nil:
 		return "no rules"
 	}

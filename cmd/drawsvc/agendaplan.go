@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/prizefile"
-	"drawsvc/internal/stock"
 )
 
 func agendaImportCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	var output output
@@ -36,7 +33,7 @@ schedule. The salt of the seal is printed, and kept nowhere: with it and the
 schedule anybody can check the seal afterwards.`,
 		Example: `  drawsvc agenda import --pool spring moments.csv`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	output.flag(c.Flags())
@@ -47,39 +44,29 @@ schedule anybody can check the seal afterwards.`,
 			return err
 		}
 		defer closeFile()
-		items, err := prizefile.ReadAgenda(file)
-		if err != nil {
-			return ofFile(args[0], err)
-		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			return ofFile(args[0], planItems(ctx, store, env.stdout, output, string(pool), items, string(by)))
+		return changeOn(c, &on, by, func(ctx context.Context, scheduler http.Scheduler) error {
+			p, err := scheduler.ImportAgenda(ctx, string(pool), file, string(by))
+			if err != nil {
+				return ofFile(args[0], err)
+			}
+			return printPlanned(env.stdout, output, string(pool), &p)
 		})
 	}
 	return c
 }
 
-// planItems plans stock items together, and prints their seal.
-func planItems(ctx context.Context, store *stock.Store, w io.Writer, o output, pool string, items []draw.Item, by string) error {
-	p, err := store.PlanItems(ctx, pool, items, rand.Text(), by)
-	if err != nil {
-		return err
-	}
+// printPlanned prints what was planned together, and its seal.
+func printPlanned(w io.Writer, o output, pool string, p *draw.Planned) error {
 	if o == outputJSON {
-		return json.NewEncoder(w).Encode(struct {
-			Item    int64  `json:"item"`
-			Count   int    `json:"count"`
-			Version int64  `json:"version"`
-			SHA256  string `json:"sha256"`
-			Salt    string `json:"salt"`
-		}{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt})
+		return http.WritePlanned(w, p)
 	}
-	_, err = fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+	_, err := fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
 		pool, counted(int64(p.Count), "item"), p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
 	return err
 }
 
 func agendaSpreadCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool poolName
 	var output output
@@ -92,7 +79,7 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 		Example: `  drawsvc agenda spread --pool spring --prize gold --units 240 --from 2026-12-01T00:00:00Z --to 2026-12-11T00:00:00Z --every 1h
   drawsvc agenda spread --pool spring --prize gold --units 24 --from 2026-12-01T00:00:00Z --to 2026-12-25T00:00:00Z --random`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	output.flag(c.Flags())
@@ -114,22 +101,17 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 		if spread.To, err = draw.ParseTime("--to", to); err != nil {
 			return err
 		}
-		items, err := spread.Items(randomBelow)
-		if err != nil {
+		// What cannot be spread is refused before anything is asked.
+		if _, err := spread.Items(func(int64) int64 { return 0 }); err != nil {
 			return err
 		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			return planItems(ctx, store, env.stdout, output, string(pool), items, string(by))
+		return changeOn(c, &on, by, func(ctx context.Context, scheduler http.Scheduler) error {
+			p, err := scheduler.SpreadAgenda(ctx, string(pool), spread, string(by))
+			if err != nil {
+				return err
+			}
+			return printPlanned(env.stdout, output, string(pool), &p)
 		})
 	}
 	return c
-}
-
-// randomBelow is a number from 0 to n-1, which nobody can foretell.
-func randomBelow(n int64) int64 {
-	i, err := rand.Int(rand.Reader, big.NewInt(n))
-	if err != nil {
-		panic("drawsvc: " + err.Error()) // Reader never fails
-	}
-	return i.Int64()
 }

@@ -42,7 +42,11 @@ func newTwin(t *testing.T, dialect string) *twin {
 	w.write("other", "prize,name,value,stock\ntin,,,3\n")
 	w.write("bad", "prize,name,value,stock\ntin,,,2\nwood,Wooden toy,three,10\n")
 	w.write("blanks", "prize,name,value,stock,kind\nvoid,Void,,,blank\n")
+	w.write("moments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2999-01-06T09:00:00+01:00,tin,-1,b\n")
+	w.write("latemoments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2001-01-06T09:00:00+01:00,tin,-1,b\n")
+	recipients, identity := keyFiles(t)
 	w.local = on(t, stocktest.URL(t, dialect))
+	w.local.vars["DRAWSVC_SEED_RECIPIENTS"], w.local.vars["DRAWSVC_SEED_IDENTITY_FILE"] = recipients, identity
 	var entries []made
 	for name, role := range map[string]string{"ci": "admin", "eye": "auditor", "clerk": "stock"} {
 		m := w.local.newToken("--name", name, "--role", role)
@@ -56,7 +60,7 @@ func newTwin(t *testing.T, dialect string) *twin {
 		p.ok("pool", "create", "mono", "--prize", "id=gold,stock=3")
 		p.ok("pool", "create", "dry", "--prize", "id=gold,stock=0")
 		p.ok("rules", "set", "--pool", "mono", week)
-		s := p.serve("--tokens", tokens)
+		s := p.serve("--tokens", tokens, "--seed-recipients", recipients, "--seed-identity-file", identity)
 		s.won("mono", "ann", "first")
 		s.won("mono", "bob", "second")
 		if w.server = s; p.vars["DRAWSVC_DATABASE"] != w.url {
@@ -94,8 +98,11 @@ func (w *twin) args(line string) []string {
 	return words
 }
 
-// varies are the times and the names of actors in what is printed.
-var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor":"(cli:[^"]*|ci)"|by (cli:\S+|ci) at`)
+// varies are the times and the names of actors in what is printed, and what chance
+// has made: seals of schedules, and the seeds, roots and signatures of commitments.
+var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor":"(cli:[^"]*|ci)"|by (cli:\S+|ci) at|` +
+	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"|` +
+	`^anchor [0-9a-f]{64}$|^log \d+ \S+$|^— draws.example.org/\S+ \S+$|^1 [0-9a-f]{64}$`)
 
 func alike(o outcome) outcome {
 	o.stdout = varies.ReplaceAllString(o.stdout, "…")
@@ -126,6 +133,10 @@ func TestBothWays(t *testing.T) {
 			w.run("audit", exitViolation, "violation in pool dry: ")
 			w.run("audit --pool dry", exitViolation, "1 pool, 25 violations")
 			w.run("audit --pool dry --output json", exitViolation, `and 5 more`)
+			w.run("pool export-proof --pool deal @forked", exitViolation, "not those that were signed")
+			w.run("pool close deal --reveal", exitViolation, "not those that were signed")
+			w.run("pool reveal deal", exitViolation, "not those that were signed")
+			require.NoDirExists(t, filepath.Join(w.files, "forked"))
 		})
 	}
 }
@@ -167,8 +178,10 @@ func TestBothWaysCatches(t *testing.T) {
 }
 
 // damage breaks a rule in the pool dry of both databases, more often than an
-// audit lists.
+// audit lists, and what was signed of the pool deal.
 func (w *twin) damage() {
+	w.run("pool create deal --state paused --prize id=gold,stock=3", exitOK, "paused")
+	w.run("pool commit deal --origin draws.example.org", exitOK, "deal")
 	for _, p := range []program{w.local, w.far} {
 		for i := range 24 {
 			p.ok("prize", "add", "--pool", "dry", "--prize", fmt.Sprintf("id=p%02d,stock=1", i))
@@ -176,6 +189,8 @@ func (w *twin) damage() {
 	}
 	for _, url := range []string{w.local.vars["DRAWSVC_DATABASE"], w.url} {
 		_, err := rows(w.t, url).ExecContext(w.t.Context(), `UPDATE prizes SET stocked = 7 WHERE pool_id = 'dry'`)
+		require.NoError(w.t, err)
+		_, err = rows(w.t, url).ExecContext(w.t.Context(), `UPDATE moves SET reason = 'other' WHERE pool_id = 'deal'`)
 		require.NoError(w.t, err)
 	}
 }

@@ -65,5 +65,20 @@ func noArguments(c *cobra.Command, args []string) error {
 	if nearest := nearest(args[0], known); distance(args[0], nearest) <= min(near, len(nearest)/2) {
 		return fmt.Errorf("%s; the nearest is %s", unknown, nearest)
 	}
+	if deeper := deeper(c, args[0]); len(deeper) > 0 {
+		return fmt.Errorf("%s; there is %s", unknown, strings.Join(deeper, ", "))
+	}
 	return fmt.Errorf("%s: try %s --help", unknown, c.CommandPath())
+}
+
+// deeper are the commands of a name below the subcommands of c.
+func deeper(c *cobra.Command, name string) (found []string) {
+	for _, sub := range c.Commands() {
+		for _, leaf := range sub.Commands() {
+			if leaf.Name() == name && leaf.IsAvailableCommand() {
+				found = append(found, sub.Name()+" "+name)
+			}
+		}
+	}
+	return found
 }

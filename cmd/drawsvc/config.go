@@ -97,7 +97,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
 	f.IntVar(&c.connections, "connections-max", 0, "most connections of callers, idle ones are closed first (default below the limit of open files)")
 	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
-	f.BoolVar(&c.demo, "demo", false, "make and stock the pool demo if there is none, and print how to draw from it")
+	f.BoolVar(&c.demo, "demo", false, "make and stock the pools of a demo where there are none, and print how to draw from them and verify it")
 	f.StringVar(&c.logFormat, "log-format", "", "text or json (default text on a terminal, else json)")
 	f.StringVar(&c.logLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -212,6 +212,11 @@ func (c *config) validateNetwork() (err error) {
 	}
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or none")
+	}
+	if c.origin != "" {
+		if err := checkOrigin(c.origin); err != nil {
+			return err
+		}
 	}
 	for i, host := range c.hosts {
 		if host == "" || strings.ContainsAny(host, ":/*, ") {

@@ -81,14 +81,6 @@ func (d *database) with(c *cobra.Command, o stock.Options, fn func(context.Conte
 	})
 }
 
-// changing is with for what an actor changes.
-func changing(c *cobra.Command, db *database, by actor, fn func(context.Context, *stock.Store) error) error {
-	if err := by.check(); err != nil {
-		return err
-	}
-	return db.with(c, stock.Options{}, fn)
-}
-
 // prepare makes sure that this binary can work on the schema. An embedded
 // database is migrated by itself, a server only when asked.
 func prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) error {

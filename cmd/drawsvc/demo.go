@@ -13,14 +13,22 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// demoPools are a lottery without blanks, and a campaign.
-func demoPools() ([]draw.Pool, error) {
-	rules, err := draw.ParseRules([]byte(demoRules))
-	prizes := []draw.Prize{
+// demoActor makes what the demo has.
+const demoActor = "serve --demo"
+
+// demoPrizes are what the demo's pools have.
+func demoPrizes() []draw.Prize {
+	return []draw.Prize{
 		{ID: "gold", Name: "Gold coin", Value: decimal.New(1990, -2), Stocked: 10},
 		{ID: "silver", Name: "Silver spoon", Value: decimal.New(250, -2), Stocked: 90},
 		{ID: "bronze", Name: "Bronze button", Value: decimal.New(10, -2), Stocked: 900},
 	}
+}
+
+// demoPools are a lottery without blanks, and a campaign.
+func demoPools() ([]draw.Pool, error) {
+	rules, err := draw.ParseRules([]byte(demoRules))
+	prizes := demoPrizes()
 	return []draw.Pool{
 		{ID: "demo", Name: "Demo", Prizes: prizes},
 		{ID: "demo-campaign", Name: "Demo of a campaign", Rules: rules, Prizes: append(prizes[:2:2],
@@ -40,9 +48,13 @@ func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr 
 		return err
 	}
 	for _, p := range pools {
-		if _, err := store.CreatePool(ctx, p, "serve --demo"); err != nil && draw.CodeOf(err) != draw.CodePoolExists {
+		if _, err := store.CreatePool(ctx, p, demoActor); err != nil && draw.CodeOf(err) != draw.CodePoolExists {
 			return err
 		}
+	}
+	verifiable, err := verifiablePool(ctx, c, store)
+	if err != nil {
+		return err
 	}
 	token := ""
 	if c.tokens.keeper.Closed() {
@@ -53,7 +65,9 @@ func demo(ctx context.Context, c *config, w io.Writer, store *stock.Store, addr 
 	if c.tlsCert != "" {
 		scheme = "https://"
 	}
-	_, err = fmt.Fprint(w, strings.NewReplacer("URL", scheme+reachable(addr), " TOKEN", token, " ADMIN", admin).Replace(demoLines))
+	url := scheme + reachable(addr)
+	lines := strings.NewReplacer("URL", url, " TOKEN", token, " ADMIN", admin).Replace(demoLines)
+	_, err = fmt.Fprint(w, lines+c.verifiable(verifiable, url, token))
 	return err
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,9 +44,8 @@ func (l *lockFlags) Validate() error {
 
 // checkLock refuses a lock that there is not, before anything is opened.
 func checkLock(flag, url string) error {
-	scheme, _, found := strings.Cut(url, ":")
-	if !found || !slices.Contains(locker.Schemes(), scheme) {
-		return fmt.Errorf("--%s must be one of %s, as in \"table:\"", flag, strings.Join(locker.Schemes(), ", "))
+	if err := locker.Check(url); err != nil {
+		return fmt.Errorf("--%s: %s", flag, message(err))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -29,8 +31,8 @@ func manCommand(env environment) *cobra.Command {
 			return err
 		}
 		root := c.Root()
-		root.DisableAutoGenTag = true // a page says nothing of the day on which it was made
-		header := doc.GenManHeader{Section: "1", Source: "drawsvc", Manual: "drawsvc"}
+		root.DisableAutoGenTag = true // a page says nothing of what made it
+		header := doc.GenManHeader{Section: "1", Source: "drawsvc " + readVersion().Version, Manual: "drawsvc", Date: manualDate(env)}
 		if err := doc.GenManTree(root, &header, folder); err != nil {
 			return err
 		}
@@ -38,4 +40,20 @@ func manCommand(env environment) *cobra.Command {
 		return err
 	}
 	return c
+}
+
+// manualDate is the date of the pages: that of the commit, so that every build of it
+// writes the same. Nil leaves it to SOURCE_DATE_EPOCH or, without both, to the clock.
+func manualDate(env environment) *time.Time {
+	_, isSet := env.lookUp("SOURCE_DATE_EPOCH")
+	info, ok := debug.ReadBuildInfo()
+	if isSet || !ok {
+		return nil
+	}
+	for _, s := range info.Settings {
+		if at, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
+			return &at
+		}
+	}
+	return nil
 }

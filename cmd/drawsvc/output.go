@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -12,7 +14,23 @@ func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
+	if stem, isY := strings.CutSuffix(thing, "y"); isY {
+		thing = stem + "ie"
+	}
 	return strconv.FormatInt(n, 10) + " " + thing + "s"
+}
+
+// moved is a number of units with its sign.
+func moved(units int64) string {
+	return fmt.Sprintf("%+d %s", units, do(max(units, -units), "unit", "units"))
+}
+
+// do is the verb of n things: one is that of a single thing.
+func do(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // output is how a command prints: table for people, json for programs. It

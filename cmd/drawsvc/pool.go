@@ -106,7 +106,7 @@ func poolCreateCommand(env environment) *cobra.Command {
 	f.StringVar(&name, "name", "", "name of the pool (default its id)")
 	f.StringVar(&state, "state", string(draw.StateOpen), "`STATE` of the new pool: open or paused")
 	f.StringVar(&mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
-		" (default the service's; not taken from the environment, where it is the service's)")
+		"\n(default the service's; not taken from the environment, where it is the service's)")
 	f.Lookup("mode").Annotations = map[string][]string{noVariable: {"true"}}
 	f.StringVar(&rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
 	f.Var(&prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+

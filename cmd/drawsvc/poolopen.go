@@ -57,11 +57,11 @@ func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func
 	if u, err := url.Parse(o.beaconURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return "", usageError{errors.New("--beacon-url must be such as " + proof.QuicknetURL)}
 	}
-	db, err := unsealedBy(&o.identity, on, "pool open --seed-identity-file")
+	unsealed, err := o.identity.unseal(on)
 	if err != nil {
 		return "", err
 	}
-	if db != nil { // a seed that cannot be unsealed shows before draws are refused
+	if db, _ := on.(onDatabase); unsealed { // a seed that cannot be unsealed shows before draws are refused
 		if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
 			return "", err
 		}

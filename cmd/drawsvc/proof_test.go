@@ -58,6 +58,7 @@ func TestVerifiableDraws(t *testing.T) {
 			require.Equal(t, reveal, *commitmentOf(t, s).Reveal)
 			require.NotNil(t, commitmentOf(t, s).Checkpoint, "the reveal signs one")
 			log := s.admin(200, "GET", "/pools/spring/proof/log", "")
+			overHTTP := exportsOverHTTP(t, s)
 			require.Equal(t, exitOK, s.end().code)
 
 			dir := filepath.Join(t.TempDir(), "proof")
@@ -70,6 +71,11 @@ func TestVerifiableDraws(t *testing.T) {
 				info, err := os.Stat(filepath.Join(dir, name))
 				require.NoError(t, err)
 				require.Equal(t, os.FileMode(publicFile), info.Mode().Perm(), "%s is for everybody", name)
+				mine, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err)
+				theirs, err := os.ReadFile(filepath.Join(overHTTP, name))
+				require.NoError(t, err)
+				require.Equal(t, string(mine), string(theirs), "%s over HTTP", name)
 			}
 			require.Contains(t, log, `"name":"gold","value":"19.90"`, "the prize as it was added")
 			require.Contains(t, log, `"kind":"prize","prize":"gold","name":"Golden <coin>","value":"19.90"`)
@@ -105,6 +111,24 @@ func commitmentOf(t *testing.T, s *service) (c commitment) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(s.admin(200, "GET", "/admin/pools/spring/commitment", "")), &c))
 	return c
+}
+
+// exportsOverHTTP: the files of a pool come from the service that draws, and what is
+// the database's is refused with it.
+func exportsOverHTTP(t *testing.T, s *service) (dir string) {
+	t.Helper()
+	token, _ := keyFiles(t)
+	require.NoError(t, os.WriteFile(token, []byte(s.token), 0o600))
+	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN_FILE": token, "DRAWSVC_SEED_IDENTITY_FILE": "/none/such"}}
+	dir = filepath.Join(t.TempDir(), "over", "http")
+	require.Empty(t, far.ok("pool", "export-proof", "--pool=spring", dir))
+	require.Contains(t, far.ok("verify", dir), "20 awards replayed")
+	for _, line := range []string{"reveal", "open", "close"} {
+		far.refused(exitUsage, "a service unseals by its own", "pool", line, "spring", "--seed-identity-file=x")
+	}
+	far.refused(exitUsage, "a service seals to its own recipients", "pool", "commit", "spring", "--seed-recipients=x")
+	far.refused(exitUsage, "a service seals to its own recipients", "pool", "commit", "spring", "--escrow=x")
+	return dir
 }
 
 // erases: a user of a committed pool is erased by who has the identity, and the log
@@ -170,6 +194,11 @@ func TestExportRefusesForks(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "proof")
 			p.ok("pool", "export-proof", "--pool=spring", dir, "--seed-identity-file", identity)
 			p.refused(exitFailure, "close it before", "pool", "reveal", "spring", "--seed-identity-file", identity)
+			p.refused(exitFailure, "no identity", "pool", "reveal", "spring")
+			require.Contains(t, p.ok("verify", "--live", dir), "3 entries hold: 0 awards replayed")
+			require.Contains(t, p.run("verify", dir).stdout, "there is no file reveal: the seed is not revealed yet; --live takes")
+			require.NoError(t, os.Remove(filepath.Join(dir, "log.jsonl")))
+			require.Contains(t, p.run("verify", "--live", dir).stdout, "there is no file log.jsonl: it comes with the reveal, or before it where")
 			store := stocktest.Open(t, url, stock.Options{})
 			stocktest.ExecAll(t, store, []string{`UPDATE moves SET reason = 'other' WHERE pool_id = 'spring'`})
 			if dialect == "sqlite" { // one process has the file

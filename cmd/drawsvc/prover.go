@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 
 	"github.com/go-json-experiment/json"
 
@@ -23,12 +24,19 @@ func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if p.config.sealTo == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service was started without --seed-recipients, so it cannot seal seeds")
 	}
+	if c := p.config.origin; c != "" && w.Origin != "" && w.Origin != c {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service publishes its logs under %s, by its --origin, and not under %s", c, w.Origin)
+	}
+	host := cmp.Or(p.config.origin, w.Origin, w.Host)
+	if err := proof.CheckHost(host); err != nil {
+		return nil, err
+	}
 	beacon, err := proof.ParseBeacon(w.Beacon)
 	if err != nil {
 		return nil, err
 	}
 	return p.Store.CommitPool(ctx, stock.Committing{
-		PoolID: w.PoolID, Host: cmp.Or(p.config.origin, w.Host), Epochs: w.Epochs, EpochLength: w.EpochLength,
+		PoolID: w.PoolID, Host: host, Epochs: w.Epochs, EpochLength: w.EpochLength,
 		Beacon: beacon, StockWhileOpen: w.StockWhileOpen, Receipts: w.Receipts, Recipients: p.config.sealTo, Actor: w.Actor,
 	})
 }
@@ -48,6 +56,11 @@ func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment,
 		c.Beacon, c.RoundsURL = "quicknet", proof.QuicknetURL+"/public/"
 	}
 	return c, nil
+}
+
+// ExportProof implements http.Exporter.
+func (p prover) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error {
+	return onDatabase{p.Store}.ExportProof(ctx, poolID, create)
 }
 
 // Receipt implements http.Receipts.

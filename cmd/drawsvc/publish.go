@@ -62,7 +62,7 @@ func (p *publishing) flags(c *cobra.Command, env environment) {
 	f.StringVar(&p.Dir, "dir", "", "`folder` that holds a folder for each pool")
 	f.DurationVar(&p.Every, "every", time.Second, "shortest time between two checkpoints of a pool; openings and its end are signed at once")
 	f.StringArrayVar(&p.witnesses, "witness", nil, "`URL=VKEY` of a witness that cosigns the checkpoints; once for each")
-	f.StringVar(&p.entries, "publish-entries", entriesRevealed, "when the log itself is public: revealed, or live, which tells how much is left")
+	f.StringVar(&p.entries, "publish-entries", entriesRevealed, "`WHEN` the log itself is public: revealed, or live, which tells how much is left")
 	f.StringVar(&p.metrics, "metrics-listen", "", "`address` of /metrics and /livez without token (default none)")
 	f.BoolVar(&p.once, "once", false, "publish what is there, compare all that was published with its rows, and end")
 	p.identity.flag(f)
@@ -159,7 +159,7 @@ func (p *publishing) loop(ctx context.Context, env environment, publisher *publi
 	if p.once {
 		err := pass()
 		for _, s := range publisher.Published() {
-			_, _ = fmt.Fprintf(env.stdout, "%s: %d entries are published\n", s.PoolID, s.Entries) // the folder counts
+			_, _ = fmt.Fprintf(env.stdout, "%s: %s %s published\n", s.PoolID, counted(s.Entries, "entry"), do(s.Entries, "is", "are")) // the folder counts
 		}
 		return err
 	}

@@ -113,7 +113,7 @@ func printReceipt(w io.Writer, p *proof.Promised, size int64) error {
 	}
 	end := "the receipt holds\n"
 	if size > 0 {
-		end = fmt.Sprintf("the receipt holds; the log of %d entries has it\n", size)
+		end = fmt.Sprintf("the receipt holds; the log of %s has it\n", counted(size, "entry"))
 	}
 	_, err := io.WriteString(w, end)
 	return err

@@ -59,7 +59,7 @@ func exitCode(err error) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errViolation), errors.Is(err, errDanger), errors.Is(err, errUnlikely), errors.Is(err, stock.ErrViolations),
-		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked), errors.Is(err, publish.ErrForked):
+		errors.Is(err, errUnproven), errors.Is(err, stock.ErrForked), errors.Is(err, publish.ErrForked), draw.CodeOf(err) == draw.CodeLogForked:
 		return exitViolation
 	case errors.Is(err, errPending):
 		return exitPending
@@ -79,7 +79,7 @@ func isUsage(err error) bool {
 func message(err error) string {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		text := e.Detail
-		if e.Err != nil {
+		if e.Err != nil && e.Code != draw.CodeLogForked { // whose cause says the same
 			text += ": " + e.Err.Error()
 		}
 		return strings.ReplaceAll(text, "\n", " ")

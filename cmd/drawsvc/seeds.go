@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/pflag"
@@ -10,10 +11,20 @@ import (
 
 // identityFlag is --seed-identity-file: the age identities that unseal what
 // committed pools keep secret.
-type identityFlag struct{ path string }
+type identityFlag struct {
+	path  string
+	flags *pflag.FlagSet
+}
+
+// identityName and recipientsName are the names of the flags.
+const (
+	identityName   = "seed-identity-file"
+	recipientsName = "seed-recipients"
+)
 
 func (i *identityFlag) flag(f *pflag.FlagSet) {
-	f.StringVar(&i.path, "seed-identity-file", "", "`file` of the age identities that unseal the seeds of committed pools")
+	i.flags = f
+	f.StringVar(&i.path, identityName, "", "`file` of the age identities that unseal the seeds of committed pools")
 }
 
 // read returns the identities, nil where none are named.
@@ -32,12 +43,31 @@ func (i *identityFlag) read() (*proof.Identities, error) {
 	return by, nil
 }
 
+// unseal has the database that a command works on use the identities of the flag, and
+// says whether there are any. A service unseals by its own: the flag is wrong with it,
+// and the variable may be meant for serve.
+func (i *identityFlag) unseal(on any) (bool, error) {
+	db, local := on.(onDatabase)
+	switch {
+	case !local && sourceOf(i.flags, identityName) == byLine:
+		return false, usageError{errors.New("--seed-identity-file is for the database: a service unseals by its own")}
+	case !local:
+		return false, nil
+	}
+	by, err := i.read()
+	if err != nil || by == nil {
+		return false, err
+	}
+	db.Unseal(by)
+	return true, nil
+}
+
 // recipientsFlag is --seed-recipients: those that the secrets of a pool are
 // sealed to.
 type recipientsFlag struct{ path string }
 
 func (r *recipientsFlag) flag(f *pflag.FlagSet) {
-	f.StringVar(&r.path, "seed-recipients", "", "`file` of the age recipients, one a line, that the seeds of pools are sealed to")
+	f.StringVar(&r.path, recipientsName, "", "`file` of the age recipients, one a line, that the seeds of pools are sealed to")
 }
 
 // read returns the recipients, nil where none are named.

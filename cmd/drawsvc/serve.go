@@ -87,7 +87,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(lock.Close)
-	if err := watchStore(ctx, store, c.migrate); err != nil {
+	if err := c.watchStore(cmd, store); err != nil {
 		return err
 	}
 	if batcher, err = newBatcher(c, store, lock, traces, registry, log); err != nil {
@@ -127,9 +127,19 @@ func (c *config) storeOptions(changed func(poolID string), r prometheus.Register
 
 // watchStore sees that the schema admits the service, and follows it and the
 // seeds from then on.
-func watchStore(ctx context.Context, store *stock.Store, migrate bool) error {
-	if err := prepare(ctx, store, migrate, false); err != nil {
+func (c *config) watchStore(cmd *cobra.Command, store *stock.Store) error {
+	ctx := cmd.Context()
+	if err := prepare(ctx, store, c.migrate, false); err != nil {
 		return err
+	}
+	if c.demo {
+		url, err := c.database.read(cmd)
+		if err != nil {
+			return err
+		}
+		if err := c.demoSeeds(store, url); err != nil {
+			return err
+		}
 	}
 	store.WatchSchema()
 	return store.WatchSeeds(ctx)
@@ -198,8 +208,8 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 		Drawer: countRedirects(b, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
-		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Tickets: c.tickets.keeper,
-		Prover: prover{store, c}, LogWriter: prover{store, c}, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
+		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
+		Prover: prover{store, c}, Exporter: prover{store, c}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
@@ -267,14 +277,6 @@ func (c *config) ensureAdminToken(w io.Writer) error {
 	}
 	_, err = fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
 	return err
-}
-
-func newLog(c *config, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: c.level}
-	if c.logFormat == "text" || c.logFormat == "" && isTerminal(w) {
-		return slog.New(slog.NewTextHandler(w, options))
-	}
-	return slog.New(slog.NewJSONHandler(w, options))
 }
 
 // firstOf returns the first error that is one.

@@ -48,7 +48,7 @@ func TestServerRefuses(t *testing.T) {
 		{none, exitUsage, "--actor is for the database", "pool pause mono --actor ann --server " + url},
 		{none, exitUsage, "audit --deep works on the database alone", "audit --deep --server " + url},
 		{none, exitUsage, "--token-file: open ", "pool list --server " + url + " --token-file " + filepath.Join(w.files, "nowhere")},
-		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and user forget works on the database alone", "user forget ann --all"},
+		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and doctor works on the database alone", "doctor"},
 		{w.as("ci"), exitUsage, "DRAWSVC_SERVER is set, and backup works on the database alone", "backup " + filepath.Join(w.files, "copy")},
 	} {
 		require.NotContains(t, c.p.refused(c.code, c.part, w.args(c.line)...), secret)

@@ -64,6 +64,8 @@ func TestMisspelt(t *testing.T) {
 		"complet bash":              "the nearest is completion",
 		"completion bsh":            "the nearest is bash",
 		"pool lits":                 "the nearest is list",
+		"export-proof x":            `unknown command "export-proof" for "drawsvc"; there is pool export-proof`,
+		"list":                      `there is agenda list, job list, pool list`,
 		"frob":                      `unknown command "frob" for "drawsvc": try drawsvc --help`,
 		"frobnicate":                `unknown command "frobnicate" for "drawsvc": try drawsvc --help`,
 		"stock add spring gold 5":   `unexpected argument "spring": the form is drawsvc stock add --pool ID --prize ID --delta N --reason TEXT`,

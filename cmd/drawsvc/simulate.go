@@ -17,7 +17,6 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 // errUnlikely: a simulation gave a prize in another share than it should.
@@ -38,7 +37,7 @@ type simulation struct {
 }
 
 func simulateCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var s simulation
 	c := &cobra.Command{
 		Use:   "simulate --pool ID | --config FILE.json",
@@ -52,7 +51,7 @@ how far the simulation is from it, in standard deviations. Exit code 3 says that
 a |z| is above 5.`,
 		Example: `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s`,
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	s.flags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		run, err := s.read()
@@ -70,27 +69,43 @@ a |z| is above 5.`,
 			}
 			return ofFile(s.config, s.run(env.stdout, run, &pool))
 		}
-		return db.with(c, stock.Options{ReadOnly: true}, func(ctx context.Context, store *stock.Store) error {
-			pool, err := store.Pool(ctx, string(s.pool))
-			if err == nil && pool.RulesVersion != 0 {
-				// The rules of a version never change, so both are of one state.
-				var ruling draw.Ruling
-				ruling, err = store.Rules(ctx, pool.ID, pool.RulesVersion)
-				pool.Rules = ruling.Rules
-			}
-			if err == nil {
-				run.Agenda, err = openAgenda(ctx, store, pool.ID)
-			}
+		return readOn(c, &on, func(ctx context.Context, from simulable) error {
+			pool, err := s.found(ctx, from, &run)
 			if err != nil {
 				return err
-			}
-			if slices.ContainsFunc(run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
-				run.Pool.State = pool.State // else a pool that is not open yet would give nothing to see
 			}
 			return s.run(env.stdout, run, &pool)
 		})
 	}
 	return c
+}
+
+// simulable is what a pool is read from with all that decides its draws.
+type simulable interface {
+	poolFinder
+	http.Ruler
+	agendaReader
+}
+
+// found reads the pool, and what run needs of its agenda and its state.
+func (s *simulation) found(ctx context.Context, from simulable, run *draw.Simulation) (draw.Pool, error) {
+	pool, err := from.Pool(ctx, string(s.pool))
+	if err != nil {
+		return pool, err
+	}
+	if pool.RulesVersion != 0 {
+		// The rules of a version never change, so both are of one state.
+		ruling, err := from.Rules(ctx, pool.ID, pool.RulesVersion)
+		if err != nil {
+			return pool, err
+		}
+		pool.Rules = ruling.Rules
+	}
+	run.Agenda, err = openAgenda(ctx, from, pool.ID)
+	if slices.ContainsFunc(run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
+		run.Pool.State = pool.State // else a pool that is not open yet would give nothing to see
+	}
+	return pool, err
 }
 
 func (s *simulation) flags(c *cobra.Command) {

@@ -61,8 +61,8 @@ func stockAddCommand(env environment) *cobra.Command {
 			if m.Replayed {
 				again = "; this key was used already, and nothing was moved again"
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s, prize %s: %+d units made %d stocked, %d issued, %d remaining (version %d)%s\n",
-				m.PoolID, m.PrizeID, m.Delta, m.Stocked, m.Issued, m.Stocked-m.Issued, m.Version, again)
+			_, err = fmt.Fprintf(env.stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
+				m.PoolID, m.PrizeID, moved(m.Delta), m.Stocked, m.Issued, m.Stocked-m.Issued, m.Version, again)
 			return err
 		})
 	}
@@ -141,7 +141,7 @@ func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error 
 			fmt.Fprintf(w, "%s: endless (%s)\n", p.PrizeID, from)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %+d units make %d stocked (%s)\n", p.PrizeID, p.Delta, p.Stocked, from)
+		fmt.Fprintf(w, "%s: %s make %d stocked (%s)\n", p.PrizeID, moved(p.Delta), p.Stocked, from)
 	}
 	if more := done.Added + done.Restocked - len(done.Preview); wanted.DryRun && !done.Replayed && more > 0 {
 		fmt.Fprintf(w, "and %d prizes more\n", more)

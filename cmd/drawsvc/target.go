@@ -152,7 +152,11 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 		return err
 	}
 	if !remote {
-		return t.with(c, o, func(ctx context.Context, store *stock.Store) error { return handOver(ctx, onDatabase{store}, fn) })
+		err := t.with(c, o, func(ctx context.Context, store *stock.Store) error { return handOver(ctx, onDatabase{store}, fn) })
+		if errors.Is(err, stock.ErrInUse) {
+			err = fmt.Errorf("%s; if that is drawsvc serve, ask it with --server and --token-file", message(err))
+		}
+		return err
 	}
 	admin, err := t.dial(c.Flags())
 	if err != nil {
@@ -164,18 +168,22 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 
 // What commands need, both backends have.
 var (
-	_, _ http.Pools    = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Deleter  = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Stocker  = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Importer = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Ruler    = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Odds     = onDatabase{}, (*http.Admin)(nil)
-	_, _ poolFinder    = onDatabase{}, (*http.Admin)(nil)
-	_, _ auditor       = onDatabase{}, (*http.Admin)(nil)
-	_, _ logWriter     = onDatabase{}, (*http.Admin)(nil)
-	_, _ stander       = onDatabase{}, (*http.Admin)(nil)
-	_, _ jobReader     = onDatabase{}, (*http.Admin)(nil)
-	_, _ jobChanger    = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Pools     = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Deleter   = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Stocker   = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Importer  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Ruler     = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Odds      = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Exporter  = onDatabase{}, (*http.Admin)(nil)
+	_, _ http.Scheduler = onDatabase{}, (*http.Admin)(nil)
+	_, _ eraser         = onDatabase{}, (*http.Admin)(nil)
+	_, _ revealer       = onDatabase{}, (*http.Admin)(nil)
+	_, _ poolFinder     = onDatabase{}, (*http.Admin)(nil)
+	_, _ auditor        = onDatabase{}, (*http.Admin)(nil)
+	_, _ logWriter      = onDatabase{}, (*http.Admin)(nil)
+	_, _ stander        = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobReader      = onDatabase{}, (*http.Admin)(nil)
+	_, _ jobChanger     = onDatabase{}, (*http.Admin)(nil)
 )
 
 // handOver runs fn on a backend, which must be one of those above.

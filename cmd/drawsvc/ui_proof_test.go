@@ -16,9 +16,9 @@ import (
 	"drawsvc/internal/servertest/drand"
 )
 
-// pasted runs lines of the page as somebody who pastes them into a shell, beside
+// pastedAll runs lines of the page as somebody who pastes them into a shell, beside
 // this program, and returns what they print.
-func pasted(t *testing.T, folder, lines string) string {
+func pastedAll(t *testing.T, folder, lines string) string {
 	t.Helper()
 	programs := t.TempDir()
 	require.NoError(t, os.Symlink(os.Args[0], filepath.Join(programs, "drawsvc")))
@@ -99,7 +99,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.find("draw", "it's-mine")
 	b.press("Receipt…")
 	b.says("no checkpoint yet")
-	require.Contains(t, pasted(t, folder, b.command("receipt verify")), "the receipt holds")
+	require.Contains(t, pastedAll(t, folder, b.command("receipt verify")), "the receipt holds")
 	b.press("Close")
 
 	b.visit("#/pools/summer/proof", "Summer party")
@@ -109,13 +109,13 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Reveal the seed…")
 	b.press("Reveal for ever")
 	b.said("The seed is revealed.")
-	require.Contains(t, pasted(t, folder, b.command("drawsvc verify")), "1 awards replayed from version 4 on, 1 openings")
+	require.Contains(t, pastedAll(t, folder, b.command("drawsvc verify")), "1 award replayed from version 4 on, 1 opening")
 	b.visit("#/pools/summer/awards", "Summer party")
 	b.find("draw", "it's-mine")
 	b.press("Receipt…")
 	b.says("in the log")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "answer.json"), []byte(b.command(`{"receipt"`)), 0o600))
-	require.Contains(t, pasted(t, folder, b.command("receipt verify")), "the receipt holds")
+	require.Contains(t, pastedAll(t, folder, b.command("receipt verify")), "the receipt holds")
 	b.press("Close")
 	b.visit("#/", "Pools")
 	b.await(`document.querySelector("[data-pool=summer]").textContent.includes("verifiable")`)

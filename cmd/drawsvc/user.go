@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 	"drawsvc/internal/stock"
 )
 
@@ -24,7 +25,7 @@ func userCommand(env environment) *cobra.Command {
 }
 
 func userForgetCommand(env environment) *cobra.Command {
-	var db database
+	var on target
 	var by actor
 	var pool string
 	var all bool
@@ -42,7 +43,7 @@ public log instead, which stays as it is. That needs --seed-identity-file, and a
 closed pool where limits or a guarantee have counted the user.`,
 		Args: arguments(1),
 	}
-	db.flag(c, env)
+	on.flag(c, env)
 	by.flag(c)
 	c.Flags().StringVar(&pool, "pool", "", "`ID` of the pool")
 	c.Flags().BoolVar(&all, "all", false, "erase the user in all pools, archived ones too")
@@ -54,32 +55,40 @@ closed pool where limits or a guarantee have counted the user.`,
 		if err := draw.CheckUser(args[0]); err != nil {
 			return err
 		}
-		identities, err := identity.read()
-		if err != nil {
-			return err
-		}
-		return changing(c, &db, by, func(ctx context.Context, store *stock.Store) error {
-			store.Unseal(identities)
+		return changeOn(c, &on, by, func(ctx context.Context, on eraser) error {
+			if _, err := identity.unseal(on); err != nil {
+				return err
+			}
 			pools := []string{pool}
 			if all {
 				var err error
-				if pools, err = store.PoolIDs(ctx); err != nil {
+				if pools, err = on.PoolIDs(ctx); err != nil {
 					return err
 				}
 			}
-			return eraseUser(ctx, env, store, pools, args[0], string(by))
+			return eraseUser(ctx, env, on, pools, args[0], string(by))
 		})
 	}
 	return c
 }
 
-// eraseUser replaces a user in one pool after another. The key dies with it. A
-// committed pool that refuses keeps no other from its turn.
-func eraseUser(ctx context.Context, env environment, store *stock.Store, pools []string, user, by string) error {
-	key := []byte(rand.Text())
+// eraser erases users from pools.
+type eraser interface {
+	PoolIDs(ctx context.Context) ([]string, error)
+	http.Eraser
+}
+
+// EraseUser implements http.Eraser. The key of the pseudonym is kept nowhere.
+func (d onDatabase) EraseUser(ctx context.Context, poolID, user, actor string) (int64, error) {
+	return d.Store.EraseUser(ctx, poolID, user, stock.Pseudonym([]byte(rand.Text()), poolID, user), actor)
+}
+
+// eraseUser replaces a user in one pool after another. A committed pool that refuses
+// keeps no other from its turn.
+func eraseUser(ctx context.Context, env environment, on eraser, pools []string, user, by string) error {
 	var refused error
 	for _, id := range pools {
-		awards, err := store.EraseUser(ctx, id, user, stock.Pseudonym(key, id, user), by)
+		awards, err := on.EraseUser(ctx, id, user, by)
 		if code := draw.CodeOf(err); code == draw.CodePoolOpen || code == draw.CodeSeedUnavailable {
 			refused = errors.Join(refused, fmt.Errorf("pool %s: %s", id, message(err)))
 			continue

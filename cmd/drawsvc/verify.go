@@ -139,7 +139,7 @@ func passed(r *proof.Report) string {
 	if r.Passed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d announced rounds passed over", r.Passed)
+	return fmt.Sprintf(", %s passed over", counted(r.Passed, "announced round"))
 }
 
 func printReport(w io.Writer, o output, r *proof.Report) (err error) {
@@ -147,7 +147,8 @@ func printReport(w io.Writer, o output, r *proof.Report) (err error) {
 	case o == outputJSON:
 		return json.NewEncoder(w).Encode(r)
 	case r.OK:
-		_, err = fmt.Fprintf(w, "%s%d entries hold: %d awards replayed from version %d on, %d openings%s\n", weaker(r), r.Entries, r.Replayed, r.From, r.Openings, passed(r))
+		_, err = fmt.Fprintf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
+			counted(r.Replayed, "award"), r.From, counted(r.Openings, "opening"), passed(r))
 	default:
 		_, err = fmt.Fprintf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
 	}

@@ -985,8 +985,10 @@ class Verifier:
             raise Finding(0, "checkpoint", "checkpoint is not the last of checkpoints")
 
     def reveal(self):
-        if self.live and not os.path.exists(os.path.join(self.folder, "reveal")):
-            return
+        if not os.path.exists(os.path.join(self.folder, "reveal")):
+            if self.live:
+                return
+            raise Finding(0, "file", "there is no file reveal: the seed is not revealed yet; --live takes what can be checked before")
         m = re.fullmatch(b"([1-9][0-9]*) ([0-9a-f]{64})\n", self.read("reveal"))
         if not m:
             raise Finding(0, "file", "reveal is no seed in its one right form")
@@ -1005,7 +1007,10 @@ class Verifier:
         packed = os.path.join(self.folder, "log.jsonl.gz")
         plain = os.path.join(self.folder, "log.jsonl")
         if not os.path.exists(plain) and not os.path.exists(packed):
-            raise Finding(0, "file", "there is no file log.jsonl")
+            text = "there is no file log.jsonl"
+            if not os.path.exists(os.path.join(self.folder, "reveal")):
+                text += ": it comes with the reveal, or before it where the publisher runs with --publish-entries live"
+            raise Finding(0, "file", text)
         with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
             for n, line in enumerate(f):  # in binary mode, lines end in \n alone
                 if self.live and n == self.covered:
@@ -1310,7 +1315,7 @@ def main():
     elif found:
         print(found)
     else:
-        print(f"{v.commitment.origin}: {entries} entries hold")
+        print(f"{v.commitment.origin}: {entries} {'entry holds' if entries == 1 else 'entries hold'}")
     return 3 if found else 0
 
 

@@ -46,6 +46,8 @@ const (
 	CodePoolCommitted    Code = "pool-committed"
 	CodeSeedsSpent       Code = "seeds-spent"
 	CodeSeedUnavailable  Code = "seed-unavailable"
+	// CodeLogForked: the rows of a committed pool are not those that were signed.
+	CodeLogForked Code = "log-forked"
 	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
 	// was announced before it was there, and with no other.
 	CodeRoundNotAnnounced Code = "round-not-announced"

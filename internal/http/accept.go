@@ -17,6 +17,7 @@ const (
 	typeCSV     = "text/csv"
 	typeNDJSON  = "application/x-ndjson"
 	typePlain   = "text/plain"
+	typeZip     = "application/zip"
 )
 
 // wish is what an Accept header says of one media type.

@@ -36,7 +36,7 @@ func mayCall(has access.Role, e example) bool {
 	case access.Auditor:
 		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || e.target == "/metrics"
 	case access.Stock:
-		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock") || strings.HasSuffix(e.target, "/import")
+		return strings.HasPrefix(e.target, "/admin/") && e.method == "GET" || strings.HasSuffix(e.target, "/stock") || e.target == "/admin/pools/p/import"
 	}
 	return false
 }

@@ -60,6 +60,9 @@ func see[Out any](ctx context.Context, a *Admin, path string) (Out, error) {
 
 // foreign is the error of a call as the service itself knows it.
 func foreign(err error) error {
+	if err == nil {
+		return nil
+	}
 	answer, _ := errors.AsType[*client.Error](err)
 	unsettled, _ := errors.AsType[*client.Unsettled](err)
 	switch {

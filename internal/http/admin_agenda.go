@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 	nethttp "net/http"
 	"net/url"
 	"strconv"
@@ -12,7 +13,10 @@ import (
 	"drawsvc/internal/draw"
 )
 
-var _ Planner = (*Admin)(nil)
+var (
+	_ Planner   = (*Admin)(nil)
+	_ Scheduler = (*Admin)(nil)
+)
 
 // PlanItem implements Planner.
 func (a *Admin) PlanItem(ctx context.Context, poolID string, item draw.Item, _ string) (draw.Item, error) {
@@ -82,4 +86,34 @@ func (b *itemAnswer) item() (i draw.Item, err error) {
 		}
 	}
 	return i, nil
+}
+
+// ImportAgenda implements Scheduler. The file is held in memory; the service takes
+// 8 MiB.
+func (a *Admin) ImportAgenda(ctx context.Context, poolID string, file io.Reader, _ string) (draw.Planned, error) {
+	text, err := readImportFile(file)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	p, err := fetch[plannedAnswer](ctx, a, client.Call{
+		Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "import"), ContentType: typeCSV, Body: text, AttemptMax: importAttemptMax,
+	})
+	return p.planned(), err
+}
+
+// SpreadAgenda implements Scheduler.
+func (a *Admin) SpreadAgenda(ctx context.Context, poolID string, s draw.Spread, _ string) (draw.Planned, error) {
+	body := spreadBody{Prize: s.PrizeID, Units: s.Units, From: formatTime(s.From), To: formatTime(s.To), Random: s.Every == 0, Reason: &s.Reason}
+	if s.Every != 0 {
+		every := s.Every.String()
+		body.Every = &every
+	}
+	c := client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "spread"), AttemptMax: importAttemptMax}
+	p, err := send[plannedAnswer](ctx, a, c, &body)
+	return p.planned(), err
+}
+
+// planned reads the answer.
+func (b *plannedAnswer) planned() draw.Planned {
+	return draw.Planned{First: b.Item, Count: b.Count, Version: b.Version, Seal: draw.Seal{SHA256: b.SHA256, Salt: b.Salt}}
 }

@@ -61,16 +61,22 @@ func (a *Admin) Stock(ctx context.Context, s draw.Stocking, _ string) (draw.Move
 // own limits of its parts.
 const importAttemptMax = 3 * time.Minute
 
+// readImportFile reads a file that the service takes. Error: codeBodyTooLarge.
+func readImportFile(file io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(file, importMax+1))
+	if err == nil && len(text) > importMax {
+		err = draw.Errorf(codeBodyTooLarge, "the file is larger than %d bytes; import it on the database", importMax)
+	}
+	return text, err
+}
+
 // Import implements Importer. The file is held in memory; the service takes 8 MiB.
 // An import without a key is given one, so that a lost answer can be asked for
 // again.
 func (a *Admin) Import(ctx context.Context, w draw.Import, file io.Reader, _ func(done, total int)) (draw.Imported, error) {
-	text, err := io.ReadAll(io.LimitReader(file, importMax+1))
+	text, err := readImportFile(file)
 	if err != nil {
 		return draw.Imported{}, err
-	}
-	if len(text) > importMax {
-		return draw.Imported{}, draw.Errorf(codeBodyTooLarge, "the file is larger than %d bytes; import it on the database", importMax)
 	}
 	query := url.Values{"reason": {w.Reason}}
 	key := w.Key

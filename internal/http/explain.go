@@ -63,6 +63,8 @@ func explanations() map[draw.Code]explanation {
 		draw.CodePoolCommitted: {"The pool is committed to its numbers, once and for ever.", "Close the pool, and go on in a new one."},
 		draw.CodeSeedsSpent: {"The pool has used all seeds that it was committed to. Nothing was issued.",
 			"Close the pool, reveal its seed, and go on in a new pool."},
+		draw.CodeLogForked: {"The rows of the pool are not those that were signed: they were changed, or a failover lost versions. Nothing was signed.",
+			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
 		draw.CodeAlreadyIssued: {"Units were issued, so the pool stays and the prize keeps its name and value.",
 			"Close and archive the pool, or add another prize."},
 		draw.CodePoolExists:  {"There is a pool of this id already.", "Read the pool: an earlier attempt may have made it. Or choose another id."},

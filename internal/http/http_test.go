@@ -37,12 +37,14 @@ type fake struct {
 	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
 	// where not nil, lets a proof go on.
 	unchecked, unsigned error
-	proving             chan struct{}
-	mu                  sync.Mutex
-	err                 error
-	asked               []any
-	drawn               func(ctx context.Context, r draw.Request) (draw.Draw, error)
-	awards              []draw.Award
+	// broken ends an export when all is written.
+	broken  error
+	proving chan struct{}
+	mu      sync.Mutex
+	err     error
+	asked   []any
+	drawn   func(ctx context.Context, r draw.Request) (draw.Draw, error)
+	awards  []draw.Award
 	// rules are those of every pool.
 	rules *draw.Rules
 	// underWay counts the draws that have begun and not ended.
@@ -252,8 +254,8 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	config := Config{
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
-		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
-		Prover: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Receipts: fakeStore{f}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
+		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Scheduler: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
+		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Receipts: fakeStore{f}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
 		Finder: fakeStore{f}, Watcher: fakeStore{f},

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	nethttp "net/http"
-	"time"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
@@ -55,9 +53,7 @@ func (s *Server) importFile(c call) error {
 	if err != nil {
 		return err
 	}
-	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(s.limits.page))
-	c.unhurried(s.limits.page + s.limits.audit + s.limits.page)
-	file, err := readBody(r, make([]byte, 0, bufferSize), importMax)
+	file, err := c.readImport()
 	if err != nil {
 		return err
 	}

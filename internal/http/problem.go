@@ -64,6 +64,7 @@ func problems() map[draw.Code]problem {
 		draw.CodePoolCommitted:     {status: 409, title: "Pool committed"},
 		draw.CodeRoundNotAnnounced: {status: 409, title: "Round not announced"},
 		draw.CodeSeedsSpent:        {status: 409, title: "Seeds spent"},
+		draw.CodeLogForked:         {status: 409, title: "Log forked"},
 		draw.CodeAlreadyIssued:     {status: 409, title: "Already issued"},
 		draw.CodePoolExists:        {status: 409, title: "Pool already exists"},
 		draw.CodePrizeExists:       {status: 409, title: "Prize already exists"},

@@ -21,8 +21,9 @@ type Prover interface {
 // Commit is a wanted commitment of a pool.
 type Commit struct {
 	PoolID string
-	// Host names where the pool's log is published.
-	Host                string
+	// Origin is the host that the pool's log is to be published under, "" for that
+	// of the service; Host is the one that was called.
+	Origin, Host        string
 	Epochs, EpochLength int64
 	// Beacon is none, quicknet, or the words of a commitment.
 	Beacon         string
@@ -41,11 +42,12 @@ type LogWriter interface {
 
 // commitBody is the body of POST /admin/pools/{pool}/commitment.
 type commitBody struct {
-	Beacon         string `json:"beacon"`
-	Epochs         *int64 `json:"epochs"`
-	EpochLength    *int64 `json:"epoch_length"`
-	StockWhileOpen bool   `json:"stock_while_open"`
-	Receipts       bool   `json:"receipts"`
+	Origin         string `json:"origin,omitzero"`
+	Beacon         string `json:"beacon,omitzero"`
+	Epochs         *int64 `json:"epochs,omitzero"`
+	EpochLength    *int64 `json:"epoch_length,omitzero"`
+	StockWhileOpen bool   `json:"stock_while_open,omitzero"`
+	Receipts       bool   `json:"receipts,omitzero"`
 }
 
 // The usual members of a commitment.
@@ -63,7 +65,7 @@ func (s *Server) commitPool(c call) error {
 		return err
 	}
 	wanted := Commit{
-		PoolID: c.param("pool"), Host: c.gin.Request.Host, Epochs: epochsUsual, EpochLength: epochLengthUsual,
+		PoolID: c.param("pool"), Origin: body.Origin, Host: c.gin.Request.Host, Epochs: epochsUsual, EpochLength: epochLengthUsual,
 		Beacon: body.Beacon, StockWhileOpen: body.StockWhileOpen, Receipts: body.Receipts, Actor: c.actor(),
 	}
 	if body.Epochs != nil {

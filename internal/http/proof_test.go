@@ -29,6 +29,26 @@ func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, 
 	return firstError(f.note([2]string{poolID, "log"}), err)
 }
 
+func (f fakeStore) ExportProof(_ context.Context, poolID string, create func(string) (io.Writer, error)) error {
+	if err := f.note([2]string{poolID, "proof"}); err != nil {
+		return err
+	}
+	for _, name := range ProofFiles() {
+		w, err := create(name)
+		if err == nil {
+			_, err = io.WriteString(w, "the "+name+"\n")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return f.broken
+}
+
+func (f fakeStore) EraseUser(_ context.Context, poolID, user, actor string) (int64, error) {
+	return 2, f.note([3]string{poolID, user, actor})
+}
+
 func firstError(a, b error) error {
 	if a != nil {
 		return a
@@ -77,6 +97,11 @@ func TestProofAnswers(t *testing.T) {
 				`"checkpoint":"the checkpoint\n","reveal":"2 abcd\n","salts_erased":true,"seeds":"unavailable"}` + "\n",
 			200, [2]string{"p", "what it is committed to"},
 		},
+		{
+			"POST", "/admin/pools/p/commitment", `{"origin":"draws.example.org"}`, typeText, "note of example.com\n", 201,
+			Commit{PoolID: "p", Origin: "draws.example.org", Host: "example.com", Epochs: 256, EpochLength: 1 << 20, Actor: "admin"},
+		},
+		{"DELETE", "/admin/pools/p/users/a%40b", "", typeJSON, `{"pool":"p","awards":2}` + "\n", 200, [3]string{"p", "a@b", "admin"}},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
 		{"GET", "/pools/p/proof/key", "", typeText, "the key\n", 200, [2]string{"p", "key"}},
@@ -114,11 +139,16 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/prizes/a/stock", `{"delta":1,"reason":"r"}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"PUT", "/admin/pools/p/rules", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"DELETE", "/admin/pools/p/rules", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
-		{"POST", "/admin/pools/p/commitment", `{"origin":"x"}`, nil, 400},
+		{"POST", "/admin/pools/p/commitment", `{"recipients":"x"}`, nil, 400},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolCommitted, "it is"), 409},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
+		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
+		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},
+		{"POST", "/admin/pools/p/proof", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
+		{"DELETE", "/admin/pools/p/users/u", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"DELETE", "/admin/pools/p/users/%20", "", nil, 400},
 		{"GET", "/pools/p/proof/log", "", draw.Errorf(draw.CodeNotFound, "not yet"), 404},
 		{"GET", "/admin/pools/p/commitment", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},
 		{"GET", "/pools/p/proof/key", "", draw.Errorf(draw.CodeNotFound, "secret"), 404},

@@ -212,24 +212,3 @@ func TestDrawsAtTheMomentOfTheDrain(t *testing.T) {
 	_, underWay := f.drained()
 	require.Zero(t, underWay)
 }
-
-func TestConfigThatCannotWork(t *testing.T) {
-	good := newServer(t, &fake{}).Config
-	for name, spoil := range map[string]setup{
-		"no drawer":      func(c *Config) { c.Drawer = nil },
-		"no history":     func(c *Config) { c.History = nil },
-		"no auditor":     func(c *Config) { c.Auditor = nil },
-		"no ready":       func(c *Config) { c.Ready = nil },
-		"no log":         func(c *Config) { c.Log = nil },
-		"no tokens":      func(c *Config) { c.Tokens = nil },
-		"no admin token": func(c *Config) { c.Tokens = keep() },
-		"no time":        func(c *Config) { c.RequestTimeout = 0 },
-		"metrics twice":  func(*Config) {}, // good's registry has them already
-	} {
-		bad := good
-		spoil(&bad)
-		_, err := New(bad)
-		require.Error(t, err, name)
-		require.NotContains(t, err.Error(), adminToken, name)
-	}
-}

@@ -45,12 +45,15 @@ type Config struct {
 	Ruler Ruler
 	Odds  Odds
 	Users Users
-	// Agendas and Planner are the database's.
-	Agendas Agendas
-	Planner Planner
-	// Prover, LogWriter and Commitments are the database's. SeedsAway says that a committed
+	// Agendas, Planner and Scheduler are the database's.
+	Agendas   Agendas
+	Planner   Planner
+	Scheduler Scheduler
+	// Prover, Exporter, Eraser, LogWriter and Commitments are the database's. SeedsAway says that a committed
 	// pool cannot be drawn from here, because its seed cannot be unsealed.
 	Prover      Prover
+	Exporter    Exporter
+	Eraser      Eraser
 	LogWriter   LogWriter
 	Commitments Commitments
 	SeedsAway   func() bool
@@ -108,10 +111,10 @@ func (c *Config) check() error {
 		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
 	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
-	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Tickets == nil:
-		return errors.New("http: ruler, odds, users, agendas, planner and tickets must be given")
-	case c.Prover == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.Receipts == nil:
-		return errors.New("http: prover, log writer, commitments, seeds away and receipts must be given")
+	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Scheduler == nil || c.Tickets == nil:
+		return errors.New("http: ruler, odds, users, agendas, planner, scheduler and tickets must be given")
+	case c.Prover == nil || c.Exporter == nil || c.Eraser == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.Receipts == nil:
+		return errors.New("http: prover, exporter, eraser, log writer, commitments, seeds away and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

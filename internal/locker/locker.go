@@ -64,18 +64,56 @@ type Lock interface {
 	Close() error
 }
 
-// opener makes one kind of lock from what follows the scheme in its URL.
-type opener func(rest string, o Options) (backend, error)
+// kind is one kind of lock: both judge what follows the scheme in its URL, check
+// without a database and without a question to anybody.
+type kind struct {
+	check func(rest string) error
+	open  func(rest string, o Options) (backend, error)
+}
 
-func registry() map[string]opener {
-	return map[string]opener{
-		"table":     openTable,
-		"row":       openRow,
-		"session":   openSession,
-		"redis":     openRedis,
-		"zookeeper": openZooKeeper,
-		"etcd":      openEtcd,
+func registry() map[string]kind {
+	return map[string]kind{
+		"table":     {nothingBehind("table"), openTable},
+		"row":       {nothingBehind("row"), openRow},
+		"session":   {nothingBehind("session"), openSession},
+		"redis":     {checkOf(redisOptions), openRedis},
+		"zookeeper": {checkOf(zooKeeperPlace), openZooKeeper},
+		"etcd":      {checkOf(etcdServers), openEtcd},
 	}
+}
+
+// nothingBehind is the check of a lock in the service's own database.
+func nothingBehind(scheme string) func(rest string) error {
+	return func(rest string) error {
+		if rest != "" {
+			return draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" takes nothing after the colon", scheme)
+		}
+		return nil
+	}
+}
+
+// checkOf is the check by what reads a URL.
+func checkOf[T any](read func(rest string) (T, error)) func(rest string) error {
+	return func(rest string) error {
+		_, err := read(rest)
+		return err
+	}
+}
+
+// Check judges the URL of a lock as far as that goes without the database. Error:
+// CodeInvalidRequest.
+func Check(url string) error {
+	_, _, err := find(url)
+	return err
+}
+
+func find(url string) (kind, string, error) {
+	scheme, rest, found := strings.Cut(url, ":")
+	k, known := registry()[scheme]
+	if !found || !known {
+		return k, "", draw.Errorf(draw.CodeInvalidRequest, "lock must be one of %s, as in \"table:\"", strings.Join(Schemes(), ", "))
+	}
+	return k, rest, k.check(rest)
 }
 
 // Schemes lists the kinds of lock, sorted: the parts of a URL before the colon.
@@ -86,10 +124,9 @@ func Schemes() []string { return slices.Sorted(maps.Keys(registry())) }
 // unknown scheme, a malformed URL or a lock that the database cannot give is
 // draw.CodeInvalidRequest.
 func Open(_ context.Context, url string, o Options) (Lock, error) {
-	scheme, rest, found := strings.Cut(url, ":")
-	open, known := registry()[scheme]
-	if !found || !known {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be one of %s, as in \"table:\"", strings.Join(Schemes(), ", "))
+	k, rest, err := find(url)
+	if err != nil {
+		return nil, err
 	}
 	if o.TTL < TTLMin || o.Wait < 0 {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock lease must be at least %s and the wait not negative", TTLMin)
@@ -97,7 +134,7 @@ func Open(_ context.Context, url string, o Options) (Lock, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	b, err := open(rest, o)
+	b, err := k.open(rest, o)
 	if err != nil {
 		return nil, err
 	}

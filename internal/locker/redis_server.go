@@ -28,9 +28,9 @@ type redisServer struct {
 	heard     sync.WaitGroup
 }
 
-// redisServers reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts
+// redisOptions reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/DB]. Two hosts
 // are refused: a majority of two survives the loss of none.
-func redisServers(rest string) ([]*redisServer, error) {
+func redisOptions(rest string) ([]*redis.Options, error) {
 	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
 	account, hosts := "", authority
 	if at := strings.LastIndex(authority, "@"); at >= 0 {
@@ -40,15 +40,28 @@ func redisServers(rest string) ([]*redisServer, error) {
 	if !strings.HasPrefix(rest, "//") || len(names) == 2 {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be redis://HOST:PORT/DB, or redis://A,B,C/DB with three hosts or more")
 	}
-	logging.Disable() // every error comes back to its caller
-	w := newWakes()
-	servers := make([]*redisServer, 0, len(names))
+	all := make([]*redis.Options, 0, len(names))
 	for _, name := range names {
 		o, err := redis.ParseURL("redis://" + account + name + "/" + path)
 		if name == "" || err != nil {
 			// The cause may hold the password.
 			return nil, draw.Errorf(draw.CodeInvalidRequest, "lock %q is not a Redis host of the form HOST:PORT with a database number behind", name)
 		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+// redisServers are those of a URL.
+func redisServers(rest string) ([]*redisServer, error) {
+	all, err := redisOptions(rest)
+	if err != nil {
+		return nil, err
+	}
+	logging.Disable() // every error comes back to its caller
+	w := newWakes()
+	servers := make([]*redisServer, 0, len(all))
+	for _, o := range all {
 		boundRedis(o)
 		servers = append(servers, &redisServer{
 			client:  redis.NewClient(o),

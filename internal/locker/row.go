@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"time"
-
-	"drawsvc/internal/draw"
 )
 
 // row holds a lock row FOR UPDATE, in a transaction of its own on a pinned
@@ -27,10 +25,7 @@ type rowSQL struct {
 	seed      string // makes the row unless it is there
 }
 
-func openRow(rest string, o Options) (backend, error) {
-	if rest != "" {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"row:\" takes nothing after the colon")
-	}
+func openRow(_ string, o Options) (backend, error) {
 	board, err := newPinboard("row", o, map[string]pinnedSQL{
 		"postgres": pinnedPostgres(`BEGIN`, "idle_in_transaction_session_timeout"),
 		"mysql":    pinnedMySQL(`START TRANSACTION`),

@@ -36,10 +36,7 @@ type sessionSQL struct {
 	mine, free string
 }
 
-func openSession(rest string, o Options) (backend, error) {
-	if rest != "" {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"session:\" takes nothing after the colon")
-	}
+func openSession(_ string, o Options) (backend, error) {
 	board, err := newPinboard("session", o, map[string]pinnedSQL{
 		"postgres": pinnedPostgres("", "idle_session_timeout"),
 		"mysql":    pinnedMySQL(""),

@@ -40,9 +40,9 @@ type tableSQL struct {
 	takes func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
 }
 
-func openTable(rest string, o Options) (backend, error) {
-	if rest != "" || o.Database == nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" takes nothing after the colon and needs the service's database")
+func openTable(_ string, o Options) (backend, error) {
+	if o.Database == nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" needs the service's database")
 	}
 	statements, known := map[string]tableSQL{
 		"sqlite":   tableStatements("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)", "?"),

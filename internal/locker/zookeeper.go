@@ -34,20 +34,33 @@ type zookeeper struct {
 // openZooKeeper reads //HOST:PORT[,HOST:PORT…][/PATH]; the path is /drawsvc
 // where there is none.
 func openZooKeeper(rest string, o Options) (backend, error) {
-	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
-	servers := strings.Split(authority, ",")
-	folder := "/" + strings.Trim(path, "/")
-	if folder == "/" {
-		folder = "/drawsvc"
+	at, err := zooKeeperPlace(rest)
+	if err != nil {
+		return nil, err
 	}
-	if !strings.HasPrefix(rest, "//") || slices.Contains(servers, "") || strings.ContainsAny(rest, "@?#") || strings.Contains(folder, "//") {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH")
-	}
-	session, err := newZKSession(servers, o)
+	session, err := newZKSession(at.servers, o)
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock zookeeper: are not known")
 	}
-	return &zookeeper{session: session, folder: folder, ttl: o.TTL}, nil
+	return &zookeeper{session: session, folder: at.folder, ttl: o.TTL}, nil
+}
+
+// zkPlace are the servers of a URL, and the folder that keeps the locks there.
+type zkPlace struct {
+	servers []string
+	folder  string
+}
+
+func zooKeeperPlace(rest string) (zkPlace, error) {
+	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
+	at := zkPlace{strings.Split(authority, ","), "/" + strings.Trim(path, "/")}
+	if at.folder == "/" {
+		at.folder = "/drawsvc"
+	}
+	if !strings.HasPrefix(rest, "//") || slices.Contains(at.servers, "") || strings.ContainsAny(rest, "@?#") || strings.Contains(at.folder, "//") {
+		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH")
+	}
+	return at, nil
 }
 
 func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {

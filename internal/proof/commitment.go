@@ -5,6 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -142,6 +146,32 @@ func CheckOrigin(s string) error {
 			"the origin must be a host, perhaps with a path: 1 to 200 characters without blank, + or a slash at the end")
 	}
 	return draw.CheckID("the pool's id", s[i+1:])
+}
+
+// hostName matches a name, also one that is not in ASCII.
+var hostName = regexp.MustCompile(`^[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?(\.[\pL\pN_]([\pL\pN_-]*[\pL\pN_])?)*$`)
+
+// CheckHost reports whether pools may be committed under a host: a name or an address,
+// perhaps with a port. Commitments that have a path before the pool can be read.
+func CheckHost(s string) error {
+	name, port, err := net.SplitHostPort(s)
+	if err != nil {
+		name, port = strings.TrimSuffix(s, "]"), "1"
+		if len(name) < len(s) {
+			name = strings.TrimPrefix(name, "[")
+		}
+	}
+	n, notPort := strconv.ParseUint(port, 10, 16)
+	addr, notAddr := netip.ParseAddr(name)
+	isName := hostName.MatchString(name)
+	if strings.HasPrefix(s, "[") {
+		isName = notAddr == nil && addr.Is6() && addr.Zone() == ""
+	}
+	if notPort != nil || n == 0 || !isHost(s) || !isName {
+		return draw.Errorf(draw.CodeInvalidRequest,
+			"the origin must be a host such as draws.example.org, perhaps with a port: no scheme, no path, and no more than 200 characters")
+	}
+	return nil
 }
 
 func isHost(s string) bool {

@@ -57,6 +57,29 @@ func ParseIdentities(text string) (*Identities, error) {
 	return &Identities{list}, nil
 }
 
+// NewIdentity makes an identity, as a line of a file.
+func NewIdentity() (string, error) {
+	made, err := age.GenerateX25519Identity()
+	if err != nil {
+		return "", err
+	}
+	return made.String() + "\n", nil
+}
+
+// Recipients are those that the identities unseal for. Error: CodeInvalidRequest
+// where an identity does not tell its recipient, as one of a plugin.
+func (i *Identities) Recipients() (*Recipients, error) {
+	var to Recipients
+	for _, one := range i.list {
+		own, tells := one.(*age.X25519Identity)
+		if !tells {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "an identity does not tell its recipient: name it by --seed-recipients")
+		}
+		to.list = append(to.list, own.Recipient())
+	}
+	return &to, nil
+}
+
 // Unseal returns a secret. Error: CodeSeedUnavailable, also where there are no
 // identities.
 func (i *Identities) Unseal(sealed []byte) ([]byte, error) {

@@ -249,10 +249,11 @@ func (v *verifier) readReveal() error {
 	if errors.Is(err, fs.ErrNotExist) && v.options.Live {
 		return nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return findf(0, RuleFile, "there is no file reveal: the seed is not revealed yet; --live takes what can be checked before")
+	}
 	if err != nil {
-		if b, err = v.read("reveal"); err != nil {
-			return err
-		}
+		return err
 	}
 	seed, place, err := ParseReveal(string(b))
 	if err != nil {
@@ -263,6 +264,14 @@ func (v *verifier) readReveal() error {
 		return findf(0, RuleReveal, "the anchor does not follow from the seed %d", place)
 	}
 	return nil
+}
+
+// noLog says that there is no log, and when there will be one.
+func (v *verifier) noLog() error {
+	if _, err := fs.Stat(v.files, "reveal"); err != nil {
+		return findf(0, RuleFile, "there is no file log.jsonl: it comes with the reveal, or before it where the publisher runs with --publish-entries live")
+	}
+	return findf(0, RuleFile, "there is no file log.jsonl")
 }
 
 // log opens the log, which may be packed.
@@ -276,7 +285,7 @@ func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
 	}
 	if f, err = v.files.Open("log.jsonl.gz"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = findf(0, RuleFile, "there is no file log.jsonl")
+			err = v.noLog()
 		}
 		return nil, nil, err
 	}

@@ -2,7 +2,10 @@ package stock
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"io"
+	"math/big"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -37,6 +40,35 @@ func (s *Store) PlanItems(ctx context.Context, poolID string, items []draw.Item,
 	})
 	p.Seal = seal
 	return p, err
+}
+
+// ImportAgenda plans the stock items of a file together, all or none, under a salt
+// that is kept nowhere. Errors: that of the reader, and those of PlanItems.
+func (s *Store) ImportAgenda(ctx context.Context, poolID string, file io.Reader, actor string) (draw.Planned, error) {
+	items, err := prizefile.ReadAgenda(file)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	return s.PlanItems(ctx, poolID, items, rand.Text(), actor)
+}
+
+// SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
+// nowhere. Errors: those of PlanItems.
+func (s *Store) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, actor string) (draw.Planned, error) {
+	items, err := spread.Items(randomBelow)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	return s.PlanItems(ctx, poolID, items, rand.Text(), actor)
+}
+
+// randomBelow is a number from 0 to n-1, which nobody can foretell.
+func randomBelow(n int64) int64 {
+	i, err := rand.Int(rand.Reader, big.NewInt(n))
+	if err != nil {
+		panic("stock: " + err.Error()) // Reader never fails
+	}
+	return i.Int64()
 }
 
 // plan writes items, which it numbers.

@@ -1,6 +1,9 @@
 package stock
 
-import "drawsvc/internal/stock/engine"
+import (
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/sqlitefile"
+)
 
 // What callers say to a database and hear from it: see package engine.
 type (
@@ -30,6 +33,9 @@ const (
 	ClassUnavailable = engine.ClassUnavailable
 	ClassUnknown     = engine.ClassUnknown
 )
+
+// ErrInUse says that another process has the file of an embedded database.
+var ErrInUse = sqlitefile.ErrInUse
 
 // ReasonLockWait is the reason of a conflict with a session that holds a row
 // that was waited for.

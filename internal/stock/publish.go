@@ -34,7 +34,7 @@ type Published struct {
 var ErrForked = errors.New("stock: the log disagrees with what was signed")
 
 func errForked() error {
-	return draw.Wrap(draw.CodeInternal, ErrForked, "the rows of the pool are not those that were signed")
+	return draw.Wrap(draw.CodeLogForked, ErrForked, "the rows of the pool are not those that were signed")
 }
 
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
@@ -110,7 +110,9 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 // CodeNotFound, CodePoolOpen for a pool that is not closed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
-	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); err != nil {
+	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
+		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // what could never be revealed is not closed for it
+	} else if err != nil {
 		return nil, err
 	}
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {

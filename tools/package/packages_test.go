@@ -1,7 +1,9 @@
 package packaging
 
 import (
+	"compress/gzip"
 	"debug/elf"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,6 +95,46 @@ func TestDebianPackage(t *testing.T) {
 	require.FileExists(t, filepath.Join(state, "drawsvc.db"), "promised prizes stay")
 }
 
+// TestManualAndCompletions: the package has a page for each command, as the program
+// writes them, of the version and without the time of the build; and what completes
+// commands in three shells.
+func TestManualAndCompletions(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	written := t.TempDir()
+	date := strings.TrimSpace(ok(t, nil, "git", "log", "-1", "--format=%ct"))
+	ok(t, []string{"SOURCE_DATE_EPOCH=" + date}, i.path("/usr/bin/drawsvc"), "man", "--dir", written)
+	pages, err := filepath.Glob(filepath.Join(written, "*.1"))
+	require.NoError(t, err)
+	require.Greater(t, len(pages), 50)
+	for _, page := range pages {
+		want, err := os.ReadFile(page)
+		require.NoError(t, err)
+		packed, err := os.Open(i.path("/usr/share/man/man1/" + filepath.Base(page) + ".gz"))
+		require.NoError(t, err)
+		unpacked, err := gzip.NewReader(packed)
+		require.NoError(t, err)
+		require.True(t, unpacked.ModTime.IsZero(), "the same source makes the same packages")
+		have, err := io.ReadAll(unpacked)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(have), page)
+		require.Contains(t, string(have), "drawsvc "+testVersion)
+		require.NoError(t, packed.Close())
+	}
+	needs(t, "man-db", "man")
+	require.Contains(t, ok(t, []string{"MANPATH=" + i.path("/usr/share/man"), "MANPAGER=cat"}, "man", "drawsvc-pool-close"), "--if-revision")
+	for shell, path := range map[string]string{
+		"bash": "/usr/share/bash-completion/completions/drawsvc",
+		"zsh":  "/usr/share/zsh/vendor-completions/_drawsvc",
+		"fish": "/usr/share/fish/vendor_completions.d/drawsvc.fish",
+	} {
+		have, err := os.ReadFile(i.path(path))
+		require.NoError(t, err)
+		require.Equal(t, strings.TrimSpace(ok(t, nil, i.path("/usr/bin/drawsvc"), "completion", shell)), strings.TrimSpace(string(have)), shell)
+	}
+	ok(t, nil, "bash", "-n", i.path("/usr/share/bash-completion/completions/drawsvc"))
+}
+
 // makePool makes the pool p with ten units.
 func makePool(t *testing.T, address, token string) {
 	t.Helper()
@@ -120,6 +162,7 @@ func TestPackagesHaveTheSame(t *testing.T) {
 	require.NoError(t, err)
 	files := strings.Fields(ok(t, nil, "rpm", "--query", "--list", "--package", rpm[0]))
 	for _, file := range files {
+		file = strings.Replace(file, "/zsh/site-functions/", "/zsh/vendor-completions/", 1) // zsh reads there on Debian
 		require.True(t, paths[file], file)
 		delete(paths, file)
 	}

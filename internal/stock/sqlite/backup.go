@@ -116,12 +116,9 @@ func CopyBackup(ctx context.Context, file, part string) (err error) {
 }
 
 // Lock takes the file of a database for this process. Error:
-// CodeStoreUnavailable.
+// CodeStoreUnavailable, which wraps [sqlitefile.ErrInUse] where another one has it.
 func Lock(path string) (*sqlitefile.File, error) {
 	file, err := sqlitefile.Lock(path)
-	if errors.Is(err, sqlitefile.ErrInUse) {
-		return nil, draw.Errorf(draw.CodeStoreUnavailable, "the database file %s is in use by another process", path)
-	}
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeStoreUnavailable, err, "the database file %s cannot be opened", path)
 	}

@@ -1,0 +1,41 @@
+package http
+
+import (
+	"archive/zip"
+	"context"
+	"io"
+	"time"
+)
+
+// Exporter has a committed pool's log leave the house.
+type Exporter interface {
+	// ExportProof writes each of [ProofFiles] that is there to what create returns
+	// for its name, and signs a checkpoint before where none covers the log. An
+	// error before the first call of create has exported nothing.
+	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
+}
+
+// ProofFiles are the files by which outsiders verify a pool, the log first.
+func ProofFiles() []string {
+	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
+}
+
+// exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
+// directory, so that one that was cut off does not look like a whole one.
+func (s *Server) exportProof(c call) error {
+	c.unhurried(s.limits.audit + 10*time.Second) // it reads the whole log twice
+	ctx, cancel := c.within(s.limits.audit)
+	defer cancel()
+	archive := zip.NewWriter(c.gin.Writer)
+	err := s.Exporter.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
+		if !c.gin.Writer.Written() {
+			c.gin.Writer.Header().Set("Content-Type", typeZip)
+			c.gin.Writer.WriteHeaderNow()
+		}
+		return archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	})
+	if err != nil {
+		return err
+	}
+	return archive.Close()
+}

@@ -1,0 +1,66 @@
+package http
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/client"
+	"drawsvc/internal/draw"
+)
+
+// TestExportProof: the files of a pool go over the wire as they are, and an archive
+// that is cut off, damaged or another one's gives none.
+func TestExportProof(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		f      *fake
+		change func(archive []byte) []byte
+		code   draw.Code
+	}{
+		"whole":          {},
+		"forked":         {f: &fake{err: draw.Errorf(draw.CodeLogForked, "it is")}, code: draw.CodeLogForked},
+		"cut by service": {f: &fake{broken: draw.Errorf(draw.CodeStoreUnavailable, "away")}, code: draw.CodeStoreUnavailable},
+		"cut by a proxy": {change: func(a []byte) []byte { return a[:len(a)-9] }, code: draw.CodeStoreUnavailable},
+		"another file": {
+			change: func(a []byte) []byte { return bytes.ReplaceAll(a, []byte("commitment"), []byte("../command")) }, code: draw.CodeStoreUnavailable,
+		},
+		"none of ours": {change: func([]byte) []byte { return []byte("hello") }, code: draw.CodeStoreUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newServer(t, cmp.Or(tc.f, &fake{}))
+			server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+				if tc.change == nil {
+					s.Handler().ServeHTTP(w, r)
+					return
+				}
+				answer := httptest.NewRecorder()
+				s.Handler().ServeHTTP(answer, r)
+				_, _ = w.Write(tc.change(answer.Body.Bytes()))
+			}))
+			defer server.Close()
+			admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
+			files := map[string]*strings.Builder{}
+			err := admin.ExportProof(t.Context(), "p", func(name string) (io.Writer, error) {
+				files[name] = &strings.Builder{}
+				return files[name], nil
+			})
+			require.Equal(t, tc.code, draw.CodeOf(err), "%v", err)
+			if tc.code != "" {
+				require.NotContains(t, files, "../command")
+				return
+			}
+			require.Len(t, files, len(ProofFiles()))
+			for name, content := range files {
+				require.Equal(t, "the "+name+"\n", content.String())
+			}
+		})
+	}
+}
