@@ -33,13 +33,6 @@ func announced(t *testing.T, printed string) (round int64) {
 	return round
 }
 
-func roundFile(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "round.json")
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
-
 // TestVerifiableDrawsOfBeacon: a pool with a beacon is committed, opened by a file,
 // by HTTP and by --fetch, drawn from, closed, and both programs verify its files.
 func TestVerifiableDrawsOfBeacon(t *testing.T) {
@@ -56,15 +49,15 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 			note := p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients, "--beacon", chain.Beacon())
 			require.Contains(t, note, "\nbeacon "+chain.Beacon()+"\n")
 
-			p.refused(exitFailure, "no round announced", "pool", "open", "spring", "--round-file", roundFile(t, chain.File(7)))
+			p.refused(exitFailure, "no round announced", "pool", "open", "spring", "--round-file", filed(t, chain.File(7)))
 			round := announced(t, p.ok("pool", "open", "spring"))
 			require.Equal(t, round, announced(t, p.ok("pool", "open", "spring")), "it stays so")
 			require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("paused, mode (service's), revision 5, version 5, opens with round %d at ", round))
-			p.refused(exitFailure, "announced to open with round", "pool", "open", "spring", "--round-file", roundFile(t, chain.File(round+1)))
+			p.refused(exitFailure, "announced to open with round", "pool", "open", "spring", "--round-file", filed(t, chain.File(round+1)))
 			p.refused(exitFailure, "the signature is not that of round", "pool", "open", "spring",
-				"--round-file", roundFile(t, strings.Replace(chain.File(round+1), fmt.Sprint(round+1), fmt.Sprint(round), 1)))
-			p.refused(exitFailure, "the text is no round", "pool", "open", "spring", "--round-file", roundFile(t, "{}"))
-			require.Equal(t, "pool spring is open\n", p.ok("pool", "open", "spring", "--seed-identity-file", identity, "--round-file", roundFile(t, chain.File(round))))
+				"--round-file", filed(t, strings.Replace(chain.File(round+1), fmt.Sprint(round+1), fmt.Sprint(round), 1)))
+			p.refused(exitFailure, "the text is no round", "pool", "open", "spring", "--round-file", filed(t, "{}"))
+			require.Equal(t, "pool spring is open\n", p.ok("pool", "open", "spring", "--seed-identity-file", identity, "--round-file", filed(t, chain.File(round))))
 
 			s := p.serve("--seed-identity-file", identity, "--seed-recipients", recipients)
 			for i := range 10 {
@@ -138,8 +131,8 @@ func openByServer(t *testing.T, s *service, chain *drand.Chain) {
 	open := []string{"pool", "open", "spring", "--server", s.url, "--token-file", token}
 	s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"paused"}`)
 	round := announced(t, far.ok(open...))
-	far.refused(exitFailure, "announced to open with round", append(open, "--round-file", roundFile(t, chain.File(round+1)))...)
-	require.Equal(t, "pool spring is open\n", far.ok(append(open, "--round-file", roundFile(t, chain.File(round)))...))
+	far.refused(exitFailure, "announced to open with round", append(open, "--round-file", filed(t, chain.File(round+1)))...)
+	require.Equal(t, "pool spring is open\n", far.ok(append(open, "--round-file", filed(t, chain.File(round)))...))
 }
 
 // fetchRounds opens the pool by --fetch, from a beacon that is late once.

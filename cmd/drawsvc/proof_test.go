@@ -16,11 +16,8 @@ import (
 
 // keyFiles are the files of a recipient and of its identity.
 func keyFiles(t *testing.T) (recipients, identity string) {
-	dir := t.TempDir()
-	recipients, identity = filepath.Join(dir, "recipients"), filepath.Join(dir, "identity")
-	require.NoError(t, os.WriteFile(recipients, []byte("# the campaign's\n"+stocktest.Recipient+"\n"), 0o600))
-	require.NoError(t, os.WriteFile(identity, []byte(stocktest.Identity+"\n"), 0o600))
-	return recipients, identity
+	t.Helper()
+	return filed(t, "# the campaign's\n"+stocktest.Recipient+"\n"), filed(t, stocktest.Identity+"\n")
 }
 
 // TestVerifiableDraws: a pool is committed, drawn from, closed, revealed and

@@ -128,6 +128,7 @@ func receiptsConvict(t *testing.T, p program, dir string, receipts ...string) {
 }
 
 func filed(t *testing.T, content string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path

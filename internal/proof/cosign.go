@@ -71,11 +71,30 @@ func (w *Witness) Line(text string, lines []byte) (string, error) {
 	return line, err
 }
 
+// IsAmong says that one of the lines is the witness's, whether or not it is good.
+func (w *Witness) IsAmong(lines []byte) bool {
+	for line := range bytes.Lines(lines) {
+		if w.signature(line) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// signature is what a line holds, nil for one that is not the witness's.
+func (w *Witness) signature(line []byte) []byte {
+	encoded, is := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix+w.name+" ")
+	signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !is || err != nil || len(signature) < 4 || binary.BigEndian.Uint32(signature) != w.hash {
+		return nil
+	}
+	return signature
+}
+
 func (w *Witness) line(text string, lines []byte) (_ string, at time.Time, err error) {
 	for line := range bytes.Lines(lines) {
-		encoded, is := strings.CutPrefix(strings.TrimSuffix(string(line), "\n"), signaturePrefix+w.name+" ")
-		signature, err := base64.StdEncoding.Strict().DecodeString(encoded)
-		if !is || err != nil || len(signature) < 4 || binary.BigEndian.Uint32(signature) != w.hash {
+		signature := w.signature(line)
+		if signature == nil {
 			continue
 		}
 		bad := draw.Errorf(draw.CodeInvalidRequest, "the cosignature of %s is not good", w.name)

@@ -127,11 +127,14 @@ func (s *Store) included(ctx context.Context, poolID string, receipt *proof.Rece
 
 // proving is what one proof is made of.
 type proving struct {
-	poolID    string
-	salts     proof.Salts
-	key       note.Verifier
-	promised  *proof.Promised
-	size      int64 // of the checkpoint
+	poolID   string
+	salts    proof.Salts
+	key      note.Verifier
+	promised *proof.Promised
+	size     int64 // of the checkpoint
+	// prizes are the pool's as they were added. All that the checkpoint covers are
+	// among them: they are read once.
+	prizes    []draw.Prize
 	inclusion proof.Inclusion
 }
 
@@ -214,9 +217,16 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 	within := squirrel.And{squirrel.Eq{"pool_id": w.poolID}, squirrel.LtOrEq{"version": hi + draw.CountMax}}
 	err = s.ofPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
 		leaves = make([]tlog.Hash, 0, hi-lo)
+		if w.prizes == nil {
+			if w.prizes, err = s.prizesAsAdded(ctx, tx, w.poolID); err != nil {
+				return err
+			}
+		}
 		var line []byte
-		for l, err := range s.linesWithin(ctx, tx, w.poolID, w.salts, lo+1, within) {
+		for l, err := range s.linesWithin(ctx, tx, w.poolID, w.salts, w.prizes, lo+1, within) {
 			switch {
+			case int64(len(leaves)) == hi-lo: // what comes behind may be of a prize that was added since
+				return nil
 			case err != nil:
 				return err
 			case l.Version > hi:

@@ -12,11 +12,11 @@ import (
 )
 
 // linesWithin are the lines of a pool's public log from some version before the
-// draw of from on, as far as a condition holds. It reads no more rows than these,
-// the prizes, and what was changed of prizes and rules.
-func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, from int64, within squirrel.Sqlizer) iter.Seq2[*proof.Line, error] {
+// draw of from on, as far as a condition holds. prizes are those of [Store.prizesAsAdded].
+// It reads no more rows than these, and what was changed of prizes and rules.
+func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, prizes []draw.Prize, from int64, within squirrel.Sqlizer) iter.Seq2[*proof.Line, error] {
 	after := max(0, from-1-draw.CountMax)
-	scribe, err := s.scribeAfter(ctx, q, poolID, salts, after)
+	scribe, err := s.scribeAfter(ctx, q, poolID, proof.NewScribe(salts, prizes), after)
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
@@ -32,13 +32,8 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string
 	})
 }
 
-// scribeAfter is a scribe that stands behind a version.
-func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, after int64) (*proof.Scribe, error) {
-	prizes, err := s.prizesAsAdded(ctx, q, poolID)
-	if err != nil {
-		return nil, err
-	}
-	scribe := proof.NewScribe(salts, prizes)
+// scribeAfter puts a new scribe behind a version.
+func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, scribe *proof.Scribe, after int64) (*proof.Scribe, error) {
 	upTo := squirrel.LtOrEq{"version": after}
 	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.scanChange(poolID))
 	if err != nil {

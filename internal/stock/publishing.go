@@ -88,8 +88,12 @@ const linesBytesMax = 16 << 20
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ofPool(ctx, p.poolID, func(tx *sql.Tx, _ int64) error {
 		t = proof.Tail{Ended: true, Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
+		prizes, err := p.store.prizesAsAdded(ctx, tx, p.poolID)
+		if err != nil {
+			return err
+		}
 		size, last := 0, (*proof.Line)(nil)
-		for l, err := range p.store.linesWithin(ctx, tx, p.poolID, p.secrets.Salts, from, squirrel.Eq{"pool_id": p.poolID}) {
+		for l, err := range p.store.linesWithin(ctx, tx, p.poolID, p.secrets.Salts, prizes, from, squirrel.Eq{"pool_id": p.poolID}) {
 			if err != nil {
 				return err
 			}
