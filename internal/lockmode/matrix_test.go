@@ -79,7 +79,7 @@ func TestMatrix(t *testing.T) {
 	t.Logf("%d of %d promises of cells", run, all)
 }
 
-// chosenFor are the promises that the cell is held to.
+// chosenFor are the promises that the cell has to keep.
 func chosenFor(c cell, every bool) (chosen []promise) {
 	row, layer, layers := place(c)
 	for column, p := range promises() {

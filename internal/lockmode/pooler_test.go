@@ -12,8 +12,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// pooledShare is the part, one in so many, of the promises that a cell is held to
-// behind the proxy. With every way the promises are others, so that each is kept.
+// pooledShare is the part, one in so many, of the promises that a cell has to
+// keep behind the proxy. With every way the promises are others, so that each is kept.
 const pooledShare = 3
 
 // TestPgBouncer: behind a proxy that gives each transaction another session

@@ -21,8 +21,8 @@ func Run(t *testing.T, dialect string) {
 // RunOn does so with the stores that empty makes.
 func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
 
-// RunShare does so for one of several further ways to a database that is held to
-// the whole contract elsewhere. way is from 0 to ways-1. By itself each way has a
+// RunShare does so for one of several further ways to a database that has the whole
+// contract elsewhere. way is from 0 to ways-1. By itself each way has a
 // share of the contract, and together they have all of it. Each has all of it
 // where [servertest.Every] says so.
 func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) {
