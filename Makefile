@@ -5,6 +5,8 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --hide-summary=skipped --
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
+# Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
+COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | xargs $(GO) build -v $(1) modernc.org/sqlite
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
@@ -13,11 +15,19 @@ build: ## The binary, in bin/
 	$(GO) build -trimpath -o bin/drawsvc ./cmd/drawsvc
 
 .PHONY: test
-test: ## Installs the servers that the tests need, and runs every test with the race detector
+test: ## Installs the servers that the tests need, and runs every test; of each product a choice in which each two meet
+	.ci/packages
+	@echo "the packages of others, named as they are compiled: two minutes on a new machine"
+	@$(call COMPILE)
+	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration: make test-all runs all"
+	$(TEST) -vet=off -timeout 15m -p 3 ./...
+
+.PHONY: test-all
+test-all: ## Every test with the race detector, and with every combination of what it ranges over
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
-	@$(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | xargs $(GO) build -v $(RACE)
-	$(TEST) $(RACE) -vet=off -timeout 15m ./...
+	@$(call COMPILE,$(RACE))
+	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -vet=off -timeout 15m ./...
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute

@@ -170,7 +170,7 @@ func TestSharedNeverElsewhere(t *testing.T) {
 // drawFromMany asks for twice the stock of many pools, in no order, with keys
 // of which some are asked for twice, and returns how many draws won.
 func drawFromMany(t *testing.T, a *arena, services []*service) (won int) {
-	const each = 20
+	const each = 10
 	pools := make([]string, manyPools)
 	for i := range pools {
 		pools[i] = a.pool(t, each-3, 3)

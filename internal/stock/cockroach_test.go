@@ -60,7 +60,7 @@ func cockroachSchema(t *testing.T) migrations.Set {
 // PostgreSQL.
 func TestFurtherDatabase(t *testing.T) {
 	t.Parallel()
-	stocktest.RunOn(t, func(t *testing.T) *stock.Store {
+	stocktest.RunShare(t, wayFurther, waysToPostgres, func(t *testing.T) *stock.Store {
 		o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
 		s, err := stock.OpenDialect(t.Context(), cockroach(), servertest.Postgres(t), o)
 		require.NoError(t, err)

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -108,7 +109,7 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int) (made strin
 }
 
 // TestMigrateResumes: behind every statement a migration may be killed, and
-// the next one finishes it.
+// the next one finishes it. By itself it tries some of them (killedBehind).
 func TestMigrateResumes(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
@@ -122,12 +123,22 @@ func TestMigrateResumes(t *testing.T) {
 			require.Contains(t, want, "seasons")
 			statements := stocktest.Statements(script)
 			for n := range len(statements) + 1 {
+				if !killedBehind(dialect, n) {
+					continue
+				}
 				made, err := resume(t, dialect, set, n)
 				require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
 				require.Equal(t, want, made)
 			}
 		})
 	}
+}
+
+// killedBehind chooses the statements of TestMigrateResumes. In MySQL each one that
+// changes the schema commits by itself, and each leaves another state behind. In
+// the others a transaction takes back what a killed migration did: a quarter does.
+func killedBehind(dialect string, n int) bool {
+	return servertest.Every() || dialect == "mysql" || n%4 == 0
 }
 
 // changed is a set with one change of words in its files.

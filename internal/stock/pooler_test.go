@@ -20,18 +20,31 @@ func through(tb testing.TB, proxy *servertest.Server, database string) string {
 	return u.String()
 }
 
+// The further ways to PostgreSQL, which share its contract: two that a proxy has,
+// and the words of another database.
+const (
+	wayLastFirst = iota
+	wayInTurn
+	wayFurther
+	waysToPostgres
+)
+
 // TestContractThroughPgBouncer: the store keeps its contract where each
 // transaction has another session.
 func TestContractThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	for name, settings := range map[string][]string{
-		"last session first":     nil,
-		"one session after next": {"server_round_robin=1", "server_reset_query=DISCARD ALL", "server_reset_query_always=1"},
+	for _, c := range []struct {
+		name     string
+		way      int
+		settings []string
+	}{
+		{"last session first", wayLastFirst, nil},
+		{"one session after next", wayInTurn, []string{"server_round_robin=1", "server_reset_query=DISCARD ALL", "server_reset_query_always=1"}},
 	} {
-		proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args(settings...))
-		t.Run(name, func(t *testing.T) {
+		proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args(c.settings...))
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			stocktest.RunOn(t, func(t *testing.T) *stock.Store {
+			stocktest.RunShare(t, c.way, waysToPostgres, func(t *testing.T) *stock.Store {
 				return stocktest.Open(t, through(t, proxy, servertest.Postgres(t)), stock.Options{})
 			})
 		})

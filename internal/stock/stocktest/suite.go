@@ -1,12 +1,15 @@
 package stocktest
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
 
@@ -16,8 +19,28 @@ func Run(t *testing.T, dialect string) {
 }
 
 // RunOn does so with the stores that empty makes.
-func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
-	for name, test := range map[string]func(*testing.T, *stock.Store){
+func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) { RunShare(t, 0, 1, empty) }
+
+// RunShare does so for one of several further ways to a database that has the whole
+// contract elsewhere. way is from 0 to ways-1. By itself each way has a
+// share of the contract, and together they have all of it. Each has all of it
+// where [servertest.Every] says so.
+func RunShare(t *testing.T, way, ways int, empty func(*testing.T) *stock.Store) {
+	tests := contract()
+	for i, name := range slices.Sorted(maps.Keys(tests)) {
+		if !servertest.Every() && i%ways != way {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tests[name](t, empty(t))
+		})
+	}
+}
+
+// contract is what a store does, by the names of its parts.
+func contract() map[string]func(*testing.T, *stock.Store) {
+	return map[string]func(*testing.T, *stock.Store){
 		"columns":             testColumns,
 		"pools":               testPools,
 		"values are exact":    testValues,
@@ -80,11 +103,6 @@ func RunOn(t *testing.T, empty func(*testing.T) *stock.Store) {
 		"shared":              testShared,
 		"shared cached":       testSharedCached,
 		"shared waits":        testSharedWaits,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, empty(t))
-		})
 	}
 }
 
