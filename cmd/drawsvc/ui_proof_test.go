@@ -114,6 +114,9 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Reveal for ever")
 	b.said("The seed is revealed.")
 	require.Contains(t, pastedAll(t, folder, b.command("drawsvc verify")), "1 award replayed from version 4 on, 1 opening")
+	exported := t.TempDir() // beside the service, which has the SQLite file
+	require.NoError(t, os.WriteFile(filepath.Join(exported, "token"), []byte(s.token), 0o600))
+	require.Contains(t, pastedAll(t, exported, b.command("export-proof")+"\ndrawsvc verify proof"), "1 award replayed")
 	b.visit("#/pools/summer/awards", "Summer party")
 	b.find("draw", "it's-mine")
 	b.press("Receipt…")

@@ -56,7 +56,7 @@ function committed(at) {
     h("h2", {}, "What to publish"),
     h("p", {}, c.reveal ? "The seed is public. Publish the log beside it, so that anyone can verify." : "Publish these two where players see them, before the first draw. What is published later proves nothing of the draws before it."),
     h("div", { class: "charts" }, command("The commitment", c.note), command("The pool's key", c.key)),
-    !c.salts_erased && (c.reveal ? command("All files, from the database:", commands.export(at)) : command("A program keeps the files of all committed pools, and signs a checkpoint each second:", commands.publish())),
+    !c.salts_erased && (c.reveal ? command("All files, from this service:", commands.export(at)) : command("A program keeps the files of all committed pools, and signs a checkpoint each second:", commands.publish())),
     h("h2", {}, "How a player verifies"),
     h("p", { class: "quiet" }, "Without a token, if the service or the published folder is reached at the address of these lines."),
     c.reveal ? command("Every award of the pool, after the reveal:", commands.verify(at)) : command(`Before the draw, to keep: the pool's key${c.checkpoint ? ", and the last checkpoint" : ""}.`, commands.keep(at)),
