@@ -15,8 +15,8 @@ const (
 	fail
 )
 
-// errShort says that a run is short: no server is started in it.
-var errShort = errors.New("go test -short starts no servers")
+// errShort says that a run is short: nothing of a package is started in it.
+var errShort = errors.New("go test -short starts no servers, browsers or other programs of packages")
 
 // isShort says whether tests run, and with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
@@ -67,10 +67,13 @@ func tellPerson(line string) {
 }
 
 // NeedPrograms ends the test where one of the commands that it calls is not
-// installed, as it ends where a server is missing. packages says what to
-// install.
+// installed, as it ends where a server is missing, and in a short run. packages
+// says what to install.
 func NeedPrograms(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()
+	if isShort() {
+		giveUp(tb, errShort)
+	}
 	for _, program := range programs {
 		if findProgram(program, nil) == "" {
 			giveUp(tb, &missingError{program: program, packages: packages})
