@@ -68,7 +68,7 @@ func canListen(number int) bool {
 
 // listenMax is the longest that a program which is being started may keep what
 // it inherited.
-const listenMax = 5 * time.Second
+const listenMax = time.Minute
 
 // listen takes connections on the port. Where a listener of ours was closed a
 // moment ago, a program that is being started may still have it.
