@@ -31,7 +31,7 @@ type browser struct {
 }
 
 // stepMax bounds each step of a test, on a busy machine too.
-const stepMax = 30 * time.Second
+const stepMax = 2 * time.Minute
 
 // browse opens the admin page in a browser of its own, in a window of a size.
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {

@@ -96,7 +96,7 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))
 	p.ok("migrate", "up")
-	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.FreeAddr(t)+"/0")
+	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0")
 	require.Equal(t, exitViolation, o.code)
 	require.Contains(t, o.stdout, "danger: lock-service: the lock service redis: does not answer: ")
 	require.NotContains(t, p.run("doctor", "--mode", "external", "--lock", servertest.Redis(t)).stdout, "lock-service")

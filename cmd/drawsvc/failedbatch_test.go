@@ -89,7 +89,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 	}
 	t.Run("lock away", func(t *testing.T) {
 		t.Parallel()
-		s := spring(t, stocktest.URL(t, "postgres")).serve("--mode", "external", "--lock", "redis://"+servertest.FreeAddr(t)+"/0", "--lock-wait", "100ms")
+		s := spring(t, stocktest.URL(t, "postgres")).serve("--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0", "--lock-wait", "100ms")
 		drawsNamed(t, s, 5, 503)
 		require.NoError(t, tells(s))
 	})

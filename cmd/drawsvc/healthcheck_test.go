@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -35,6 +36,7 @@ func TestHealthcheck(t *testing.T) {
 	p.vars["DRAWSVC_LISTEN"] = address
 	require.Equal(t, "ready\n", p.ok("healthcheck"))
 	s.end()
+	p.vars["DRAWSVC_LISTEN"] = servertest.ClosedAddr(t)
 	p.refused(exitFailure, "refused", "healthcheck")
 	p.refused(exitUsage, "--url must be such as", "healthcheck", "--url", "127.0.0.1:1")
 	p.refused(exitUsage, "--listen must be HOST:PORT", "healthcheck", "--listen", "8080")
@@ -112,7 +114,7 @@ func TestMetricsListen(t *testing.T) {
 	require.Eventually(t, func() bool {
 		found = regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(s.stderr.String())
 		return found != nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, commandMax, 10*time.Millisecond)
 	main := s.url
 	s.url = "http://" + found[1]
 	for path, want := range map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/admin/pools": 404, "/pools/spring": 404} {

@@ -49,7 +49,7 @@ func TestPgBouncer(t *testing.T) {
 		require.Eventually(t, func() bool {
 			status, _, err := s.draw("spring", "u1", fmt.Sprintf("after-%d", i))
 			return err == nil && status == http.StatusOK
-		}, 10*time.Second, 50*time.Millisecond, "the proxy is back: %v", args)
+		}, commandMax, 50*time.Millisecond, "the proxy is back: %v", args)
 		require.Equal(t, exitOK, s.end().code)
 	}
 	require.Contains(t, p.ok("audit"), "1 pool, 0 violations")

@@ -54,7 +54,7 @@ func startNginx(tb testing.TB, listen, config string) {
 			c.Close()
 		}
 		return err == nil
-	}, 20*time.Second, 20*time.Millisecond, output.String())
+	}, commandMax, 20*time.Millisecond, output.String())
 }
 
 // TestReverseProxyPage: the page's nginx in front of the service. What it sends

@@ -55,12 +55,20 @@ func TestPublish(t *testing.T) {
 			witness := witnesstest.Start(t, key)
 			publish = append(publish, "--witness", witness.Flag())
 			require.Equal(t, "spring: 5 entries are published\n", p.ok(publish...), "nothing happened")
+			// A checkpoint waits for its witnesses 2 s, which a busy machine may need, and the
+			// next pass makes up for it.
+			published := func(entries int64) {
+				for begun, cosigned := time.Now(), false; !cosigned; {
+					require.Less(t, time.Since(begun), commandMax, "the witness cosigns")
+					require.Equal(t, fmt.Sprintf("spring: %d entries are published\n", entries), p.ok(publish...))
+					cosigned = witness.Size("draws.example.org/spring") == entries
+				}
+			}
 			s := p.serve("--seed-identity-file", identity)
 			for i := range 300 {
 				s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 			}
-			require.Equal(t, "spring: 305 entries are published\n", p.ok(publish...))
-			require.EqualValues(t, 305, witness.Size("draws.example.org/spring"))
+			published(305)
 			require.NoFileExists(t, filepath.Join(folder, "log.jsonl"), "it tells how much is left")
 			require.FileExists(t, filepath.Join(folder, "tile/0/000"))
 			require.FileExists(t, filepath.Join(folder, "tile/0/001.p/49"))
@@ -70,7 +78,7 @@ func TestPublish(t *testing.T) {
 			s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
 			reveal := s.admin(200, "POST", "/admin/pools/spring/reveal", "")
 			require.Equal(t, exitOK, s.end().code)
-			require.Equal(t, "spring: 306 entries are published\n", p.ok(publish...))
+			published(306)
 			require.Equal(t, reveal, readFile(t, folder, "reveal"))
 			require.Contains(t, program{tb: t}.ok("verify", folder, "--witness", witness.Key), "306 entries hold: 300 awards replayed from version 5 on")
 

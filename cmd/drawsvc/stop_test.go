@@ -82,7 +82,7 @@ func TestStopUnderLoad(t *testing.T) {
 		s := p.serve("--log-level", "warn", "--demo")
 		var c crowd
 		c.drawFrom(s, 32)
-		require.Eventually(t, func() bool { return c.wins() >= 300 }, 20*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return c.wins() >= 300 }, commandMax, 5*time.Millisecond)
 		begun := time.Now()
 		o := s.end()
 		require.Less(t, time.Since(begun), stopMax)
@@ -139,7 +139,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, metrics, err := s.ask("GET", "/metrics", "")
 			return err == nil && strings.Contains(metrics, "drawsvc_database_connections_in_use 1")
-		}, 10*time.Second, 10*time.Millisecond)
+		}, commandMax, 10*time.Millisecond)
 		all = append(all, &silenced{url: url, proxy: proxy, service: s})
 	}
 	for _, c := range all { // both at once: they mostly wait

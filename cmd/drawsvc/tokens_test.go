@@ -90,7 +90,7 @@ func (c *callers) count(status int) int {
 func (c *callers) more(tb testing.TB, status, n int) {
 	tb.Helper()
 	until := c.count(status) + n
-	require.Eventually(tb, func() bool { return c.count(status) >= until }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(tb, func() bool { return c.count(status) >= until }, commandMax, 5*time.Millisecond)
 }
 
 func (c *callers) stop() {
@@ -103,7 +103,7 @@ func (s *process) reload(text string) {
 	s.tb.Helper()
 	before := strings.Count(s.stderr.String(), text)
 	require.NoError(s.tb, s.cmd.Process.Signal(syscall.SIGHUP))
-	require.Eventually(s.tb, func() bool { return strings.Count(s.stderr.String(), text) > before }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(s.tb, func() bool { return strings.Count(s.stderr.String(), text) > before }, commandMax, 5*time.Millisecond)
 }
 
 // TestTokenIsReplacedUnderLoad: a token gives way to the next one of its name,
@@ -196,14 +196,14 @@ func TestShutdownDelay(t *testing.T) {
 	url := stocktest.URL(t, "postgres")
 	spring(t, url)
 	p := on(t, url)
-	s := p.start("--shutdown-delay", "4s", "--mode", "external")
+	s := p.start("--shutdown-delay", "15s", "--mode", "external")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
 	s.won("spring", "u1", "")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		status, _, err := s.ask("GET", "/readyz", "")
 		return err == nil && status == http.StatusServiceUnavailable
-	}, 3*time.Second, time.Millisecond)
+	}, 10*time.Second, time.Millisecond)
 	for range 20 {
 		s.won("spring", "u1", "")
 	}
@@ -225,7 +225,5 @@ func TestShutdownDelay(t *testing.T) {
 
 	// A second signal ends the delay at once.
 	slow := p.start("--shutdown-delay", "1m")
-	code, took := slow.signal(syscall.SIGTERM, syscall.SIGTERM)
-	require.Equal(t, -1, code)
-	require.Less(t, took, 20*time.Second)
+	require.Equal(t, -1, slow.insist(syscall.SIGTERM))
 }

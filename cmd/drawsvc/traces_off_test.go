@@ -42,7 +42,7 @@ func TestCollectorAway(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close() // it accepts, and says nothing
-	for _, endpoint := range []string{"http://" + servertest.FreeAddr(t), "http://" + silent.Addr().String()} {
+	for _, endpoint := range []string{"http://" + servertest.ClosedAddr(t), "http://" + silent.Addr().String()} {
 		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(endpoint, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=16",
 			"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_BSP_EXPORT_TIMEOUT=200").start()
 		var all sync.WaitGroup
@@ -56,7 +56,7 @@ func TestCollectorAway(t *testing.T) {
 			})
 		}
 		all.Wait()
-		require.Eventually(t, func() bool { return strings.Contains(s.stderr.String(), "traces are not sent") }, 20*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(s.stderr.String(), "traces are not sent") }, commandMax, 10*time.Millisecond)
 		code, took := s.signal(os.Interrupt)
 		require.Equal(t, exitOK, code)
 		require.Less(t, took, stopMax)

@@ -220,7 +220,7 @@ func (y *watcher) DoubtSettled(draws int) {
 }
 
 // patience bounds every wait of a test; none of them is ever waited out.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // newTestBatcher drains the batcher with the test, so that nothing is left.
 func newTestBatcher(t *testing.T, issuer Issuer, limits Limits) (*Batcher, *watcher) {

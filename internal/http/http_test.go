@@ -257,7 +257,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Scheduler: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
 		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Receipts: fakeStore{f}, Catalogue: func(string) catalogue.Item { return catalogue.Item{} },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
-		RequestTimeout: time.Second, Ready: func(context.Context) error { return nil },
+		RequestTimeout: time.Minute, Ready: func(context.Context) error { return nil },
 		Finder: fakeStore{f}, Watcher: fakeStore{f},
 		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}

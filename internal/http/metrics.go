@@ -74,6 +74,7 @@ func (s *Server) showMetrics() handler {
 		EnableOpenMetrics: s.Tracer != nil,
 	})
 	return func(c call) error {
+		c.gin.Header("Content-Type", "text/plain; charset=utf-8") // a scrape that takes too long is answered without a type
 		show.ServeHTTP(c.gin.Writer, c.gin.Request)
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
@@ -118,6 +119,20 @@ func TestRequestIDs(t *testing.T) {
 		require.Equal(t, kept, got == sent, sent)
 		require.NotEmpty(t, got)
 	}
+}
+
+// TestSlowMetrics: a scrape that takes too long is answered as it is described,
+// by a type of its own.
+func TestSlowMetrics(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
+	s := newServer(t, &fake{}, func(c *Config) {
+		c.RequestTimeout = time.Millisecond
+		c.Registerer.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 { <-end; return 0 }))
+	})
+	w := do(s, asAdmin("GET", "/metrics", ""))
+	require.Equal(t, 503, w.Code)
+	require.Equal(t, "text/plain; charset=utf-8", w.Header().Get("Content-Type"))
 }
 
 func TestMetricsAreBounded(t *testing.T) {

@@ -21,10 +21,13 @@ import (
 
 const (
 	// patience is how long a test waits for what must come.
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
-	// stale is how soon a run is taken over in tests.
-	stale = time.Second
+	// stale is how soon a run is taken over in tests. One that works gives itself up
+	// when it was not heard of for three fifths of it.
+	stale = 3 * time.Second
+	// lease is long enough for a holder that stands still on a busy machine.
+	lease = 20 * time.Second
 )
 
 // fleet is one database with the instances that run jobs on it. They have stores
@@ -58,7 +61,7 @@ func newFleet(t *testing.T, dialect, scheme string, instances int) *fleet {
 }
 
 func (f *fleet) openLock(n int) locker.Lock {
-	l, err := locker.Open(f.t.Context(), f.lock, locker.Options{TTL: time.Second, Wait: 20 * time.Millisecond, Database: f.stores[n]})
+	l, err := locker.Open(f.t.Context(), f.lock, locker.Options{TTL: lease, Wait: 20 * time.Millisecond, Database: f.stores[n]})
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { _ = l.Close() })
 	return l
@@ -216,17 +219,38 @@ func TestOneAtATimeWithoutALock(t *testing.T) {
 	})
 }
 
+// polls counts how often an instance has read the rows.
+type polls struct{ atomic.Int64 }
+
+func (p *polls) Seen(context.Context, []job.Row, time.Time) { p.Add(1) }
+func (*polls) Ended(string, job.Result)                     {}
+
+// seen are the polls of a fleet.
+type seen [3]polls
+
+// again waits until each instance has read the rows a few times more.
+func (s *seen) again(t *testing.T) {
+	t.Helper()
+	for n := range s {
+		before := s[n].Load()
+		eventually(t, "further polls", func() bool { return s[n].Load() >= before+4 })
+	}
+}
+
 // TestStampede: a fleet that starts on a job that is due runs it once.
 func TestStampede(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		o := &overlaps{}
 		once := definition(o.work)
 		once.Schedule = "every 6h"
+		var polled seen
 		for n := range 3 {
-			start(t, f.options(n, once))
+			options := f.options(n, once)
+			options.Observer = &polled[n]
+			start(t, options)
 		}
 		eventually(t, "the run", func() bool { return o.runs.Load() > 0 && f.row("work").Status == job.StatusIdle })
-		time.Sleep(4 * poll)
+		polled.again(t)
 		require.EqualValues(t, 1, o.runs.Load())
 		require.Len(t, f.runs("work"), 1)
 	})

@@ -5,11 +5,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 )
 
 // statementMax is the longest that making or dropping a database may take.
-const statementMax = 10 * time.Second
+const statementMax = readyMax
 
 // newDatabase makes a database on the server of base and returns base with
 // that database's name. It is dropped when the test ends, with dropOption

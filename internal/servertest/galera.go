@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // StartGalera starts a cluster of MariaDB nodes that replicate to each other,
@@ -37,9 +36,6 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 // galera is a cluster. Its nodes are started one at a time.
 type galera struct{ nodes []*Server }
 
-// joinMax is the longest that a node may take to join and to copy what it lacks.
-const joinMax = time.Minute
-
 // The ports of a node, in order.
 const (
 	_ = iota // clients
@@ -55,7 +51,6 @@ func (c *galera) kind() kind {
 	k.programs["libgalera_smm.so"] = []string{"/usr/lib/galera/libgalera_smm.so"}
 	k.programs["rsync"] = []string{"/usr/bin/rsync"}
 	k.ports = galeraPorts
-	k.readyMax = joinMax
 	k.setUp = c.setUp
 	k.command = c.command
 	k.ready = func(ctx context.Context, s *Server) error {

@@ -27,11 +27,11 @@ func TestGaleraNodesHaveTheSameRows(t *testing.T) {
 		_, err := dbs[n].ExecContext(t.Context(), "INSERT INTO numbers VALUES (?)", n)
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { return count(0) == 2 && count(1) == 2 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(0) == 2 && count(1) == 2 }, readyMax, 10*time.Millisecond)
 
 	nodes[1].Stop() // in good order: one of two could not know whether it is cut off
 	_, err = dbs[0].ExecContext(t.Context(), "INSERT INTO numbers VALUES (2)")
 	require.NoError(t, err)
 	require.NoError(t, nodes[1].Start())
-	require.Eventually(t, func() bool { return count(1) == 3 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return count(1) == 3 }, readyMax, 10*time.Millisecond)
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // kind says how one sort of server is found, set up, started and asked. It is
@@ -30,10 +29,8 @@ type kind struct {
 	// usual in its environment.
 	command func(s *Server) []string
 	environ func(s *Server) []string
-	// ready asks the server something real; nil says that it serves. Where it
-	// may take longer than usual, readyMax is how long.
-	ready    func(ctx context.Context, s *Server) error
-	readyMax time.Duration
+	// ready asks the server something real; nil says that it serves.
+	ready func(ctx context.Context, s *Server) error
 	// url is the server's address in the form that drawsvc reads.
 	url func(s *Server) string
 	// stop asks the server to finish in good order. discard ends it at once,

@@ -25,13 +25,13 @@ type testament struct {
 func TestNothingOutlivesAKilledTestProcess(t *testing.T) {
 	t.Parallel()
 	left := bequeath(t, func(child *exec.Cmd, _ io.Closer) { require.NoError(t, child.Process.Kill()) })
-	require.Eventually(t, left.ended, 15*time.Second, 50*time.Millisecond)
+	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
 func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 	t.Parallel()
 	left := bequeath(t, func(_ *exec.Cmd, input io.Closer) { require.NoError(t, input.Close()) })
-	require.Eventually(t, left.ended, 15*time.Second, 50*time.Millisecond)
+	require.Eventually(t, left.ended, readyMax, 50*time.Millisecond)
 }
 
 // bequeath runs TestChild in a process of its own, ends that in mid-test and

@@ -23,7 +23,11 @@ var patroniParent string
 
 // wholeMax is the longest that a cluster may take until every node is in its
 // place, one that has to copy its data anew included.
-const wholeMax = time.Minute
+const wholeMax = readyMax
+
+// nodeMax is the longest that a node is asked, so that one that hangs does not
+// keep the others from being asked.
+const nodeMax = time.Second
 
 // Patroni is a PostgreSQL cluster in which Patroni, with etcd, decides who is
 // the primary. Its nodes are servers like others: Kill is the death of a
@@ -164,7 +168,7 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 
 // askPatroni speaks to a node's own interface; anything but 200 is an error.
 func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, answer any) error {
-	limit := askMax
+	limit := nodeMax
 	if method == http.MethodPost {
 		limit = wholeMax // it answers when it is done
 	}
@@ -202,7 +206,6 @@ func patroniKind(name, password string, etcd *Server) kind {
 		"postgres": {"/usr/lib/postgresql/*/bin/postgres"},
 	}
 	k.ports = 2 // PostgreSQL, Patroni
-	k.readyMax = wholeMax
 	k.setUp = func(_ context.Context, s *Server) error {
 		config, err := json.Marshal(patroniConfig(s, name, password, etcd.Addr())) // which is YAML too
 		return errors.Join(err, s.write("password", password), s.write("patroni.yml", string(config)))

@@ -37,6 +37,31 @@ func FreeAddr(tb testing.TB) string {
 	return port.addr()
 }
 
+// ClosedAddr returns an address, 127.0.0.1:PORT, at which the kernel refuses every
+// connection until the test ends: a socket is bound to it and does not listen,
+// so that nobody else can.
+func ClosedAddr(tb testing.TB) string {
+	tb.Helper()
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		tb.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return loopback(bound.(*syscall.SockaddrInet4).Port)
+}
+
 func claimPort() (*port, error) {
 	for range 200 {
 		number := portMin + rand.IntN(portMax-portMin+1)
@@ -68,7 +93,7 @@ func canListen(number int) bool {
 
 // listenMax is the longest that a program which is being started may keep what
 // it inherited.
-const listenMax = 5 * time.Second
+const listenMax = time.Minute
 
 // listen takes connections on the port. Where a listener of ours was closed a
 // moment ago, a program that is being started may still have it.

@@ -107,7 +107,7 @@ func keptZooKeeper(_ context.Context, s *Server) error {
 }
 
 func connectZooKeeper(s *Server) (*zk.Conn, error) {
-	conn, _, err := zk.Connect([]string{s.Addr()}, 5*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+	conn, _, err := zk.Connect([]string{s.Addr()}, 30*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
 	return conn, err
 }
 

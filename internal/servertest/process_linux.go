@@ -14,7 +14,7 @@ import (
 
 // settleMax is the longest that processes may take to follow a signal that
 // they cannot refuse.
-const settleMax = 5 * time.Second
+const settleMax = time.Minute
 
 // process is a server's first process and, through it, all its others.
 type process struct {

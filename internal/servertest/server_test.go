@@ -22,20 +22,20 @@ func TestServerKeepsItsDataThroughKillAndStop(t *testing.T) {
 				probe := probeOf(t, kind)
 				s := Start(t, kind, opts...)
 				url := s.URL()
-				require.NoError(t, probe.keep(within(t, 10*time.Second), s))
+				require.NoError(t, probe.keep(within(t, readyMax), s))
 
 				s.Kill()
 				require.Error(t, probe.kept(within(t, time.Second), s))
 				_, err := net.Dial("tcp", s.Addr())
 				require.Error(t, err, "nothing listens after Kill")
 				require.NoError(t, s.Start())
-				require.NoError(t, probe.kept(within(t, 10*time.Second), s))
+				require.NoError(t, probe.kept(within(t, readyMax), s))
 
 				s.Stop()
 				_, err = net.Dial("tcp", s.Addr())
 				require.Error(t, err, "nothing listens after Stop")
 				require.NoError(t, s.Start())
-				require.NoError(t, probe.kept(within(t, 10*time.Second), s))
+				require.NoError(t, probe.kept(within(t, readyMax), s))
 				require.Equal(t, url, s.URL())
 				require.Error(t, s.Start(), "it runs already")
 			})
@@ -49,7 +49,7 @@ func TestServerPausesAndResumes(t *testing.T) {
 			t.Parallel()
 			probe := probeOf(t, kind)
 			s := Start(t, kind)
-			require.NoError(t, probe.keep(within(t, 10*time.Second), s))
+			require.NoError(t, probe.keep(within(t, readyMax), s))
 
 			s.Pause()
 			conn, err := net.Dial("tcp", s.Addr())
@@ -60,7 +60,7 @@ func TestServerPausesAndResumes(t *testing.T) {
 			require.Error(t, s.kind.ready(ctx, s), "but nobody answers")
 
 			s.Resume()
-			require.NoError(t, probe.kept(within(t, 10*time.Second), s))
+			require.NoError(t, probe.kept(within(t, readyMax), s))
 		})
 	}
 }
@@ -106,6 +106,7 @@ func TestServerThatDoesNotStartShowsItsLog(t *testing.T) {
 	h := homeOf(t)
 	_, err := h.launch("postgres", options{args: []string{"-c", "no_such_setting=1"}})
 	require.ErrorContains(t, err, "unrecognized configuration parameter")
+	require.ErrorContains(t, err, "ended at once", "nobody waits for it")
 	left, err := filepath.Glob(filepath.Join(h.memory, "postgres-*"))
 	require.NoError(t, err)
 	for _, dir := range left {

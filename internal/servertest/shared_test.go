@@ -105,11 +105,15 @@ func TestRedisDatabasesAreApart(t *testing.T) {
 
 func TestDatabasesAreQuicklyMade(t *testing.T) {
 	for name, share := range map[string]func(testing.TB) string{"postgres": Postgres, "mysql": MySQL} {
-		share(t) // the server's own start is another matter
-		start := time.Now()
-		share(t)
+		first := share(t) // the server's own start is another matter
+		quickest := time.Hour
+		for range 5 { // the quickest, as a busy machine disturbs it least
+			start := time.Now()
+			require.Equal(t, hostOf(t, first), hostOf(t, share(t)), "no further server")
+			quickest = min(quickest, time.Since(start))
+		}
 		// Tens of milliseconds in memory; the limit leaves room for a slow disk.
-		require.Less(t, time.Since(start), 2*time.Second, name)
+		require.Less(t, quickest, 2*time.Second, name)
 	}
 }
 

@@ -18,6 +18,6 @@ func TestContract(t *testing.T) {
 }
 
 const (
-	waitMax = 10 * time.Second
+	waitMax = 2 * time.Minute
 	tick    = 50 * time.Millisecond
 )

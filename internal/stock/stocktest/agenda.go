@@ -121,20 +121,23 @@ func left(t *testing.T, s *stock.Store, statement string) string {
 func testAgendaRuns(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	campaign(t, s, "p", `{"fallback":"none"}`)
-	at := s.Now().Add(soon)
+	var at time.Time
 	tick := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
-	PlanAll(t, s, "p",
-		StockAt(tick(9), "gold", -1), // after the pool is closed
-		StockAt(tick(1), "gold", 5),
-		StockAt(tick(1), "gold", 7),
-		StockAt(tick(2), "gold", -100), // below issued
-		StockAt(tick(3), "gold", -2),
-		StateAt(tick(4), draw.StatePaused),
-		StateAt(tick(5), draw.StateOpen),
-		draw.Item{At: tick(6), Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/2"}`)},
-		StateAt(tick(7), draw.StateClosed),
-		StateAt(tick(8), draw.StateOpen), // closed is final
-	)
+	planSoon(t, s, "p", func(from time.Time) []draw.Item {
+		at = from
+		return []draw.Item{
+			StockAt(tick(9), "gold", -1), // after the pool is closed
+			StockAt(tick(1), "gold", 5),
+			StockAt(tick(1), "gold", 7),
+			StockAt(tick(2), "gold", -100), // below issued
+			StockAt(tick(3), "gold", -2),
+			StateAt(tick(4), draw.StatePaused),
+			StateAt(tick(5), draw.StateOpen),
+			{At: tick(6), Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/2"}`)},
+			StateAt(tick(7), draw.StateClosed),
+			StateAt(tick(8), draw.StateOpen), // closed is final
+		}
+	})
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	Await(t, s, tick(9))
@@ -184,24 +187,32 @@ func testAgendaGuards(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
 		Pool(t, s, id, 9)
-		at := s.Now().Add(soon)
-		PlanAll(t, s, id, StockAt(at, "a", 1))
-		urn := draw.NewUrn(id)
+		var urn *draw.Urn
 		planned := func(name string) *draw.Plan {
 			return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
 		}
-		tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
-		require.NoError(t, err)
-		tx.Rollback()
+		var early *draw.Plan
+		at := InTime(t, s, id, func(at time.Time) error {
+			err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
+			if err != nil {
+				return err
+			}
+			urn = draw.NewUrn(id)
+			tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
+			if err == nil {
+				tx.Rollback()
+				early = planned("early")
+			}
+			return err
+		})
 		require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
-		early := planned("early")
 		require.False(t, early.IsDue())
 		require.True(t, early.At.Before(at))
 		Await(t, s, at)
 		require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict, name)
 		early.Undo()
 
-		tx, err = s.Read(ctx, urn, o)
+		tx, err := s.Read(ctx, urn, o)
 		require.NoError(t, err)
 		due := planned("due")
 		require.True(t, due.IsDue(), "the read says so")
@@ -224,13 +235,14 @@ func testAgendaGuards(t *testing.T, s *stock.Store) {
 func testAgendaMany(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	Pool(t, s, "p", 1, 1)
-	at := s.Now().Add(soon)
-	var items []draw.Item
-	for i := range 2500 {
-		items = append(items, StockAt(at.Add(time.Duration(i%500)*time.Microsecond), string(rune('a'+i%2)), 1))
-	}
-	_, err := s.PlanItems(ctx, "p", items, "salt", "anna")
-	require.NoError(t, err)
+	at := InTime(t, s, "p", func(at time.Time) error {
+		var items []draw.Item
+		for i := range 2500 {
+			items = append(items, StockAt(at.Add(time.Duration(i%500)*time.Microsecond), string(rune('a'+i%2)), 1))
+		}
+		_, err := s.PlanItems(ctx, "p", items, "salt", "anna")
+		return err
+	})
 	Await(t, s, at)
 	failed := make(chan error, 3)
 	for range cap(failed) {

@@ -14,8 +14,9 @@ import (
 // testAgendaAudit: what the rows of an agenda may not say is found.
 func testAgendaAudit(t *testing.T, s *stock.Store) {
 	Pool(t, s, "p", 5)
-	at := s.Now().Add(soon)
-	PlanAll(t, s, "p", StockAt(at, "a", 1), StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StateAt(at.Add(time.Hour), draw.StateOpen))
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StockAt(at, "a", 1), StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StateAt(at.Add(time.Hour), draw.StateOpen)}
+	})
 	Await(t, s, at)
 	require.NoError(t, s.RunDue(t.Context(), "p"))
 	NoViolations(t, s, "p")
@@ -62,6 +63,9 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 		}
 		if tampered.back == "" {
 			continue
+		}
+		if strings.Contains(with, "done = 0") {
+			delete(found, "agenda-undone") // some seconds after its time it is this as well
 		}
 		require.Len(t, found, len(tampered.rules), "%s: %v", with, audit.Violations)
 		ExecAll(t, s, []string{tampered.back})

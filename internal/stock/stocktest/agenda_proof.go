@@ -2,6 +2,7 @@ package stocktest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,10 +20,13 @@ func testAgendaCommitted(t *testing.T, s *stock.Store) {
 	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
 	require.NoError(t, err)
 	require.NoError(t, Commit(t, s, "p", 2, 100))
-	at := s.Now().Add(soon)
-	PlanAll(t, s, "p", StockAt(at, "gold", 5), StockAt(at, "gold", 7))
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "test")
-	require.NoError(t, err)
+	at := InTime(t, s, "p", func(at time.Time) error {
+		if err := plan(t, s, "p", []draw.Item{StockAt(at, "gold", 5), StockAt(at, "gold", 7)}); err != nil {
+			return err
+		}
+		_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "test")
+		return err
+	})
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	Await(t, s, at)
@@ -57,8 +61,9 @@ func testAgendaCommittedCloses(t *testing.T, s *stock.Store) {
 	require.NoError(t, Commit(t, s, "p", 2, 100))
 	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateOpen)}, "test")
 	require.NoError(t, err)
-	at := s.Now().Add(soon)
-	PlanAll(t, s, "p", StockAt(at, "gold", 5), StateAt(at, draw.StateClosed), StockAt(at, "gold", 7))
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StockAt(at, "gold", 5), StateAt(at, draw.StateClosed), StockAt(at, "gold", 7)}
+	})
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	Await(t, s, at)
@@ -100,8 +105,9 @@ func testAgendaCommittedAgain(t *testing.T, s *stock.Store) {
 	_, err := ChangeState(t, s, "p", draw.StatePaused, nil)
 	require.NoError(t, err)
 	require.NoError(t, Commit(t, s, "p", 2, 100))
-	at := s.Now().Add(soon)
-	PlanAll(t, s, "p", StateAt(at, draw.StatePaused), StateAt(at.Add(1e6), draw.StateOpen), StateAt(at.Add(2e6), draw.StateOpen))
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StateAt(at, draw.StatePaused), StateAt(at.Add(1e6), draw.StateOpen), StateAt(at.Add(2e6), draw.StateOpen)}
+	})
 	Await(t, s, at.Add(2e6))
 	require.NoError(t, s.RunDue(ctx, "p"))
 	r := proven(t, s)

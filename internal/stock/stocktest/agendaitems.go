@@ -10,9 +10,13 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// soon is how far ahead tests plan what is to become due: what comes before it
-// in the test may take long on a busy machine, and then finds it due.
-const soon = 5 * time.Second
+const (
+	// soon is how far ahead tests plan what is to become due, at first: what comes
+	// before it in the test may take long on a busy machine, and then finds it due.
+	soon = 5 * time.Second
+	// soonMax is the furthest ahead.
+	soonMax = time.Minute
+)
 
 // StateAt is an item that sets a pool's state.
 func StateAt(at time.Time, state draw.State) draw.Item {
@@ -34,6 +38,39 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 		numbers[i] = planned.Number
 	}
 	return numbers
+}
+
+// InTime prepares what is to become due in a pool at the time that it returns.
+// What a busy machine prepares too late is taken back, by SQL, and prepared anew
+// further ahead.
+func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
+	t.Helper()
+	kept := Keep(t, s, poolID)
+	for lead := soon; ; lead *= 2 {
+		at := s.Now().Add(lead)
+		err := prepare(at)
+		if clockOf(t, s).Before(at) || lead > soonMax {
+			require.NoError(t, err)
+			return at
+		}
+		kept.PutBack(t, s)
+	}
+}
+
+// planSoon is InTime for items that are planned one after another.
+func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Time) []draw.Item) time.Time {
+	t.Helper()
+	return InTime(t, s, poolID, func(at time.Time) error { return plan(t, s, poolID, items(at)) })
+}
+
+func plan(tb testing.TB, s *stock.Store, poolID string, items []draw.Item) error {
+	tb.Helper()
+	for _, item := range items {
+		if _, err := s.PlanItem(tb.Context(), poolID, item, "anna"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Await waits until the database's clock has passed a time.

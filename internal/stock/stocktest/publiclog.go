@@ -3,6 +3,7 @@ package stocktest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -79,10 +80,13 @@ func testCommitBehindAgenda(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
 	s.Unseal(Identities(t))
 	Pool(t, s, "p", 9)
-	at := s.Now().Add(soon)
-	PlanAll(t, s, "p", StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StockAt(at, "a", 2))
-	_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
-	require.NoError(t, err)
+	at := InTime(t, s, "p", func(at time.Time) error {
+		if err := plan(t, s, "p", []draw.Item{StockAt(at, "a", 1), StateAt(at, draw.StatePaused), StockAt(at, "a", 2)}); err != nil {
+			return err
+		}
+		_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StatePaused)}, "test")
+		return err
+	})
 	Await(t, s, at)
 	require.NoError(t, Commit(t, s, "p", 4, 10))
 	pool, err := s.Pool(ctx, "p")

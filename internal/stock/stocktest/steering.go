@@ -3,6 +3,7 @@ package stocktest
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
@@ -105,17 +106,24 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 	campaign(t, s, "p", `{"fallback":"none"}`)
 	_, err := ChangeState(t, s, "p", draw.StatePaused, nil)
 	require.NoError(t, err)
-	at := s.Now().Add(soon)
-	opens := StateAt(at, draw.StateOpen)
-	PlanAll(t, s, "p", opens)
 	chain := NewChain(t)
-	CommitToBeacon(t, s, chain, "p", 2, 100, false)
-	opens.At = at.Add(1e9)
-	_, err = s.PlanItem(ctx, "p", opens, "test")
-	code(t, draw.CodeInvalidRequest, err)
-	rules := draw.Item{At: at, Kind: draw.ItemRules}
-	PlanAll(t, s, "p", StockAt(at, "gold", 5), rules, StateAt(at.Add(1e6), draw.StatePaused), StockAt(at.Add(1e6), "gold", 7))
-	OpenWith(t, s, chain, "p")
+	at := InTime(t, s, "p", func(at time.Time) error {
+		ExecAll(t, s, []string{`DELETE FROM checkpoints`, `DELETE FROM commitments`}) // of what came too late
+		if err := plan(t, s, "p", []draw.Item{StateAt(at, draw.StateOpen)}); err != nil {
+			return err
+		}
+		if _, err := commitToBeacon(t, s, chain, "p", 2, 100, false); err != nil {
+			return err
+		}
+		_, err := s.PlanItem(ctx, "p", StateAt(at.Add(time.Hour), draw.StateOpen), "test")
+		code(t, draw.CodeInvalidRequest, err)
+		items := []draw.Item{StockAt(at, "gold", 5), {At: at, Kind: draw.ItemRules}, StateAt(at.Add(1e6), draw.StatePaused), StockAt(at.Add(1e6), "gold", 7)}
+		if err := plan(t, s, "p", items); err != nil {
+			return err
+		}
+		_, err = openWith(t, s, chain, "p")
+		return err
+	})
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	Await(t, s, at.Add(1e6))
