@@ -153,11 +153,15 @@ type service struct {
 	end            func() outcome
 }
 
+// serving are the command and flags of a service in tests, which may add others:
+// a request may take longer than by default, as a busy machine needs it.
+func serving() []string { return []string{"serve", "--listen", "127.0.0.1:0", "--request-timeout", "30s"} }
+
 // serve starts the service on a free port of this machine, with JSON for its
 // log, and waits until it listens. It ends with the test at the latest.
 func (p program) serve(args ...string) *service {
 	p.tb.Helper()
-	args = append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)
+	args = slices.Concat(serving(), args)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{
 		tb: p.tb, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: answerMax},

@@ -44,7 +44,7 @@ func (p program) start(args ...string) *process {
 		tb: p.tb, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: answerMax},
 		ended: make(chan error, 1),
 	}}
-	s.cmd = p.command(append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
+	s.cmd = p.command(append(serving(), args...)...)
 	if p.wrap != nil {
 		s.cmd = p.wrap(s.cmd)
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,26 +54,6 @@ func tryCheckUp(t *testing.T, url string, o checkup.Options) ([]string, error) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", f.Level, f.Rule, f.Detail))
 	}
 	return lines, err
-}
-
-// awaitFindings checks up until just these are found: servers that see each
-// other come or go take their time, and may not answer meanwhile.
-func awaitFindings(t *testing.T, url string, want []string) {
-	t.Helper()
-	awaitFound(t, url, usual("table"), want)
-}
-
-// awaitFound is awaitFindings with options: a limit that the server was given may
-// end the questions of a busy machine too.
-func awaitFound(t *testing.T, url string, o checkup.Options, want []string) {
-	t.Helper()
-	var found []string
-	var err error
-	require.Eventually(t, func() bool {
-		found, err = tryCheckUp(t, url, o)
-		return err == nil && slices.Equal(found, want)
-	}, waitMax, tick, "%v", want)
-
 }
 
 // ailment is something wrong with a database: the statements that make it so,

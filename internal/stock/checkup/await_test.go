@@ -1,0 +1,30 @@
+package checkup_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock/checkup"
+)
+
+// awaitFindings checks up until just these are found: servers that see each
+// other come or go take their time, and may not answer meanwhile.
+func awaitFindings(t *testing.T, url string, want []string) {
+	t.Helper()
+	awaitFound(t, url, usual("table"), want)
+}
+
+// awaitFound is awaitFindings with options: a limit that the server was given may
+// end the questions of a busy machine too.
+func awaitFound(t *testing.T, url string, o checkup.Options, want []string) {
+	t.Helper()
+	var found []string
+	var err error
+	require.Eventually(t, func() bool {
+		found, err = tryCheckUp(t, url, o)
+		return err == nil && slices.Equal(found, want)
+	}, waitMax, tick, "%v", want)
+
+}
