@@ -35,6 +35,7 @@ func bothWays() []struct {
 		{"pool close summer", exitOK, "pool summer is closed"},
 		{"pool open summer", exitFailure, "closed"},
 		{"pool delete mono", exitFailure, "issued"},
+		{"pool delete summer --if-revision 999", exitFailure, "revision"},
 		{"pool delete summer", exitOK, "pool summer is deleted"},
 		{"pool show summer", exitFailure, `there is no pool "summer"`},
 

@@ -57,13 +57,11 @@ func poolPatchWith(env environment, use, short string, change draw.PoolChange,
 func poolPatchBy(env environment, use, short string, change draw.PoolChange,
 	do func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error),
 ) *cobra.Command {
-	var revision int64
+	var revision revisionFlag
 	var c *cobra.Command
 	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
 		wanted := change
-		if c.Flags().Changed("if-revision") {
-			wanted.Revisions = []int64{revision}
-		}
+		wanted.Revisions = revision.wanted(c)
 		return do(ctx, on, id, func(round *draw.Round) (draw.Pool, error) {
 			wanted.Round = round
 			changed, err := on.ChangePool(ctx, id, wanted, by)
@@ -73,9 +71,26 @@ func poolPatchBy(env environment, use, short string, change draw.PoolChange,
 			return changed, err
 		})
 	})
-	c.Flags().Int64Var(&revision, "if-revision", 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
+	revision.declare(c)
 	return c
 }
+
+// revisionFlag is the revision that a pool must have to be changed.
+type revisionFlag int64
+
+func (r *revisionFlag) declare(c *cobra.Command) {
+	c.Flags().Int64Var((*int64)(r), revisionName, 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
+}
+
+// wanted is nil, which is every one, without the flag.
+func (r *revisionFlag) wanted(c *cobra.Command) []int64 {
+	if !c.Flags().Changed(revisionName) {
+		return nil
+	}
+	return []int64{int64(*r)}
+}
+
+const revisionName = "if-revision"
 
 func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
 	return poolPatchCommand(env, verb+" ID", short, draw.PoolChange{State: &state}, func(p *draw.Pool) string { return "is " + string(p.State) })
@@ -96,8 +111,12 @@ func poolArchiveCommand(env environment) *cobra.Command {
 }
 
 func poolDeleteCommand(env environment) *cobra.Command {
-	return poolChangeCommand(env, "delete ID", "Remove a pool that has never issued a unit, with its history",
+	var revision revisionFlag
+	var c *cobra.Command
+	c = poolChangeCommand(env, "delete ID", "Remove a pool that has never issued a unit, with its history",
 		func(ctx context.Context, on http.Deleter, id, by string) (string, error) {
-			return "is deleted", on.DeletePool(ctx, id, by)
+			return "is deleted", on.DeletePool(ctx, id, revision.wanted(c), by)
 		})
+	revision.declare(c)
+	return c
 }

@@ -63,8 +63,8 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return json.NewEncoder(w).Encode(jsonPool(p))
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s\n\n",
-		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), openingOf(p)); err != nil {
+	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
+		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
 		return err
 	}
 	t := newTable(w)
@@ -83,6 +83,14 @@ func rulesOf(p *draw.Pool) string {
 		return ""
 	}
 	return fmt.Sprintf(", rules of version %d", p.RulesVersion)
+}
+
+// committedOf is what the line of a pool says of its commitment.
+func committedOf(p *draw.Pool) string {
+	if p.Committed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", committed at version %d", p.Committed)
 }
 
 // openingOf is what the line of a pool says of the round that it is announced to

@@ -123,11 +123,20 @@ func (c *PoolChange) Check() error {
 	return nil
 }
 
+// IsAt reports whether the pool is at one of the revisions that a request names;
+// nil names every one. Error: CodeChangedMeanwhile.
+func (p *Pool) IsAt(revisions []int64) error {
+	if revisions != nil && !slices.Contains(revisions, p.Revision) {
+		return Errorf(CodeChangedMeanwhile, "pool %q is at revision %d, which the request does not name", p.ID, p.Revision)
+	}
+	return nil
+}
+
 // Admit reports whether the change may be made to a pool. Errors:
 // CodeChangedMeanwhile, CodePoolClosed, CodePoolOpen.
 func (c *PoolChange) Admit(p *Pool) error {
-	if c.Revisions != nil && !slices.Contains(c.Revisions, p.Revision) {
-		return Errorf(CodeChangedMeanwhile, "pool %q is at revision %d, which the request does not name", p.ID, p.Revision)
+	if err := p.IsAt(c.Revisions); err != nil {
+		return err
 	}
 	state := p.State
 	if c.State != nil {

@@ -56,10 +56,10 @@ func TestChangesAreRefusedByCode(t *testing.T) {
 
 func TestDeleteReachesTheStore(t *testing.T) {
 	f := &fake{}
-	w := do(newServer(t, f), asAdmin("DELETE", "/admin/pools/spring", ""))
+	w := do(newServer(t, f), asAdmin("DELETE", "/admin/pools/spring", "", "If-Match", `"7"`))
 	require.Equal(t, 204, w.Code)
 	require.Empty(t, w.Body.String())
-	require.Equal(t, acted{"spring", "admin"}, f.last())
+	require.Equal(t, acted{[2]any{"spring", []int64{7}}, "admin"}, f.last())
 	s := newServer(t, &fake{err: draw.Errorf(draw.CodeAlreadyIssued, "no")})
 	require.Equal(t, "already-issued", problemIn(t, do(s, asAdmin("DELETE", "/admin/pools/spring", "")).Result()).Code)
 }

@@ -164,8 +164,8 @@ func (f fakeStore) CreatePool(_ context.Context, p draw.Pool, actor string) (dra
 	return p, f.note(acted{p, actor})
 }
 
-func (f fakeStore) DeletePool(_ context.Context, id, actor string) error {
-	return f.note(acted{id, actor})
+func (f fakeStore) DeletePool(_ context.Context, id string, revisions []int64, actor string) error {
+	return f.note(acted{[2]any{id, revisions}, actor})
 }
 
 func (f fakeStore) ChangePrize(_ context.Context, _, id string, c draw.PrizeChange, actor string) (draw.Prize, error) {

@@ -24,7 +24,7 @@ type Pools interface {
 
 // Deleter removes pools that have never issued a unit.
 type Deleter interface {
-	DeletePool(ctx context.Context, poolID, actor string) error
+	DeletePool(ctx context.Context, poolID string, revisions []int64, actor string) error
 }
 
 func (s *Server) checkMode(mode string) error {
@@ -256,7 +256,7 @@ func ifMatch(h nethttp.Header) []int64 {
 func (s *Server) deletePool(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	if err := s.Deleter.DeletePool(ctx, c.param("pool"), c.actor()); err != nil {
+	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header), c.actor()); err != nil {
 		return err
 	}
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)

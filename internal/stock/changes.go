@@ -163,13 +163,16 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 
 // DeletePool removes a pool that has never issued a unit, with its history.
 // Errors: CodePoolNotFound, CodeAlreadyIssued, and those of the store.
-func (s *Store) DeletePool(ctx context.Context, id, actor string) error {
+func (s *Store) DeletePool(ctx context.Context, id string, revisions []int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
 	}
 	err := s.change(ctx, func(tx *sql.Tx) error {
 		of, err := s.lockPool(ctx, tx, id, actor)
 		if err != nil {
+			return err
+		}
+		if err := of.pool.IsAt(revisions); err != nil {
 			return err
 		}
 		if of.committed != 0 {

@@ -59,7 +59,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	opens, closes, err = s.Opening(ctx, "q")
 	require.NoError(t, err)
 	require.Equal(t, [2]time.Time{{}, noon.UTC()}, [2]time.Time{opens, closes}, "closed is final, also where it is planned")
-	require.NoError(t, s.DeletePool(ctx, "q", "anna"))
+	require.NoError(t, s.DeletePool(ctx, "q", nil, "anna"))
 	require.NoError(t, s.RemoveItem(ctx, "p", 7, "cleo"))
 	require.Equal(t, []int64{8}, PlanAll(t, s, "p", StockAt(noon, "gold", 1)), "a number is never used again")
 
@@ -79,7 +79,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	after, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, before.Version+9, after.Version, "nothing is due")
-	require.NoError(t, s.DeletePool(ctx, "p", "anna"))
+	require.NoError(t, s.DeletePool(ctx, "p", nil, "anna"))
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM agenda`))
 }
 

@@ -86,7 +86,7 @@ func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	tx, err := s.Read(ctx, urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
-	require.NoError(t, s.DeletePool(ctx, "p", "test"))
+	require.NoError(t, s.DeletePool(ctx, "p", nil, "test"))
 	for _, lock := range []bool{false, true} {
 		tx, err := s.Resume(ctx, stock.TxOptions{Lock: lock})
 		require.NoError(t, err)
