@@ -155,7 +155,9 @@ type service struct {
 
 // serving are the command and flags of a service in tests, which may add others:
 // a request may take longer than by default, as a busy machine needs it.
-func serving() []string { return []string{"serve", "--listen", "127.0.0.1:0", "--request-timeout", "30s"} }
+func serving() []string {
+	return []string{"serve", "--listen", "127.0.0.1:0", "--request-timeout", "30s"}
+}
 
 // serve starts the service on a free port of this machine, with JSON for its
 // log, and waits until it listens. It ends with the test at the latest.
