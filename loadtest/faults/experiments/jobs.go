@@ -86,7 +86,11 @@ func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) e
 func runnerKilled(j *jobTrial, runner *stage.Instance) error {
 	runner.Kill()
 	j.Sleep(0, 500)
-	return runner.Again(j.Ctx)
+	j.Must(runner.Again(j.Ctx))
+	for _, kind := range jobKinds() {
+		j.endedAs(kind, "lost")
+	}
+	return nil
 }
 
 // runnerStopped has the runner stand still past its lease and stale_after, with a
@@ -97,7 +101,7 @@ func runnerStopped(j *jobTrial, runner *stage.Instance) error {
 	taken := j.awaitTakeover(runner)
 	runner.Signal(syscall.SIGCONT)
 	runner.Answers()
-	time.Sleep(time.Second) // what it writes late
+	time.Sleep(2 * time.Second) // what it writes late
 	j.Source.StandsStill(runner.Number, false)
 	j.Note("%d of %d runs taken over meanwhile", taken, len(jobKinds()))
 	return nil

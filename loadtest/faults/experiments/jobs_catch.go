@@ -75,7 +75,7 @@ func (j *jobTrial) caught() *stage.Instance {
 		// The instance looks for jobs that are due when it is asked for one. Where it
 		// did so by itself, there is nothing to ask for.
 		_, _ = harness.Operate(j.Ctx, http.MethodPost, runner.URL()+"/admin/jobs/statement/run", "", http.StatusAccepted)
-		if j.within(stage.RunLasts/3, func(r jobRow) bool { return r.Status == "running" && r.Holder == host }) {
+		if j.within(stage.RunLasts/2, func(r jobRow) bool { return r.Status == "running" && r.Holder == host }) {
 			return runner
 		}
 	}
@@ -86,11 +86,16 @@ func (j *jobTrial) caught() *stage.Instance {
 // within says whether the rows of all jobs are so within a time, and keeps them.
 func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) bool {
 	for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		var page struct {
+			Jobs []jobRow `json:"jobs"`
+		}
+		if err := harness.FetchJSON(j.Ctx, j.Any().URL()+"/admin/jobs", &page); err != nil {
+			continue
+		}
 		fit := 0
-		for _, kind := range jobKinds() {
-			r, err := j.row(kind)
-			j.under[kind] = r
-			if err == nil && is(r) {
+		for _, r := range page.Jobs {
+			j.under[r.Name] = r
+			if is(r) {
 				fit++
 			}
 		}
@@ -101,14 +106,14 @@ func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) bool {
 	return false
 }
 
-// awaitTakeover waits until all runs that were under way were taken over, or until
-// they should have been, and returns how many were. A lock that is a connection is
+// awaitTakeover waits until all runs that were under way were taken over and made
+// up for, or until they should have been, and returns how many were. A lock that is a connection is
 // held as long as its holder stands still.
 func (j *jobTrial) awaitTakeover(from *stage.Instance) (taken int) {
-	for until := time.Now().Add(jobAway); taken < len(jobKinds()) && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(jobAway + stage.RunLasts); taken < len(jobKinds()) && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		taken = 0
 		for _, kind := range jobKinds() {
-			if r, err := j.rowBut(from, kind); err == nil && r.Token > j.under[kind].Token {
+			if r, err := j.rowBut(from, kind); err == nil && r.Token > j.under[kind].Token && r.Success != j.under[kind].Success {
 				taken++
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 // jobRow is what the experiments read of GET /admin/jobs/{job}.
 type jobRow struct {
+	Name    string `json:"name"`
 	Status  string `json:"status"`
 	Holder  string `json:"holder"`
 	Token   int64  `json:"token"`

@@ -31,7 +31,7 @@ type source struct {
 
 // RunLasts is how long a fetch takes, and a run of the other jobs where it is made
 // to: long enough to be caught in its middle.
-const RunLasts = 2500 * time.Millisecond
+const RunLasts = 4 * time.Second
 
 // Flaws of a source.
 const (
