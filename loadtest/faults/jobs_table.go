@@ -27,7 +27,11 @@ func (p *published) jobTable() string {
 		if !slices.Contains(locks, r.Lock) {
 			locks = append(locks, r.Lock)
 		}
-		for _, kind := range r.Jobs {
+		kinds := r.Jobs
+		if kinds == nil {
+			kinds = []string{"catalogue"} // alone was tried before results named their jobs
+		}
+		for _, kind := range kinds {
 			at := place{kind, fault, fmt.Sprintf("%s ×%d", r.Database, r.Instances)}
 			if !slices.Contains(places, at) {
 				places = append(places, at)

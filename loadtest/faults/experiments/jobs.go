@@ -15,6 +15,8 @@ const (
 	jobStale = 2 * time.Second
 	// jobAway is longer than that, the term of the lock and two polls.
 	jobAway = jobStale + stage.LockTTL + 10*time.Second
+	// copiedMax is how long it takes until every instance has a new catalogue.
+	copiedMax = 5 * time.Second
 	// jobMax is how long a job may take to succeed again after a fault: a
 	// lease, then a silence, then a poll, on a machine that is busy.
 	jobMax = 90 * time.Second
@@ -99,10 +101,13 @@ func runnerStopped(j *jobTrial, runner *stage.Instance) error {
 	j.Source.StandsStill(runner.Number, true)
 	runner.Halt()
 	taken := j.awaitTakeover(runner)
+	j.changeBut(runner, "catalogue", `{"enabled":false}`) // nothing covers what it writes late
+	time.Sleep(copiedMax)
 	runner.Signal(syscall.SIGCONT)
 	runner.Answers()
-	time.Sleep(2 * time.Second) // what it writes late
+	time.Sleep(copiedMax)
 	j.Source.StandsStill(runner.Number, false)
+	j.change("catalogue", `{"enabled":true}`)
 	j.Note("%d of %d runs taken over meanwhile", taken, len(jobKinds()))
 	return nil
 }

@@ -40,9 +40,16 @@ func (j *jobTrial) byHand(statements ...string) {
 }
 
 // change changes a job's row on the first instance that answers.
-func (j *jobTrial) change(kind, body string) {
+func (j *jobTrial) change(kind, body string) { j.changeBut(nil, kind, body) }
+
+// changeBut is change without asking one of the instances. An only one is asked
+// for nothing.
+func (j *jobTrial) changeBut(but *stage.Instance, kind, body string) {
 	var err error
 	for _, i := range j.Instances {
+		if i == but {
+			continue
+		}
 		if _, err = harness.Operate(j.Ctx, http.MethodPatch, i.URL()+"/admin/jobs/"+kind, body, http.StatusOK); err == nil {
 			return
 		}
