@@ -72,7 +72,7 @@ func (j *jobTrial) caught() *stage.Instance {
 	}
 	for until := time.Now().Add(jobMax); time.Now().Before(until); {
 		j.pin(`"nobody"`)
-		if !j.within(2*stage.RunLasts, func(r jobRow) bool { return r.Status == "idle" }) {
+		if j.within(2*stage.RunLasts, isIdle) == nil {
 			continue
 		}
 		j.byHand(`DELETE FROM statements WHERE pool_id = '` + statedPool + `'`)
@@ -82,7 +82,9 @@ func (j *jobTrial) caught() *stage.Instance {
 		// The instance looks for jobs that are due when it is asked for one. Where it
 		// did so by itself, there is nothing to ask for.
 		_, _ = harness.Operate(j.Ctx, http.MethodPost, runner.URL()+"/admin/jobs/statement/run", "", http.StatusAccepted)
-		if j.within(stage.RunLasts/2, func(r jobRow) bool { return r.Status == "running" && r.Holder == host }) {
+		rows := j.within(stage.RunLasts/2, func(r jobRow) bool { return r.Status == "running" && r.Holder == host })
+		if rows != nil {
+			j.under = rows
 			return runner
 		}
 	}
@@ -90,8 +92,11 @@ func (j *jobTrial) caught() *stage.Instance {
 	return nil
 }
 
-// within says whether the rows of all jobs are so within a time, and keeps them.
-func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) bool {
+func isIdle(r jobRow) bool { return r.Status == "idle" }
+
+// within returns the rows of all jobs once they are so, nil where they are not
+// within a time.
+func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobRow {
 	for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		var page struct {
 			Jobs []jobRow `json:"jobs"`
@@ -99,18 +104,17 @@ func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) bool {
 		if err := harness.FetchJSON(j.Ctx, j.Any().URL()+"/admin/jobs", &page); err != nil {
 			continue
 		}
-		fit := 0
+		rows := map[string]jobRow{}
 		for _, r := range page.Jobs {
-			j.under[r.Name] = r
 			if is(r) {
-				fit++
+				rows[r.Name] = r
 			}
 		}
-		if fit == len(jobKinds()) {
-			return true
+		if len(rows) == len(jobKinds()) {
+			return rows
 		}
 	}
-	return false
+	return nil
 }
 
 // awaitTakeover waits until all runs that were under way were taken over and made
