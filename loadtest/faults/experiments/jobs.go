@@ -136,7 +136,7 @@ func jobClockMoved(j *jobTrial, _ *stage.Instance) error {
 }
 
 // hostGone kills the only host that may run the jobs: nobody runs them, and each is
-// told as overdue, until the host is back.
+// overdue, until the host is back.
 func hostGone(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		host := j.caught()
