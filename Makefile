@@ -7,6 +7,8 @@ TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-em
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
 COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | xargs $(GO) build -v $(1) modernc.org/sqlite
+# They are run first, so that nothing is left to wait for at the end.
+LONGEST = ./internal/lockmode ./internal/stock ./cmd/drawsvc
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
@@ -20,14 +22,14 @@ test: ## Installs the servers that the tests need, and runs every test; of each 
 	@echo "the packages of others, named as they are compiled: two minutes on a new machine"
 	@$(call COMPILE)
 	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration: make test-all runs all"
-	$(TEST) -vet=off -timeout 15m -p 3 ./...
+	$(TEST) -vet=off -timeout 15m -p 3 $(LONGEST) ./...
 
 .PHONY: test-all
 test-all: ## Every test with the race detector, and with every combination of what it ranges over
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
-	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -vet=off -timeout 15m ./...
+	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -vet=off -timeout 15m $(LONGEST) ./...
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute

@@ -21,6 +21,7 @@ import (
 // TestBackupPage works through docs/backup.md, on each database, with instances
 // that are stopped and with some that go on. Each block must be executed.
 func TestBackupPage(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	places := map[string]func(*testing.T, *sync.Map){
 		"SQLite":                                testSQLitePage,

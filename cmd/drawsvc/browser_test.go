@@ -146,6 +146,12 @@ func (b *browser) fill(label, text string) {
 	})()`, label, text))
 }
 
+// tick sets the box of the dialog whose label holds a part.
+func (b *browser) tick(part string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("dialog[open] label")].find((l) => l.textContent.includes(%q)).control.checked = true`, part))
+}
+
 // said waits for a message of the page.
 func (b *browser) said(part string) {
 	b.t.Helper()

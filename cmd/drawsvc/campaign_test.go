@@ -12,6 +12,7 @@ import (
 
 	"drawsvc/internal/draw"
 	wire "drawsvc/internal/http"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -247,6 +248,7 @@ func TestBlanksOnTheCommandLine(t *testing.T) {
 
 // TestSimulate: of a pool and of a file, the same run for the same seed.
 func TestSimulate(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))
 	p.ok("migrate", "up")

@@ -25,9 +25,9 @@ func recipes(t *testing.T) map[string]caller {
 	text, err := os.ReadFile("../../docs/clients.md")
 	require.NoError(t, err)
 	all := map[string]caller{"go": goClient}
-	for language, i := range interpreters() {
+	for language, i := range interpreters(t) {
 		all[language] = func(ctx context.Context, address string) (string, error) {
-			return i.run(ctx, t, strings.ReplaceAll(block(t, string(text), language), "http://127.0.0.1:8080", address))
+			return i.run(ctx, strings.ReplaceAll(block(t, string(text), language), "http://127.0.0.1:8080", address))
 		}
 	}
 	return all

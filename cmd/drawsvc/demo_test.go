@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -43,6 +44,7 @@ func pasted(t *testing.T, folder, line string) (code int, printed string) {
 // verifiable draw, and that one byte is enough for the verifiers to say no. Each pool
 // is good for one time; the identity is for all.
 func TestDemoVerifiable(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	folder := t.TempDir()
 	p := on(t, "sqlite:"+filepath.Join(folder, "demo.db"))

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
 )
 
 // traces are what the points of package fault leave in a program that has them.
@@ -55,11 +57,13 @@ func found(t *testing.T, tags ...string) (there []string) {
 
 // TestTheReleasedProgramHasNoFaults: without the tag nothing of them is left.
 func TestTheReleasedProgramHasNoFaults(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	require.Empty(t, found(t))
 }
 
 func TestTheSearchFindsFaultsWhereTheyAre(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	require.Equal(t, traces(), found(t, "faults"))
 }

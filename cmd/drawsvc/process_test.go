@@ -132,6 +132,7 @@ func TestMessages(t *testing.T) {
 
 // TestKilled: a crash loses nothing that was acknowledged, time after time.
 func TestKilled(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	p := on(t, stocktest.URL(t, "sqlite"))
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000", "--prize", "id=tin,stock=100000")

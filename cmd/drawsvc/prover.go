@@ -49,7 +49,7 @@ func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment,
 	}
 	c := http.Commitment{
 		Version: of.Version, Origin: of.Origin, Note: of.Published.Commitment, Key: of.Key, Checkpoint: of.Checkpoint, Reveal: of.Reveal,
-		Epochs: of.Epochs, EpochLength: of.EpochLength, Beacon: of.Beacon.String(), StockWhileOpen: of.StockWhileOpen,
+		Epochs: of.Epochs, EpochLength: of.EpochLength, Beacon: of.Beacon.String(), StockWhileOpen: of.StockWhileOpen, Receipts: of.Receipts,
 		Opened: of.Opened, SaltsErased: of.SaltsErased, SeedsAway: of.SeedsAway,
 	}
 	if of.Beacon != nil && *of.Beacon == *proof.Quicknet() {

@@ -33,9 +33,9 @@ func retryLoop(t *testing.T, address string) string {
 // what the loop printed and the keys that it used.
 func draws(t *testing.T, loop func(address string) string, answers ...http.HandlerFunc) (printed string, keys []string) {
 	t.Helper()
-	python := interpreters()["python"]
+	python := interpreters(t)["python"]
 	return script(t, answers, func(ctx context.Context, address string) (string, error) {
-		return python.run(ctx, t, loop(address))
+		return python.run(ctx, loop(address))
 	})
 }
 
@@ -68,15 +68,19 @@ type interpreter struct {
 }
 
 // interpreters are those of the languages that pages have loops in, by the mark
-// of their blocks.
-func interpreters() map[string]interpreter {
-	return map[string]interpreter{
+// of their blocks. A test ends where one is missing.
+func interpreters(t *testing.T) map[string]interpreter {
+	t.Helper()
+	all := map[string]interpreter{
 		"js": {"node", "nodejs", []string{"-"}}, "python": {"python3", "python3", []string{"-"}}, "php": {"php", "php-cli", nil},
 	}
+	for _, i := range all {
+		servertest.NeedPrograms(t, i.pkg, i.program)
+	}
+	return all
 }
 
-func (i interpreter) run(ctx context.Context, t *testing.T, code string) (printed string, err error) {
-	servertest.NeedPrograms(t, i.pkg, i.program)
+func (i interpreter) run(ctx context.Context, code string) (printed string, err error) {
 	cmd := exec.CommandContext(ctx, i.program, i.args...)
 	cmd.Stdin = strings.NewReader(code)
 	var stdout, stderr bytes.Buffer

@@ -64,9 +64,13 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Commit for ever")
 	b.says("the beacon must be none, quicknet, or")
 	b.fill("Or another chain", chain.Beacon())
+	require.True(t, eval[bool](b, `[...document.querySelectorAll("dialog label")].find((l) => l.textContent.trim() === "Published under").control.value === location.host`))
+	b.tick("answer every draw with a receipt")
 	b.press("Commit for ever")
 	b.said("The pool is committed.")
 	b.says("Round announced\nnone")
+	b.says("Receipts\nwith every draw")
+	b.says("which every draw's answer has:")
 	require.Contains(t, b.command("drawsvc commitment v1"), "\nbeacon "+chain.Beacon()+"\n")
 	b.says("Not proven: that users are real")
 
@@ -91,7 +95,7 @@ func TestUIVerifiable(t *testing.T) {
 	b.says(fmt.Sprintf("Round in use\n%d", round))
 
 	folder := t.TempDir()
-	status, answer, err := s.ask("POST", "/draw", `{"pool":"summer","user":"USER","receipt":true}`, "Idempotency-Key", "it's-mine")
+	status, answer, err := s.ask("POST", "/draw", `{"pool":"summer","user":"USER"}`, "Idempotency-Key", "it's-mine")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, answer)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "answer.json"), []byte(answer), 0o600))
@@ -110,6 +114,9 @@ func TestUIVerifiable(t *testing.T) {
 	b.press("Reveal for ever")
 	b.said("The seed is revealed.")
 	require.Contains(t, pastedAll(t, folder, b.command("drawsvc verify")), "1 award replayed from version 4 on, 1 opening")
+	exported := t.TempDir() // beside the service, which has the SQLite file
+	require.NoError(t, os.WriteFile(filepath.Join(exported, "token"), []byte(s.token), 0o600))
+	require.Contains(t, pastedAll(t, exported, b.command("export-proof")+"\ndrawsvc verify proof"), "1 award replayed")
 	b.visit("#/pools/summer/awards", "Summer party")
 	b.find("draw", "it's-mine")
 	b.press("Receipt…")
@@ -143,18 +150,30 @@ func verifiableToAuditors(t *testing.T, s *service) {
 	b.quiet(0)
 }
 
-// TestUIWithoutSeeds: an instance that has no identity says so beside the pool.
+// TestUIWithoutSeeds: an instance that has no identity says so beside the pool, and
+// nobody commits one under another name than the dialog says.
 func TestUIWithoutSeeds(t *testing.T) {
 	t.Parallel()
 	recipients, _ := keyFiles(t)
-	s := administeredBy(t, []string{"admin", "auditor"}, "--seed-recipients", recipients)
-	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/commitment", `{"epochs":1,"epoch_length":5}`)
+	s := administeredBy(t, []string{"admin", "auditor"}, "--seed-recipients", recipients, "--origin", "draws.example.org")
 	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/summer/proof", "Summer party")
+	b.press("Commit to its numbers…")
+	b.fill("Published under", "other.example.org")
+	b.press("Commit for ever")
+	b.says("the service publishes its logs under draws.example.org, by its --origin")
+	b.quiet(1)
+	s.admin(http.StatusCreated, "POST", "/admin/pools/summer/commitment", `{"epochs":1,"epoch_length":5}`)
+	b = browse(t, s.url, 1200, 900)
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/summer/proof", "Summer party")
 	b.says("This instance cannot unseal the seed")
 	b.says("or choose among seeds")
+	b.says("Log\ndraws.example.org/summer")
+	b.says("Receipts\nwhere a draw asks for one")
 	b.says("Seed in use\n1 of 1, 5 versions each")
 	b.press("Copy")
 	b.await(`[...document.querySelectorAll("button")].some((b) => b.textContent === "Copied") || getSelection().toString().includes("drawsvc commitment v1")`)

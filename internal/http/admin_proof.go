@@ -25,7 +25,7 @@ const logMax = auditMax
 // service, and returns the signed note. Its Host counts for nothing.
 func (a *Admin) CommitPool(ctx context.Context, w Commit) ([]byte, error) {
 	body, err := json.Marshal(&commitBody{
-		Origin: w.Origin, Beacon: w.Beacon, Epochs: &w.Epochs, EpochLength: &w.EpochLength, StockWhileOpen: w.StockWhileOpen,
+		Origin: w.Origin, Beacon: w.Beacon, Epochs: &w.Epochs, EpochLength: &w.EpochLength, StockWhileOpen: w.StockWhileOpen, Receipts: w.Receipts,
 	})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,8 @@ type Commitment struct {
 	// its rounds are published, under their numbers; "" where that is not known.
 	Beacon, RoundsURL string
 	StockWhileOpen    bool
+	// Receipts says that every draw of the pool is answered with a receipt.
+	Receipts bool
 	// Opened is the round that the pool was opened with last, the zero round for
 	// none.
 	Opened draw.Round
@@ -51,6 +53,7 @@ type commitmentAnswer struct {
 	Beacon         string  `json:"beacon"`
 	RoundsURL      *string `json:"rounds_url"`
 	StockWhileOpen bool    `json:"stock_while_open"`
+	Receipts       bool    `json:"receipts"`
 	// Opened is null before the first opening with a round.
 	Opened *roundAnswer `json:"opened"`
 	// Checkpoint and Reveal are null until they are published.
@@ -68,7 +71,7 @@ type roundAnswer struct {
 func newCommitment(c *Commitment) commitmentAnswer {
 	a := commitmentAnswer{
 		Version: c.Version, Level: levelBeacon, Origin: c.Origin, Note: string(c.Note), Key: string(c.Key), Epochs: c.Epochs, EpochLength: c.EpochLength,
-		Beacon: c.Beacon, RoundsURL: orNull(c.RoundsURL), StockWhileOpen: c.StockWhileOpen,
+		Beacon: c.Beacon, RoundsURL: orNull(c.RoundsURL), StockWhileOpen: c.StockWhileOpen, Receipts: c.Receipts,
 		Checkpoint: orNull(string(c.Checkpoint)), Reveal: orNull(string(c.Reveal)), SaltsErased: c.SaltsErased, Seeds: "available",
 	}
 	if c.Beacon == beaconNone {

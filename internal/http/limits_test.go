@@ -84,6 +84,26 @@ func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 	}
 }
 
+// TestDrainIsNoLatency: how slowly a refused caller sends is in no histogram, or
+// somebody without a token could raise the alert for slow draws.
+func TestDrainIsNoLatency(t *testing.T) {
+	s := newServer(t, &fake{})
+	conn, err := net.Dial("tcp", served(t, s))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", drainMin)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return strings.Contains(do(s, asAdmin("GET", "/metrics", "")).Body.String(), `drawsvc_http_request_duration_seconds_count{method="POST",route="/draw"} 1`)
+	}, s.limits.read/2, 10*time.Millisecond, "the request is measured before its body has come")
+	_, err = io.WriteString(conn, strings.Repeat(" ", drainMin))
+	require.NoError(t, err)
+	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, "body-too-large", problemIn(t, answer).Code)
+}
+
 func TestSlowBodyIsNotWaitedFor(t *testing.T) {
 	s := newServer(t, &fake{})
 	s.limits.read = 200 * time.Millisecond

@@ -103,6 +103,9 @@ func (c call) finish(o *observed, begin time.Time) {
 	if abort {
 		panic(nethttp.ErrAbortHandler)
 	}
+	if c.cause() != nil { // the answer waits in a buffer until the handler ends
+		drain(c.gin.Request)
+	}
 }
 
 // recovered answers a request that panicked. It says whether the connection

@@ -128,7 +128,6 @@ func (c call) fail(err error) {
 	if e.Code == draw.CodeDraining {
 		h.Set("Connection", "close") // the next attempt should meet another instance
 	}
-	drain(g.Request)
 	out := s.buffer()
 	defer s.buffers.Put(out)
 	*out = appendProblem((*out)[:0], p, e, c.route.draws())

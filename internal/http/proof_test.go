@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/client"
 	"drawsvc/internal/draw"
 )
 
@@ -59,7 +61,7 @@ func firstError(a, b error) error {
 func (f fakeStore) Commitment(_ context.Context, poolID string) (Commitment, error) {
 	return Commitment{
 		Version: 5, Origin: "host/" + poolID, Note: []byte("the note\n"), Key: []byte("the key\n"), Checkpoint: []byte("the checkpoint\n"), Reveal: []byte("2 abcd\n"),
-		Epochs: 256, EpochLength: 7, Beacon: "quicknet", RoundsURL: "https://beacon.example/public/", StockWhileOpen: true,
+		Epochs: 256, EpochLength: 7, Beacon: "quicknet", RoundsURL: "https://beacon.example/public/", StockWhileOpen: true, Receipts: true,
 		Opened: draw.Round{Number: 1000, Signature: "b446"}, SaltsErased: true, SeedsAway: true,
 	}, f.note([2]string{poolID, "what it is committed to"})
 }
@@ -71,7 +73,7 @@ func TestCommitmentAnswer(t *testing.T) {
 	got, err := json.Marshal(newCommitment(&c))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"version":5,"level":"committed","origin":"host/p","note":"n\n","key":"k\n","epochs":2,"epoch_length":7,"beacon":"none","rounds_url":null,
-		"stock_while_open":false,"opened":null,"checkpoint":null,"reveal":null,"salts_erased":false,"seeds":"available"}`, string(got))
+		"stock_while_open":false,"receipts":false,"opened":null,"checkpoint":null,"reveal":null,"salts_erased":false,"seeds":"available"}`, string(got))
 }
 
 // TestProofAnswers pins the bytes of every call about proofs, and what reaches
@@ -93,7 +95,7 @@ func TestProofAnswers(t *testing.T) {
 		{
 			"GET", "/admin/pools/p/commitment", "", typeJSON,
 			`{"version":5,"level":"beacon","origin":"host/p","note":"the note\n","key":"the key\n","epochs":256,"epoch_length":7,"beacon":"quicknet",` +
-				`"rounds_url":"https://beacon.example/public/","stock_while_open":true,"opened":{"round":1000,"signature":"b446"},` +
+				`"rounds_url":"https://beacon.example/public/","stock_while_open":true,"receipts":true,"opened":{"round":1000,"signature":"b446"},` +
 				`"checkpoint":"the checkpoint\n","reveal":"2 abcd\n","salts_erased":true,"seeds":"unavailable"}` + "\n",
 			200, [2]string{"p", "what it is committed to"},
 		},
@@ -118,6 +120,20 @@ func TestProofAnswers(t *testing.T) {
 			require.Equal(t, tc.asked, f.last())
 		})
 	}
+}
+
+// TestCommitOverTheWire: all that a pool is to be committed with reaches the service,
+// for it is committed once and for ever.
+func TestCommitOverTheWire(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	server := httptest.NewServer(newServer(t, f).Handler())
+	defer server.Close()
+	wanted := Commit{PoolID: "p", Origin: "draws.example.org", Epochs: 3, EpochLength: 7, Beacon: "quicknet", StockWhileOpen: true, Receipts: true}
+	_, err := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}).CommitPool(t.Context(), wanted)
+	require.NoError(t, err)
+	wanted.Host, wanted.Actor = server.Listener.Addr().String(), "admin"
+	require.Equal(t, wanted, f.last())
 }
 
 // TestProofProblems: what cannot be had is a problem of its own code.

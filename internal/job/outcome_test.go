@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/job"
+	"drawsvc/internal/servertest"
 )
 
 // TestStopGivesTheRunBack: an instance that shuts down leaves its run to another
@@ -64,6 +65,7 @@ func TestWorkThatGoesWrong(t *testing.T) {
 
 // TestHistoryIsBounded: the row's history holds the last runs alone.
 func TestHistoryIsBounded(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	f := newFleet(t, "sqlite", "table", 1)
 	require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{definition(nil)}))

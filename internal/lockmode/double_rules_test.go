@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
 
@@ -37,6 +38,7 @@ func countingThenInserting(db *sql.DB) apply {
 // TestLimitCondemnsCountingThenInserting: draws of one user at once, under a
 // limit of one.
 func TestLimitCondemnsCountingThenInserting(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	for name, condemned := range map[string]bool{"counting, then inserting": true, "guarded": false} {
 		a := optimisticOnSQLite(t)

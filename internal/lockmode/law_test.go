@@ -13,6 +13,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
 
@@ -194,6 +195,7 @@ func TestLaw(t *testing.T) {
 // TestLawCondemnsAVersionPerPrize: the same judgement of the same race, with
 // prizes that are guarded one by one.
 func TestLawCondemnsAVersionPerPrize(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	a := optimisticOnSQLite(t)
 	got := race{arena: a, pools: 8, units: 800, meet: true, write: perPrize(a.store(0).LockDB())}.run(t)

@@ -44,6 +44,7 @@ func few(enough, all int) int {
 // TestEveryBitCounts: a bit that flips, any of any file, is found. Unless every one
 // is asked for, it is one of each byte at least.
 func TestEveryBitCounts(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	files := small(t)
 	require.True(t, verified(t, files, VerifyOptions{}).OK)

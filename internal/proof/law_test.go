@@ -13,6 +13,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/servertest"
 )
 
 // lawStock is what the pools of these tests hold: gold, silver and tin.
@@ -50,6 +51,7 @@ func takeOf(left []int64, n int64) int {
 // prize as often as the stock says, the thousandth does, and so do versions that
 // follow each other, as pairs. One that is rigged is condemned.
 func TestLawOverSeeds(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	const seeds, far = 10_000, 1000
 	const uneven = 1 << 62 / 5 * 8 // 2^64 is two and a half times as much

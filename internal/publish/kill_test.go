@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
 )
 
 // killAt, in the environment, makes the test's binary a publisher that ends itself
@@ -74,6 +76,7 @@ func killed(t *testing.T, dir string, live bool, at int) bool {
 // smaller or another than one before, and each was in the database first. What
 // was written and not signed binds nobody: the rows behind it may be lost.
 func TestKilledAnywhere(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	for _, live := range []bool{true, false} {
 		steps := 0

@@ -15,8 +15,8 @@ const (
 	fail
 )
 
-// errShort says that a run is short: no server is started in it.
-var errShort = errors.New("go test -short starts no servers")
+// errShort says that a run is short.
+var errShort = errors.New("go test -short starts no servers, browsers or other programs of packages, and nothing that takes long")
 
 // isShort says whether tests run, and with -short.
 func isShort() bool { return testing.Testing() && testing.Short() }
@@ -54,6 +54,14 @@ func Missing(tb testing.TB, what string) {
 	giveUp(tb, &missingError{program: what})
 }
 
+// Long ends, in a short run, a test that takes many seconds.
+func Long(tb testing.TB) {
+	tb.Helper()
+	if isShort() {
+		giveUp(tb, errShort)
+	}
+}
+
 // tellPerson writes to the terminal, where there is one: of several packages
 // go test shows neither the skips nor the stderr of those that pass.
 func tellPerson(line string) {
@@ -67,10 +75,11 @@ func tellPerson(line string) {
 }
 
 // NeedPrograms ends the test where one of the commands that it calls is not
-// installed, as it ends where a server is missing. packages says what to
-// install.
+// installed, as it ends where a server is missing, and in a short run. packages
+// says what to install.
 func NeedPrograms(tb testing.TB, packages string, programs ...string) {
 	tb.Helper()
+	Long(tb)
 	for _, program := range programs {
 		if findProgram(program, nil) == "" {
 			giveUp(tb, &missingError{program: program, packages: packages})

@@ -20,6 +20,8 @@ type Committed struct {
 	// Opened is the round that the pool was opened with last, the zero round for
 	// none or without a beacon.
 	Opened draw.Round
+	// Receipts says that every draw of the pool is answered with a receipt.
+	Receipts bool
 	// SaltsErased says that the secret of the log's tags was destroyed.
 	SaltsErased bool
 	// SeedsAway says that this process cannot unseal the seed.
@@ -35,6 +37,9 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 			return err
 		}
 		if of.Published, err = s.published(ctx, tx, poolID, c, 1); err != nil {
+			return err
+		}
+		if of.Receipts, err = s.givesReceipts(ctx, tx, poolID, c); err != nil {
 			return err
 		}
 		opened, err := selectAll(ctx, tx, s.selectFrom("pools", "opened").Where(squirrel.Eq{"id": poolID}), scanInt)

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
 // TestPrizesAreBounded: a pool that holds as many prizes as it may takes no
 // further one, whichever way it comes.
 func TestPrizesAreBounded(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	s := stocktest.New(t, "sqlite")
 	stocktest.Pool(t, s, "p")

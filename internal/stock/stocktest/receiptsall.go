@@ -23,6 +23,10 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	require.True(t, made.Receipt)
 	require.True(t, made.Ruled)
 
+	committed, err := s.Commitment(ctx, "p")
+	require.NoError(t, err)
+	require.True(t, committed.Receipts)
+
 	changes, err := s.Changes(ctx, "p", 0, 100)
 	require.NoError(t, err)
 	said := 0
@@ -46,6 +50,9 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 		setState(t, s, pool, draw.StateOpen)
 	}
 	ExecAll(t, s, []string{`UPDATE commitments SET signer = seed`})
+	committed, err = s.Commitment(ctx, "silent")
+	require.NoError(t, err)
+	require.False(t, committed.Receipts)
 	_, err = drawOne(t, s, draw.NewUrn("silent"), stock.TxOptions{}, "ann", "d1")
 	require.NoError(t, err)
 	_, err = drawOne(t, s, draw.NewUrn("signing"), stock.TxOptions{}, "ann", "d1")

@@ -1,6 +1,6 @@
 // Verifiable draws: what a pool is committed to, how far that is, what to publish, and how players verify.
 
-import { get, part, send, text } from "./api.js";
+import { base, get, part, send, text } from "./api.js";
 import { commands } from "./commands.js";
 import { ask } from "./dialog.js";
 import { button, copied, count, field, h, moment, pill, time } from "./dom.js";
@@ -56,11 +56,11 @@ function committed(at) {
     h("h2", {}, "What to publish"),
     h("p", {}, c.reveal ? "The seed is public. Publish the log beside it, so that anyone can verify." : "Publish these two where players see them, before the first draw. What is published later proves nothing of the draws before it."),
     h("div", { class: "charts" }, command("The commitment", c.note), command("The pool's key", c.key)),
-    !c.salts_erased && (c.reveal ? command("All files, from the database:", commands.export(at)) : command("A program keeps the files of all committed pools, and signs a checkpoint each second:", commands.publish())),
+    !c.salts_erased && (c.reveal ? command("All files, from this service:", commands.export(at)) : command("A program keeps the files of all committed pools, and signs a checkpoint each second:", commands.publish())),
     h("h2", {}, "How a player verifies"),
     h("p", { class: "quiet" }, "Without a token, if the service or the published folder is reached at the address of these lines."),
     c.reveal ? command("Every award of the pool, after the reveal:", commands.verify(at)) : command(`Before the draw, to keep: the pool's key${c.checkpoint ? ", and the last checkpoint" : ""}.`, commands.keep(at)),
-    command("A receipt, which the draw's answer has where it was asked for with \"receipt\":true:", commands.receipt(at)),
+    command(`A receipt, which ${c.receipts ? "every draw's answer has" : "the draw's answer has where it was asked for with \"receipt\":true"}:`, commands.receipt(at)),
     h("h2", {}, "What this proves"),
     h("p", {}, proven(c)), h("p", { class: "unproven" }, h("b", {}, "Not proven: "), unproven(c)),
   ];
@@ -91,6 +91,7 @@ function facts(at) {
     ["Log", h("code", { class: "break" }, c.origin)],
     ["Committed at version", count(c.version)],
     ["Seed in use", `${count(Math.min(used(at), c.epochs))} of ${count(c.epochs)}, ${count(c.epoch_length)} versions each`],
+    ["Receipts", c.receipts ? "with every draw" : "where a draw asks for one"],
     ["On this instance", c.seeds === "available" ? "the seed can be unsealed" : "the seed cannot be unsealed"],
     c.level === "beacon" && ["Beacon", h("span", { class: "break" }, c.beacon.length > 60 ? `${c.beacon.slice(0, 40)}…` : c.beacon)],
     c.level === "beacon" && ["Round announced", pool.opening ? h("span", {}, `${plain(pool.opening.round)}, `, time(pool.opening.at), due(at) ? ", not used yet" : "") : "none"],
@@ -146,17 +147,21 @@ function proofActs(at) {
 function commit(at) {
   const beacon = h("select", {}, h("option", { value: "none" }, "none: the operator alone chooses the seed"), h("option", { value: "quicknet" }, "quicknet: a public round is mixed in at every opening"));
   const own = h("input", { maxlength: 300, autocomplete: "off", spellcheck: "false" });
-  const stock = h("input", { type: "checkbox" });
+  const origin = h("input", { maxlength: 200, required: true, autocomplete: "off", spellcheck: "false" });
+  origin.value = base.host;
+  const stock = h("input", { type: "checkbox" }), receipts = h("input", { type: "checkbox" });
   ask({
     title: "Commit the pool to its numbers?", yes: "Commit for ever",
     body: [
       h("p", {}, "Once and for ever: the pool cannot be deleted then, and draws need an instance that has the seed's identity. What is in the log before stays as it is, and is not replayed."),
+      field("Published under", origin, `The host that players find the log at, for ever: the log is named HOST/${at.id}.`),
       field("Beacon", beacon), field("Or another chain", own, "In the words of a commitment: bls-unchained-g1-rfc9380 KEY GENESIS PERIOD."),
       h("p", {}, h("label", { class: "check" }, stock, " let stock move while a pool with a beacon is open, which proves less")),
+      h("p", {}, h("label", { class: "check" }, receipts, " answer every draw with a receipt, also where none is asked for")),
     ],
     async act() {
       const wanted = own.value.trim() || beacon.value;
-      await text("POST", `admin/pools/${part(at.id)}/commitment`, { beacon: wanted, stock_while_open: stock.checked && wanted !== "none" });
+      await text("POST", `admin/pools/${part(at.id)}/commitment`, { origin: origin.value.trim(), beacon: wanted, stock_while_open: stock.checked && wanted !== "none", receipts: receipts.checked });
       await at.refresh();
       return "The pool is committed. Publish its commitment and key before it opens.";
     },
