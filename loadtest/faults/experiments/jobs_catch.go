@@ -70,7 +70,7 @@ func (j *jobTrial) caught() *stage.Instance {
 	for _, i := range j.Instances {
 		j.Must(i.Arm(fault.InRun, "slow "+stage.RunLasts.String()))
 	}
-	for until := time.Now().Add(jobMax); time.Now().Before(until); {
+	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); {
 		j.pin(`"nobody"`)
 		if j.within(2*stage.RunLasts, isIdle) == nil {
 			continue
@@ -97,7 +97,7 @@ func isIdle(r jobRow) bool { return r.Status == "idle" }
 // within returns the rows of all jobs once they are so, nil where they are not
 // within a time.
 func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobRow {
-	for until := time.Now().Add(d); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(d); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
 		var page struct {
 			Jobs []jobRow `json:"jobs"`
 		}
@@ -121,7 +121,7 @@ func (j *jobTrial) within(d time.Duration, is func(jobRow) bool) map[string]jobR
 // up for, or until they should have been, and returns how many were. A lock that is a connection is
 // held as long as its holder stands still.
 func (j *jobTrial) awaitTakeover(from *stage.Instance) (taken int) {
-	for until := time.Now().Add(jobAway + stage.RunLasts); taken < len(jobKinds()) && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(jobAway + stage.RunLasts); taken < len(jobKinds()) && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		taken = 0
 		for _, kind := range jobKinds() {
 			if r, err := j.rowBut(from, kind); err == nil && r.Token > j.under[kind].Token && r.Success != j.under[kind].Success {

@@ -38,7 +38,7 @@ func (c *patroni) jobFailedOver(t *trial) error {
 // endedAs wants the run that was under way to have ended with one of the results.
 func (j *jobTrial) endedAs(kind string, results ...string) {
 	token, said := j.under[kind].Token, ""
-	for until := time.Now().Add(jobMax); said == "" && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(jobMax); said == "" && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		runs, err := j.runs(kind)
 		j.Must(err)
 		for _, r := range runs {

@@ -80,7 +80,7 @@ func (j *jobTrial) rowBut(but *stage.Instance, kind string) (r jobRow, err error
 // met, or that run's own where it is the one of its day.
 func (j *jobTrial) succeeds(kind string) error {
 	before := j.under[kind]
-	for until := time.Now().Add(jobMax); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		r, err := j.row(kind)
 		if err == nil && r.Success != "" && r.Success != before.Success && (r.Token > before.Token || kind == "statement") {
 			return nil
@@ -93,7 +93,7 @@ func (j *jobTrial) succeeds(kind string) error {
 func (j *jobTrial) fails(kind string) jobRun {
 	before, err := j.row(kind)
 	j.Must(err)
-	for until := time.Now().Add(jobMax); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 		runs, err := j.runs(kind)
 		j.Must(err)
 		for _, r := range runs {
