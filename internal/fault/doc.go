@@ -9,11 +9,12 @@
 // With the tag, the file that the environment variable DRAWSVC_FAULTS names
 // arms one fault, in one line:
 //
-//	POINT kill | panic | stop | sleep DURATION
+//	POINT kill | panic | stop | sleep DURATION | slow DURATION
 //
 // The first draw that comes to the point takes the line: the file is renamed
 // to NAME.taken, and then it happens. stop halts the whole process until
-// somebody sends SIGCONT, sleep halts the batch alone. The file that
+// somebody sends SIGCONT, sleep halts the batch alone. The line with slow stays:
+// whoever comes to the point sleeps. The file that
 // DRAWSVC_CLOCK names moves the clock by which an embedded database goes, which
 // is this process's. DRAWSVC_UNGUARDED=1
 // leaves the check of the pool's version out of the guarded write, to show

@@ -9,17 +9,21 @@ import (
 	"time"
 )
 
-// At does what is armed for the point, once.
+// At does what is armed for the point, once; slow holds for all who come to it.
 func At(p Point) {
 	if !Armed(p) {
 		return
 	}
 	file := os.Getenv("DRAWSVC_FAULTS")
 	line, err := os.ReadFile(file)
+	words := strings.Fields(string(line))
+	if err == nil && len(words) > 2 && words[1] == "slow" {
+		sleep(words[2])
+		return
+	}
 	if err != nil || os.Rename(file, file+".taken") != nil {
 		return // another draw has taken it
 	}
-	words := strings.Fields(string(line))
 	switch words[1] {
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -27,11 +31,15 @@ func At(p Point) {
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "sleep":
-		if d, err := time.ParseDuration(words[len(words)-1]); err == nil {
-			time.Sleep(d)
-		}
+		sleep(words[len(words)-1])
 	default:
 		panic("fault at " + string(p))
+	}
+}
+
+func sleep(text string) {
+	if d, err := time.ParseDuration(text); err == nil {
+		time.Sleep(d)
 	}
 }
 

@@ -1,6 +1,6 @@
 package fault
 
-// Point names a place in the way of a draw.
+// Point names a place in the way of a draw, or of a run of a job.
 type Point string
 
 // The points, in the order in which a batch comes to them.
@@ -15,4 +15,6 @@ const (
 	DueBeforeCommit Point = "due-before-commit"
 	// DueAfterCommit: items of an agenda are done, and nobody knows it yet.
 	DueAfterCommit Point = "due-after-commit"
+	// InRun: a run of the audit or the statement has read, and not written.
+	InRun Point = "in-run"
 )

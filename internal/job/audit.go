@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 )
 
 // AuditName is the name of the job that audits every pool.
@@ -52,6 +53,7 @@ func Audit(store Audited) Definition {
 			if err != nil {
 				return nil, err
 			}
+			fault.At(fault.InRun)
 			return json.Marshal(report)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 	"drawsvc/internal/job"
 	"drawsvc/internal/stock/engine"
 )
@@ -50,6 +51,7 @@ func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int,
 	if err != nil || len(st.lines) == 0 {
 		return 0, err
 	}
+	fault.At(fault.InRun)
 	return st.days, s.fenced(ctx, run, func(tx *sql.Tx, _ *job.Row, _ time.Time) error {
 		for rest := st.lines; len(rest) > 0; {
 			n := min(len(rest), stockRowsMax)

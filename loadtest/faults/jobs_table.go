@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,16 +9,12 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// jobFault begins the names of the faults of jobs. The job that runs in them is the
-// catalogue, whose source answers slowly.
-const (
-	jobFault  = "job: "
-	jobInThem = "catalogue"
-)
+// jobFault begins the names of the faults of jobs.
+const jobFault = "job: "
 
-// jobTable shows each fault of jobs by database and lock, a column for each lock.
+// jobTable shows each fault of jobs by kind and database, a column for each lock.
 func (p *published) jobTable() string {
-	type place struct{ fault, database string }
+	type place struct{ kind, fault, database string }
 	var places []place
 	var locks []string
 	runs, held := map[string]int{}, map[string]int{}
@@ -27,26 +24,33 @@ func (p *published) jobTable() string {
 		if !is || r.Condemned || r.Skipped != "" {
 			continue
 		}
-		at := place{fault, fmt.Sprintf("%s ×%d", r.Database, r.Instances)}
-		if !slices.Contains(places, at) {
-			places = append(places, at)
-		}
 		if !slices.Contains(locks, r.Lock) {
 			locks = append(locks, r.Lock)
 		}
-		key := fmt.Sprint(at, r.Lock)
-		runs[key]++
-		if r.Passed {
-			held[key]++
+		kinds := r.Jobs
+		if kinds == nil {
+			kinds = []string{"catalogue"} // alone was tried before results named their jobs
+		}
+		for _, kind := range kinds {
+			at := place{kind, fault, fmt.Sprintf("%s ×%d", r.Database, r.Instances)}
+			if !slices.Contains(places, at) {
+				places = append(places, at)
+			}
+			key := fmt.Sprint(at, r.Lock)
+			runs[key]++
+			if r.Passed {
+				held[key]++
+			}
 		}
 	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.kind, b.kind) })
 	heads := []string{"job", "fault", "database"}
 	for _, lock := range locks {
 		heads = append(heads, "`"+lock+":`")
 	}
 	var rows [][]string
 	for _, at := range places {
-		row := []string{"`" + jobInThem + "`", at.fault, at.database}
+		row := []string{"`" + at.kind + "`", at.fault, at.database}
 		for _, lock := range locks {
 			key := fmt.Sprint(at, lock)
 			if runs[key] == 0 {

@@ -12,7 +12,7 @@ import (
 func TestJobTableTellsWhatDidNotHold(t *testing.T) {
 	t.Parallel()
 	on := func(fault, database, lock string, passed bool) result {
-		return result{Fault: fault, Database: database, Lock: lock, Instances: 3, Passed: passed}
+		return result{Fault: fault, Database: database, Lock: lock, Instances: 3, Jobs: []string{"statement", "audit"}, Passed: passed}
 	}
 	control, skipped := on("job: killed", "PostgreSQL", "etcd", true), on("job: killed", "PostgreSQL", "row", false)
 	control.Condemned, skipped.Skipped = true, "no server"
@@ -22,6 +22,7 @@ func TestJobTableTellsWhatDidNotHold(t *testing.T) {
 	}}
 	require.Equal(t, strings.Join([]string{
 		"| job | fault | database | `table:` | `redis:` |", "|---|---|---|---|---|",
-		"| `catalogue` | killed | PostgreSQL ×3 | 1 of 2 | 1 of 1 |", "| `catalogue` | killed | MariaDB ×3 | 1 of 1 | – |", "",
+		"| `audit` | killed | PostgreSQL ×3 | 1 of 2 | 1 of 1 |", "| `audit` | killed | MariaDB ×3 | 1 of 1 | – |",
+		"| `statement` | killed | PostgreSQL ×3 | 1 of 2 | 1 of 1 |", "| `statement` | killed | MariaDB ×3 | 1 of 1 | – |", "",
 	}, "\n"), p.jobTable())
 }

@@ -25,7 +25,9 @@ type result struct {
 	Instances int    `json:"instances"`
 	Condemned bool   `json:"must_be_condemned"`
 	Flaw      string `json:"flaw,omitempty"`
-	Seed      uint64 `json:"seed"`
+	// Jobs are those that the fault is about.
+	Jobs []string `json:"jobs,omitempty"`
+	Seed uint64   `json:"seed"`
 
 	At     string `json:"at"`
 	Passed bool   `json:"passed"`
@@ -56,7 +58,7 @@ func newResult(c experiments.Cell, seed uint64) result {
 	s := c.Scene()
 	return result{
 		Name: c.Name(), Fault: c.Experiment.Name, Number: c.Number, Program: s.Program, Database: harness.DatabaseName(s.Database),
-		Mode: s.Mode, Lock: s.Lock, Instances: s.Instances, Condemned: c.Condemned != nil, Flaw: c.Flaw, Seed: seed,
+		Mode: s.Mode, Lock: s.Lock, Instances: s.Instances, Condemned: c.Condemned != nil, Flaw: c.Flaw, Jobs: c.Jobs(), Seed: seed,
 		At:     harness.Now(),
 		Broken: []string{}, Notes: []string{}, Answers: map[string]int{}, Recovery: -1,
 	}

@@ -47,9 +47,9 @@ type Experiment struct {
 	// begins is the program that the instances begin with; "" is the one that is
 	// tried.
 	begins string
-	// jobs says that the instances fetch a catalogue, with the cell's lock as that
-	// of jobs.
-	jobs bool
+	// jobs are those that the fault is about; with any, the instances fetch a
+	// catalogue, with the cell's lock as that of jobs.
+	jobs []string
 	// own says that run makes its own load; otherwise it is under load while it
 	// runs, and returns when the fault has ended.
 	own bool
@@ -91,7 +91,7 @@ type Cell struct {
 func (c Cell) Scene() stage.Scene {
 	return stage.Scene{
 		Database: c.database, Mode: c.mode, Lock: c.lock, Instances: c.instances, Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
-		Timeout: c.timeout, Clock: c.clock, OwnClocks: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs, NewBase: c.base,
+		Timeout: c.timeout, Clock: c.clock, Points: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs != nil, NewBase: c.base,
 	}
 }
 
@@ -107,6 +107,9 @@ func (c Cell) Show(t *client.Trial) error {
 	}
 	return t.UnderLoad(func() error { return c.Make(t) })
 }
+
+// Jobs are those that the cell is about.
+func (c Cell) Jobs() []string { return c.jobs }
 
 // Name tells the cell from all others.
 func (c Cell) Name() string {

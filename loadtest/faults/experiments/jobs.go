@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 )
 
@@ -14,31 +15,53 @@ const (
 	jobStale = 2 * time.Second
 	// jobAway is longer than that, the term of the lock and two polls.
 	jobAway = jobStale + stage.LockTTL + 10*time.Second
+	// copiedMax is how long it takes until every instance has a new catalogue.
+	copiedMax = 5 * time.Second
 	// jobMax is how long a job may take to succeed again after a fault: a
 	// lease, then a silence, then a poll, on a machine that is busy.
 	jobMax = 90 * time.Second
 )
 
-// jobFaults are those of an instance that runs a job, and of what it needs. The
-// job is the catalogue: its source sends another content each time, so that a run
-// which writes late is seen.
+// jobKinds are the jobs of which each fault of jobs meets a run: one reads alone,
+// one writes lines once a day, one fetches.
+func jobKinds() []string { return []string{"audit", "catalogue", "statement"} }
+
+// jobFaults are those of an instance that runs jobs, and of what it needs. Each
+// meets a run of every kind, of one runner at one time. The source of the catalogue
+// sends another content each time, so that a run which writes late is seen.
 func jobFaults() []Experiment {
-	all := slices.Concat(
-		jobsOn("postgres", "table", "row", "session", "redis", "redis×3", "zookeeper", "etcd"), jobsOn("mysql", "table", "row", "session"),
-		[]place{{"sqlite", lockmode.ForUpdate, "table", 1}},
-	)
-	services := jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd")
-	return []Experiment{
-		{Name: "job: runner killed", places: all, jobs: true, run: inRun(runnerKilled)},
-		{Name: "job: runner stopped past stale_after, then woken", places: all, jobs: true, run: inRun(runnerStopped)},
-		{Name: "job: lock service killed in the middle of a run", places: services, jobs: true, run: inRun(jobLockKilled)},
-		{Name: "job: Redis emptied in the middle of a run", places: jobsOn("postgres", "redis"), jobs: true, run: inRun(jobLockEmptied)},
-		{Name: "job: database killed in the middle of a run", places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...), jobs: true, run: inRun(jobDatabaseKilled)},
+	table := []place{{"sqlite", lockmode.ForUpdate, "table", 1}}
+	inDatabase := slices.Concat(jobsOn("postgres", "table", "row", "session"), jobsOn("mysql", "table", "row", "session"))
+	beside := slices.Concat(jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd"), jobsOn("mysql", "redis", "zookeeper", "etcd"))
+	servers := append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...)
+	all := []Experiment{
+		{Name: "job: runner killed", places: slices.Concat(inDatabase, beside, table), run: inRun(runnerKilled)},
 		{
-			Name: "job: database's clock an hour ahead, then back", jobs: true, clock: stage.ClockOfDatabase, run: jobClockMoved,
-			places: append(jobsOn("postgres", "table"), jobsOn("mysql", "table")...),
+			Name: "job: runner stopped past stale_after, then woken", run: inRun(runnerStopped),
+			places: slices.Concat(inDatabase, jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd"), table),
 		},
+		{Name: "job: lock service killed in the middle of a run", places: beside, run: inRun(jobLockKilled)},
+		{
+			Name: "job: Redis emptied in the middle of a run", run: inRun(jobLockEmptied),
+			places: append(jobsOn("postgres", "redis"), jobsOn("mysql", "redis")...),
+		},
+		{Name: "job: database killed in the middle of a run", places: servers, run: inRun(jobDatabaseKilled)},
+		{
+			Name: "job: database's clock an hour ahead, then back", clock: stage.ClockOfDatabase, run: inRun(jobClockMoved),
+			places: slices.Concat(servers, table),
+		},
+		{Name: "job: pinned, its host killed for a while", places: slices.Concat(servers, jobsOn("postgres", "redis")), run: hostGone},
 	}
+	for i := range all {
+		all[i].jobs = jobKinds()
+	}
+	all = append(all, Experiment{
+		Name: "job: source hangs, drips, lies about its length", jobs: []string{"catalogue"}, places: slices.Concat(servers, table), run: badSource,
+	})
+	for i := range all {
+		all[i].points = true
+	}
+	return all
 }
 
 // jobsOn is a database with each of the locks, and three instances.
@@ -50,17 +73,26 @@ func jobsOn(database string, locks ...string) []place {
 	return all
 }
 
-// inRun is a fault in the middle of a run, of which it is given the runner.
+// inRun is a fault in the middle of a run of each job, of which it is given the
+// runner.
 func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) error {
 	return func(t *trial) error {
-		return underJobs(t, func(j *jobTrial) error { return fault(j, j.running()) })
+		return underJobs(t, func(j *jobTrial) error {
+			runner := j.caught()
+			j.pin("null")
+			return fault(j, runner)
+		})
 	}
 }
 
 func runnerKilled(j *jobTrial, runner *stage.Instance) error {
 	runner.Kill()
 	j.Sleep(0, 500)
-	return runner.Again(j.Ctx)
+	j.Must(runner.Again(j.Ctx))
+	for _, kind := range jobKinds() {
+		j.endedAs(kind, "lost")
+	}
+	return nil
 }
 
 // runnerStopped has the runner stand still past its lease and stale_after, with a
@@ -68,11 +100,15 @@ func runnerKilled(j *jobTrial, runner *stage.Instance) error {
 func runnerStopped(j *jobTrial, runner *stage.Instance) error {
 	j.Source.StandsStill(runner.Number, true)
 	runner.Halt()
-	time.Sleep(jobAway)
+	taken := j.awaitTakeover(runner)
+	j.changeBut(runner, "catalogue", `{"enabled":false}`) // nothing covers what it writes late
+	time.Sleep(copiedMax)
 	runner.Signal(syscall.SIGCONT)
 	runner.Answers()
-	time.Sleep(time.Second) // what it writes late
+	time.Sleep(copiedMax)
 	j.Source.StandsStill(runner.Number, false)
+	j.change("catalogue", `{"enabled":true}`)
+	j.Note("%d of %d runs taken over meanwhile", taken, len(jobKinds()))
 	return nil
 }
 
@@ -87,11 +123,47 @@ func jobLockEmptied(j *jobTrial, _ *stage.Instance) error {
 
 func jobDatabaseKilled(j *jobTrial, _ *stage.Instance) error { return databaseKilled(j.trial) }
 
-func jobClockMoved(t *trial) error {
-	return underJobs(t, func(j *jobTrial) error {
-		for _, seconds := range []int64{3600, 0} {
+func jobClockMoved(j *jobTrial, _ *stage.Instance) error {
+	for _, seconds := range []int64{3600, 0} {
+		if j.Kind == "sqlite" {
+			j.Must(j.ClockMoved.Set((time.Duration(seconds) * time.Second).String())) // it is the instance's
+		} else {
 			j.setClock(seconds)
-			j.Sleep(2500, 3500)
+		}
+		j.Sleep(2500, 3500)
+	}
+	return nil
+}
+
+// hostGone kills the only host that may run the jobs: nobody runs them, and each is
+// overdue, until the host is back.
+func hostGone(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		host := j.caught()
+		host.Kill()
+		time.Sleep(jobAway)
+		for _, kind := range jobKinds() {
+			r, err := j.row(kind)
+			j.Must(err)
+			if r.Token != j.under[kind].Token || r.Overdue == 0 {
+				j.Verdict.Say(history.Fault, "%s without its host: run %d after run %d, %d s overdue", kind, r.Token, j.under[kind].Token, r.Overdue)
+			}
+		}
+		return host.Again(j.Ctx)
+	})
+}
+
+// badSource gives the source one flaw after another: the runs fail, and what was
+// stored before is served whole.
+func badSource(t *trial) error {
+	return underJobs(t, func(j *jobTrial) error {
+		for _, flaw := range []string{stage.Hangs, stage.Drips, stage.Lies} {
+			j.Must(j.succeeds("catalogue"))
+			j.Source.Has(flaw)
+			run := j.fails("catalogue")
+			j.Source.Has("")
+			j.Note("a source that %s: %s", flaw, run.Error)
+			j.under["catalogue"], _ = j.row("catalogue")
 		}
 		return nil
 	})

@@ -17,35 +17,38 @@ func jobFailedOver(program string) Cell {
 	return c
 }
 
-// jobFailedOver kills the primary while a run fetches. The run that was under way
-// ends as lost, or as ok where its end was written on the new primary.
+// jobFailedOver kills the primary while runs are under way. Each ends as lost, or
+// as ok where its end was written on the new primary.
 func (c *patroni) jobFailedOver(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
-		j.running()
-		under, err := j.row()
-		j.Must(err)
+		j.caught()
+		j.pin("null")
 		old := c.Leader(j.Ctx)
 		old.Kill()
 		j.Must(c.takenOver(t, old, old.Start))
-		return j.endedAs(under.Token, "lost", "ok")
+		for _, kind := range jobKinds() {
+			if !j.Condemned || len(j.Verdict.Violations) == 0 { // it does not deserve more time
+				j.endedAs(kind, "lost", "ok")
+			}
+		}
+		return nil
 	})
 }
 
-// endedAs wants a run to have ended with one of the results.
-func (j *jobTrial) endedAs(run int64, results ...string) error {
-	said := ""
-	for until := time.Now().Add(jobMax); said == "" && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		runs, err := j.runs()
+// endedAs wants the run that was under way to have ended with one of the results.
+func (j *jobTrial) endedAs(kind string, results ...string) {
+	token, said := j.under[kind].Token, ""
+	for until := time.Now().Add(jobMax); said == "" && j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		runs, err := j.runs(kind)
 		j.Must(err)
 		for _, r := range runs {
-			if r.ID == run {
+			if r.ID == token {
 				said = r.Result
 			}
 		}
 	}
-	j.Note("run %d was under way, and ended as %s", run, said)
+	j.Note("run %d of %s was under way, and ended as %s", token, kind, said)
 	if !slices.Contains(results, said) {
-		j.Verdict.Say(history.Fault, "run %d ended as %q", run, said)
+		j.Verdict.Say(history.Fault, "run %d of %s ended as %q", token, kind, said)
 	}
-	return nil
 }

@@ -3,7 +3,6 @@ package experiments
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -13,80 +12,98 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// jobRow is what the experiments read of GET /admin/jobs/catalogue.
+// jobRow is what the experiments read of GET /admin/jobs/{job}.
 type jobRow struct {
+	Name    string `json:"name"`
+	Status  string `json:"status"`
+	Holder  string `json:"holder"`
 	Token   int64  `json:"token"`
 	Success string `json:"last_success"`
+	Overdue int64  `json:"overdue_seconds"`
 }
 
-// jobTrial watches the job while faults are made.
+// jobTrial watches the jobs while faults are made.
 type jobTrial struct {
 	*trial
-	mu sync.Mutex
+	// under are the rows of the runs that the fault meets.
+	under map[string]jobRow
+	mu    sync.Mutex
 	// served are the contents that each instance served last.
 	served map[int]int64
 }
 
-// underJobs runs a fault while all instances are watched, and wants a success
-// after it.
+// underJobs runs a fault while all instances are watched, and wants a success of
+// each job after it.
 func underJobs(t *trial, fault func(*jobTrial) error) error {
-	j := &jobTrial{trial: t, served: map[int]int64{}}
-	t.Must(j.change(`{"stale_after":"` + jobStale.String() + `"}`))
+	j := &jobTrial{trial: t, under: map[string]jobRow{}, served: map[int]int64{}}
+	for _, kind := range jobKinds() {
+		j.change(kind, `{"stale_after":"`+jobStale.String()+`","schedule":"every 1s"}`)
+	}
+	j.makeStated()
 	defer j.watch()()
-	t.Must(j.succeeds())
-	for range 2 {
-		t.Must(fault(j))
-		if j.Condemned && len(j.Verdict.Violations) > 0 {
+	t.Must(fault(j))
+	for _, kind := range jobKinds() {
+		if j.Condemned && len(t.Verdict.Violations) > 0 {
 			break // it does not deserve more time
 		}
-		if err := j.succeeds(); err != nil {
+		if err := j.succeeds(kind); err != nil {
 			t.Verdict.Say(history.Fault, "%v", err)
 		}
 	}
+	if len(t.Verdict.Violations) == 0 { // a run that is under way has its lock, which is not left over
+		j.change("audit", `{"enabled":false}`)
+		j.change("catalogue", `{"enabled":false}`)
+		j.within(jobMax, isIdle)
+	}
 	t.Ended = time.Now()
-	return j.judgeRuns()
+	t.Judges = append(t.Judges, j.judge)
+	return nil
 }
 
-// change changes the job's row on the first instance that answers.
-func (j *jobTrial) change(body string) error {
-	_, err := harness.Operate(j.Ctx, http.MethodPatch, j.Instances[0].URL()+"/admin/jobs/catalogue", body, http.StatusOK)
-	return err
-}
+// row reads a job's row from any instance that answers.
+func (j *jobTrial) row(kind string) (jobRow, error) { return j.rowBut(nil, kind) }
 
-// row reads the job's row from any instance that answers.
-func (j *jobTrial) row() (r jobRow, err error) {
+// rowBut is row without asking one of the instances.
+func (j *jobTrial) rowBut(but *stage.Instance, kind string) (r jobRow, err error) {
 	for _, i := range j.Instances {
-		if err = harness.FetchJSON(j.Ctx, i.URL()+"/admin/jobs/catalogue", &r); err == nil {
+		if i == but {
+			continue
+		}
+		if err = harness.FetchJSON(j.Ctx, i.URL()+"/admin/jobs/"+kind, &r); err == nil {
 			return r, nil
 		}
 	}
 	return r, err
 }
 
-// running waits until a run begins to fetch, and returns its runner.
-func (j *jobTrial) running() *stage.Instance {
-	select {
-	case <-j.Source.Began: // an old one
-	default:
-	}
-	select {
-	case n := <-j.Source.Began:
-		return j.Instances[n]
-	case <-time.After(jobMax):
-		j.Fatalf("the job did not run within %v", jobMax)
-		return nil
-	}
-}
-
-// succeeds waits for a success that is later than all before.
-func (j *jobTrial) succeeds() error {
-	before, _ := j.row() // none before the first
-	for until := time.Now().Add(jobMax); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if r, err := j.row(); err == nil && r.Success != "" && r.Success != before.Success && r.Token > before.Token {
+// succeeds waits for a success of a job that is later than the run that the fault
+// met, or that run's own where it is the one of its day.
+func (j *jobTrial) succeeds(kind string) error {
+	before := j.under[kind]
+	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		r, err := j.row(kind)
+		if err == nil && r.Success != "" && r.Success != before.Success && (r.Token > before.Token || kind == "statement") {
 			return nil
 		}
 	}
-	return fmt.Errorf("the job did not succeed within %v", jobMax)
+	return fmt.Errorf("the job %s did not succeed within %v", kind, jobMax)
+}
+
+// fails waits for a run of a job that fails, and is later than all before.
+func (j *jobTrial) fails(kind string) jobRun {
+	before, err := j.row(kind)
+	j.Must(err)
+	for until := time.Now().Add(jobMax); j.Ctx.Err() == nil && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		runs, err := j.runs(kind)
+		j.Must(err)
+		for _, r := range runs {
+			if r.ID > before.Token && r.Result == "failed" {
+				return r
+			}
+		}
+	}
+	j.Fatalf("no run of %s failed within %v", kind, jobMax)
+	return jobRun{}
 }
 
 // watch reads from every instance what it serves, until stop is called: the
@@ -105,6 +122,11 @@ func (j *jobTrial) watch() (stop func()) {
 				err := harness.FetchJSON(ctx, i.URL()+"/pools/"+j.Pool(client.MainPool), &pool)
 				if err != nil || len(pool.Prizes) == 0 {
 					continue
+				}
+				for _, p := range pool.Prizes[1:] {
+					if p.Description != pool.Prizes[0].Description {
+						j.half(n)
+					}
 				}
 				j.sees(n, pool.Prizes[0].Description)
 			}
@@ -127,47 +149,72 @@ func (j *jobTrial) sees(n int, description string) {
 	j.served[n] = content
 }
 
+// half says that an instance served one part of a catalogue with part of another.
+func (j *jobTrial) half(n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.Verdict.Say(history.Fault, "instance %d served a half catalogue", n)
+}
+
 // jobRun is a run in the history of a job.
 type jobRun struct {
 	ID       int64      `json:"id"`
 	Started  time.Time  `json:"started_at"`
 	Finished *time.Time `json:"finished_at"`
 	Result   string     `json:"result"`
+	Error    string     `json:"error"`
 }
 
-// runs reads the history of runs from the first instance.
-func (j *jobTrial) runs() ([]jobRun, error) {
+// runs reads the history of a job's runs from the first instance.
+func (j *jobTrial) runs(kind string) ([]jobRun, error) {
 	var page struct {
 		Runs []jobRun `json:"runs"`
 	}
-	err := harness.FetchJSON(j.Ctx, j.Instances[0].URL()+"/admin/jobs/catalogue/runs?limit=1000", &page)
+	err := harness.FetchJSON(j.Ctx, j.Instances[0].URL()+"/admin/jobs/"+kind+"/runs?limit=1000", &page)
 	return page.Runs, err
 }
 
-// judgeRuns reads the history of runs: they are numbered without gap, each ended
-// before the next began, and the last alone may be under way.
-func (j *jobTrial) judgeRuns() error {
-	runs, err := j.runs()
+// judge reads what the jobs have left.
+func (j *jobTrial) judge() error {
+	for _, kind := range jobKinds() {
+		j.judgeRuns(kind)
+	}
+	j.judgeStated()
+	if met := j.Source.Met.Load(); met > 0 {
+		j.Verdict.Say(history.Fault, "%d fetches met another one whose runner was alive", met)
+	}
+	return nil
+}
+
+// judgeRuns reads the history of a job's runs: they are numbered without gap, each
+// ended before the next began, and the last alone may be under way. From the run on
+// that the fault met, one statement succeeds a day.
+func (j *jobTrial) judgeRuns(kind string) {
+	runs, err := j.runs(kind)
 	j.Must(err)
-	results := map[string]int{}
+	results, days := map[string]int{}, map[string]int{}
 	for n, r := range runs {
 		results[r.Result]++
+		if r.Result == "ok" && r.ID >= j.under[kind].Token {
+			days[r.Started.Format(time.DateOnly)]++
+		}
 		if n == 0 {
 			continue
 		}
 		before := runs[n-1]
 		switch {
 		case r.ID != before.ID+1:
-			j.Verdict.Say(history.Fault, "run %d follows run %d", r.ID, before.ID)
+			j.Verdict.Say(history.Fault, "run %d of %s follows run %d", r.ID, kind, before.ID)
 		case before.Finished == nil:
-			j.Verdict.Say(history.Fault, "run %d began while run %d was under way", r.ID, before.ID)
+			j.Verdict.Say(history.Fault, "run %d of %s began while run %d was under way", r.ID, kind, before.ID)
 		case j.Clock == "" && r.Started.Before(*before.Finished):
-			j.Verdict.Say(history.Fault, "run %d began before run %d had ended", r.ID, before.ID)
+			j.Verdict.Say(history.Fault, "run %d of %s began before run %d had ended", r.ID, kind, before.ID)
 		}
 	}
-	if met := j.Source.Met.Load(); met > 0 {
-		j.Verdict.Say(history.Fault, "%d runs met another one at the source whose runner was alive", met)
+	for day, n := range days {
+		if kind == "statement" && n > 1 && j.Clock == "" {
+			j.Verdict.Say(history.Fault, "%d statements succeeded on %s", n, day)
+		}
 	}
-	j.Note("%d runs: %v; %d fetches", len(runs), results, j.Source.Fetches.Load())
-	return nil
+	j.Note("%s: %d runs %v", kind, len(runs), results)
 }

@@ -23,7 +23,7 @@ func patroniFaults() []Experiment {
 		{Name: "primary hangs and is fenced, synchronous standby (Patroni)", Number: 9, places: places, base: c.base, run: c.hangs},
 		{Name: "switchover, synchronous standby (Patroni)", Number: 9, places: places, base: c.base, run: c.switched},
 		{
-			Name: "job: database failed over to another server in the middle of a run (Patroni)", jobs: true, base: c.base,
+			Name: "job: database failed over to another server in the middle of a run (Patroni)", jobs: jobKinds(), points: true, base: c.base,
 			places: jobsOn("postgres", "table", "redis"), run: c.jobFailedOver,
 		},
 	}

@@ -141,8 +141,10 @@ func ofCampaigns() []Double {
 }
 
 // HasPoints says that a program is built with fault points, so that the clocks of its
-// instances can be moved.
-func HasPoints(program string) bool { return program == OwnClocks }
+// instances can be moved, and runs be caught.
+func HasPoints(program string) bool {
+	return program == OwnClocks || program == Unfenced || program == NoTakeover
+}
 
 // nextSchema gives the service a schema of package stocktest, which is one
 // ahead of its own.

@@ -70,7 +70,7 @@ func Replace(file, content string, mode fs.FileMode) error {
 // where a clock is moved: that of an embedded database is the instance's, and
 // beside a server each instance has one that is wrong.
 func (w *World) ownClock(n int) []string {
-	if w.Clock != ClockOfDatabase || !w.OwnClocks {
+	if w.Clock != ClockOfDatabase || !w.Points {
 		return nil
 	}
 	if w.Database == "sqlite" {

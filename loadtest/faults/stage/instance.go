@@ -19,7 +19,7 @@ type Instance struct {
 	Args    []string
 	env     []string
 	Address string
-	// control arms a fault point, where the program has any.
+	// control arms a fault point, "" where the program has none.
 	control string
 	output  *harness.Tail
 	// Process is the program that was started last.
@@ -41,7 +41,7 @@ func (i *Instance) URL() string { return "http://" + i.Address }
 // start starts the program; it does not wait until it answers.
 func (i *Instance) start() (err error) {
 	env := i.env
-	if i.Program == Faulty { // to the others it is a variable that they do not know
+	if i.control != "" { // to the others it is a variable that they do not know
 		env = append([]string{"DRAWSVC_FAULTS=" + i.control}, env...)
 	}
 	i.mu.Lock()

@@ -15,13 +15,13 @@ import (
 // those before. Each instance asks at a path of its own.
 type source struct {
 	address string
-	// Began gets the instance of each fetch that begins, when somebody waits.
-	Began   chan int
 	Fetches atomic.Int64
 	// Met counts the fetches that met another one, of runners that are alive.
 	Met atomic.Int64
 	// Down says that it answers nothing but 503.
 	Down atomic.Bool
+	// flaw is the one of all that are tried, "" for none.
+	flaw atomic.Value
 
 	mu sync.Mutex
 	// inside are the instances that are being answered, still those that stand
@@ -29,11 +29,23 @@ type source struct {
 	inside, still map[int]int
 }
 
-// sourceSlow is how long a fetch takes.
-const sourceSlow = 1500 * time.Millisecond
+// RunLasts is how long a fetch takes, and a run of the other jobs where it is made
+// to: long enough to be caught in its middle.
+const RunLasts = 4 * time.Second
+
+// Flaws of a source.
+const (
+	Hangs = "hangs"
+	Drips = "drips"
+	Lies  = "lies about its length"
+)
+
+// hangsFor is how long a source hangs or drips before it breaks off.
+const hangsFor = 5 * time.Second
 
 func newSource(s *harness.Site) *source {
-	c := &source{Began: make(chan int, 1), inside: map[int]int{}, still: map[int]int{}}
+	c := &source{inside: map[int]int{}, still: map[int]int{}}
+	c.flaw.Store("")
 	c.address = harness.Serve(s, c)
 	return c
 }
@@ -42,9 +54,12 @@ func newSource(s *harness.Site) *source {
 func (c *source) flags(n int, lock string) []string {
 	return []string{
 		"--catalogue-url", fmt.Sprintf("http://%s/%d", c.address, n), "--catalogue-every", "1s",
-		"--host-name", fmt.Sprintf("host-%d", n), "--jobs-lock", lock,
+		"--host-name", HostName(n), "--jobs-lock", lock,
 	}
 }
+
+// HostName is the name of an instance, for jobs that are pinned to one.
+func HostName(n int) string { return fmt.Sprintf("host-%d", n) }
 
 // StandsStill says that an instance is kept from running, or runs again.
 func (c *source) StandsStill(n int, still bool) {
@@ -54,6 +69,9 @@ func (c *source) StandsStill(n int, still bool) {
 		c.still[n] = 1
 	}
 }
+
+// Has gives the source a flaw, "" for none.
+func (c *source) Has(flaw string) { c.flaw.Store(flaw) }
 
 // ServeHTTP implements http.Handler. The content's number is taken when the fetch
 // begins, so that a fetch which is answered late brings old content.
@@ -66,21 +84,45 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscanf(strings.TrimPrefix(r.URL.Path, "/"), "%d", &n)
 	content := c.Fetches.Add(1)
 	c.enter(n)
-	select {
-	case c.Began <- n:
-	default:
-	}
-	select {
-	case <-time.After(sourceSlow):
-	case <-r.Context().Done():
-	}
-	c.leave(n)
-	w.Header().Set("Content-Type", "application/json")
+	defer c.leave(n)
 	var items []string
 	for _, prize := range PrizeNames() {
 		items = append(items, fmt.Sprintf(`{"id":%q,"description":"content %d"}`, prize, content))
 	}
-	fmt.Fprintf(w, `{"prizes":[%s]}`, strings.Join(items, ","))
+	body := fmt.Sprintf(`{"prizes":[%s]}`, strings.Join(items, ","))
+	w.Header().Set("Content-Type", "application/json")
+	switch c.flaw.Load() {
+	case Hangs:
+		pause(r, hangsFor)
+	case Drips:
+		drip(w, r, body)
+	case Lies: // twice as long as it is, and so broken off in the middle
+		w.Header().Set("Content-Length", fmt.Sprint(2*len(body)))
+		fmt.Fprint(w, body)
+	default:
+		pause(r, RunLasts)
+		fmt.Fprint(w, body)
+		return
+	}
+	panic(http.ErrAbortHandler) // ends the connection
+}
+
+// drip writes the first half of a body, byte by byte.
+func drip(w http.ResponseWriter, r *http.Request, body string) {
+	half := body[:len(body)/2]
+	for _, b := range []byte(half) {
+		_, _ = w.Write([]byte{b})
+		_ = http.NewResponseController(w).Flush()
+		pause(r, hangsFor/time.Duration(len(half)))
+	}
+}
+
+// pause waits, as long as there is a client.
+func pause(r *http.Request, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-r.Context().Done():
+	}
 }
 
 func (c *source) enter(n int) {

@@ -51,8 +51,8 @@ type Scene struct {
 	Timeout time.Duration
 	// Clock is whose clock is moved, "" for nobody's.
 	Clock string
-	// OwnClocks says that the program can have a clock of its own.
-	OwnClocks bool
+	// Points says that the program has fault points, and can have a clock of its own.
+	Points bool
 	// Jobs says that the instances fetch a catalogue, with the cell's lock as that
 	// of jobs.
 	Jobs bool

@@ -99,7 +99,9 @@ func (w *World) newInstance(n int) *Instance {
 	}
 	i := &Instance{
 		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), env: slices.Concat(w.Env, w.ownClock(n)),
-		control: filepath.Join(w.Site.TempDir(), "control"),
+	}
+	if w.Points {
+		i.control = filepath.Join(w.Site.TempDir(), "control")
 	}
 	i.Args = []string{"--listen", address, "--database", url}
 	if w.Program == Textbook {
