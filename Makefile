@@ -29,7 +29,7 @@ test-all: ## Every test with the race detector, and with every combination of wh
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
-	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -vet=off -timeout 15m $(LONGEST) ./...
+	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -vet=off -timeout 25m $(LONGEST) ./...
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
