@@ -53,7 +53,6 @@ func Audit(store Audited) Definition {
 			if err != nil {
 				return nil, err
 			}
-			fault.At(fault.InRun)
 			return json.Marshal(report)
 		},
 	}
@@ -84,5 +83,6 @@ func auditAll(ctx context.Context, store Audited) (AuditReport, error) {
 			report.Broken = append(report.Broken, BrokenPool{a.PoolID, a.Version, a.Found, v.Rule + ": " + v.Detail})
 		}
 	}
+	fault.At(fault.InRun)
 	return report, nil
 }
