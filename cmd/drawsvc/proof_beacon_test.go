@@ -52,7 +52,7 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 			p.refused(exitFailure, "no round announced", "pool", "open", "spring", "--round-file", filed(t, chain.File(7)))
 			round := announced(t, p.ok("pool", "open", "spring"))
 			require.Equal(t, round, announced(t, p.ok("pool", "open", "spring")), "it stays so")
-			require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("paused, mode (service's), revision 5, version 5, opens with round %d at ", round))
+			require.Contains(t, p.ok("pool", "show", "spring"), fmt.Sprintf("paused, mode (service's), revision 5, version 5, committed at version 4, opens with round %d at ", round))
 			p.refused(exitFailure, "announced to open with round", "pool", "open", "spring", "--round-file", filed(t, chain.File(round+1)))
 			p.refused(exitFailure, "the signature is not that of round", "pool", "open", "spring",
 				"--round-file", filed(t, strings.Replace(chain.File(round+1), fmt.Sprint(round+1), fmt.Sprint(round), 1)))
