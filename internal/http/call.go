@@ -175,6 +175,13 @@ func (c call) unhurried(limit time.Duration) {
 	_ = nethttp.NewResponseController(c.gin.Writer).SetWriteDeadline(time.Now().Add(limit))
 }
 
+// wholeLog gives a call that reads all that a pool has the time of an audit, and its
+// answer more than that.
+func (c call) wholeLog() (context.Context, context.CancelFunc) {
+	c.unhurried(c.server.limits.audit + 10*time.Second)
+	return c.within(c.server.limits.audit)
+}
+
 // created says that the answer is 201, of something that location shows.
 func (c call) created(location string) {
 	c.gin.Writer.Header().Set("Location", location)

@@ -3,7 +3,6 @@ package http
 import (
 	"context"
 	nethttp "net/http"
-	"time"
 
 	"drawsvc/client"
 )
@@ -24,8 +23,7 @@ type erasedAnswer struct {
 
 // eraseUser answers DELETE /admin/pools/{pool}/users/{user}.
 func (s *Server) eraseUser(c call) error {
-	c.unhurried(s.limits.audit + 10*time.Second) // it searches all awards
-	ctx, cancel := c.within(s.limits.audit)
+	ctx, cancel := c.wholeLog() // it searches all awards
 	defer cancel()
 	awards, err := s.Eraser.EraseUser(ctx, c.param("pool"), c.param("user"), c.actor())
 	if err != nil {

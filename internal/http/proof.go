@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	nethttp "net/http"
-	"time"
 )
 
 // Prover keeps what pools are committed to, and what is published of it.
@@ -74,8 +73,7 @@ func (s *Server) commitPool(c call) error {
 	if body.EpochLength != nil {
 		wanted.EpochLength = *body.EpochLength
 	}
-	c.unhurried(s.limits.audit + 10*time.Second) // it reads what is in the log before
-	ctx, cancel := c.within(s.limits.audit)
+	ctx, cancel := c.wholeLog() // it reads what is in the log before
 	defer cancel()
 	note, err := s.Prover.CommitPool(ctx, wanted)
 	if err != nil {
@@ -88,8 +86,7 @@ func (s *Server) commitPool(c call) error {
 
 // revealPool answers POST /admin/pools/{pool}/reveal.
 func (s *Server) revealPool(c call) error {
-	c.unhurried(s.limits.audit + 10*time.Second) // it reads the whole log
-	ctx, cancel := c.within(s.limits.audit)
+	ctx, cancel := c.wholeLog() // it reads the whole log
 	defer cancel()
 	line, err := s.Prover.Reveal(ctx, c.param("pool"))
 	if err != nil {
@@ -116,8 +113,7 @@ func (s *Server) published(file string) handler {
 // proofLog answers GET /pools/{pool}/proof/log. Before the reveal there is none:
 // a log would tell players how much is left.
 func (s *Server) proofLog(c call) error {
-	c.unhurried(s.limits.audit + 10*time.Second)
-	ctx, cancel := c.within(s.limits.audit)
+	ctx, cancel := c.wholeLog()
 	defer cancel()
 	if _, err := s.Prover.Published(ctx, c.param("pool"), "reveal"); err != nil {
 		return err

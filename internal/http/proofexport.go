@@ -23,8 +23,7 @@ func ProofFiles() []string {
 // exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
 // directory, so that one that was cut off does not look like a whole one.
 func (s *Server) exportProof(c call) error {
-	c.unhurried(s.limits.audit + 10*time.Second) // it reads the whole log twice
-	ctx, cancel := c.within(s.limits.audit)
+	ctx, cancel := c.wholeLog() // it reads the whole log twice
 	defer cancel()
 	archive := zip.NewWriter(c.gin.Writer)
 	err := s.Exporter.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
