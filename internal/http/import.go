@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	nethttp "net/http"
+	"time"
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
@@ -89,4 +91,13 @@ func (c call) importWanted() (draw.Import, error) {
 		w.Reason = c.query.Get("reason")
 	}
 	return w, w.Check()
+}
+
+// readImport reads a file of at most importMax. A large one gets more time than
+// other bodies, to arrive and to be imported.
+func (c call) readImport() ([]byte, error) {
+	limits := &c.server.limits
+	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(limits.page))
+	c.unhurried(limits.page + limits.audit + limits.page)
+	return readBody(c.gin.Request, make([]byte, 0, bufferSize), importMax)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	nethttp "net/http"
 	"strconv"
 	"time"
 
@@ -53,15 +52,6 @@ func (s *Server) importAgenda(c call) error {
 		return err
 	}
 	return c.scheduled(&p)
-}
-
-// readImport reads a file of at most importMax. A large one gets more time than
-// other bodies, to arrive and to be imported.
-func (c call) readImport() ([]byte, error) {
-	limits := &c.server.limits
-	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(limits.page))
-	c.unhurried(limits.page + limits.audit + limits.page)
-	return readBody(c.gin.Request, make([]byte, 0, bufferSize), importMax)
 }
 
 // scheduled answers with what was planned.
