@@ -58,7 +58,7 @@ func see[Out any](ctx context.Context, a *Admin, path string) (Out, error) {
 	return fetch[Out](ctx, a, client.Call{Method: nethttp.MethodGet, Path: path})
 }
 
-// foreign is the error of a call as the service itself knows it.
+// foreign is the error of a call as the service itself knows it, nil for none.
 func foreign(err error) error {
 	if err == nil {
 		return nil

@@ -47,10 +47,7 @@ func newItemBody(i *draw.Item) itemBody {
 // RemoveItem implements Planner.
 func (a *Admin) RemoveItem(ctx context.Context, poolID string, item int64, _ string) error {
 	_, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodDelete, Path: poolPath(poolID, "agenda", strconv.FormatInt(item, 10))})
-	if err != nil {
-		return foreign(err)
-	}
-	return nil
+	return foreign(err)
 }
 
 // Agenda implements that of Agendas.

@@ -156,10 +156,7 @@ func rawText(s *string) jsontext.Value {
 // DeletePool implements Deleter.
 func (a *Admin) DeletePool(ctx context.Context, poolID string, revisions []int64, _ string) error {
 	_, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodDelete, Path: poolPath(poolID), IfMatch: matching(revisions)})
-	if err != nil {
-		return foreign(err)
-	}
-	return nil
+	return foreign(err)
 }
 
 // auditMax bounds the request of an audit: longer than the service's own limit.

@@ -56,10 +56,7 @@ func (a *Admin) CheckSeeds(ctx context.Context, poolID string) error {
 func (a *Admin) text(ctx context.Context, c client.Call) ([]byte, error) {
 	c.AttemptMax = logMax
 	text, err := a.client.Do(ctx, c)
-	if err != nil {
-		return nil, foreign(err)
-	}
-	return text, nil
+	return text, foreign(err)
 }
 
 // ExportProof implements Exporter. The archive is kept in a temporary file until it
