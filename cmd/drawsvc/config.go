@@ -224,11 +224,6 @@ func (c *config) validateNetwork() (err error) {
 		}
 		c.hosts[i] = strings.ToLower(host)
 	}
-	if c.origin != "" { // the pool's id is behind it; any will do here
-		if err := proof.CheckOrigin(c.origin + "/pool"); err != nil {
-			return fmt.Errorf("--origin: %s", message(err))
-		}
-	}
 	c.trusted = nil
 	for _, text := range c.proxies {
 		network, err := netip.ParsePrefix(text)

@@ -29,9 +29,6 @@ reads and signs the log, and needs no --seed-identity-file here.`,
 	c.Args = arguments(1)
 	identity.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := pool.check(); err != nil {
-			return err
-		}
 		return working(c, &on, stock.Options{}, func(ctx context.Context, from http.Exporter) error {
 			if _, err := identity.unseal(from); err != nil {
 				return err

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"io"
 
 	"github.com/go-json-experiment/json"
 
@@ -56,11 +55,6 @@ func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment,
 		c.Beacon, c.RoundsURL = "quicknet", proof.QuicknetURL+"/public/"
 	}
 	return c, nil
-}
-
-// ExportProof implements http.Exporter.
-func (p prover) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error {
-	return onDatabase{p.Store}.ExportProof(ctx, poolID, create)
 }
 
 // Receipt implements http.Receipts.
