@@ -50,10 +50,9 @@ func manualDate(env environment) *time.Time {
 	if isSet || !ok {
 		return nil
 	}
-	for _, s := range info.Settings {
-		if at, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
-			return &at
-		}
+	at, err := time.Parse(time.RFC3339, setting(info, "vcs.time"))
+	if err != nil { // there is none
+		return nil
 	}
-	return nil
+	return &at
 }

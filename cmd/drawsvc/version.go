@@ -43,20 +43,22 @@ func versionOf(info *debug.BuildInfo, version, commit string) versionInfo {
 	return v
 }
 
-func commitOf(info *debug.BuildInfo) (commit string) {
-	dirty := ""
+func commitOf(info *debug.BuildInfo) string {
+	commit := setting(info, "vcs.revision")
+	if commit != "" && setting(info, "vcs.modified") == "true" {
+		return commit + "+dirty"
+	}
+	return commit
+}
+
+// setting is what a build says of one key, "" for nothing.
+func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
+		if s.Key == key {
+			return s.Value
 		}
 	}
-	if commit == "" {
-		return ""
-	}
-	return commit + dirty
+	return ""
 }
 
 // String is the line that people read.
