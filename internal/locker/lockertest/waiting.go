@@ -50,6 +50,15 @@ func free(b *bench, l *opened) (longest time.Duration, err error) {
 	return longest, nil
 }
 
+// mustBeSoon wants what takes no longer than an attempt at a free lock, by soonMax.
+func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
+	beside, err := free(b, l)
+	if err == nil && took > beside+soonMax {
+		err = fmt.Errorf("%s took %v, an attempt at a free lock %v", what, took, beside)
+	}
+	return err
+}
+
 // tryOnce: without a wait a taken lock is refused at once, and a free one is
 // had.
 func tryOnce(b *bench) error {
@@ -70,11 +79,7 @@ func tryOnce(b *bench) error {
 		if err != nil {
 			return err
 		}
-		beside, err := free(b, l)
-		if err == nil && took > beside+soonMax {
-			err = fmt.Errorf("an attempt took %v, at a free lock %v", took, beside)
-		}
-		return err
+		return mustBeSoon(b, l, "an attempt", took)
 	})
 }
 
@@ -102,11 +107,7 @@ func waitLimit(b *bench) error {
 		if err != nil {
 			return err
 		}
-		beside, err := free(b, l)
-		if err == nil && over > beside+soonMax {
-			err = fmt.Errorf("a wait of %v took %v more, an attempt at a free lock %v", limit, over, beside)
-		}
-		return err
+		return mustBeSoon(b, l, "the end of a wait", over)
 	})
 }
 
