@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"maps"
 	"strconv"
 
 	"drawsvc/internal/draw"
@@ -20,7 +21,7 @@ const (
 
 // explanations has a line for each code of the table of problems.
 func explanations() map[draw.Code]explanation {
-	return map[draw.Code]explanation{
+	all := map[draw.Code]explanation{
 		draw.CodeInvalidRequest: {
 			"A member, a parameter or a header is missing, unknown or out of its range. The detail says which and why.", remedyCorrect},
 		codeUnauthorized: {
@@ -58,13 +59,6 @@ func explanations() map[draw.Code]explanation {
 		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed. " +
 			"With a beacon, stock, rules and values change while the pool is paused alone.",
 			"Pause the pool first. Or close it, which is final."},
-		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
-			"Read the pool: `opening` shows the round. Where it is left out, PATCH state open without a round announces one."},
-		draw.CodePoolCommitted: {"The pool is committed to its numbers, once and for ever.", "Close the pool, and go on in a new one."},
-		draw.CodeSeedsSpent: {"The pool has used all seeds that it was committed to. Nothing was issued.",
-			"Close the pool, reveal its seed, and go on in a new pool."},
-		draw.CodeLogForked: {"The rows of the pool are not those that were signed: they were changed, or a failover lost versions. Nothing was signed.",
-			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
 		draw.CodeAlreadyIssued: {"Units were issued, so the pool stays and the prize keeps its name and value.",
 			"Close and archive the pool, or add another prize."},
 		draw.CodePoolExists:  {"There is a pool of this id already.", "Read the pool: an earlier attempt may have made it. Or choose another id."},
@@ -83,12 +77,27 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeContended:        {"The pool is busy and the attempts to decide are spent. Nothing happened.", remedyRetry},
 		draw.CodeOverloaded:       {"Too many draws wait for the pool, or too many long answers are being sent. Nothing happened.", remedyRetry},
 		draw.CodeStoreUnavailable: {"The database does not answer, or does not take writes. Nothing happened.", remedyRetry},
-		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
-			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
-		draw.CodeLockUnavailable: {"The lock service does not answer. Nothing happened.", remedyRetry},
-		draw.CodeDraining:        {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
+		draw.CodeLockUnavailable:  {"The lock service does not answer. Nothing happened.", remedyRetry},
+		draw.CodeDraining:         {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
 		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided. It may have happened.",
 			"Retry with the same Idempotency-Key until there is an answer: it happens once at most. Without a key, read before you repeat."},
+	}
+	maps.Copy(all, explanationsOfCommitted())
+	return all
+}
+
+// explanationsOfCommitted are those of pools that are committed to their numbers.
+func explanationsOfCommitted() map[draw.Code]explanation {
+	return map[draw.Code]explanation{
+		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
+			"Read the pool: `opening` shows the round. Where it is left out, PATCH state open without a round announces one."},
+		draw.CodePoolCommitted: {"The pool is committed to its numbers, once and for ever.", "Close the pool, and go on in a new one."},
+		draw.CodeSeedsSpent: {"The pool has used all seeds that it was committed to. Nothing was issued.",
+			"Close the pool, reveal its seed, and go on in a new pool."},
+		draw.CodeLogForked: {"The rows of the pool are not those that were signed: they were changed, or a failover lost versions. Nothing was signed.",
+			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
+		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
+			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
 	}
 }
 

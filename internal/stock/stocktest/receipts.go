@@ -237,33 +237,40 @@ func testEraseSalts(t *testing.T, s *stock.Store) {
 	again, err := s.Reveal(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, revealed, again)
-
-	heads, err := s.PublicHeads(ctx, "")
-	require.NoError(t, err)
-	require.Empty(t, heads, "nothing more can be published")
-	_, err = s.Publishing(ctx, "p")
-	code(t, draw.CodeNotFound, err)
 	after, err := s.Proof(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, before, after, "the short files are those that were signed")
-	var b strings.Builder
-	_, err = s.ExportProof(ctx, "p", &b)
-	code(t, draw.CodeNotFound, err)
-	require.Contains(t, err.Error(), "was destroyed")
-	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, "p", &b, func() {}))
-	require.Empty(t, b.String())
-	_, _, err = s.DrawReceipt(ctx, "p", "d3")
-	code(t, draw.CodeNotFound, err)
-	pseudonym := stock.Pseudonym([]byte("key"), "p", "ann")
-	n, err := s.EraseUser(ctx, "p", "ann", pseudonym, "cleo")
-	require.NoError(t, err)
-	require.Positive(t, n)
-	d, err := s.Draw(ctx, "p", "d3")
-	require.NoError(t, err)
-	require.Equal(t, pseudonym, d.UserID)
+	saltsAreErased(t, s, "p", "ann", "d3")
 	NoViolations(t, s, "p")
 	Pool(t, s, "secret", 10)
 	code(t, draw.CodeNotFound, s.EraseSalts(ctx, "secret", files, "cleo"))
+}
+
+// saltsAreErased: nobody can write the log or a receipt of a pool any more, and a
+// user of it is erased by a pseudonym like one of a pool whose numbers are secret.
+func saltsAreErased(t *testing.T, s *stock.Store, pool, user, drawID string) {
+	t.Helper()
+	ctx := t.Context()
+	heads, err := s.PublicHeads(ctx, "")
+	require.NoError(t, err)
+	require.Empty(t, heads, "nothing more can be published")
+	_, err = s.Publishing(ctx, pool)
+	code(t, draw.CodeNotFound, err)
+	var b strings.Builder
+	_, err = s.ExportProof(ctx, pool, &b)
+	code(t, draw.CodeNotFound, err)
+	require.Contains(t, err.Error(), "was destroyed")
+	code(t, draw.CodeNotFound, s.WriteProofLog(ctx, pool, &b, func() {}))
+	require.Empty(t, b.String())
+	_, _, err = s.DrawReceipt(ctx, pool, drawID)
+	code(t, draw.CodeNotFound, err)
+	pseudonym := stock.Pseudonym([]byte("key"), pool, user)
+	n, err := s.EraseUser(ctx, pool, user, pseudonym, "cleo")
+	require.NoError(t, err)
+	require.Positive(t, n)
+	d, err := s.Draw(ctx, pool, drawID)
+	require.NoError(t, err)
+	require.Equal(t, pseudonym, d.UserID)
 }
 
 // exported is the log as a string.
