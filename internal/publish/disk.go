@@ -5,15 +5,21 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // disk is the folder of one pool. What it writes is for everybody.
 type disk struct {
 	root string
-	// names are the folders whose names are not on the disk yet.
-	names map[string]bool
+	// names are the folders whose names are not on the disk yet, fresh the files
+	// whose content is not, and stale what goes once they are.
+	names        map[string]bool
+	fresh, stale []string
 	// step, in tests, is called before and after whatever changes a file.
 	step func()
 }
@@ -46,6 +52,40 @@ func (d *disk) folder(path string) error {
 	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
 }
 
+// write writes a file that nothing refers to yet. It is on the disk after settle,
+// which waits once for many.
+func (d *disk) write(name string, content []byte) error {
+	path := d.path(name)
+	if err := d.folder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	d.at()
+	f, err := create(path)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	d.at()
+	d.names[filepath.Dir(path)] = true
+	d.fresh = append(d.fresh, path)
+	return os.Rename(path+".new", path)
+}
+
+// create makes the file that takes the place of another by a rename.
+func create(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // replace writes a file by a rename: it is never half of one. Its name is on the
 // disk after settle.
 func (d *disk) replace(name string, content []byte) error {
@@ -62,12 +102,12 @@ func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 		return err
 	}
 	d.at()
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
+	f, err := create(path)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	if err := errors.Join(write(out), out.Flush(), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(out), out.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	d.at()
@@ -106,20 +146,41 @@ func (d *disk) cut(name string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync(), f.Close())
 }
 
-// settle returns when all names are on the disk.
+// syncsMax is how many files wait for the disk at once: a file system flushes those
+// that wait together by one turn of its journal, where each alone costs one.
+const syncsMax = 64
+
+// settle returns when all files and names are on the disk.
 func (d *disk) settle() error {
-	for path := range d.names {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
+	for _, paths := range [][]string{d.fresh, slices.Collect(maps.Keys(d.names))} {
+		var all errgroup.Group
+		all.SetLimit(syncsMax)
+		for _, path := range paths {
+			all.Go(func() error { return flush(path) })
 		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		if err := all.Wait(); err != nil {
 			return err
 		}
 	}
+	d.fresh = d.fresh[:0]
 	clear(d.names)
 	d.at()
+	for _, path := range d.stale {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	d.stale = d.stale[:0]
 	return nil
+}
+
+// flush returns when what a file or folder holds is on the disk.
+func flush(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // read returns a file, nil where there is none.

@@ -66,7 +66,7 @@ func (t *tiles) save(size int64) error {
 		if err != nil {
 			return err
 		}
-		if err := t.disk.replace(tilePath(tile), data); err != nil {
+		if err := t.disk.write(tilePath(tile), data); err != nil {
 			return err
 		}
 	}
