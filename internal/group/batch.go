@@ -212,25 +212,6 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	return b.plan(now, facts), nil
 }
 
-// turns reads what rules that count need to know of the users of the batch. A
-// pool that is not open refuses every new draw before its user counts.
-func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
-	if !b.CountsUsers() {
-		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
-	}
-	needs := b.Urn.Needs(b.gather())
-	if len(needs) == 0 {
-		return nil, nil //nolint:nilnil // every draw of the batch is known
-	}
-	b.lookedUp = 0
-	for i := range needs { // those of a user follow each other
-		if i == 0 || needs[i].UserID != needs[i-1].UserID {
-			b.lookedUp++
-		}
-	}
-	return log.Turns(ctx, b.Urn, needs)
-}
-
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be, which is always so under rules that count, and when an item of the
 // agenda is due.

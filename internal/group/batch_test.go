@@ -68,35 +68,35 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 }
 
 // TestDoubtIsOfAName: two draws of one name are one draw. When its write is in
-// doubt, neither is told that nothing happened, whatever a later attempt came to.
+// doubt, neither answer says that nothing happened, whatever a later attempt came to.
 func TestDoubtIsOfAName(t *testing.T) {
 	b := batchOf(urnOf(9), named("a"), named("a"), named("b"))
 	b.InDoubt(planOf(t, b, nil))
 	b.Undo(planOf(t, b, nil))
-	gone, leave := context.WithCancel(t.Context())
+	ended, leave := context.WithCancel(t.Context())
 	leave()
 	for _, w := range b.waiters {
-		_, err := w.wait(gone)
+		_, err := w.wait(ended)
 		code(t, draw.CodeOutcomeUnknown, err)
 	}
 
 	b = batchOf(urnOf(9), named("a"), named("a"))
 	b.Undo(planOf(t, b, nil))
 	for _, w := range b.waiters {
-		_, err := w.wait(gone)
+		_, err := w.wait(ended)
 		code(t, draw.CodeContended, err)
 	}
 }
 
-// TestDoubtTellsTheName: a caller who has named no key is told the one to ask with
+// TestDoubtTellsTheName: a caller who has named no key gets the one to ask with
 // again, whether its time ended or its batch was given up.
 func TestDoubtTellsTheName(t *testing.T) {
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
-	gone, leave := context.WithCancel(t.Context())
+	ended, leave := context.WithCancel(t.Context())
 	leave()
 	late := batchOf(urnOf(9), unnamed)
 	late.InDoubt(planOf(t, late, nil))
-	_, err := late.waiters[0].wait(gone)
+	_, err := late.waiters[0].wait(ended)
 	code(t, draw.CodeOutcomeUnknown, err)
 	require.Contains(t, draw.DetailOf(err), `"made"`)
 

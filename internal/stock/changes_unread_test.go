@@ -17,8 +17,8 @@ func TestChangedAndNotRead(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			ctx, gone := context.WithCancel(t.Context())
-			s := stocktest.Open(t, stocktest.URL(t, dialect), stock.Options{Changed: func(string) { gone() }})
+			ctx, leave := context.WithCancel(t.Context())
+			s := stocktest.Open(t, stocktest.URL(t, dialect), stock.Options{Changed: func(string) { leave() }})
 			stocktest.Pool(t, s, "p", 1)
 			paused := draw.StatePaused
 			_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &paused}, "test")
