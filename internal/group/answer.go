@@ -25,7 +25,8 @@ func (b *Batch) Settle(p *draw.Plan) {
 }
 
 // SettleReplays gives callers the draws that the log holds, and lets the others
-// of the batch wait on. p is a plan of [Batch.PlanReplays].
+// of the batch wait on. Where there are none, the batch is settled. p is a plan of
+// [Batch.PlanReplays].
 func (b *Batch) SettleReplays(p *draw.Plan) {
 	var t tally
 	for i, w := range b.waiters {
@@ -35,6 +36,9 @@ func (b *Batch) SettleReplays(p *draw.Plan) {
 		}
 	}
 	b.Undo(p)
+	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
+		b.release()
+	}
 	b.report(t)
 }
 
@@ -84,7 +88,9 @@ func (b *Batch) fail(err error) {
 	n := 0
 	for _, w := range b.waiters {
 		if !w.hasAnswer() {
-			w.err = err
+			if w.err = err; draw.CodeOf(err) == draw.CodeOutcomeUnknown {
+				w.err = w.inDoubt(err)
+			}
 			n++
 		}
 	}

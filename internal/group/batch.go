@@ -23,17 +23,19 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*draw.Ask // of the waiters, as they are planned
 	phase   phase
-	// planned is when the last plan was made, right after the urn was read.
-	planned time.Time
+	// asOf is a moment before the pool was read for the last plan, or at which
+	// its row was locked: what was found was so then, or came later.
+	asOf time.Time
 	// lookedUp is how many users' turns were read last.
 	lookedUp int
 	// waited is how long the first of the draws waited to be taken.
 	waited time.Duration
 	// stockings is the queue's count when the batch was gathered.
 	stockings int64
-	// behindDoubt: the batch before it was given up in doubt.
-	behindDoubt bool
-	mode        atomic.Pointer[string]
+	// waitedInVain: it was given up in doubt, or because of others; behindVain:
+	// so was the one before it.
+	waitedInVain, behindVain bool
+	mode                     atomic.Pointer[string]
 	// span is nil while no draw of the batch is traced; attempts counts its
 	// transactions.
 	span     trace.Span
@@ -84,8 +86,10 @@ func (b *Batch) Next() bool {
 }
 
 // TopUp adds the draws that have come since the batch was taken: while it
-// waited for its turn, many may have. A batch in doubt stays as it is.
+// waited for its turn, many may have. A batch in doubt stays as it is. An attempt
+// begins with it, before the pool is read or while its row is locked.
 func (b *Batch) TopUp() {
+	b.asOf = time.Now()
 	if b.phase == open {
 		taken := len(b.waiters)
 		b.queue.topUp(b)
@@ -113,7 +117,8 @@ func (b *Batch) SetMode(name string) {
 func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
-	b.phase, b.behindDoubt, b.lookedUp = open, false, 0
+	b.behindVain, b.waitedInVain = b.waitedInVain, false
+	b.phase, b.lookedUp, b.asOf = open, 0, time.Now()
 }
 
 // IsSettled says that every draw of the batch has its answer.
@@ -122,9 +127,14 @@ func (b *Batch) IsSettled() bool { return b.phase == settled }
 // IsInDoubt says that a write of this batch may have been committed.
 func (b *Batch) IsInDoubt() bool { return b.phase == inDoubt }
 
-// IsBehindDoubt says that the batch before this one was given up in doubt, which
-// takes nearly all the time that the draws of this one had.
-func (b *Batch) IsBehindDoubt() bool { return b.behindDoubt }
+// WaitedInVain says that the batch was given up because of others, who may keep
+// the next one waiting too.
+func (b *Batch) WaitedInVain() { b.waitedInVain = true }
+
+// IsBehindVain says that the batch before this one waited in vain, or was given
+// up in doubt. That may have taken nearly all the time that the draws of this one
+// have.
+func (b *Batch) IsBehindVain() bool { return b.behindVain }
 
 // IsPlain says that the batch's pool was read before, and that no draw of it
 // has to be looked up in the log before it is planned.
@@ -202,25 +212,6 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	return b.plan(now, facts), nil
 }
 
-// turns reads what rules that count need to know of the users of the batch. A
-// pool that is not open refuses every new draw before its user counts.
-func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
-	if !b.CountsUsers() {
-		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
-	}
-	needs := b.Urn.Needs(b.gather())
-	if len(needs) == 0 {
-		return nil, nil //nolint:nilnil // every draw of the batch is known
-	}
-	b.lookedUp = 0
-	for i := range needs { // those of a user follow each other
-		if i == 0 || needs[i].UserID != needs[i-1].UserID {
-			b.lookedUp++
-		}
-	}
-	return log.Turns(ctx, b.Urn, needs)
-}
-
 // PlanPlain is Plan where the log cannot be asked. It returns nil when it would
 // have to be, which is always so under rules that count, and when an item of the
 // agenda is due.
@@ -256,7 +247,6 @@ func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 }
 
 func (b *Batch) plan(now time.Time, facts *draw.Facts) *draw.Plan {
-	b.planned = time.Now() // now may be another clock's
 	return b.Urn.PlanWith(b.line(), facts, now)
 }
 

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -64,6 +65,47 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 	b.Settle(planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}}))
 	require.Equal(t, []string{"a", "b", "old"}, b.Keys())
 	require.True(t, b.waiters[2].draw.Replayed)
+}
+
+// TestDoubtIsOfAName: two draws of one name are one draw. When its write is in
+// doubt, neither answer says that nothing happened, whatever a later attempt came to.
+func TestDoubtIsOfAName(t *testing.T) {
+	b := batchOf(urnOf(9), named("a"), named("a"), named("b"))
+	b.InDoubt(planOf(t, b, nil))
+	b.Undo(planOf(t, b, nil))
+	ended, leave := context.WithCancel(t.Context())
+	leave()
+	for _, w := range b.waiters {
+		_, err := w.wait(ended)
+		code(t, draw.CodeOutcomeUnknown, err)
+	}
+
+	b = batchOf(urnOf(9), named("a"), named("a"))
+	b.Undo(planOf(t, b, nil))
+	for _, w := range b.waiters {
+		_, err := w.wait(ended)
+		code(t, draw.CodeContended, err)
+	}
+}
+
+// TestDoubtTellsTheName: a caller who has named no key gets the one to ask with
+// again, whether its time ended or its batch was given up.
+func TestDoubtTellsTheName(t *testing.T) {
+	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
+	ended, leave := context.WithCancel(t.Context())
+	leave()
+	late := batchOf(urnOf(9), unnamed)
+	late.InDoubt(planOf(t, late, nil))
+	_, err := late.waiters[0].wait(ended)
+	code(t, draw.CodeOutcomeUnknown, err)
+	require.Contains(t, draw.DetailOf(err), `"made"`)
+
+	failed := batchOf(urnOf(9), unnamed)
+	failed.InDoubt(planOf(t, failed, nil))
+	failed.fail(draw.Errorf(draw.CodeOutcomeUnknown, "the commit was not heard of"))
+	_, err = failed.waiters[0].wait(t.Context())
+	code(t, draw.CodeOutcomeUnknown, err)
+	require.Contains(t, draw.DetailOf(err), `"made"`)
 }
 
 // TestGivenUpBatchReplays: a batch that cannot be decided still answers the

@@ -228,6 +228,23 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)
 }
 
+// TestSoldOutIsAsOldAsItsRead: the second of the memory begins when the pool was
+// read. Here the log takes longer than that to answer, and another process has
+// restocked the pool by then.
+func TestSoldOutIsAsOldAsItsRead(t *testing.T) {
+	l := newLedger(poolOf("p", 0, 1))
+	b, _ := newTestBatcher(t, l, Limits{})
+	require.NoError(t, receive(t, ask(t.Context(), b, named("last"))).err)
+	l.asked = func() {
+		l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 9, p.Version+1 })
+		time.Sleep(soldOutFor + 100*time.Millisecond)
+	}
+	code(t, draw.CodeSoldOut, receive(t, ask(t.Context(), b, named("late"))).err)
+	unnamed := named("made")
+	unnamed.Named = false
+	require.NoError(t, receive(t, ask(t.Context(), b, unnamed)).err)
+}
+
 // TestBatcherForgetsWhatItReadBefore: what was read before a restock is not
 // cached after it.
 func TestBatcherForgetsWhatItReadBefore(t *testing.T) {

@@ -36,6 +36,25 @@ func (b *Batch) KnownKey() {
 	}
 }
 
+// turns reads what rules that count need to know of the users of the batch. A
+// pool that is not open refuses every new draw before its user counts.
+func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
+	if !b.CountsUsers() {
+		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
+	}
+	needs := b.Urn.Needs(b.gather())
+	if len(needs) == 0 {
+		return nil, nil //nolint:nilnil // every draw of the batch is known
+	}
+	b.lookedUp = 0
+	for i := range needs { // those of a user follow each other
+		if i == 0 || needs[i].UserID != needs[i-1].UserID {
+			b.lookedUp++
+		}
+	}
+	return log.Turns(ctx, b.Urn, needs)
+}
+
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {

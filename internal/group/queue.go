@@ -25,7 +25,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working says that a goroutine decides the queue's batches. It alone
-	// touches batch, held, lastInDoubt, lastUsed and prizes.
+	// touches batch, held, lastUsed and prizes.
 	working  bool
 	lastUsed time.Time
 	// prizes are those of the pool, as the batcher counts them.
@@ -39,8 +39,6 @@ type queue struct {
 	batch *Batch
 	// held are draws of a batch that failed as a whole, to be tried one by one.
 	held []*waiter
-	// lastInDoubt: the last batch was given up in doubt.
-	lastInDoubt bool
 
 	soldOut atomic.Pointer[soldOut]
 	// stockings counts the stock moves that this process made; mu guards it.
@@ -188,7 +186,7 @@ func (q *queue) giveUp(err error) {
 		b.phase = settled
 		return
 	}
-	q.lastInDoubt = b.phase == inDoubt
+	b.waitedInVain = b.waitedInVain || b.phase == inDoubt
 	b.fail(err)
 }
 
@@ -231,7 +229,6 @@ func (q *queue) take(b *Batch) bool {
 	}
 	q.arm()
 	b.stockings = q.stockings
-	b.behindDoubt, q.lastInDoubt = q.lastInDoubt, false
 	b.waited = time.Since(b.waiters[0].since)
 	return true
 }
@@ -279,7 +276,7 @@ func (q *queue) noteSoldOut(b *Batch, p *draw.Plan, sold bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.stockings == q.stockings {
-		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), until: b.planned.Add(keep)})
+		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), until: b.asOf.Add(keep)})
 	}
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,13 @@ func (w *waiter) giveUp() bool {
 	}
 }
 
+// inDoubt is the error of a draw that may have happened, for a reason. It tells the
+// draw's name: where the service has made it, nobody else could ask for it again.
+func (w *waiter) inDoubt(reason error) error {
+	detail := fmt.Sprintf("the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
+	return &draw.Error{Code: draw.CodeOutcomeUnknown, Detail: detail, Err: reason}
+}
+
 // hasAnswer says that nobody waits any more.
 func (w *waiter) hasAnswer() bool { return w.state.Load() >= answered }
 
@@ -90,7 +98,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	case withdrawn:
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
 	case unknown:
-		return draw.Draw{}, draw.Errorf(draw.CodeOutcomeUnknown, "the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
+		return draw.Draw{}, w.inDoubt(nil)
 	default:
 		return w.draw, w.err
 	}

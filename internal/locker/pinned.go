@@ -47,14 +47,7 @@ type pinnedSQL struct {
 }
 
 // newPinboard needs a pool of two connections at least.
-func newPinboard(scheme string, o Options, dialects map[string]pinnedSQL) (*pinboard, error) {
-	if o.Database == nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
-	}
-	statements, known := dialects[o.Database.Dialect()]
-	if !known {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
-	}
+func newPinboard(scheme string, o Options, statements pinnedSQL) (*pinboard, error) {
 	db := o.Database.LockDB()
 	slots := slotsMax
 	if n := db.Stats().MaxOpenConnections; n > 0 {

@@ -21,29 +21,33 @@ type row struct {
 
 // rowSQL are the statements of one dialect; each takes the key.
 type rowSQL struct {
+	pinned    pinnedSQL
 	wait, try string // take the row, waiting or not
 	seed      string // makes the row unless it is there
 }
 
 func openRow(_ string, o Options) (backend, error) {
-	board, err := newPinboard("row", o, map[string]pinnedSQL{
-		"postgres": pinnedPostgres(`BEGIN`, "idle_in_transaction_session_timeout"),
-		"mysql":    pinnedMySQL(`START TRANSACTION`),
+	const (
+		wait = `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`
+		try  = wait + ` NOWAIT`
+		seed = `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON `
+	)
+	s, err := ofDialect("row", o, map[string]rowSQL{
+		"postgres": {
+			pinned: pinnedPostgres(`BEGIN`, "idle_in_transaction_session_timeout"),
+			wait:   numbered(wait), try: numbered(try), seed: numbered(seed + `CONFLICT (key_id) DO NOTHING`),
+		},
+		"mysql": {
+			pinned: pinnedMySQL(`START TRANSACTION`),
+			wait:   wait, try: try, seed: seed + `DUPLICATE KEY UPDATE key_id = key_id`,
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := rowSQL{
-		wait: `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`,
-		try:  `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE NOWAIT`,
-		seed: `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON DUPLICATE KEY UPDATE key_id = key_id`,
-	}
-	if o.Database.Dialect() == "postgres" {
-		s = rowSQL{
-			wait: numbered(s.wait),
-			try:  numbered(s.try),
-			seed: `INSERT INTO lock_rows (key_id, token) VALUES ($1, 0) ON CONFLICT (key_id) DO NOTHING`,
-		}
+	board, err := newPinboard("row", o, s.pinned)
+	if err != nil {
+		return nil, err
 	}
 	return &row{board: board, sql: s}, nil
 }

@@ -29,7 +29,8 @@ type session struct {
 // sessionSQL are the statements of one dialect; each takes the lock's name.
 // Those that ask answer 1 for yes and 0 or NULL for no.
 type sessionSQL struct {
-	name func(key string) any
+	pinned pinnedSQL
+	name   func(key string) any
 	// ask takes the lock and waits for it as long as there is time left.
 	ask func(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error)
 	// mine asks whether this session holds the lock, free frees it.
@@ -37,20 +38,17 @@ type sessionSQL struct {
 }
 
 func openSession(_ string, o Options) (backend, error) {
-	board, err := newPinboard("session", o, map[string]pinnedSQL{
-		"postgres": pinnedPostgres("", "idle_session_timeout"),
-		"mysql":    pinnedMySQL(""),
-	})
+	s, err := ofDialect("session", o, map[string]sessionSQL{"postgres": sessionPostgres(), "mysql": sessionMySQL()})
+	if err != nil {
+		return nil, err
+	}
+	board, err := newPinboard("session", o, s.pinned)
 	if err != nil {
 		return nil, err
 	}
 	if o.Database.SharesSessions() {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"session:\" is not possible through a pooler that shares sessions "+
 			"(pgbouncer in transaction mode): name the database itself in --database, or take the lock \"table:\" or \"row:\"")
-	}
-	s := sessionPostgres()
-	if o.Database.Dialect() == "mysql" {
-		s = sessionMySQL()
 	}
 	return &session{board: board, sql: s}, nil
 }
@@ -59,6 +57,7 @@ func openSession(_ string, o Options) (backend, error) {
 // database.
 func sessionPostgres() sessionSQL {
 	return sessionSQL{
+		pinned: pinnedPostgres("", "idle_session_timeout"),
 		name: func(key string) any {
 			sum := sha256.Sum256([]byte("drawsvc:" + key))
 			return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any 64 bits will do
@@ -81,6 +80,7 @@ func sessionPostgres() sessionSQL {
 func sessionMySQL() sessionSQL {
 	const name = `SHA1(CONCAT(DATABASE(), ':', ?))`
 	return sessionSQL{
+		pinned: pinnedMySQL(""),
 		name: func(key string) any {
 			sum := sha256.Sum256([]byte(key))
 			return hex.EncodeToString(sum[:])

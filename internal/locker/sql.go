@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"drawsvc/internal/draw"
 )
 
 // numbered turns the places ? into $1, $2, …
@@ -103,4 +105,16 @@ func isStale(err error) bool {
 	}
 	// Sessions that the server has ended say so to the next question.
 	return pgconn.SafeToRetry(err) || serverSays(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
+}
+
+// ofDialect is what a lock has for the service's database, of all that it knows.
+func ofDialect[T any](scheme string, o Options, all map[string]T) (one T, err error) {
+	if o.Database == nil {
+		return one, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
+	}
+	one, known := all[o.Database.Dialect()]
+	if !known {
+		err = draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
+	}
+	return one, err
 }

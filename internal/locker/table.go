@@ -7,8 +7,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"drawsvc/internal/draw"
 )
 
 // table is a lease row in the service's own database, timed by that database's
@@ -22,8 +20,6 @@ type table struct {
 	db  *sql.DB
 	sql tableSQL
 	ttl time.Duration
-	// limit bounds one question.
-	limit time.Duration
 	// late are leases being freed that may have been granted.
 	late sync.WaitGroup
 }
@@ -31,6 +27,8 @@ type table struct {
 // tableSQL are the statements of one dialect. Times are microseconds since
 // 1970 by the database's clock.
 type tableSQL struct {
+	// limit bounds one question.
+	limit   time.Duration
 	take    string // owner, ttl, key: raises and returns the token of a free row
 	rest    string // key: the rest of the term, negative when free
 	seed    string // key: makes the row, free, unless it is there
@@ -41,34 +39,34 @@ type tableSQL struct {
 }
 
 func openTable(_ string, o Options) (backend, error) {
-	if o.Database == nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" needs the service's database")
-	}
-	statements, known := map[string]tableSQL{
-		"sqlite":   tableStatements("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)", "?"),
+	statements, err := ofDialect("table", o, map[string]tableSQL{
+		"sqlite":   tableSQLite(),
 		"postgres": tableStatements("CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)", "$"),
 		"mysql":    tableMySQL(),
-	}[o.Database.Dialect()]
-	if !known {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"table:\" does not know this database")
+	})
+	if err != nil {
+		return nil, err
 	}
-	limit := opTimeout
-	if o.Database.Dialect() == "sqlite" {
-		// No server is silent here: what takes long is the turn at the one
-		// connection that writes.
-		limit = 5 * opTimeout
-	}
-	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL, limit: limit}, nil
+	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL}, nil
+}
+
+// tableSQLite has more time. No server is silent here: what takes long is the turn
+// at the one connection that writes.
+func tableSQLite() tableSQL {
+	s := tableStatements("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)", "?")
+	s.limit = 5 * opTimeout
+	return s
 }
 
 // apart is like the function of that name, with the table's own limit.
 func (t *table) apart(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), t.limit)
+	return context.WithTimeout(context.WithoutCancel(ctx), t.sql.limit)
 }
 
 // tableStatements is for dialects with RETURNING; mark "$" numbers the places.
 func tableStatements(now, mark string) tableSQL {
 	s := tableSQL{
+		limit: opTimeout,
 		take: `UPDATE locks SET owner = ?, token = token + 1, expires_at = ` + now + ` + ?
 			WHERE key_id = ? AND expires_at <= ` + now + ` RETURNING token`,
 		rest:    `SELECT expires_at - ` + now + ` FROM locks WHERE key_id = ?`,

@@ -145,7 +145,7 @@ func (c *coalescer) attempt(entries []*entry) {
 			pools, requests := namesOf(entries)
 			c.decider.log.Error("a shared transaction panicked", "pools", pools, "requests", requests, "error", fmt.Errorf("panic: %v", v))
 			for _, p := range all {
-				if p.plan != nil {
+				if p.plan != nil && !p.batch.IsSettled() {
 					p.batch.InDoubt(p.plan)
 				}
 			}
@@ -236,16 +236,15 @@ func (c *coalescer) writeAll(ctx context.Context, tx stock.SharedTx, all []*plan
 		fault.At(fault.AfterCommit)
 	}
 	for i, p := range all {
-		plan := p.plan
-		p.plan = nil
 		switch {
 		case err == nil && written[i]:
-			p.batch.Settle(plan)
+			p.batch.Settle(p.plan)
 		case stock.ClassOf(err) == stock.ClassUnknown || stock.ClassOf(err) == stock.ClassUnavailable:
-			_ = c.decider.finish(p.batch, plan, err) // it goes to all at once
+			_ = c.decider.finish(p.batch, p.plan, err) // it goes to all at once
 		default: // what one pool failed for is none of the others' business
-			p.batch.Undo(plan)
+			p.batch.Undo(p.plan)
 		}
+		p.plan = nil // behind it: who panics in the middle is in doubt
 	}
 	return err
 }

@@ -75,7 +75,9 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			return d.giveUp(b, err)
 		}
 		d.attempted(b, began, err, true)
-		d.replayWaiting(ctx, b, err)
+		if d.replayWaiting(ctx, b, err); b.IsSettled() {
+			return nil
+		}
 		if next == retryLocked {
 			o.Lock = true
 			s.locked++

@@ -166,7 +166,9 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 			panic(v) // the group answers its draws
 		}
 	}()
-	s.firstReplay(ctx, b)
+	if s.firstReplay(ctx, b); b.IsSettled() {
+		return nil
+	}
 	for range switchesMax {
 		name := s.name(b.Urn.Mode)
 		b.SetMode(name)

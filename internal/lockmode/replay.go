@@ -40,6 +40,7 @@ func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) erro
 	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable}, draw.CodeOf(err)) {
 		return err
 	}
+	b.WaitedInVain()
 	ctx, cancel := context.WithTimeout(ctx, s.replayMax)
 	defer cancel()
 	replay(ctx, s.store, b, err, b.Settle)
@@ -50,9 +51,10 @@ func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) erro
 }
 
 // firstReplay is the beginning of a batch whose draws have waited long behind one
-// in doubt: those that the log holds may have no time left to wait for a lock.
+// that was given up, in doubt or because of others: those that the log holds may
+// have no time left to wait for a lock.
 func (s *Switch) firstReplay(ctx context.Context, b *group.Batch) {
-	if !b.IsBehindDoubt() {
+	if !b.IsBehindVain() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.replayMax)

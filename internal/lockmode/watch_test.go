@@ -21,6 +21,9 @@ type watch struct {
 	// issuing, when set, is called as a batch goes to its mode, and what it
 	// returns as the mode comes back.
 	issuing func(poolID string) (back func())
+	// settling, when set, is called as a batch is settled, before its draws have
+	// their answers.
+	settling func()
 }
 
 func newWatch() *watch {
@@ -28,6 +31,9 @@ func newWatch() *watch {
 }
 
 func (w *watch) Gathered(draws, _ int, _ time.Duration) {
+	if w.settling != nil {
+		w.settling()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gathered = append(w.gathered, draws)

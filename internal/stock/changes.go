@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -101,7 +102,11 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		return draw.Pool{}, err
 	}
 	s.options.Changed(id)
-	return s.poolOn(ctx, s.engine.ReadBack, id)
+	pool, err := s.poolOn(ctx, s.engine.ReadBack, id)
+	if err != nil { // no other code: they say that nothing happened
+		return draw.Pool{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("pool %q was changed, and could not be read afterwards", id)}
+	}
+	return pool, nil
 }
 
 // ChangePrize corrects the name or the value of a prize that has issued nothing,

@@ -31,10 +31,25 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	if err != nil {
 		return draw.Draw{}, err
 	}
-	if s.engine.Confirm != nil && !s.options.ReadOnly {
-		return found[drawID], engine.Public(s.engine.Confirm(ctx))
+	return found[drawID], s.confirm(ctx)
+}
+
+// confirm returns when all that could be read before is as safe as what is
+// acknowledged. Its errors are *draw.Error.
+func (s *Store) confirm(ctx context.Context) error {
+	if s.engine.Confirm == nil || s.options.ReadOnly {
+		return nil
 	}
-	return found[drawID], nil
+	return engine.Public(s.engine.Confirm(ctx))
+}
+
+// settled is confirm for a change that was found under its key: whoever made it
+// may not have its answer yet. Error: CodeOutcomeUnknown.
+func (s *Store) settled(ctx context.Context) error {
+	if err := s.confirm(ctx); err != nil {
+		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the change was found, and may not be safe yet; the same key settles it"}
+	}
+	return nil
 }
 
 // Awards returns at most limit awards of a pool in order of their versions,

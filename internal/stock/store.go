@@ -184,7 +184,7 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
-	if errors.Is(err, engine.ErrDropped) { // nobody was met, so it costs no attempt
+	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // nobody was met, so it costs no attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
 	for n := 0; err == nil && urn.LacksSeeds(); n++ { // once for each opening and instance, and holding nothing

@@ -68,6 +68,12 @@ func ReadOnlyServer() *Error {
 // The next read is whole, and finds nothing to compare.
 var ErrDropped = &Error{Class: ClassConflict, Reason: "history"}
 
+// ErrTorn says that the pool's prizes were read at a later version than its row:
+// without a lock, another session may write between the two. Such a mixture, of
+// former rules and present stock, is no state that the pool was in, and no draw
+// may be refused from it. The next read begins anew.
+var ErrTorn = &Error{Class: ClassConflict, Reason: "torn"}
+
 // Version is the pool's.
 func (r *Row) Version() int64 { return r.version }
 
@@ -148,6 +154,14 @@ func PrizeColumnsOf(prefix string) string {
 func ScanPrize(row Scanner) (draw.Prize, error) {
 	var p draw.Prize
 	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+	return p, err
+}
+
+// ScanPrizeAt is ScanPrize, of a row that ends with the version of the pool that
+// it was read at.
+func ScanPrizeAt(row Scanner, at *int64) (draw.Prize, error) {
+	var p draw.Prize
+	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, at)
 	return p, err
 }
 

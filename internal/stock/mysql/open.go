@@ -72,7 +72,9 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 	e.Lock = open(engine.ConnectionsMax, adminSilence)
 	e.Migrate = open(engine.MigrateConnections, engine.MigrateMax)
 	awards := engine.Awards()
-	e.Attempts = sqltx.New(draws, draws, d, awards, statements(awards))
+	words := statements(awards)
+	e.Attempts = sqltx.New(draws, draws, d, awards, words)
+	e.Confirm = func(ctx context.Context) error { return sqltx.Confirm(ctx, e.Write, d, words) }
 	e.Connections = engine.CountConnections(draws)
 	return e, nil
 }

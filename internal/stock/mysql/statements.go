@@ -1,6 +1,8 @@
 package mysql
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -18,6 +20,22 @@ func statements(awards engine.Log[draw.Award]) sqltx.Words {
 		Awards: func(p *draw.Plan) []engine.Statement { return insertAwards(awards, p) },
 		Prizes: raisePrizes,
 		Draws:  func(poolID string, ids []string) engine.Statement { return findDraws(awards, poolID, ids) },
+		Settle: settle,
+	}
+}
+
+// settleRows is how many rows are written to settle, so that those who do so at once
+// seldom wait for each other.
+const settleRows = 64
+
+// settle writes a row that nobody reads. InnoDB shows what a transaction wrote
+// before the log of it is on the disk, and waits for the disk only then: a crash in
+// between takes back what others have read. A commit that wrote something waits for
+// all of the log before it.
+func settle() engine.Statement {
+	return engine.Statement{
+		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,
+		Args: []any{fmt.Sprint("settle:", rand.N(settleRows))},
 	}
 }
 

@@ -141,7 +141,11 @@ func (tx *attempt) readRows(ctx context.Context, urn *draw.Urn) (row engine.Row,
 	if err != nil {
 		return row, nil, err
 	}
-	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return engine.ScanPrize(r) })
+	at := row.Version()
+	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return engine.ScanPrizeAt(r, &at) })
+	if err == nil && at != row.Version() {
+		err = engine.ErrTorn
+	}
 	return row, prizes, err
 }
 

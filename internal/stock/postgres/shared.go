@@ -79,8 +79,8 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	return ready, nil
 }
 
-// scanShared reads the rows of pools, nil for those that are missing, and their
-// changed prizes.
+// scanShared reads the rows of pools, nil for those that are missing or torn, and
+// their changed prizes.
 func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*engine.Row, prizes [][]draw.Prize, err error) {
 	rows, prizes = make([]*engine.Row, n), make([][]draw.Prize, n)
 	var id string
@@ -101,8 +101,12 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 		return nil, nil, err
 	}
 	var p draw.Prize
-	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind}, func() error {
-		prizes[place[id]] = append(prizes[place[id]], p)
+	var at int64
+	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, &at}, func() error {
+		i := place[id]
+		if prizes[i] = append(prizes[i], p); rows[i] != nil && rows[i].Version() != at {
+			rows[i] = nil // torn, as engine.ErrTorn says
+		}
 		return nil
 	})
 	return rows, prizes, err

@@ -57,9 +57,9 @@ const (
 	// In a read-only role or database the default is on.
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
-	// The subquery is evaluated once: a pool that has not changed costs no
-	// read of its prizes.
-	sqlPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes
+	// The subqueries are evaluated once: a pool that has not changed costs no
+	// read of its prizes. Those that are read tell at which version.
+	sqlPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = $1) FROM prizes
 WHERE pool_id = $1 AND changed > $2 AND (SELECT version FROM pools WHERE id = $1) <> $2
 ORDER BY added`
 
@@ -126,7 +126,7 @@ CROSS JOIN LATERAL (
 %s
 ORDER BY a.draw_id, a.ordinal`
 
-	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued, prizes.kind
+	sqlPoolsPrizes = `SELECT prizes.pool_id, prizes.id, prizes.name, prizes.value, prizes.stocked, prizes.issued, prizes.kind, pools.version
 FROM unnest($1::text[], $2::bigint[]) AS seen (id, version)
 JOIN pools ON pools.id = seen.id AND pools.version <> seen.version
 JOIN prizes ON prizes.pool_id = seen.id AND prizes.changed > seen.version

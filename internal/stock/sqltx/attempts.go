@@ -40,6 +40,9 @@ type Words struct {
 	Awards, Prizes func(*draw.Plan) []engine.Statement
 	// Draws finds draws by their ids.
 	Draws func(poolID string, ids []string) engine.Statement
+	// Settle, where set, is a statement whose commit waits until all that could be
+	// read before is as safe as what is acknowledged.
+	Settle func() engine.Statement
 	// Prepared are statements to be prepared once.
 	Prepared []string
 }
@@ -50,14 +53,17 @@ type attempt struct {
 	// tx is open from the start when the pool row is locked first, else from
 	// the first lookup in the log or the write.
 	tx *preparedTx
+	// found says that Draws has found any.
+	found bool
 }
 
 const (
 	sqlLock = `SELECT version FROM pools WHERE id = ?`
 	// selectRules reads the body of a change of rules.
 	selectRules = `SELECT body FROM changes WHERE pool_id = ? AND version = ?`
-	// SelectPrizes reads the prizes of a pool that changed after a version.
-	SelectPrizes = `SELECT ` + engine.PrizeColumns + ` FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
+	// SelectPrizes reads the prizes of a pool that changed after a version, and at
+	// which version they are read.
+	SelectPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 
 	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?, at = ?`
 	guard    = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
@@ -152,8 +158,13 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 	}
 	var prizes []draw.Prize
 	if row.Version() > urn.Version {
-		if prizes, err = engine.QueryAll(ctx, q, engine.ScanPrize, SelectPrizes, urn.PoolID, urn.Version); err != nil {
+		at := row.Version()
+		scan := func(row engine.Scanner) (draw.Prize, error) { return engine.ScanPrizeAt(row, &at) }
+		if prizes, err = engine.QueryAll(ctx, q, scan, SelectPrizes, urn.PoolID, urn.PoolID, urn.Version); err != nil {
 			return err
+		}
+		if at != row.Version() {
+			return engine.ErrTorn
 		}
 	}
 	var rules *draw.Rules
@@ -173,6 +184,7 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 // readers elsewhere leaves with the server that is written.
 func (tx *attempt) Draws(ctx context.Context, poolID string, ids []string) (map[string]draw.Draw, error) {
 	draws, err := tx.draws(ctx, poolID, ids)
+	tx.found = tx.found || len(draws) > 0
 	return draws, engine.Classify(err, tx.attempts.dialect.ByCode)
 }
 
@@ -208,12 +220,16 @@ func (tx *attempt) draws(ctx context.Context, poolID string, ids []string) (map[
 // Write implements engine.Tx.
 func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 	if len(p.Awards) == 0 {
-		return nil // what can be read here is safe
+		return tx.confirm(ctx)
 	}
 	if err := tx.write(ctx, p); err != nil {
 		return engine.Classify(err, tx.attempts.dialect.ByCode)
 	}
 	fault.At(fault.BeforeCommit)
+	return tx.commit()
+}
+
+func (tx *attempt) commit() error {
 	if err := tx.tx.Commit(); err != nil {
 		return engine.AtCommit(err, tx.attempts.dialect.ByCode)
 	}

@@ -1,0 +1,58 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// slowlyTaken is a lock that others hold for longer than anybody waits. waiting
+// gets a value as each wait begins.
+type slowlyTaken struct {
+	wait    time.Duration
+	waiting chan struct{}
+}
+
+func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, int64) error) error {
+	l.waiting <- struct{}{}
+	time.Sleep(l.wait)
+	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
+}
+
+// TestReplaysBehindALock: while others hold the pool's lock and new draws wait for
+// it, a known key is answered, also where its time does not suffice to wait behind
+// them and then for itself.
+func TestReplaysBehindALock(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, cell{lockmode.External, dialect, nobody})
+			pool := a.pool(t, 50)
+			lock := &swapped{Locker: a.locks[0]}
+			s := a.serve(t, 0, func(s *settings) { s.Locker, s.Timeout = lock, 6*time.Second })
+			draws(t, s, pool, "known", 3)
+			taken := &slowlyTaken{wait: 4 * time.Second, waiting: make(chan struct{}, 9)}
+			lock.Locker = taken
+			fresh := once(t, s, named(pool, "new"))
+			receive(t, taken.waiting)
+			var known []<-chan answer
+			for n := range 3 {
+				known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))
+			}
+			for _, from := range known {
+				got := receive(t, from)
+				require.NoError(t, got.err)
+				require.True(t, got.draw.Replayed)
+			}
+			require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, fresh).err))
+			stocktest.NoViolations(t, a.store(0), pool)
+		})
+	}
+}

@@ -1,0 +1,31 @@
+package stock_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestChangedAndNotRead: a pool that was changed, and could not be read
+// afterwards, is not reported as one that nothing happened to.
+func TestChangedAndNotRead(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			ctx, leave := context.WithCancel(t.Context())
+			s := stocktest.Open(t, stocktest.URL(t, dialect), stock.Options{Changed: func(string) { leave() }})
+			stocktest.Pool(t, s, "p", 1)
+			paused := draw.StatePaused
+			_, err := s.ChangePool(ctx, "p", draw.PoolChange{State: &paused}, "test")
+			require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "%v", err)
+			pool, err := s.Pool(t.Context(), "p")
+			require.NoError(t, err)
+			require.Equal(t, paused, pool.State)
+		})
+	}
+}
