@@ -69,6 +69,8 @@ func foreign(err error) error {
 	case unsettled != nil && unsettled.MayHaveHappened:
 		return draw.Wrap(draw.CodeOutcomeUnknown, unsettled.Err,
 			"the change may have been made although no answer says so; check before you repeat it")
+	case errors.Is(err, client.ErrHTTPS):
+		return draw.Errorf(draw.CodeStoreUnavailable, "%v", client.ErrHTTPS)
 	case answer != nil && answer.Code != "":
 		return &draw.Error{Code: draw.Code(answer.Code), Detail: answer.Detail}
 	case answer != nil:
