@@ -44,7 +44,7 @@ type Error struct {
 }
 
 // ErrHTTPS says that the service speaks HTTPS, while the URL says http.
-var ErrHTTPS = errors.New("the service speaks HTTPS, and the URL begins with http")
+var ErrHTTPS = errors.New("the service speaks HTTPS: its URL must begin with https://")
 
 // Error implements error.
 func (e *Error) Error() string {

@@ -128,6 +128,8 @@ func bothWays() []struct {
 		{"agenda list --pool spring --open --output json", exitOK, `"delta":2,"reason":"agenda"`},
 		{"agenda remove --pool spring 2", exitOK, "item 2 is removed"},
 		{"agenda remove --pool spring 2", exitFailure, "no item 2"},
+		{"rules remove --pool spring --if-version -1", exitUsage, "--if-version must be 0 or above"},
+		{"rules set --pool spring --if-version -1 @rules", exitUsage, "--if-version must be 0 or above"},
 		{"rules remove --pool spring", exitOK, "has no rules from version"},
 		{"rules remove --pool spring", exitFailure, "has no rules"},
 
@@ -151,6 +153,9 @@ func bothWays() []struct {
 		{"audit", exitOK, "3 pools, 0 violations"},
 		{"pool list --output json", exitOK, `"id":"dry"`},
 		{"audit --pool nowhere", exitFailure, "nowhere"},
+		{"audit --pool NOWHERE", exitUsage, "the pool's id must match"},
+		{"job show NOWHERE", exitUsage, "the job's name must match"},
+		{"job pin NOWHERE h1", exitUsage, "the job's name must match"},
 
 		{"pool create deck --state paused --prize id=gold,stock=3", exitOK, "paused"},
 		{"pool commit deck --origin a.example/", exitUsage, "--origin: the origin must be a host"},

@@ -119,6 +119,8 @@ func TestUsage(t *testing.T) {
 		"stock import --pool a b c":                                 "name one file",
 		"stock import x.csv":                                        "the pool's id is missing",
 		"stock import - --pool a --reason=":                         "reason is missing",
+		"serve --database postgres://u:hid@den@h/d":                 "percent-encode them",
+		"serve --database oracle://u:hidden@h/d":                    "database must be sqlite:PATH",
 
 		"backup":                              "name one file",
 		"backup a b":                          "name one file",

@@ -17,10 +17,10 @@ import (
 func TestUnreadRequestsAreProblems(t *testing.T) {
 	address := served(t, newServer(t, &fake{}))
 	for request, detail := range map[string]string{
-		"FOO\r\n\r\n":                                                          "no HTTP",
+		"FOO\r\n\r\n": "no HTTP",
 		"GET /pools/%zz HTTP/1.1\r\nHost: x\r\n\r\n":                           "no HTTP",
 		"GET /livez HTTP/1.1\r\n\r\n":                                          "missing required Host header",
-		"GET /livez HTTP/1.1\r\nHost: x\r\nBad name: x\r\n\r\n":                "no HTTP",
+		"GET /livez HTTP/1.1\r\nHost: x\r\nBad name: x\r\n\r\n":                "invalid header name",
 		"GET /livez HTTP/3.0\r\nHost: x\r\n\r\n":                               "unsupported protocol version",
 		"POST /draw HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n":    "unsupported transfer encoding",
 		"POST /draw HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n":         "no HTTP",
@@ -52,8 +52,8 @@ func TestOtherAnswersAreNotRewritten(t *testing.T) {
 	address := served(t, newServer(t, &fake{}))
 	for request, want := range map[string]string{
 		"POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}": "invalid-request",
-		"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":                                                         "not-found",
-		"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":                                                       "not-found",
+		"OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":                                                           "not-found",
+		"CONNECT a:1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n":                                                         "not-found",
 	} {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)

@@ -49,9 +49,12 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	moments.Replayed = true
 	require.Equal(t, moments, again, "the first moments, and no others")
 	for name, reuse := range map[string]func() (draw.Planned, error){
-		"another file":   func() (draw.Planned, error) { return in("p", longest, strings.ReplaceAll(file, "x", "z")) },
-		"another spread": func() (draw.Planned, error) { spread.Units++; return s.SpreadAgenda(ctx, "p", spread, "moments", "ben") },
-		"of the file":    func() (draw.Planned, error) { return s.SpreadAgenda(ctx, "p", spread, longest, "ben") },
+		"another file": func() (draw.Planned, error) { return in("p", longest, strings.ReplaceAll(file, "x", "z")) },
+		"another spread": func() (draw.Planned, error) {
+			spread.Units++
+			return s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+		},
+		"of the file": func() (draw.Planned, error) { return s.SpreadAgenda(ctx, "p", spread, longest, "ben") },
 	} {
 		_, err := reuse()
 		require.Equal(t, draw.CodeKeyReused, draw.CodeOf(err), name)

@@ -9,12 +9,56 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
 	"strings"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
 )
+
+// ImportAgenda plans the stock items of a file together, all or none, under a salt
+// that is kept nowhere. With a key it happens once: the same key again is answered
+// with the first result. Errors: that of the reader, CodeKeyReused for a key that
+// came with something else, and those of PlanItems.
+func (s *Store) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
+	items, err := prizefile.ReadAgenda(file)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	return s.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
+}
+
+// SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
+// nowhere; a key is as in ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
+func (s *Store) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
+	items, err := spread.Items(randomBelow)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	from, to := spread.From.UTC().Format(draw.TimeFormat), spread.To.UTC().Format(draw.TimeFormat)
+	wanted := fmt.Sprintf("spread %s %d %s %s %s %q", spread.PrizeID, spread.Units, from, to, spread.Every, spread.Reason)
+	return s.planOnce(ctx, poolID, items, planKey{key, wanted}, actor)
+}
+
+func (s *Store) planOnce(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string) (draw.Planned, error) {
+	if err := key.check(); err != nil {
+		return draw.Planned{}, err
+	}
+	return s.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
+}
+
+// randomBelow is a number from 0 to n-1, which nobody can foretell.
+func randomBelow(n int64) int64 {
+	i, err := rand.Int(rand.Reader, big.NewInt(n))
+	if err != nil {
+		panic("stock: " + err.Error()) // Reader never fails
+	}
+	return i.Int64()
+}
 
 // planKey is the key that items are planned under together, and what was asked
 // for. Without a key they are planned each time.
