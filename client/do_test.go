@@ -126,7 +126,7 @@ func TestDoInto(t *testing.T) {
 	}
 }
 
-// TestServiceSpeaksHTTPS: a URL of the wrong scheme is told from a refusal.
+// TestServiceSpeaksHTTPS: a URL of the wrong scheme is an error of its own.
 func TestServiceSpeaksHTTPS(t *testing.T) {
 	t.Parallel()
 	secured := httptest.NewUnstartedServer(answer(200, done))

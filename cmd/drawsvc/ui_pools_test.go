@@ -162,8 +162,8 @@ func TestUIHistory(t *testing.T) {
 	b.quiet(0)
 }
 
-// TestUIHistoryOfBlanks: what remained is told from awards of an endless blank, which
-// take nothing from it.
+// TestUIHistoryOfBlanks: what remained is known although an endless blank is drawn,
+// whose awards take nothing from it.
 func TestUIHistoryOfBlanks(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
