@@ -72,7 +72,9 @@ type Award struct {
 	Prize string `json:"prize"`
 	Name  string `json:"name"`
 	// Value is an amount of money with two decimals.
-	Value   string    `json:"value"`
+	Value string `json:"value"`
+	// Win is false for a blank, which is a losing ticket.
+	Win     bool      `json:"win"`
 	Unit    int64     `json:"unit"`
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
@@ -89,9 +91,11 @@ type Pool struct {
 
 // Prize is one prize of a pool. The last three are empty without a catalogue.
 type Prize struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Value       string `json:"value"`
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	// Kind is prize, or blank for a losing ticket.
+	Kind        string `json:"kind"`
 	Description string `json:"description"`
 	Image       string `json:"image"`
 	Link        string `json:"link"`

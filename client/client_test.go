@@ -89,7 +89,7 @@ func TestDrawSettles(t *testing.T) {
 	made, err := c.Draw(t.Context(), request())
 	require.NoError(t, err)
 	require.Equal(t, &client.Draw{Key: "k", Pool: "p", User: "u", Replayed: true, Awards: []client.Award{{
-		Prize: "gold", Name: "Gold", Value: "19.90", Unit: 3, Version: 7, At: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
+		Prize: "gold", Name: "Gold", Value: "19.90", Win: true, Unit: 3, Version: 7, At: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC),
 	}}}, made)
 	keys, bodies := s.asked()
 	require.Len(t, keys, 9)
@@ -211,11 +211,11 @@ func TestRequestsThatCannotBeSent(t *testing.T) {
 
 func TestReading(t *testing.T) {
 	t.Parallel()
-	_, c := start(t, cut, answer(200, `{"id":"p","name":"P","state":"open","prizes":[{"id":"a","name":"A","value":"1.00","link":"L"}]}`))
+	_, c := start(t, cut, answer(200, `{"id":"p","name":"P","state":"open","prizes":[{"id":"a","name":"A","value":"1.00","kind":"blank","link":"L"}]}`))
 	c.Token = "secret"
 	pool, err := c.Pool(t.Context(), "p")
 	require.NoError(t, err)
-	require.Equal(t, &client.Pool{ID: "p", Name: "P", State: "open", Prizes: []client.Prize{{ID: "a", Name: "A", Value: "1.00", Link: "L"}}}, pool)
+	require.Equal(t, &client.Pool{ID: "p", Name: "P", State: "open", Prizes: []client.Prize{{ID: "a", Name: "A", Value: "1.00", Kind: "blank", Link: "L"}}}, pool)
 
 	var asked *http.Request
 	_, c = start(t, func(w http.ResponseWriter, r *http.Request) {

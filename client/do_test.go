@@ -2,7 +2,10 @@ package client_test
 
 import (
 	"errors"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -121,4 +124,25 @@ func TestDoInto(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestServiceSpeaksHTTPS: a URL of the wrong scheme is an error of its own.
+func TestServiceSpeaksHTTPS(t *testing.T) {
+	t.Parallel()
+	secured := httptest.NewUnstartedServer(answer(200, done))
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // it says what the test has done
+	secured.StartTLS()
+	t.Cleanup(secured.Close)
+	caller := &client.Client{URL: strings.Replace(secured.URL, "https:", "http:", 1)}
+	_, err := caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools/p"})
+	require.ErrorIs(t, err, client.ErrHTTPS)
+	_, err = caller.Draw(t.Context(), request())
+	require.ErrorIs(t, err, client.ErrHTTPS)
+	require.ErrorContains(t, err, "speaks HTTPS")
+	_, caller = start(t, answer(400, "<html>The plain HTTP request was sent to HTTPS port</html>"))
+	_, err = caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
+	require.ErrorIs(t, err, client.ErrHTTPS)
+	_, caller = start(t, answer(400, "<html>Bad request</html>"))
+	_, err = caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
+	require.NotErrorIs(t, err, client.ErrHTTPS)
 }

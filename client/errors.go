@@ -1,6 +1,8 @@
 package client
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -37,15 +39,39 @@ type Error struct {
 	RetryAfter time.Duration `json:"-"`
 	// RequestID names the request in the service's log.
 	RequestID string `json:"-"`
+
+	cause error // of a response that no service gave
 }
+
+// ErrHTTPS says that the service speaks HTTPS, while the URL says http.
+var ErrHTTPS = errors.New("the service speaks HTTPS: its URL must begin with https://")
 
 // Error implements error.
 func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("drawsvc: %d: %v", e.Status, e.cause)
+	}
 	return fmt.Sprintf("drawsvc: %d %s: %s (request %s)", e.Status, e.Code, e.Detail, e.RequestID)
 }
 
-// Unwrap returns the code.
-func (e *Error) Unwrap() error { return e.Code }
+// Unwrap returns the code, or what is known of a response without one.
+func (e *Error) Unwrap() error {
+	if e.cause != nil {
+		return e.cause
+	}
+	return e.Code
+}
+
+// causeOf is what the text of a response without a code gives away. Go's servers and
+// nginx answer so to what is not encrypted.
+func causeOf(status int, body []byte) error {
+	for _, text := range []string{"HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port"} {
+		if status == http.StatusBadRequest && bytes.Contains(body, []byte(text)) {
+			return ErrHTTPS
+		}
+	}
+	return nil
+}
 
 // mayRetry says whether the same request may get another response soon.
 func (e *Error) mayRetry() bool {

@@ -130,7 +130,9 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		return body, nil
 	}
 	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
-	_ = json.Unmarshal(body, answer) // a proxy's response is no problem document
+	if json.Unmarshal(body, answer) != nil { // a proxy's response is no problem document
+		answer.cause = causeOf(answer.Status, body)
+	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		answer.RetryAfter = time.Duration(seconds) * time.Second
 	}

@@ -18,6 +18,7 @@ func agendaImportCommand(env environment) *cobra.Command {
 	var by actor
 	var pool poolName
 	var output output
+	var key keyFlag
 	c := &cobra.Command{
 		Use:   "import --pool ID FILE.csv",
 		Short: "Plan stock moves from a file, whole or not at all",
@@ -30,22 +31,30 @@ in any order and case, commas or semicolons, and a line for each move, at most
 
 The import is one change, with the number of items and a SHA-256 that seals the
 schedule. The salt of the seal is printed, and kept nowhere: with it and the
-schedule anybody can check the seal afterwards.`,
-		Example: `  drawsvc agenda import --pool spring moments.csv`,
+schedule anybody can check the seal afterwards.
+
+With --key the file is imported once: the same key again prints the first result.
+The salt follows from the key then, which nobody must guess. Without it the same
+file again plans again.`,
+		Example: `  drawsvc agenda import --pool spring --key 0193a7f0-5c1e-7d52-9b0e-3f6f1d0c8a11 moments.csv`,
 	}
 	on.flag(c, env)
 	by.flag(c)
 	pool.declare(c, false)
 	output.flag(c.Flags())
+	key.flag(c)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := key.check(c); err != nil {
+			return err
+		}
 		file, closeFile, err := openImport(args[0], env)
 		if err != nil {
 			return err
 		}
 		defer closeFile()
 		return changeOn(c, &on, by, func(ctx context.Context, scheduler http.Scheduler) error {
-			p, err := scheduler.ImportAgenda(ctx, string(pool), file, string(by))
+			p, err := scheduler.ImportAgenda(ctx, string(pool), file, string(key), string(by))
 			if err != nil {
 				return ofFile(args[0], err)
 			}
@@ -60,9 +69,30 @@ func printPlanned(w io.Writer, o output, pool string, p *draw.Planned) error {
 	if o == outputJSON {
 		return http.WritePlanned(w, p)
 	}
-	_, err := fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
-		pool, counted(int64(p.Count), "item"), p.First, p.Version, p.Seal.SHA256, p.Seal.Salt)
+	again := ""
+	if p.Replayed {
+		again = "; this key was used already, and nothing was planned again"
+	}
+	_, err := fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)%s\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+		pool, counted(int64(p.Count), "item"), p.First, p.Version, again, p.Seal.SHA256, p.Seal.Salt)
 	return err
+}
+
+// keyFlag names what is planned, so that it is planned once; "" is no key.
+type keyFlag string
+
+func (k *keyFlag) flag(c *cobra.Command) {
+	c.Flags().StringVar((*string)(k), "key", "", "the schedule's own `KEY`: a schedule with this key is planned once, however often it is asked for")
+}
+
+func (k *keyFlag) check(c *cobra.Command) error {
+	if !c.Flags().Changed("key") {
+		return nil
+	}
+	if *k == "" {
+		return usageError{errors.New("--key must not be empty")}
+	}
+	return draw.CheckKey(string(*k))
 }
 
 func agendaSpreadCommand(env environment) *cobra.Command {
@@ -73,6 +103,7 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 	var spread draw.Spread
 	var from, to string
 	var random bool
+	var key keyFlag
 	c := &cobra.Command{
 		Use:   "spread --pool ID --prize ID --units N --from TIME --to TIME (--every 1h | --random)",
 		Short: "Plan the units of a prize over a span of time, from its first instant to before its last",
@@ -91,7 +122,11 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 	f.DurationVar(&spread.Every, "every", 0, "time between two releases, which get equal shares")
 	f.BoolVar(&random, "random", false, "give each unit an instant by chance: a winning moment")
 	f.StringVar(&spread.Reason, "reason", "agenda", "why the stock is moved, for the pool's log")
-	c.RunE = func(_ *cobra.Command, _ []string) (err error) {
+	key.flag(c)
+	c.RunE = func(c *cobra.Command, _ []string) (err error) {
+		if err := key.check(c); err != nil {
+			return err
+		}
 		if random == (spread.Every != 0) {
 			return usageError{errors.New("give one of --every and --random")}
 		}
@@ -106,7 +141,7 @@ func agendaSpreadCommand(env environment) *cobra.Command {
 			return err
 		}
 		return changeOn(c, &on, by, func(ctx context.Context, scheduler http.Scheduler) error {
-			p, err := scheduler.SpreadAgenda(ctx, string(pool), spread, string(by))
+			p, err := scheduler.SpreadAgenda(ctx, string(pool), spread, string(key), string(by))
 			if err != nil {
 				return err
 			}

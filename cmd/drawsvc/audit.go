@@ -18,20 +18,20 @@ import (
 func auditCommand(env environment) *cobra.Command {
 	var on target
 	var output output
-	var poolID string
+	var pool poolName
 	var deep bool
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the rows of one pool, or of all, for every rule that they must keep",
 		Long: `Check the rows of one pool, or of all, for every rule that they must keep. Exit
 code 3 says that one is broken.`,
-		Args: noArguments,
 	}
 	on.flag(c, env)
 	output.flag(c.Flags())
-	c.Flags().StringVar(&poolID, "pool", "", "`ID` of the pool; all pools when left out")
+	pool.optional(c, "`ID` of the pool; all pools when left out")
 	c.Flags().BoolVar(&deep, "deep", false, "fold the whole history through the code that decides draws; takes memory for each user that rules count")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		poolID := string(pool)
 		report := func(audits []draw.Audit, err error) error {
 			if err == nil {
 				err = printAudits(env.stdout, output, poolID != "", audits)

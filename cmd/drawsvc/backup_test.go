@@ -224,6 +224,8 @@ func TestBackupRefuses(t *testing.T) {
 	p.ok("backup", file)
 	tamper(t, "sqlite:"+file, `UPDATE prizes SET issued = 2`)
 	p.refused(exitViolation, `pool "spring", issued-is-awards`, "restore", file)
+	nowhere := filepath.Join(t.TempDir(), "absent", "backup.db")
+	p.refused(exitFailure, "create "+nowhere+": no such file or directory", "backup", nowhere)
 	for _, command := range []string{"backup", "restore"} {
 		p.refused(exitUsage, "pg_basebackup or pg_dump", command, file, "--database", "postgres://u:hidden@h/d")
 		p.refused(exitUsage, "mariadb-backup or mariadb-dump", command, file, "--database", "mysql://u:hidden@h/d")

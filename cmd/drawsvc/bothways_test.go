@@ -101,7 +101,7 @@ func (w *twin) args(line string) []string {
 // varies are the times and the names of actors in what is printed, and what chance
 // has made: seals of schedules, and the seeds, roots and signatures of commitments.
 var varies = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|"actor":"(cli:[^"]*|ci)"|by (cli:\S+|ci) at|` +
-	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"|"hash":"[0-9a-f]{64}"|` +
+	`(?m)sha256 [0-9a-f]{64}$|kept nowhere else: \S+$|"sha256":"[0-9a-f]{64}","salt":"[^"]+"|"count":\d+,"sha256":"[0-9a-f]{64}"(,"key":"[^"]+")?|"hash":"[0-9a-f]{64}"|` +
 	`^anchor [0-9a-f]{64}$|^log \d+ \S+$|^— draws.example.org/\S+ \S+$|^1 [0-9a-f]{64}$`)
 
 func alike(o outcome) outcome {

@@ -113,7 +113,7 @@ func (c *config) read(cmd *cobra.Command) error {
 	if c.drawToken, err = c.drawSecret.read(flags); err != nil {
 		return err
 	}
-	if err := firstOf(c.lock.read(flags), c.jobs.read(flags)); err != nil {
+	if err := firstOf(c.database.check(cmd), c.lock.read(flags), c.jobs.read(flags)); err != nil {
 		return err
 	}
 	if err := c.Validate(); err != nil {

@@ -43,6 +43,15 @@ func (d *database) read(c *cobra.Command) (string, error) {
 	return d.url.readURL(flags)
 }
 
+// check refuses what cannot be a database, before anything is said of it or made.
+func (d *database) check(c *cobra.Command) error {
+	url, err := d.read(c)
+	if err != nil {
+		return err
+	}
+	return stock.CheckURL(url)
+}
+
 // open opens the database without a check of its schema.
 func (d *database) open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
 	url, err := d.read(c)

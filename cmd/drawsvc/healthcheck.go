@@ -41,7 +41,6 @@ func healthcheckCommand(env environment) *cobra.Command {
 	f.StringVar(&address, "url", "", "`URL` of the service (default: the service that --listen names)")
 	f.StringVar(&listen, "listen", listenDefault, "`address` that the service listens on")
 	f.StringVar(&cert, "tls-cert", "", "`file` of the certificate of the service; it speaks HTTPS then")
-	setAnnotation(f.Lookup("url"), noVariable)
 	return c
 }
 

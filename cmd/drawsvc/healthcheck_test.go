@@ -94,6 +94,10 @@ func TestTLS(t *testing.T) {
 	other, _ := writeCertificate(t, t.TempDir(), 7)
 	p.refused(exitFailure, "another certificate", "healthcheck", "--listen", address, "--tls-cert", other)
 
+	plain := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": "http://" + address, "DRAWSVC_TOKEN": "some-token-of-an-admin"}}
+	plain.refused(exitFailure, "its URL must begin with https://", "pool", "list")
+	plain.refused(exitFailure, "its URL must begin with https://", "pool", "pause", "spring")
+
 	require.NoError(t, os.WriteFile(cert, []byte("nothing"), 0o600))
 	s.reload("a changed file cannot be used")
 	require.Equal(t, int64(1), shown(t, address))

@@ -28,17 +28,27 @@ database is served, list, show and history work, and changes need --server.`,
 	on, off, nobody := true, false, ""
 	c.AddCommand(
 		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
-		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", arguments(1), func([]string) job.Change { return job.Change{Enabled: &on} }),
-		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", arguments(1), func([]string) job.Change { return job.Change{Enabled: &off} }),
+		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", jobArguments(1), func([]string) job.Change { return job.Change{Enabled: &on} }),
+		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", jobArguments(1), func([]string) job.Change { return job.Change{Enabled: &off} }),
 		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) job.Change { return job.Change{Host: &args[1]} }),
-		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", arguments(1), func([]string) job.Change { return job.Change{Host: &nobody} }),
+		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", jobArguments(1), func([]string) job.Change { return job.Change{Host: &nobody} }),
 	)
 	return c
 }
 
+// jobArguments takes n arguments, the first of them a job.
+func jobArguments(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := arguments(n)(c, args); err != nil {
+			return err
+		}
+		return draw.CheckID("the job's name", args[0])
+	}
+}
+
 // jobAndHost takes two arguments. An empty host would let every host run the job.
 func jobAndHost(c *cobra.Command, args []string) error {
-	if err := arguments(2)(c, args); err != nil {
+	if err := jobArguments(2)(c, args); err != nil {
 		return err
 	}
 	if args[1] == "" {
@@ -111,7 +121,7 @@ func jobListCommand(env environment) *cobra.Command {
 func jobShowCommand(env environment) *cobra.Command {
 	var on target
 	var out output
-	c := &cobra.Command{Use: "show JOB", Short: "Show a job and its last report", Args: arguments(1)}
+	c := &cobra.Command{Use: "show JOB", Short: "Show a job and its last report", Args: jobArguments(1)}
 	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -142,7 +152,7 @@ func jobShowCommand(env environment) *cobra.Command {
 func jobHistoryCommand(env environment) *cobra.Command {
 	var on target
 	var out output
-	c := &cobra.Command{Use: "history JOB", Short: "List the last runs of a job", Args: arguments(1)}
+	c := &cobra.Command{Use: "history JOB", Short: "List the last runs of a job", Args: jobArguments(1)}
 	on.flag(c, env)
 	out.flag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -170,7 +180,7 @@ func jobHistoryCommand(env environment) *cobra.Command {
 func jobRunCommand(env environment) *cobra.Command {
 	var on target
 	var by actor
-	c := &cobra.Command{Use: "run JOB", Short: "Have a job run once, whatever its schedule says", Args: arguments(1)}
+	c := &cobra.Command{Use: "run JOB", Short: "Have a job run once, whatever its schedule says", Args: jobArguments(1)}
 	on.flag(c, env)
 	by.flag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

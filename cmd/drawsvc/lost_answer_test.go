@@ -58,6 +58,17 @@ func TestLostAnswer(t *testing.T) {
 	require.Contains(t, w.far.ok("pool", "show", "mono"), " 13 ")
 
 	lost.Store(false)
+	moments := w.write("moments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n")
+	planned := p.ok("agenda", "import", "--pool", "mono", moments)
+	require.True(t, lost.Load())
+	require.NotContains(t, planned, "already")
+	require.Regexp(t, "keep the salt, .*: [A-Z2-7]{26}\n$", planned)
+	lost.Store(false)
+	p.ok("agenda", "spread", "--pool", "mono", "--prize", "gold", "--units", "3", "--from", "2999-01-05T09:00:00Z", "--to", "2999-01-06T09:00:00Z", "--random")
+	require.True(t, lost.Load())
+	require.Len(t, strings.Split(strings.TrimSpace(w.far.ok("agenda", "list", "--pool", "mono")), "\n"), 1+1+3, "each was planned once")
+
+	lost.Store(false)
 	p.refused(exitFailure, "the change may have been made although no answer says so", "pool", "pause", "mono")
 	require.Contains(t, w.far.ok("pool", "show", "mono"), "paused")
 	require.Equal(t, 1, strings.Count(w.far.ok("log", "--pool", "mono"), `"what":"state"`))

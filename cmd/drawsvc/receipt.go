@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
@@ -46,7 +45,7 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 	f.StringVar(&o.drawID, "draw", "", "`NAME` of the draw, its Idempotency-Key")
 	f.StringVar(&o.user, "user", "", "`USER` of the draw")
 	f.StringVar(&o.checkpoint, "checkpoint", "", "`file` of a checkpoint of the proof's size that was kept")
-	f.VisitAll(func(f *pflag.Flag) { setAnnotation(f, noVariable) })
+	setAnnotation(f.Lookup("key"), noVariable)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if o.key == "" {
 			return usageError{errors.New("--key is missing")}

@@ -106,6 +106,9 @@ func rulesSetCommand(env environment) *cobra.Command {
 	current.flag(c)
 	c.Args = oneFile
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := current.check(); err != nil {
+			return err
+		}
 		rules, err := readRules(args[0], env)
 		if err != nil {
 			return err
@@ -160,6 +163,9 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	current.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := current.check(); err != nil {
+			return err
+		}
 		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
 			set, err := ruler.SetRules(ctx, string(pool), nil, current.versions(c), string(by))
 			if err != nil {
@@ -180,6 +186,13 @@ type ifVersion int64
 
 func (v *ifVersion) flag(c *cobra.Command) {
 	c.Flags().Int64Var((*int64)(v), "if-version", 0, "change nothing unless the rules in force are of this `VERSION`; 0 is for none")
+}
+
+func (v *ifVersion) check() error {
+	if *v < 0 {
+		return usageError{errors.New("--if-version must be 0 or above")}
+	}
+	return nil
 }
 
 // versions are those that the rules may have, nil for all.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/client"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/http"
 	"drawsvc/internal/stock"
 )
@@ -163,7 +164,11 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 		return err
 	}
 	defer func() { _ = admin.Close() }() // idle connections
-	return handOver(c.Context(), admin, fn)
+	err = handOver(c.Context(), admin, fn)
+	if draw.CodeOf(err) == draw.CodeOutcomeUnknown {
+		return firstOf(admin.CheckScheme(c.Context()), err)
+	}
+	return err
 }
 
 // What commands need, both backends have.

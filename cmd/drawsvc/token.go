@@ -40,9 +40,6 @@ func tokenNewCommand(env environment) *cobra.Command {
 	f.StringVar(&name, "name", "", "`name` of who acts with the token")
 	f.StringVar(&role, "role", "", "`role`: admin, stock, auditor, draw or metrics")
 	f.StringVar(&until, "until", "", "`time` from which on it is rejected, such as 2026-12-31T23:59:59Z (default never)")
-	for _, flag := range []string{"name", "role", "until"} {
-		setAnnotation(f.Lookup(flag), noVariable)
-	}
 	return c
 }
 

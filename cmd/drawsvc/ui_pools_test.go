@@ -161,3 +161,22 @@ func TestUIHistory(t *testing.T) {
 	require.LessOrEqual(t, asked, 12+24+30+1)
 	b.quiet(0)
 }
+
+// TestUIHistoryOfBlanks: what remained is known although an endless blank is drawn,
+// whose awards take nothing from it.
+func TestUIHistoryOfBlanks(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"autumn","name":"Autumn fair","rules":{"win":"3/4","fallback":"none"},
+		"prizes":[{"id":"pear","name":"Pear","stock":100},{"id":"none","name":"No win","kind":"blank"}]}`)
+	status, body, err := s.ask("POST", "/draw", `{"pool":"autumn","user":"u","count":60}`, "Authorization", "Bearer draw")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `"win":false`)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("auditor")
+	b.await(`document.querySelectorAll(".pools li").length === 3`)
+	b.visit("#/pools/autumn", "Autumn fair")
+	b.await(`document.querySelector(".chart.stock .top").textContent === "100"`)
+	b.quiet(0)
+}

@@ -3,11 +3,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -24,7 +28,8 @@ func TestUsage(t *testing.T) {
 		"serve --databse=x":  "unknown flag: --databse; the nearest is --database",
 		"serve --batchmax 3": "unknown flag: --batchmax; the nearest is --batch-max",
 		"serve now":          `unexpected argument "now"`,
-		"serve -x":           "unknown shorthand flag",
+		"serve -x":           "unknown flag: -x; the nearest is --",
+		"serve -batch-max=3": "unknown flag: -batch-max; the nearest is --batch-max",
 		"migrate":            "a subcommand is missing: try drawsvc migrate --help",
 		"migrate down":       `unknown command "down"`,
 		"migrate up 3":       `unexpected argument "3"`,
@@ -114,6 +119,8 @@ func TestUsage(t *testing.T) {
 		"stock import --pool a b c":                                 "name one file",
 		"stock import x.csv":                                        "the pool's id is missing",
 		"stock import - --pool a --reason=":                         "reason is missing",
+		"serve --database postgres://u:hid@den@h/d":                 "percent-encode them",
+		"serve --database oracle://u:hidden@h/d":                    "database must be sqlite:PATH",
 
 		"backup":                              "name one file",
 		"backup a b":                          "name one file",
@@ -179,6 +186,31 @@ func TestEnvironment(t *testing.T) {
 		line := q.refused(exitUsage, "", "serve")
 		require.True(t, strings.Contains(line, "DRAWSVC_"+name) || strings.Contains(line, strings.ToLower(strings.ReplaceAll(name, "_", "-"))), line)
 	}
+}
+
+// TestEveryFlagHasAVariable: but for those whose variable means another flag.
+func TestEveryFlagHasAVariable(t *testing.T) {
+	t.Parallel()
+	var without []string
+	var walk func(c *cobra.Command, name string)
+	walk = func(c *cobra.Command, name string) {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[noVariable] != nil {
+				without = append(without, name+" --"+f.Name)
+			}
+		})
+		for _, sub := range c.Commands() {
+			walk(sub, strings.TrimSpace(name+" "+sub.Name()))
+		}
+	}
+	for _, c := range commands(environment{}) {
+		walk(c, c.Name())
+	}
+	slices.Sort(without)
+	require.Equal(t, []string{"man --dir", "pool create --mode", "receipt verify --key", "verify --key", "verify --receipts", "verify --witness"}, without)
+	p := program{tb: t, vars: map[string]string{"DRAWSVC_URL": "http://" + servertest.ClosedAddr(t), "DRAWSVC_NAME": "ci", "DRAWSVC_ROLE": "stock"}}
+	p.refused(exitFailure, "refused", "healthcheck")
+	require.Contains(t, p.ok("token", "new"), `{"name":"ci","role":"stock"`)
 }
 
 // TestSecretFiles: a secret comes from a file as well, and from one place.

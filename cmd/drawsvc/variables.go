@@ -66,6 +66,10 @@ func withNearestFlag(c *cobra.Command, err error) error {
 		return wrongValue(wrong)
 	}
 	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if _, short, isShort := strings.Cut(err.Error(), " in -"); isShort { // no flag has one letter
+		short, _, _ = strings.Cut(short, "=")
+		unknown, ok, err = "--"+short, true, errors.New("unknown flag: -"+short)
+	}
 	if !ok {
 		return err
 	}

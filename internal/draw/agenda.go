@@ -57,6 +57,8 @@ type Planned struct {
 	Count          int
 	// Seal is empty for a single item.
 	Seal Seal
+	// Replayed says that they had been planned already under the same key.
+	Replayed bool
 }
 
 // Seal commits to a schedule before it runs. Salt is not kept: with it, whoever

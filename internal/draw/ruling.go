@@ -2,6 +2,10 @@ package draw
 
 import "time"
 
+// AnyRules stands among versions for that of any rules; a pool without rules has
+// none.
+const AnyRules int64 = -1
+
 // Ruling is the record that rules came into force in a pool.
 type Ruling struct {
 	PoolID string

@@ -32,6 +32,17 @@ func (a *Admin) Close() error {
 	return nil
 }
 
+// CheckScheme returns an error where the service speaks HTTPS, and the URL does not.
+// It asks by a read, to which such a service answers in clear text; to others it may
+// just close the connection, as if an answer were lost.
+func (a *Admin) CheckScheme(ctx context.Context) error {
+	_, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodGet, Path: "/livez"})
+	if errors.Is(err, client.ErrHTTPS) {
+		return foreign(err)
+	}
+	return nil
+}
+
 // fetch makes a call and reads its answer.
 func fetch[Out any](ctx context.Context, a *Admin, c client.Call) (out Out, err error) {
 	body, err := a.client.Do(ctx, c)
@@ -69,6 +80,8 @@ func foreign(err error) error {
 	case unsettled != nil && unsettled.MayHaveHappened:
 		return draw.Wrap(draw.CodeOutcomeUnknown, unsettled.Err,
 			"the change may have been made although no answer says so; check before you repeat it")
+	case errors.Is(err, client.ErrHTTPS):
+		return draw.Errorf(draw.CodeStoreUnavailable, "%v", client.ErrHTTPS)
 	case answer != nil && answer.Code != "":
 		return &draw.Error{Code: draw.Code(answer.Code), Detail: answer.Detail}
 	case answer != nil:

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"io"
 	nethttp "net/http"
@@ -86,31 +87,35 @@ func (b *itemAnswer) item() (i draw.Item, err error) {
 }
 
 // ImportAgenda implements Scheduler. The file is held in memory; the service takes
-// 8 MiB.
-func (a *Admin) ImportAgenda(ctx context.Context, poolID string, file io.Reader, _ string) (draw.Planned, error) {
+// 8 MiB. Without a key it is given one, so that a lost answer can be asked for again.
+func (a *Admin) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, _ string) (draw.Planned, error) {
 	text, err := readImportFile(file)
 	if err != nil {
 		return draw.Planned{}, err
 	}
 	p, err := fetch[plannedAnswer](ctx, a, client.Call{
-		Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "import"), ContentType: typeCSV, Body: text, AttemptMax: importAttemptMax,
+		Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "import"), Key: cmp.Or(key, client.NewKey()),
+		ContentType: typeCSV, Body: text, AttemptMax: importAttemptMax,
 	})
-	return p.planned(), err
+	return p.planned(key), err
 }
 
-// SpreadAgenda implements Scheduler.
-func (a *Admin) SpreadAgenda(ctx context.Context, poolID string, s draw.Spread, _ string) (draw.Planned, error) {
+// SpreadAgenda implements Scheduler. Without a key it is given one.
+func (a *Admin) SpreadAgenda(ctx context.Context, poolID string, s draw.Spread, key, _ string) (draw.Planned, error) {
 	body := spreadBody{Prize: s.PrizeID, Units: s.Units, From: formatTime(s.From), To: formatTime(s.To), Random: s.Every == 0, Reason: &s.Reason}
 	if s.Every != 0 {
 		every := s.Every.String()
 		body.Every = &every
 	}
-	c := client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "spread"), AttemptMax: importAttemptMax}
+	c := client.Call{
+		Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda", "spread"), Key: cmp.Or(key, client.NewKey()), AttemptMax: importAttemptMax,
+	}
 	p, err := send[plannedAnswer](ctx, a, c, &body)
-	return p.planned(), err
+	return p.planned(key), err
 }
 
-// planned reads the answer.
-func (b *plannedAnswer) planned() draw.Planned {
-	return draw.Planned{First: b.Item, Count: b.Count, Version: b.Version, Seal: draw.Seal{SHA256: b.SHA256, Salt: b.Salt}}
+// planned reads the answer. To who gave no key a retry is no replay.
+func (b *plannedAnswer) planned(key string) draw.Planned {
+	seal := draw.Seal{SHA256: b.SHA256, Salt: b.Salt}
+	return draw.Planned{First: b.Item, Count: b.Count, Version: b.Version, Seal: seal, Replayed: b.Replayed && key != ""}
 }

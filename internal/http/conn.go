@@ -23,6 +23,8 @@ type conn struct {
 	standing standing
 	// ended, where set, is called with the connection before it is closed.
 	ended func(*conn)
+	// rejection, where set, is the answer to a request that net/http could not read.
+	rejection func(detail string) []byte
 }
 
 // Close implements net.Conn.
@@ -51,6 +53,14 @@ func (c *conn) Read(b []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (written int, err error) {
+	if detail, isUnread := unread(b); isUnread && c.rejection != nil {
+		_, err := c.writeAll(c.rejection(detail))
+		return len(b), err
+	}
+	return c.writeAll(b)
+}
+
+func (c *conn) writeAll(b []byte) (written int, err error) {
 	for {
 		n, err := c.Conn.Write(b[written:])
 		written += n

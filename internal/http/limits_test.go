@@ -136,18 +136,6 @@ func TestSlowHeadersAreNotWaitedFor(t *testing.T) {
 	require.NotContains(t, string(rest), "200 OK")
 }
 
-func TestHugeHeadersAreRefused(t *testing.T) {
-	conn, err := net.Dial("tcp", served(t, newServer(t, &fake{})))
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.WriteString(conn, "POST /draw HTTP/1.1\r\nHost: x\r\nX-Big: "+strings.Repeat("a", headerBytesMax+4096))
-	require.NoError(t, err)
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "431")
-}
-
 // TestChunksBeatTheLength pins what net/http makes of a request with two
 // lengths: the chunks count, and the next request is what stands behind them.
 // docs/reverse-proxy.md says so, because a proxy that goes by the other length

@@ -222,7 +222,7 @@ func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (admi
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
-	change.Revisions = ifMatch(c.gin.Request.Header)
+	change.Revisions = ifMatch(c.gin.Request.Header, nil)
 	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change, c.actor())
 	if err != nil {
 		return adminPoolAnswer{}, err
@@ -230,10 +230,10 @@ func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (admi
 	return c.showPool(&pool), nil
 }
 
-// ifMatch returns the revisions that If-Match names, nil when every one will do:
-// without the header, and for *. What is no revision's tag is none, as is a
-// weak tag.
-func ifMatch(h nethttp.Header) []int64 {
+// ifMatch returns the revisions that If-Match names: nil, which is every one,
+// without the header, and present for *, which stands for what there is. What is no
+// revision's tag is none, as is a weak tag.
+func ifMatch(h nethttp.Header, present []int64) []int64 {
 	lines := h["If-Match"]
 	if len(lines) == 0 {
 		return nil
@@ -242,10 +242,10 @@ func ifMatch(h nethttp.Header) []int64 {
 	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
 		tag = strings.TrimSpace(tag)
 		if tag == "*" {
-			return nil
+			return present
 		}
 		text, isQuoted := strings.CutPrefix(strings.TrimSuffix(tag, `"`), `"`)
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && isQuoted && tag == strconv.Quote(strconv.FormatInt(n, 10)) {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 && isQuoted && tag == strconv.Quote(strconv.FormatInt(n, 10)) {
 			revisions = append(revisions, n)
 		}
 	}
@@ -256,7 +256,7 @@ func ifMatch(h nethttp.Header) []int64 {
 func (s *Server) deletePool(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header), c.actor()); err != nil {
+	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
 		return err
 	}
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)

@@ -17,7 +17,7 @@ type Ruler interface {
 	// Rules returns those of a version, and those in force for version 0.
 	Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error)
 	// SetRules puts rules in force, nil for none. versions, where not nil, are
-	// those that the rules in force may have.
+	// those that the rules in force may have, [draw.AnyRules] every one.
 	SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (draw.Ruling, error)
 }
 
@@ -78,7 +78,8 @@ func (s *Server) putRules(c call) error {
 	if err != nil {
 		return err
 	}
-	return reads(func(ctx context.Context, c call) (rulesAnswer, error) { return s.setRules(ctx, c, wanted) })(c)
+	versions := ifMatch(c.gin.Request.Header, []int64{draw.AnyRules})
+	return reads(func(ctx context.Context, c call) (rulesAnswer, error) { return s.setRules(ctx, c, wanted, versions) })(c)
 }
 
 // readRules reads a body that is a rules document.
@@ -96,13 +97,14 @@ func (s *Server) readRules(c call) (*draw.Rules, error) {
 	return draw.ParseRules(*buf)
 }
 
-// deleteRules answers DELETE /admin/pools/{pool}/rules.
+// deleteRules answers DELETE /admin/pools/{pool}/rules, which without rules is 404
+// whatever If-Match says.
 func (s *Server) deleteRules(ctx context.Context, c call) (rulesAnswer, error) {
-	return s.setRules(ctx, c, nil)
+	return s.setRules(ctx, c, nil, ifMatch(c.gin.Request.Header, nil))
 }
 
-func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules) (rulesAnswer, error) {
-	set, err := s.Ruler.SetRules(ctx, c.param("pool"), wanted, ifMatch(c.gin.Request.Header), c.actor())
+func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versions []int64) (rulesAnswer, error) {
+	set, err := s.Ruler.SetRules(ctx, c.param("pool"), wanted, versions, c.actor())
 	switch {
 	case err != nil:
 		return rulesAnswer{}, err

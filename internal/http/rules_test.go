@@ -118,6 +118,10 @@ func TestRulesAreOfTheVersionThatIsNamed(t *testing.T) {
 	require.Equal(t, []int64{9}, f.last().(setRules).versions)
 	require.Equal(t, 200, do(s, asAdmin("DELETE", "/admin/pools/p/rules", "", "If-Match", `"7"`)).Code)
 	require.Equal(t, []int64{7}, f.last().(setRules).versions)
+	require.Equal(t, 200, do(s, asAdmin("PUT", "/admin/pools/p/rules", rulesJSON, "If-Match", "*")).Code)
+	require.Equal(t, []int64{draw.AnyRules}, f.last().(setRules).versions, "an asterisk is any rules, and not none")
+	require.Equal(t, 200, do(s, asAdmin("DELETE", "/admin/pools/p/rules", "", "If-Match", "*")).Code)
+	require.Nil(t, f.last().(setRules).versions, "without rules the answer is 404")
 	f.err = draw.Errorf(draw.CodeRulesChanged, "because")
 	require.Equal(t, 412, problemIn(t, do(s, asAdmin("PUT", "/admin/pools/p/rules", rulesJSON, "If-Match", `"1"`)).Result()).Status)
 }

@@ -12,23 +12,24 @@ import (
 
 // Scheduler plans many stock items as one change, whole or not at all.
 type Scheduler interface {
-	// ImportAgenda plans those of a CSV file.
-	ImportAgenda(ctx context.Context, poolID string, file io.Reader, actor string) (draw.Planned, error)
-	// SpreadAgenda plans those of a schedule.
-	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, actor string) (draw.Planned, error)
+	// ImportAgenda plans those of a CSV file; under a key, unless it is "", once.
+	ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error)
+	// SpreadAgenda plans those of a schedule, likewise.
+	SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error)
 }
 
 // plannedAnswer is what is said of items that were planned together.
 type plannedAnswer struct {
-	Item    int64  `json:"item"`
-	Count   int    `json:"count"`
-	Version int64  `json:"version"`
-	SHA256  string `json:"sha256"`
-	Salt    string `json:"salt"`
+	Item     int64  `json:"item"`
+	Count    int    `json:"count"`
+	Version  int64  `json:"version"`
+	SHA256   string `json:"sha256"`
+	Salt     string `json:"salt"`
+	Replayed bool   `json:"replayed"`
 }
 
 func newPlanned(p *draw.Planned) plannedAnswer {
-	return plannedAnswer{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt}
+	return plannedAnswer{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed}
 }
 
 // WritePlanned writes what was planned as a line of JSON, as POST …/agenda/import
@@ -41,13 +42,17 @@ func (s *Server) importAgenda(c call) error {
 	if err := checkContentType(r.Header, "text/csv", "header"); err != nil {
 		return err
 	}
+	key, err := idempotencyKey(r.Header)
+	if err != nil {
+		return err
+	}
 	file, err := c.readImport()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := c.within(s.limits.audit)
 	defer cancel()
-	p, err := s.Scheduler.ImportAgenda(ctx, c.param("pool"), bytes.NewReader(file), c.actor())
+	p, err := s.Scheduler.ImportAgenda(ctx, c.param("pool"), bytes.NewReader(file), key, c.actor())
 	if err != nil {
 		return err
 	}
@@ -56,6 +61,7 @@ func (s *Server) importAgenda(c call) error {
 
 // scheduled answers with what was planned.
 func (c call) scheduled(p *draw.Planned) error {
+	c.replayed(p.Replayed)
 	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(p.First-1, 10))
 	return c.writeJSON(newPlanned(p))
 }
@@ -106,10 +112,14 @@ func (s *Server) spreadAgenda(c call) error {
 	if err != nil {
 		return err
 	}
+	key, err := idempotencyKey(c.gin.Request.Header)
+	if err != nil {
+		return err
+	}
 	c.unhurried(s.limits.audit + s.limits.page)
 	ctx, cancel := c.within(s.limits.audit)
 	defer cancel()
-	p, err := s.Scheduler.SpreadAgenda(ctx, c.param("pool"), wanted, c.actor())
+	p, err := s.Scheduler.SpreadAgenda(ctx, c.param("pool"), wanted, key, c.actor())
 	if err != nil {
 		return err
 	}

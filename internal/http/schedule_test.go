@@ -15,17 +15,18 @@ import (
 	"drawsvc/internal/draw"
 )
 
-func (f fakeStore) ImportAgenda(_ context.Context, poolID string, file io.Reader, actor string) (draw.Planned, error) {
+func (f fakeStore) ImportAgenda(_ context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	text, err := io.ReadAll(file)
-	return sealed(), firstError(f.note([3]string{poolID, string(text), actor}), err)
+	return sealed(key), firstError(f.note([4]string{poolID, string(text), key, actor}), err)
 }
 
-func (f fakeStore) SpreadAgenda(_ context.Context, poolID string, spread draw.Spread, actor string) (draw.Planned, error) {
-	return sealed(), f.note([3]any{poolID, spread, actor})
+func (f fakeStore) SpreadAgenda(_ context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
+	return sealed(key), f.note([4]any{poolID, spread, key, actor})
 }
 
-func sealed() draw.Planned {
-	return draw.Planned{First: 8, Count: 2, Version: 9, Seal: draw.Seal{Salt: "salt", SHA256: strings.Repeat("a", 64)}}
+// sealed is what a store answers, which has seen the key "again" before.
+func sealed(key string) draw.Planned {
+	return draw.Planned{First: 8, Count: 2, Version: 9, Seal: draw.Seal{Salt: "salt", SHA256: strings.Repeat("a", 64)}, Replayed: key == "again"}
 }
 
 // TestAgendaIsScheduled: many items are one call, and both ways of the wire agree.
@@ -33,14 +34,15 @@ func TestAgendaIsScheduled(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	s := newServer(t, f)
-	const answer = `{"item":8,"count":2,"version":9,"sha256":"%s","salt":"salt"}`
+	const answer = `{"item":8,"count":2,"version":9,"sha256":"%s","salt":"salt","replayed":%t}`
 	r := asAdmin("POST", "/admin/pools/p/agenda/import", "at,prize,delta,reason\n")
 	r.Header.Set("Content-Type", "text/csv")
 	w := do(s, r)
 	require.Equal(t, 201, w.Code)
-	require.JSONEq(t, fmt.Sprintf(answer, sealed().Seal.SHA256), w.Body.String())
+	require.JSONEq(t, fmt.Sprintf(answer, sealed("").Seal.SHA256, false), w.Body.String())
 	require.Equal(t, "/admin/pools/p/agenda?after=7", w.Header().Get("Location"))
-	require.Equal(t, [3]string{"p", "at,prize,delta,reason\n", "admin"}, f.last())
+	require.Empty(t, w.Header().Get("Idempotent-Replayed"))
+	require.Equal(t, [4]string{"p", "at,prize,delta,reason\n", "", "admin"}, f.last())
 	const span = `"prize":"gold","units":3,"from":"2999-01-01T00:00:00Z","to":"2999-01-02T00:00:00Z"`
 	for body, status := range map[string]int{
 		`{` + span + `,"random":true}`:                       201,
@@ -53,15 +55,38 @@ func TestAgendaIsScheduled(t *testing.T) {
 	} {
 		require.Equal(t, status, do(s, asAdmin("POST", "/admin/pools/p/agenda/spread", body)).Code, body)
 	}
+	replaysAgenda(t, s, f, answer, `{`+span+`,"random":true}`)
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
 	at := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, every := range []time.Duration{0, 90 * time.Minute} {
 		wanted := draw.Spread{PrizeID: "gold", Units: 3, From: at, To: at.AddDate(0, 0, 1), Every: every, Reason: "r"}
-		p, err := admin.SpreadAgenda(t.Context(), "p", wanted, "")
+		p, err := admin.SpreadAgenda(t.Context(), "p", wanted, "k", "")
 		require.NoError(t, err)
-		require.Equal(t, sealed(), p)
-		require.Equal(t, [3]any{"p", wanted, "admin"}, f.last())
+		require.Equal(t, sealed(""), p)
+		require.Equal(t, [4]any{"p", wanted, "k", "admin"}, f.last())
+	}
+}
+
+// replaysAgenda: keys go to the store, and replays say so.
+func replaysAgenda(t *testing.T, s *Server, f *fake, answer, spread string) {
+	t.Helper()
+	for path, body := range map[string]string{"import": "at,prize,delta,reason\n", "spread": spread} {
+		ask := func(key string) *httptest.ResponseRecorder {
+			r := asAdmin("POST", "/admin/pools/p/agenda/"+path, body, "Idempotency-Key", key)
+			if path == "import" {
+				r.Header.Set("Content-Type", "text/csv")
+			}
+			return do(s, r)
+		}
+		w := ask(`"again"`)
+		require.Equal(t, 201, w.Code)
+		require.Equal(t, "true", w.Header().Get("Idempotent-Replayed"))
+		require.JSONEq(t, fmt.Sprintf(answer, sealed("").Seal.SHA256, true), w.Body.String())
+		require.Equal(t, "invalid-request", problemIn(t, ask("a b").Result()).Code)
+		f.err = draw.Errorf(draw.CodeKeyReused, "because")
+		require.Equal(t, 422, ask("other").Code)
+		f.err = nil
 	}
 }

@@ -52,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
 	server := s.newServer(requests, s.handler, s.connections)
-	l = newListener(l, s.connections)
+	l = newListener(l, s.connections, s.rejection)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
@@ -88,7 +88,9 @@ func (s *Server) newServer(requests context.Context, h nethttp.Handler, c *conne
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ConnContext:       withConn,
 		ConnState:         c.changed,
-		ErrorLog:          slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
+		// OPTIONS * is answered as any other path is, with the headers of every answer.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn),
 	}
 }
 
@@ -110,7 +112,7 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	server := s.newServer(context.WithoutCancel(ctx), engine, probes)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
 	defer stop()
-	if err := server.Serve(newListener(l, probes)); !errors.Is(err, nethttp.ErrServerClosed) {
+	if err := server.Serve(newListener(l, probes, s.rejection)); !errors.Is(err, nethttp.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil

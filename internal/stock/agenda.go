@@ -2,10 +2,7 @@ package stock
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
-	"io"
-	"math/big"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -19,7 +16,7 @@ import (
 // CodePoolClosed, and those of the store.
 func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, actor string) (draw.Item, error) {
 	items := []draw.Item{item}
-	_, err := s.plan(ctx, poolID, items, actor, func(draw.Planned) any { return items[0].Shown() })
+	_, err := s.plan(ctx, poolID, items, planKey{}, actor, func(draw.Planned) any { return items[0].Shown() })
 	return items[0], err
 }
 
@@ -27,58 +24,34 @@ func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, act
 // their number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which
 // names the lines of a file, and those of PlanItem.
 func (s *Store) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
+	return s.planItems(ctx, poolID, items, salt, planKey{}, actor)
+}
+
+func (s *Store) planItems(ctx context.Context, poolID string, items []draw.Item, salt string, key planKey, actor string) (draw.Planned, error) {
 	if len(items) == 0 || len(items) > draw.AgendaMax {
 		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(items))
 	}
 	seal := draw.NewSeal(salt, items)
-	p, err := s.plan(ctx, poolID, items, actor, func(p draw.Planned) any {
-		return struct {
-			Item   int64  `json:"item"`
-			Count  int    `json:"count"`
-			SHA256 string `json:"sha256"`
-		}{p.First, p.Count, seal.SHA256}
+	p, err := s.plan(ctx, poolID, items, key, actor, func(p draw.Planned) any {
+		return plannedBody{p.First, p.Count, seal.SHA256, key.mark()}
 	})
-	p.Seal = seal
+	if !p.Replayed {
+		p.Seal = seal
+	}
 	return p, err
 }
 
-// ImportAgenda plans the stock items of a file together, all or none, under a salt
-// that is kept nowhere. Errors: that of the reader, and those of PlanItems.
-func (s *Store) ImportAgenda(ctx context.Context, poolID string, file io.Reader, actor string) (draw.Planned, error) {
-	items, err := prizefile.ReadAgenda(file)
-	if err != nil {
-		return draw.Planned{}, err
-	}
-	return s.PlanItems(ctx, poolID, items, rand.Text(), actor)
-}
-
-// SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
-// nowhere. Errors: those of PlanItems.
-func (s *Store) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, actor string) (draw.Planned, error) {
-	items, err := spread.Items(randomBelow)
-	if err != nil {
-		return draw.Planned{}, err
-	}
-	return s.PlanItems(ctx, poolID, items, rand.Text(), actor)
-}
-
-// randomBelow is a number from 0 to n-1, which nobody can foretell.
-func randomBelow(n int64) int64 {
-	i, err := rand.Int(rand.Reader, big.NewInt(n))
-	if err != nil {
-		panic("stock: " + err.Error()) // Reader never fails
-	}
-	return i.Int64()
-}
-
-// plan writes items, which it numbers.
-func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, actor string, body func(draw.Planned) any) (p draw.Planned, err error) {
+// plan writes items, which it numbers, unless the key says that they were.
+func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (p draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
 		return p, err
 	}
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		of, err := s.lockPool(ctx, tx, poolID, actor)
 		if err != nil {
+			return err
+		}
+		if p, err = s.plannedBy(ctx, tx, poolID, key); err != nil || p.Replayed {
 			return err
 		}
 		if of.pool.State == draw.StateClosed {
@@ -111,7 +84,7 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, acto
 		}
 		return s.renewDue(ctx, tx, poolID)
 	})
-	if err == nil {
+	if err == nil && !p.Replayed {
 		s.options.Changed(poolID)
 	}
 	return p, err

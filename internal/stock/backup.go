@@ -36,7 +36,7 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 	defer func() { err = errors.Join(err, s.Close()) }()
 	part, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
-		return 0, err
+		return 0, ofFile(file, err)
 	}
 	defer func() { _ = os.Remove(part.Name()) }() // was renamed when all went well
 	if err := part.Close(); err != nil {
@@ -53,6 +53,15 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 		return 0, err
 	}
 	return info.Size(), sqlitefile.Publish(part.Name(), file)
+}
+
+// ofFile is the error of a file beside file as one of file itself, which the caller
+// has named.
+func ofFile(file string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "create", Path: file, Err: e.Err}
+	}
+	return err
 }
 
 // embedded returns the path of the file that rawURL names, and refuses a

@@ -98,7 +98,7 @@ func rulingOf(c *draw.Change) (draw.Ruling, error) {
 
 // SetRules puts rules in force in a pool, nil for none, and returns them. Rules
 // that are in force already change nothing. versions, where not nil, are those
-// that the rules in force may have. Errors: CodeInvalidRequest, which names the
+// that the rules in force may have, [draw.AnyRules] every one. Errors: CodeInvalidRequest, which names the
 // member, CodePoolNotFound, CodePoolClosed, CodePoolOpen for an open pool with a
 // beacon, CodeRulesChanged, and those of the store.
 func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, versions []int64, actor string) (r draw.Ruling, err error) {
@@ -114,7 +114,7 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 			return err
 		}
 		switch {
-		case versions != nil && !slices.Contains(versions, r.Version):
+		case versions != nil && !slices.Contains(versions, r.Version) && !(r.Rules != nil && slices.Contains(versions, draw.AnyRules)):
 			return draw.Errorf(draw.CodeRulesChanged, "the rules of pool %q are of version %d, which the request does not name", poolID, r.Version)
 		case rules.Same(r.Rules):
 			return nil

@@ -135,6 +135,16 @@ func (o Options) engine() engine.Options {
 	}
 }
 
+// CheckURL reports whether rawURL names a database of a kind that is known; what
+// follows the scheme is not read. Error: CodeInvalidRequest.
+func CheckURL(rawURL string) error {
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	if _, ok := dialects()[scheme]; !ok {
+		return errNoDatabase()
+	}
+	return nil
+}
+
 func errNoDatabase() error {
 	return draw.Errorf(draw.CodeInvalidRequest, "database must be sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }

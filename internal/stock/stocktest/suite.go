@@ -67,6 +67,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"budget passed":       testBudgetPassed,
 		"publishing":          testPublishing,
 		"agenda":              testAgendaPlan,
+		"agenda once":         testAgendaOnce,
 		"agenda runs":         testAgendaRuns,
 		"agenda guards":       testAgendaGuards,
 		"agenda of many":      testAgendaMany,

@@ -3,7 +3,7 @@
 import { get, part } from "./api.js";
 
 const span = 60 * 60 * 1000; // how far back the charts of a pool begin
-const wholeMax = 12, samplesMax = 24, stepsMax = 30, actsMax = 1000;
+const wholeMax = 12, samplesMax = 24, stepsMax = 30, actsMax = 1000, searchesMax = 3;
 
 /** The first entry behind a version, which a database finds by its key. */
 const entryBehind = async (pool, version, signal) => {
@@ -22,9 +22,24 @@ async function sampled(pool, from, most, signal) {
 export const history = async (pool, signal) => (await sampled(pool, 0, wholeMax, signal)).map((e) => ({ at: e.at, y: e.version }));
 
 /**
+ * How many awards of an endless blank there are behind a version, without those made
+ * since the pool was read: the first of them says the number of its unit. null where
+ * that would take too long to find.
+ */
+async function blanksBehind(pool, prize, version, signal) {
+  for (let after = version, step = 0; after < pool.version; step++) {
+    if (step === searchesMax) return null;
+    const { awards, next } = await get(`admin/pools/${part(pool.id)}/awards?prize=${part(prize.id)}&after=${after}&limit=1`, { signal });
+    if (awards.length) return Math.max(0, prize.issued - awards[0].unit + 1);
+    if (next === null) return 0;
+    after = next;
+  }
+  return 0;
+}
+
+/**
  * The last hour of a pool until now: points of its draws per second, and of what
- * remained. The latter are empty where an endless blank is drawn, whose awards
- * only the whole log tells from others.
+ * remained. The latter are empty where there is too much to read.
  */
 export async function lastHour(pool, now, signal) {
   const from = await versionBefore(pool, now - span, signal);
@@ -45,13 +60,16 @@ export async function lastHour(pool, now, signal) {
     rates.push({ at: begun.at, y }, { at: end.at - 1, y }); // steps: between two entries nobody knows more
     begun = end;
   }
-  if (acts.next === null && pool.prizes.every((prize) => prize.stocked !== null)) {
-    for (const mark of marks) {
-      const since = actsIn(mark.version, pool.version);
-      const moved = since.reduce((sum, e) => sum + (e.kind === "move" ? e.delta : 0), 0);
-      remaining.push({ at: mark.at, y: pool.remaining - moved + (pool.version - mark.version - since.length) });
-    }
-  }
+  if (acts.next !== null) return { rates, remaining };
+  const endless = pool.prizes.filter((prize) => prize.stocked === null);
+  const blanks = await Promise.all(marks.map((mark) => Promise.all(endless.map((prize) => blanksBehind(pool, prize, mark.version, signal)))));
+  if (blanks.flat().includes(null)) return { rates, remaining };
+  marks.forEach((mark, i) => {
+    const since = actsIn(mark.version, pool.version);
+    const moved = since.reduce((sum, e) => sum + (e.kind === "move" ? e.delta : 0), 0);
+    const none = blanks[i].reduce((sum, n) => sum + n, 0);
+    remaining.push({ at: mark.at, y: pool.remaining - moved + (pool.version - mark.version - since.length) - none });
+  });
   return { rates, remaining };
 }
 

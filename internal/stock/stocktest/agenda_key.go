@@ -1,0 +1,91 @@
+package stocktest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testAgendaOnce: what is planned under a key is planned once, and its replay is the
+// first result with the same salt, whatever has become of the pool.
+func testAgendaOnce(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	Pool(t, s, "p", 5)
+	Pool(t, s, "q", 5)
+	noon := s.Now().Add(time.Hour).Truncate(time.Second).UTC()
+	at := func(d time.Duration) string { return noon.Add(d).Format(time.RFC3339) }
+	file := "at,prize,delta,reason\n" + at(0) + ",a,1,x\n" + at(time.Minute) + ",a,2,y\n"
+	in := func(pool, key, text string) (draw.Planned, error) {
+		return s.ImportAgenda(ctx, pool, strings.NewReader(text), key, "ben")
+	}
+	longest := strings.Repeat("k", draw.KeyMax)
+	first, err := in("p", longest, file)
+	require.NoError(t, err)
+	require.False(t, first.Replayed)
+	require.Equal(t, first.Seal, draw.NewSeal(first.Seal.Salt, itemsFrom(t, s, "p")), "the salt opens the seal")
+	other, err := in("q", longest, file)
+	require.NoError(t, err, "the key is another pool's")
+	require.False(t, other.Replayed)
+	require.NotEqual(t, first.Seal, other.Seal)
+	require.Len(t, other.Seal.Salt, len(first.Seal.Salt))
+
+	spread := draw.Spread{PrizeID: "a", Units: 3, From: noon, To: noon.Add(time.Hour), Reason: "agenda"}
+	moments, err := s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+	require.NoError(t, err)
+	before, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+
+	again, err := in("p", longest, "REASON;delta;prize;at\nx;1;a;"+at(0)+"\ny;2;a;"+at(time.Minute)+"\n")
+	require.NoError(t, err, "the same content, written in another way")
+	first.Replayed = true
+	require.Equal(t, first, again)
+	again, err = s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+	require.NoError(t, err)
+	moments.Replayed = true
+	require.Equal(t, moments, again, "the first moments, and no others")
+	for name, reuse := range map[string]func() (draw.Planned, error){
+		"another file": func() (draw.Planned, error) { return in("p", longest, strings.ReplaceAll(file, "x", "z")) },
+		"another spread": func() (draw.Planned, error) {
+			spread.Units++
+			return s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+		},
+		"of the file": func() (draw.Planned, error) { return s.SpreadAgenda(ctx, "p", spread, longest, "ben") },
+	} {
+		_, err := reuse()
+		require.Equal(t, draw.CodeKeyReused, draw.CodeOf(err), name)
+	}
+	_, err = in("p", "\u00fcmlaut", file)
+	code(t, draw.CodeInvalidRequest, err)
+	after, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, before, after, "replays and refusals changed the pool")
+
+	closed := draw.StateClosed
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed}, "ben")
+	require.NoError(t, err)
+	again, err = in("p", longest, file)
+	require.NoError(t, err, "a known key is answered, whatever the state")
+	require.Equal(t, first, again)
+	_, err = in("p", "new", file)
+	code(t, draw.CodePoolClosed, err)
+	for range 2 { // without a key the file plans again
+		planned, err := in("q", "", file)
+		require.NoError(t, err)
+		require.False(t, planned.Replayed)
+	}
+	require.Len(t, itemsFrom(t, s, "q"), 6)
+	NoViolations(t, s, "q")
+}
+
+// itemsFrom are the items of a pool's agenda, in order.
+func itemsFrom(t *testing.T, s *stock.Store, poolID string) []draw.Item {
+	t.Helper()
+	items, err := s.Agenda(t.Context(), poolID, 0, 1000, false)
+	require.NoError(t, err)
+	return items
+}
