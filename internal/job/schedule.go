@@ -50,7 +50,7 @@ func Parse(text string) (Schedule, error) {
 	if rest, ok := strings.CutPrefix(text, zone); ok {
 		name, after, _ := strings.Cut(rest, " ")
 		var err error
-		if s.zone, err = time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+		if s.zone, err = draw.ParseZone(name); err != nil {
 			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q names no time zone that is known, such as Europe/Berlin", text)
 		}
 		fields = after
@@ -113,6 +113,13 @@ func firstOn(wall time.Time, zone *time.Location) time.Time {
 		return before
 	}
 	return after
+}
+
+// Midnight is when a local day begins in a zone: later than at midnight, where a
+// change of clocks skips it. A day that is out of its month counts as in
+// [time.Date].
+func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
+	return firstOn(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone).In(zone)
 }
 
 // Day is the local day of t, as 2006-01-02.

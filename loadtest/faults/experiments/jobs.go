@@ -79,7 +79,7 @@ func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) e
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error {
 			runner := j.caught()
-			j.pin("null")
+			j.unpin()
 			return fault(j, runner)
 		})
 	}

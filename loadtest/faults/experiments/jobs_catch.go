@@ -64,6 +64,13 @@ func (j *jobTrial) pin(host string) {
 	}
 }
 
+// unpin has all instances run the jobs. A runner that is not heard of after a change
+// may be silent for a minute, so it is given the time to be.
+func (j *jobTrial) unpin() {
+	j.pin("null")
+	time.Sleep(jobStale / 3)
+}
+
 // caught returns an instance that has just begun a run of every job. The jobs are
 // pinned to it: otherwise three instances would share them.
 func (j *jobTrial) caught() *stage.Instance {
