@@ -14,6 +14,10 @@ type Loader interface {
 	Catalogue(ctx context.Context, digest string) (*Stored, error)
 }
 
+// WatchDefault is how often an instance asks the database whether there is a new
+// catalogue.
+const WatchDefault = 4 * time.Second
+
 // Memory is one instance's copy of the catalogue. It is safe for concurrent use.
 type Memory struct {
 	store Loader
@@ -51,7 +55,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	}
 	next := &held{stored.Digest, before.items, stored.CheckedAt}
 	if stored.Digest != before.digest {
-		if next.items, err = Parse(stored.Body); err != nil {
+		if next.items, err = stored.items(); err != nil {
 			return err
 		}
 	}

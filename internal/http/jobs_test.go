@@ -2,6 +2,13 @@ package http
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"log/slog"
+	nethttp "net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,4 +163,45 @@ func TestCatalogueInPools(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}`)
 	require.NotContains(t, do(s, asAdmin("GET", "/admin/pools/p", "")).Body.String(), "Krugerrand")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
+}
+
+// storedCatalogue is the database's side of a memory.
+type storedCatalogue catalogue.Stored
+
+func (s storedCatalogue) Catalogue(context.Context, string) (*catalogue.Stored, error) {
+	return (*catalogue.Stored)(&s), nil
+}
+
+// TestNoRequestAsksTheSource: what the catalogue says comes from memory. A service
+// that fetches while a request waits is caught.
+func TestNoRequestAsksTheSource(t *testing.T) {
+	const body = `{"prizes":[{"id":"gold","name":"Krugerrand"}]}`
+	var asked atomic.Int64
+	source := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer source.Close()
+	sum := sha256.Sum256([]byte(body))
+	memory := catalogue.NewMemory(storedCatalogue{Source: source.URL, Body: []byte(body), Digest: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
+	require.NoError(t, memory.Load(t.Context()))
+	fetching := func(id string) catalogue.Item {
+		response, err := source.Client().Get(source.URL)
+		require.NoError(t, err)
+		defer response.Body.Close() //nolint:errcheck // it was read
+		fetched, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		items, err := catalogue.Parse(fetched)
+		require.NoError(t, err)
+		return items[id]
+	}
+	for about, test := range map[string]struct {
+		item     func(string) catalogue.Item
+		isCaught bool
+	}{"memory": {memory.Item, false}, "the double that fetches": {fetching, true}} {
+		asked.Store(0)
+		s := newServer(t, &fake{}, func(c *Config) { c.Catalogue = test.item })
+		require.Contains(t, do(s, request("GET", "/pools/p", "")).Body.String(), "Krugerrand", about)
+		require.Equal(t, test.isCaught, asked.Load() > 0, about)
+	}
 }
