@@ -113,12 +113,12 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			f := newFetching(t, dialect)
 			memory := catalogue.NewMemory(f.store, slog.New(slog.DiscardHandler))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, catalogue.Item{}, memory.Item("gold"))
+			require.Equal(t, catalogue.Item{}, memory.Items()["gold"])
 
 			f.answers(sends(body))
 			require.NoError(t, f.run(t.Context(), t))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+			require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 			first, err := f.store.Catalogue(t.Context(), "")
 			require.NoError(t, err)
 			require.Equal(t, body, string(first.Body))
@@ -135,7 +135,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 				require.Equal(t, first, after, about)
 			}
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+			require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 
 			f.answers(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 				if r.Header.Get("If-None-Match") != `"1"` {
@@ -156,8 +156,8 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			f.answers(zipped(big))
 			require.NoError(t, f.run(t.Context(), t))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "New", memory.Item("pin").Name)
-			require.Equal(t, catalogue.Item{}, memory.Item("gold"))
+			require.Equal(t, "New", memory.Items()["pin"].Name)
+			require.Equal(t, catalogue.Item{}, memory.Items()["gold"])
 		})
 	}
 }
@@ -248,10 +248,10 @@ func TestWatch(t *testing.T) {
 	go memory.Watch(t.Context(), 20*time.Millisecond)
 	f.answers(sends(body))
 	require.NoError(t, f.run(t.Context(), t))
-	require.Eventually(t, func() bool { return memory.Item("gold").Name == "Krugerrand" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return memory.Items()["gold"].Name == "Krugerrand" }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, f.store.Close())
 	time.Sleep(60 * time.Millisecond)
-	require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 	require.WithinDuration(t, time.Now(), memory.CheckedAt(), time.Minute)
 }
 

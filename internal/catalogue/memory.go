@@ -38,9 +38,9 @@ func NewMemory(store Loader, log *slog.Logger) *Memory {
 	return m
 }
 
-// Item returns what the catalogue says of a prize; the zero Item when it says
-// nothing. It asks nobody.
-func (m *Memory) Item(prizeID string) Item { return m.held.Load().items[prizeID] }
+// Items returns what the catalogue says, by the prizes' ids, to be read alone: one
+// catalogue whole, also when there is a new one meanwhile. It asks nobody.
+func (m *Memory) Items() map[string]Item { return m.held.Load().items }
 
 // CheckedAt is when the source last said what is held; zero when nothing is.
 func (m *Memory) CheckedAt() time.Time { return m.held.Load().checkedAt }

@@ -72,10 +72,10 @@ func TestDamagedCatalogue(t *testing.T) {
 	stocktest.ExecAll(t, f.store, []string{`UPDATE catalogue SET body = CAST(replace(CAST(body AS TEXT), 'Krugerrand', 'Blank') AS BLOB)`})
 	memory := catalogue.NewMemory(f.store, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, memory.Load(t.Context()), "is not the one that was fetched")
-	require.Equal(t, catalogue.Item{}, memory.Item("gold"))
+	require.Equal(t, catalogue.Item{}, memory.Items()["gold"])
 	require.NoError(t, f.run(t.Context(), t))
 	require.NoError(t, memory.Load(t.Context()))
-	require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 }
 
 // TestNamedSource: the address is used as the operator named it, with the name and
