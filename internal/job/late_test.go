@@ -61,7 +61,7 @@ func TestRunEndsWithItsLock(t *testing.T) {
 			if run.Token > 1 {
 				return nil, nil
 			}
-			close(lost)
+			lost <- struct{}{}
 			<-ctx.Done() // or the test never ends
 			return nil, ctx.Err()
 		}))

@@ -29,6 +29,8 @@ func TestSchedules(t *testing.T) {
 		// The clocks go from 2 to 3 on 2026-03-29: what is skipped fires within the hour.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"},
+		{"CRON_TZ=Europe/Berlin 0 */2 * * *", "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
+		{"CRON_TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T16:30:00Z", "2026-04-23T22:00:00Z"},
 		// They go from 3 to 2 on 2026-10-25: what is repeated fires once.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},

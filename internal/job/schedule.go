@@ -76,15 +76,19 @@ func Parse(text string) (Schedule, error) {
 // Next returns the first firing after t, in UTC; zero when there is none within
 // five years.
 func (s Schedule) Next(t time.Time) time.Time {
-	if s.hourly {
-		next := s.cron.Next(t.In(s.zone))
-		if next.IsZero() {
-			return next
-		}
-		return next.UTC()
+	next := s.nextOnWall(t)
+	if !s.hourly {
+		return next
 	}
-	// The fields speak of what a clock on the wall shows. UTC skips and repeats
-	// nothing, so each firing on the wall is one instant.
+	if again := s.cron.Next(t.In(s.zone)); !again.IsZero() && again.Before(next) {
+		return again.UTC()
+	}
+	return next
+}
+
+// nextOnWall is Next by what a clock on the wall shows. UTC skips and repeats
+// nothing, so each firing on the wall is one instant.
+func (s Schedule) nextOnWall(t time.Time) time.Time {
 	for wall := asUTC(t.In(s.zone)); ; {
 		if wall = s.cron.Next(wall); wall.IsZero() {
 			return wall
