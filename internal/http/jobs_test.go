@@ -189,7 +189,7 @@ func TestNoRequestAsksTheSource(t *testing.T) {
 		require.NoError(t, err)
 		response, err := source.Client().Do(ask)
 		require.NoError(t, err)
-		defer response.Body.Close() //nolint:errcheck // it was read
+		defer response.Body.Close()
 		fetched, err := io.ReadAll(response.Body)
 		require.NoError(t, err)
 		items, err := catalogue.Parse(fetched)

@@ -270,11 +270,11 @@ func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run
 		}
 		asked := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, interval)
-		told, err := r.Runs.HearJob(bounded, run)
+		now, err := r.Runs.HearJob(bounded, run)
 		cancel()
 		switch {
 		case err == nil:
-			stale, heard = told, asked
+			stale, heard = now, asked
 		case errors.Is(err, ErrLost), time.Since(heard) > stale*3/5:
 			lose(fmt.Errorf("%w: %w", ErrLost, err))
 			return

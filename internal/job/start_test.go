@@ -53,7 +53,7 @@ func TestStampede(t *testing.T) {
 }
 
 // arriving is a database that notes when instances come to it. Its job is due at
-// one instant, and gone when somebody has seen that.
+// one instant, and no longer there when somebody has seen that.
 type arriving struct {
 	job.Runs
 	due time.Time

@@ -130,8 +130,8 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// hasty is a database whose runs are taken over without a look at when their
-// runners were heard of.
+// hasty is a database whose runs are taken over whenever their runners were
+// heard of.
 type hasty struct{ *stock.Store }
 
 func (h hasty) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
@@ -178,8 +178,8 @@ func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int
 	return &runs
 }
 
-// TestHolderThatRenewsIsNotTakenOver: however long it works. Without a look at
-// when it was heard of, it would be.
+// TestHolderThatRenewsIsNotTakenOver: however long it works. Whoever does
+// not ask when it was heard of takes it over.
 func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
 	everywhere(t, func(t *testing.T, f *fleet) {
 		runs := works(t, f, func(int, *job.Options) {})
