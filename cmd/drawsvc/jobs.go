@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
@@ -84,8 +86,6 @@ const (
 	jobsLockWait = 100 * time.Millisecond
 	// loadMax bounds the load of the catalogue before the service serves.
 	loadMax = 5 * time.Second
-	// memoryEvery is how often an instance asks whether there is a new catalogue.
-	memoryEvery = 4 * time.Second
 )
 
 // startJobs loads the catalogue that is stored and starts the runner.
@@ -108,15 +108,31 @@ func startJobs(ctx context.Context, c *config, store *stock.Store, r prometheus.
 	}
 	loading, cancel := context.WithTimeout(ctx, loadMax)
 	defer cancel()
-	// Both are tried again: a schema without jobs serves draws.
-	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading)); err != nil {
+	// The first two are tried again: a schema without jobs serves draws.
+	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
 		log.Warn("jobs and the catalogue could not be read yet", "error", err)
 	}
 	running, end := context.WithCancel(ctx)
 	j.end = end
 	j.ended.Go(func() { j.runner.Run(running) })
-	j.ended.Go(func() { j.memory.Watch(running, memoryEvery) })
+	j.ended.Go(func() { j.memory.Watch(running, catalogue.WatchDefault) })
 	return j, nil
+}
+
+// askForCatalogue asks for a run where what is stored came from another address.
+func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) error {
+	if j.catalogueURL == "" {
+		return nil
+	}
+	stored, err := store.Catalogue(ctx, "")
+	if err != nil || stored == nil || stored.IsFrom(j.catalogueURL) {
+		return err
+	}
+	_, err = store.WantJob(ctx, catalogue.JobName, "serve")
+	if draw.CodeOf(err) == draw.CodeJobRunning {
+		return nil // by another instance that was started so
+	}
+	return err
 }
 
 // stop ends the runs of this instance: they are due again at once, elsewhere.
@@ -141,13 +157,9 @@ func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogu
 	f := promauto.With(r)
 	labels := []string{"job"}
 	f.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "drawsvc_catalogue_age_seconds", Help: "Time since the catalogue's source last said what is served; 0 without a catalogue.",
-	}, func() float64 {
-		if at := memory.CheckedAt(); !at.IsZero() {
-			return time.Since(at).Seconds()
-		}
-		return 0
-	})
+		Name: "drawsvc_catalogue_age_seconds",
+		Help: "Time since the catalogue's source last said what is served; while it never did, since the start; 0 without --catalogue-url.",
+	}, catalogueAge(memory, definitions))
 	m := &jobMetrics{
 		store: store,
 		lastSuccess: f.NewGaugeVec(prometheus.GaugeOpts{
@@ -169,6 +181,22 @@ func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogu
 		}
 	}
 	return m
+}
+
+// catalogueAge returns the age in seconds of the catalogue that is served.
+func catalogueAge(memory *catalogue.Memory, definitions []job.Definition) func() float64 {
+	started := time.Now()
+	fetches := slices.ContainsFunc(definitions, func(d job.Definition) bool { return d.Name == catalogue.JobName })
+	return func() float64 {
+		at := memory.CheckedAt()
+		switch {
+		case at.IsZero() && !fetches:
+			return 0
+		case at.IsZero():
+			at = started
+		}
+		return time.Since(at).Seconds()
+	}
 }
 
 // Seen implements job.Observer.

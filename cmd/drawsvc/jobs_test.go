@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	nethttp "net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/job"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -97,4 +100,45 @@ func TestJobCommands(t *testing.T) {
 		require.NotEqual(t, exitOK, p.run(bad...).code, bad)
 	}
 	require.Equal(t, exitOK, s.end().code)
+}
+
+// TestCatalogueFromAnotherAddress: a service that is started with another
+// --catalogue-url fetches from there at once, and only then.
+func TestCatalogueFromAnotherAddress(t *testing.T) {
+	t.Parallel()
+	var asked [2]atomic.Int64
+	var sources []string
+	for n := range asked {
+		source := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+			asked[n].Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"prizes":[{"id":"gold","description":"From source %d"}]}`, n)
+		}))
+		t.Cleanup(source.Close)
+		sources = append(sources, source.URL)
+	}
+	url := stocktest.URL(t, "sqlite")
+	spring(t, url)
+	p := on(t, url)
+	for _, n := range []int{0, 0, 1} {
+		s := p.serve("--catalogue-url", sources[n], "--admin-token", "an-admin-token")
+		require.Eventually(t, func() bool {
+			_, body, err := s.ask("GET", "/pools/spring", "")
+			return err == nil && strings.Contains(body, fmt.Sprint("From source ", n))
+		}, commandMax, 50*time.Millisecond)
+		require.Equal(t, exitOK, s.end().code)
+	}
+	require.EqualValues(t, 1, asked[0].Load(), "a start with the same address finds what is stored")
+	require.EqualValues(t, 1, asked[1].Load())
+}
+
+// TestCatalogueThatNeverCame has an age that grows, for its alert.
+func TestCatalogueThatNeverCame(t *testing.T) {
+	t.Parallel()
+	memory := catalogue.NewMemory(nil, slog.New(slog.DiscardHandler))
+	require.Zero(t, catalogueAge(memory, nil)())
+	age := catalogueAge(memory, []job.Definition{{Name: catalogue.JobName}})
+	before := age()
+	require.Greater(t, before, 0.0)
+	require.Greater(t, age(), before)
 }

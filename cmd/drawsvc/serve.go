@@ -207,7 +207,7 @@ func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready 
 	return http.Config{
 		Drawer: countRedirects(b, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,
-		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Item,
+		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Items,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
 		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),

@@ -3,10 +3,11 @@ package catalogue
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"net/url"
 	"time"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
 )
@@ -47,14 +48,23 @@ type Stored struct {
 	FetchedAt, CheckedAt time.Time
 }
 
+// IsFrom says whether the catalogue came from an address.
+func (c *Stored) IsFrom(source string) bool { return c.Source == digest([]byte(source)) }
+
+// items are the prizes of the body, if it is the one that was fetched.
+func (c *Stored) items() (map[string]Item, error) {
+	if digest(c.Body) != c.Digest {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue that is stored is not the one that was fetched")
+	}
+	return Parse(c.Body)
+}
+
 // Parse reads and checks a catalogue: {"prizes":[{"id",…}]}. Members that are not
-// known are left out. Error: CodeInvalidRequest, with what is wrong.
+// known are left out, and none is there twice. Error: CodeInvalidRequest, with what
+// is wrong.
 func Parse(body []byte) (map[string]Item, error) {
 	if len(body) > BodyMax {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue has more than %d bytes", BodyMax)
-	}
-	if !utf8.Valid(body) {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not UTF-8")
 	}
 	var whole struct {
 		Prizes *[]Item `json:"prizes"`

@@ -1,6 +1,8 @@
 package catalogue_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -35,6 +37,8 @@ func TestParse(t *testing.T) {
 		"null":            `{"prizes":null}`,
 		"a bad id":        `{"prizes":[{"id":"Gold"}]}`,
 		"an id twice":     `{"prizes":[{"id":"a"},{"id":"a"}]}`,
+		"a member twice":  `{"prizes":[{"id":"a","id":"b"}]}`,
+		"prizes twice":    `{"prizes":[{"id":"a","name":"X"}],"prizes":[{"id":"b"}]}`,
 		"a script":        `{"prizes":[{"id":"a","link":"javascript:alert(1)"}]}`,
 		"a long name":     `{"prizes":[{"id":"a","name":"` + strings.Repeat("x", catalogue.TextMax+1) + `"}]}`,
 		"a long link":     `{"prizes":[{"id":"a","link":"/` + strings.Repeat("x", catalogue.LinkMax) + `"}]}`,
@@ -49,10 +53,12 @@ func TestParse(t *testing.T) {
 
 // fetching is a store with a source and the job that fetches from it.
 type fetching struct {
-	store  *stock.Store
-	job    job.Definition
-	source atomic.Pointer[nethttp.HandlerFunc]
-	asked  atomic.Int64
+	store *stock.Store
+	job   job.Definition
+	// address is that of the source.
+	address string
+	source  atomic.Pointer[nethttp.HandlerFunc]
+	asked   atomic.Int64
 }
 
 func newFetching(t *testing.T, dialect string) *fetching {
@@ -64,7 +70,8 @@ func newFetching(t *testing.T, dialect string) *fetching {
 	}))
 	t.Cleanup(server.CloseClientConnections)
 	t.Cleanup(server.Close)
-	f.job = catalogue.Job(f.store, server.URL+"/secret-path", time.Hour)
+	f.address = server.URL + "/secret-path"
+	f.job = catalogue.Job(f.store, f.address, time.Hour)
 	require.NoError(t, f.store.AddJobs(t.Context(), []job.Definition{f.job}))
 	return f
 }
@@ -106,12 +113,12 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			f := newFetching(t, dialect)
 			memory := catalogue.NewMemory(f.store, slog.New(slog.DiscardHandler))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, catalogue.Item{}, memory.Item("gold"))
+			require.Equal(t, catalogue.Item{}, memory.Items()["gold"])
 
 			f.answers(sends(body))
 			require.NoError(t, f.run(t.Context(), t))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+			require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 			first, err := f.store.Catalogue(t.Context(), "")
 			require.NoError(t, err)
 			require.Equal(t, body, string(first.Body))
@@ -128,7 +135,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 				require.Equal(t, first, after, about)
 			}
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+			require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 
 			f.answers(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 				if r.Header.Get("If-None-Match") != `"1"` {
@@ -144,14 +151,30 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			require.True(t, checked.CheckedAt.After(first.CheckedAt))
 			require.Equal(t, first.FetchedAt, checked.FetchedAt)
 
-			big := `{"prizes":[{"id":"pin","name":"New"}]}` + strings.Repeat(" ", 7<<20)
-			f.answers(sends(big))
+			big := `{"prizes":[{"id":"pin","name":"New"}]}`
+			big += strings.Repeat(" ", catalogue.BodyMax-len(big))
+			f.answers(zipped(big))
 			require.NoError(t, f.run(t.Context(), t))
 			require.NoError(t, memory.Load(t.Context()))
-			require.Equal(t, "New", memory.Item("pin").Name)
-			require.Equal(t, catalogue.Item{}, memory.Item("gold"))
+			require.Equal(t, "New", memory.Items()["pin"].Name)
+			require.Equal(t, catalogue.Item{}, memory.Items()["gold"])
 		})
 	}
+}
+
+// zipped sends a text as gzip, as a source may that is asked by Go.
+func zipped(text string) nethttp.HandlerFunc {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(z, text)
+	_ = z.Close()
+	return func(w nethttp.ResponseWriter, _ *nethttp.Request) { sendZipped(w, packed.Bytes()) }
+}
+
+func sendZipped(w nethttp.ResponseWriter, packed []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Encoding", "gzip")
+	_, _ = w.Write(packed)
 }
 
 // misbehaviour is what a source does wrong.
@@ -169,7 +192,9 @@ func misbehaviour() map[string]nethttp.HandlerFunc {
 		"a part": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			w.WriteHeader(nethttp.StatusPartialContent)
 		},
-		"too much": sends(body + strings.Repeat(" ", catalogue.BodyMax)),
+		"too much":           sends(body + strings.Repeat(" ", catalogue.BodyMax)),
+		"more than it seems": zipped(body + strings.Repeat(" ", 4*catalogue.BodyMax)),
+		"a flawed zip":       func(w nethttp.ResponseWriter, _ *nethttp.Request) { sendZipped(w, []byte("\x1f\x8b no zip")) },
 		"a lie about its length": func(w nethttp.ResponseWriter, _ *nethttp.Request) {
 			hijacked(w, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+10, body))
 		},
@@ -223,10 +248,10 @@ func TestWatch(t *testing.T) {
 	go memory.Watch(t.Context(), 20*time.Millisecond)
 	f.answers(sends(body))
 	require.NoError(t, f.run(t.Context(), t))
-	require.Eventually(t, func() bool { return memory.Item("gold").Name == "Krugerrand" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return memory.Items()["gold"].Name == "Krugerrand" }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, f.store.Close())
 	time.Sleep(60 * time.Millisecond)
-	require.Equal(t, "Krugerrand", memory.Item("gold").Name)
+	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)
 	require.WithinDuration(t, time.Now(), memory.CheckedAt(), time.Minute)
 }
 

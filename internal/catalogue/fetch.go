@@ -74,15 +74,16 @@ func (f *fetcher) run(ctx context.Context, run job.Run) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	source := digest([]byte(f.source))
-	if before != nil && before.Source != source {
-		before = nil // its ETag is another server's
+	if before != nil {
+		if _, err := before.items(); err != nil || !before.IsFrom(f.source) {
+			before = nil // of no use, or its ETag is another server's
+		}
 	}
 	got, err := f.fetch(ctx, before)
 	if err != nil {
 		return nil, err
 	}
-	got.Source = source
+	got.Source = digest([]byte(f.source))
 	prizes := -1
 	if got.Body != nil {
 		items, err := Parse(got.Body)
@@ -117,7 +118,7 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 	}
 	defer response.Body.Close() //nolint:errcheck // it was read
 	switch {
-	case response.StatusCode == nethttp.StatusNotModified && before != nil:
+	case response.StatusCode == nethttp.StatusNotModified && isConditional(request.Header):
 		return Stored{Digest: before.Digest}, nil
 	case response.StatusCode != nethttp.StatusOK:
 		return Stored{}, fmt.Errorf("the catalogue's source answered %d", response.StatusCode)
@@ -139,6 +140,11 @@ func (f *fetcher) fetch(ctx context.Context, before *Stored) (Stored, error) {
 		got.LastModified = ""
 	}
 	return got, nil
+}
+
+// isConditional says that a request may be answered with 304: it names what is held.
+func isConditional(h nethttp.Header) bool {
+	return h.Get("If-None-Match") != "" || h.Get("If-Modified-Since") != ""
 }
 
 func setUnlessEmpty(h nethttp.Header, name, value string) {

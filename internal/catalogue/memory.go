@@ -14,6 +14,10 @@ type Loader interface {
 	Catalogue(ctx context.Context, digest string) (*Stored, error)
 }
 
+// WatchDefault is how often an instance asks the database whether there is a new
+// catalogue.
+const WatchDefault = 4 * time.Second
+
 // Memory is one instance's copy of the catalogue. It is safe for concurrent use.
 type Memory struct {
 	store Loader
@@ -34,9 +38,9 @@ func NewMemory(store Loader, log *slog.Logger) *Memory {
 	return m
 }
 
-// Item returns what the catalogue says of a prize; the zero Item when it says
-// nothing. It asks nobody.
-func (m *Memory) Item(prizeID string) Item { return m.held.Load().items[prizeID] }
+// Items returns what the catalogue says, by the prizes' ids, to be read alone: one
+// catalogue whole, also when there is a new one meanwhile. It asks nobody.
+func (m *Memory) Items() map[string]Item { return m.held.Load().items }
 
 // CheckedAt is when the source last said what is held; zero when nothing is.
 func (m *Memory) CheckedAt() time.Time { return m.held.Load().checkedAt }
@@ -51,7 +55,7 @@ func (m *Memory) Load(ctx context.Context) error {
 	}
 	next := &held{stored.Digest, before.items, stored.CheckedAt}
 	if stored.Digest != before.digest {
-		if next.items, err = Parse(stored.Body); err != nil {
+		if next.items, err = stored.items(); err != nil {
 			return err
 		}
 	}

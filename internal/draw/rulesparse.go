@@ -209,10 +209,11 @@ func parseWhole(s string) (int64, bool) {
 	return n, err == nil && n >= 1 && n <= FractionMax && strconv.FormatInt(n, 10) == s
 }
 
-// parseZone reads a name of the IANA list. Machines have other files beside it:
-// their own zone by two names, and folders of which one counts leap seconds. Other
-// instances and verifiers would read them otherwise, or not at all.
-func parseZone(name string) (*time.Location, error) {
+// ParseZone returns the time zone of a name of the IANA list. Machines have other
+// files beside it: their own zone by two names, and folders of which one counts leap
+// seconds. Other instances and verifiers would read them otherwise, or not at all.
+// Error: CodeInvalidRequest.
+func ParseZone(name string) (*time.Location, error) {
 	folder, _, _ := strings.Cut(name, "/")
 	listed := !slices.Contains([]string{"", "Local", "localtime", "posixrules", "posix", "right"}, folder)
 	zone, err := time.LoadLocation(name)

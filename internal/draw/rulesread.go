@@ -152,7 +152,7 @@ func (r *Rules) readBudget(d *rulesDocument) error {
 func (r *Rules) readZone(d *rulesDocument) (err error) {
 	r.Zone = time.UTC
 	if d.Zone != nil {
-		r.Zone, err = parseZone(*d.Zone)
+		r.Zone, err = ParseZone(*d.Zone)
 	}
 	return err
 }

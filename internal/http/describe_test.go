@@ -160,8 +160,9 @@ func TestDescriptionIsWhole(t *testing.T) {
 
 // full has answers show what they rarely have.
 func full(c *Config) {
-	c.Catalogue = func(string) catalogue.Item {
-		return catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
+	c.Catalogue = func() map[string]catalogue.Item {
+		said := catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
+		return map[string]catalogue.Item{"gold": said, "pin": said}
 	}
 	c.Auditor = violated{c.Auditor}
 	c.Tickets = anyTicket{}

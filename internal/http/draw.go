@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
 
@@ -131,10 +132,9 @@ type prizeAnswer struct {
 	Link        string `json:"link,omitempty"`
 }
 
-// prize shows a prize with what the catalogue says of it. The catalogue's name
+// newPrize shows a prize with what the catalogue says of it. The catalogue's name
 // goes before the prize's own, in this answer alone.
-func (s *Server) prize(p *draw.Prize) prizeAnswer {
-	item := s.Catalogue(p.ID)
+func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
 }
 
@@ -169,6 +169,8 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, each(p.Prizes, s.prize), opens, closes})
+	items := s.Catalogue() // one for all prizes
+	prizes := each(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
+	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, prizes, opens, closes})
 	return append(body, '\n'), err
 }

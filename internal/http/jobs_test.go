@@ -2,6 +2,15 @@ package http
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,11 +153,8 @@ func TestStatements(t *testing.T) {
 // nowhere else.
 func TestCatalogueInPools(t *testing.T) {
 	s := newServer(t, &fake{}, func(c *Config) {
-		c.Catalogue = func(id string) catalogue.Item {
-			if id != "gold" {
-				return catalogue.Item{}
-			}
-			return catalogue.Item{ID: id, Name: "Krugerrand", Description: "An ounce", Image: "/gold.png", Link: "https://example.com/gold"}
+		c.Catalogue = func() map[string]catalogue.Item {
+			return map[string]catalogue.Item{"gold": {ID: "gold", Name: "Krugerrand", Description: "An ounce", Image: "/gold.png", Link: "https://example.com/gold"}}
 		}
 	})
 	w := do(s, request("GET", "/pools/p", ""))
@@ -156,4 +162,61 @@ func TestCatalogueInPools(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"id":"pin","name":"Pin","value":"0.00","kind":"prize"}`)
 	require.NotContains(t, do(s, asAdmin("GET", "/admin/pools/p", "")).Body.String(), "Krugerrand")
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(catalogue.CheckURL("ftp://example.com")))
+}
+
+// storedCatalogue is the database's side of a memory.
+type storedCatalogue catalogue.Stored
+
+func (s storedCatalogue) Catalogue(context.Context, string) (*catalogue.Stored, error) {
+	return (*catalogue.Stored)(&s), nil
+}
+
+// TestNoRequestAsksTheSource: what the catalogue says comes from memory. A service
+// that fetches while a request waits is caught.
+func TestNoRequestAsksTheSource(t *testing.T) {
+	const body = `{"prizes":[{"id":"gold","name":"Krugerrand"}]}`
+	var asked atomic.Int64
+	source := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		asked.Add(1)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer source.Close()
+	sum := sha256.Sum256([]byte(body))
+	memory := catalogue.NewMemory(storedCatalogue{Source: source.URL, Body: []byte(body), Digest: hex.EncodeToString(sum[:])}, slog.New(slog.DiscardHandler))
+	require.NoError(t, memory.Load(t.Context()))
+	fetching := func() map[string]catalogue.Item {
+		ask, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodGet, source.URL, nethttp.NoBody)
+		require.NoError(t, err)
+		response, err := source.Client().Do(ask)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		fetched, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		items, err := catalogue.Parse(fetched)
+		require.NoError(t, err)
+		return items
+	}
+	for about, test := range map[string]struct {
+		items    func() map[string]catalogue.Item
+		isCaught bool
+	}{"memory": {memory.Items, false}, "the double that fetches": {fetching, true}} {
+		asked.Store(0)
+		s := newServer(t, &fake{}, func(c *Config) { c.Catalogue = test.items })
+		require.Contains(t, do(s, request("GET", "/pools/p", "")).Body.String(), "Krugerrand", about)
+		require.Equal(t, test.isCaught, asked.Load() > 0, about)
+	}
+}
+
+// TestOneCatalogueInAnAnswer: a new catalogue that comes while an answer is made is
+// in it for all prizes or for none.
+func TestOneCatalogueInAnAnswer(t *testing.T) {
+	contents := 0
+	s := newServer(t, &fake{}, func(c *Config) {
+		c.Catalogue = func() map[string]catalogue.Item {
+			contents++
+			now := catalogue.Item{Description: fmt.Sprint("content ", contents)}
+			return map[string]catalogue.Item{"gold": now, "pin": now}
+		}
+	})
+	require.Equal(t, 2, strings.Count(do(s, request("GET", "/pools/p", "")).Body.String(), `"description":"content 1"`))
 }

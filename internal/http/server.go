@@ -63,8 +63,8 @@ type Config struct {
 	Tickets Tickets
 	// WakeJobs has this instance look for a job that was asked for.
 	WakeJobs func()
-	// Catalogue returns what the catalogue says of a prize.
-	Catalogue func(prizeID string) catalogue.Item
+	// Catalogue returns what the catalogue says of prizes, by their ids.
+	Catalogue func() map[string]catalogue.Item
 	// Modes are the lock modes that a pool may name.
 	Modes []string
 	// Tokens are those that open calls. While they hold none of role draw,

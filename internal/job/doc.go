@@ -7,8 +7,8 @@
 // which raises the row's token, and only while no other run is under way. The
 // external lock around it keeps instances from meeting there; safety does not
 // rest on it. Whatever a run writes is written only while the row holds the
-// run's token ([ErrLost] otherwise), so a runner that wakes up after another one
-// has taken over writes nothing.
+// run's token and beginning ([ErrLost] otherwise), so a runner that wakes up after
+// another one has taken over writes nothing.
 //
 //	         Begun: due, and held by nobody
 //	idle ───────────────────────────────────> running

@@ -90,9 +90,9 @@ func (m *mortal) BeginJob(ctx context.Context, name, host string) (job.Run, bool
 	return m.Runs.BeginJob(ctx, name, host)
 }
 
-func (m *mortal) HearJob(ctx context.Context, run job.Run) error {
+func (m *mortal) HearJob(ctx context.Context, run job.Run) (time.Duration, error) {
 	if m.dead.Load() {
-		return errDead
+		return 0, errDead
 	}
 	return m.Runs.HearJob(ctx, run)
 }

@@ -204,54 +204,18 @@ func TestOneAtATimeWithoutALock(t *testing.T) {
 		require.Zero(t, o.met.Load())
 	})
 	t.Run("the double is caught", func(t *testing.T) {
-		t.Parallel()
-		f, o := newFleet(t, "sqlite", "table", 3), &overlaps{}
-		slow := definition(func(ctx context.Context, run job.Run) ([]byte, error) {
-			defer time.Sleep(50 * time.Millisecond)
-			return o.work(ctx, run)
+		everywhere(t, func(t *testing.T, f *fleet) {
+			o := &overlaps{}
+			slow := definition(func(ctx context.Context, run job.Run) ([]byte, error) {
+				defer time.Sleep(50 * time.Millisecond)
+				return o.work(ctx, run)
+			})
+			for n := range 3 {
+				options := f.options(n, slow)
+				options.Locker, options.Runs = nobody{}, unguarded{f.stores[n]}
+				start(t, options)
+			}
+			eventually(t, "an overlap", func() bool { return o.met.Load() > 0 })
 		})
-		for n := range 3 {
-			options := f.options(n, slow)
-			options.Locker, options.Runs = nobody{}, unguarded{f.stores[n]}
-			start(t, options)
-		}
-		eventually(t, "an overlap", func() bool { return o.met.Load() > 0 })
-	})
-}
-
-// polls counts how often an instance has read the rows.
-type polls struct{ atomic.Int64 }
-
-func (p *polls) Seen(context.Context, []job.Row, time.Time) { p.Add(1) }
-func (*polls) Ended(string, job.Result)                     {}
-
-// seen are the polls of a fleet.
-type seen [3]polls
-
-// again waits until each instance has read the rows a few times more.
-func (s *seen) again(t *testing.T) {
-	t.Helper()
-	for n := range s {
-		before := s[n].Load()
-		eventually(t, "further polls", func() bool { return s[n].Load() >= before+4 })
-	}
-}
-
-// TestStampede: a fleet that starts on a job that is due runs it once.
-func TestStampede(t *testing.T) {
-	everywhere(t, func(t *testing.T, f *fleet) {
-		o := &overlaps{}
-		once := definition(o.work)
-		once.Schedule = "every 6h"
-		var polled seen
-		for n := range 3 {
-			options := f.options(n, once)
-			options.Observer = &polled[n]
-			start(t, options)
-		}
-		eventually(t, "the run", func() bool { return o.runs.Load() > 0 && f.row("work").Status == job.StatusIdle })
-		polled.again(t)
-		require.EqualValues(t, 1, o.runs.Load())
-		require.Len(t, f.runs("work"), 1)
 	})
 }

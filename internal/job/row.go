@@ -60,14 +60,42 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 // isHeld says that a run is under way whose runner may still be at work. A clock
 // that was far ahead for a while keeps nobody waiting for it.
 func (r *Row) isHeld(now time.Time) bool {
-	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.StaleAfter
+	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()
+}
+
+// silenceMax is how long the runner may be silent. One that was not heard of since
+// the row was changed may not know of the change, and still be heard of at the
+// interval of before.
+func (r *Row) silenceMax() time.Duration {
+	if r.ChangedAt.After(r.HeardAt) {
+		return max(r.StaleAfter, 2*hearMax)
+	}
+	return r.StaleAfter
 }
 
 // isEarly says that the job is not due yet. The instant stands for nothing when
-// the run that it was counted from began in the future: the clock was set back.
+// the clock was set back since: the last run was seen in the future, or the
+// schedule names an earlier instant from now on.
 func (r *Row) isEarly(now time.Time) bool {
-	return now.Before(r.DueAt) && !r.StartedAt.After(now.Add(clockSlack))
+	ahead := now.Add(clockSlack)
+	return now.Before(r.DueAt) && !r.StartedAt.After(ahead) && !r.HeardAt.After(ahead) && !r.DueAt.After(r.dueMax(ahead))
 }
+
+// dueMax is the last instant that can have been counted from one that is not after
+// now: for a job that has succeeded today, a firing of tomorrow.
+func (r *Row) dueMax(now time.Time) time.Time {
+	s, err := Parse(r.Schedule)
+	if err != nil {
+		return r.DueAt // a newer instance may know more schedules
+	}
+	if r.Per == PerDay {
+		now = now.Add(longestDay)
+	}
+	return s.Next(now)
+}
+
+// longestDay is the one on which clocks are set back.
+const longestDay = 25 * time.Hour
 
 // clockSlack is how far the clocks of two database servers of a fleet may differ
 // without a word.
@@ -101,6 +129,12 @@ func (r *Row) Run() Run {
 		run.Zone = s.Zone()
 	}
 	return run
+}
+
+// Holds says that a run is the one under way. Its number alone does not name it: a
+// database that has lost its last commits gives the number again.
+func (r *Row) Holds(run Run) bool {
+	return r.Status == StatusRunning && r.Token == run.Token && r.StartedAt.Equal(run.Began)
 }
 
 // Finished is the row after its run has ended.
@@ -172,7 +206,7 @@ func (r *Row) Overdue(now time.Time) time.Duration {
 	case Due:
 		since := r.DueAt
 		if r.Status == StatusRunning {
-			since = r.HeardAt.Add(r.StaleAfter)
+			since = r.HeardAt.Add(r.silenceMax())
 		}
 		return max(0, now.Sub(since))
 	default:
@@ -180,8 +214,10 @@ func (r *Row) Overdue(now time.Time) time.Duration {
 	}
 }
 
-// shorten cuts a text to ErrorMax bytes, between two characters.
+// shorten makes a text one that every database takes: UTF-8 without NUL, cut to
+// ErrorMax bytes between two characters.
 func shorten(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "\uFFFD")
 	if len(text) <= ErrorMax {
 		return text
 	}

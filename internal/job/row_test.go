@@ -29,6 +29,8 @@ func TestSchedules(t *testing.T) {
 		// The clocks go from 2 to 3 on 2026-03-29: what is skipped fires within the hour.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29T01:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-03-29T01:30:00Z", "2026-03-30T00:30:00Z"},
+		{"CRON_TZ=Europe/Berlin 0 */2 * * *", "2026-03-29T00:30:00Z", "2026-03-29T01:00:00Z"},
+		{"CRON_TZ=Africa/Cairo 0 */6 * * *", "2026-04-23T16:30:00Z", "2026-04-23T22:00:00Z"},
 		// They go from 3 to 2 on 2026-10-25: what is repeated fires once.
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"CRON_TZ=Europe/Berlin 30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
@@ -40,7 +42,8 @@ func TestSchedules(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "every", "every 6", "every 10ms", "every -6h", "* * * *", "* * * * * *", "@daily", "61 * * * *", "0 0 30 2 *",
-		"CRON_TZ=Mars/Olympus 0 1 * * *", "CRON_TZ= 0 1 * * *", "CRON_TZ=Local 0 1 * * *", "TZ=UTC 0 1 * * *", "@every 6h",
+		"CRON_TZ=Mars/Olympus 0 1 * * *", "CRON_TZ= 0 1 * * *", "CRON_TZ=Local 0 1 * * *",
+		"CRON_TZ=localtime 0 1 * * *", "CRON_TZ=right/Europe/Berlin 0 1 * * *", "TZ=UTC 0 1 * * *", "@every 6h",
 		strings.Repeat("1,", 200) + "1 * * * *",
 	} {
 		_, err := job.Parse(bad)
@@ -88,22 +91,31 @@ func TestVerdict(t *testing.T) {
 		edit func(*job.Row)
 		want job.Verdict
 	}{
-		"due":                        {func(*job.Row) {}, job.Due},
-		"early":                      {func(r *job.Row) { r.DueAt = now.Add(time.Second) }, job.Early},
-		"off":                        {func(r *job.Row) { r.Enabled = false }, job.Off},
-		"off, but asked for":         {func(r *job.Row) { r.Enabled, r.WantedBy = false, "ann" }, job.Due},
-		"done today":                 {func(r *job.Row) { r.LastDay = "2026-03-01" }, job.DoneToday},
-		"done today, but asked for":  {func(r *job.Row) { r.LastDay, r.WantedBy = "2026-03-01", "ann" }, job.Due},
-		"done yesterday":             {func(r *job.Row) { r.LastDay = "2026-02-28" }, job.Due},
-		"pinned here":                {func(r *job.Row) { r.Host = "a" }, job.Due},
-		"pinned elsewhere":           {func(r *job.Row) { r.Host = "b" }, job.Elsewhere},
-		"pinned elsewhere and asked": {func(r *job.Row) { r.Host, r.WantedBy = "b", "ann" }, job.Elsewhere},
-		"running":                    {running(29 * time.Minute), job.Busy},
-		"silent":                     {running(31 * time.Minute), job.Due},
-		"silent, pinned elsewhere":   {func(r *job.Row) { running(31 * time.Minute)(r); r.Host = "b" }, job.Elsewhere},
-		"silent, switched off":       {func(r *job.Row) { running(31 * time.Minute)(r); r.Enabled = false }, job.Off},
-		"heard of in the future":     {running(-31 * time.Minute), job.Due},
-		"began in the future":        {func(r *job.Row) { r.StartedAt, r.DueAt = now.AddDate(1, 0, 0), now.AddDate(1, 0, 1) }, job.Due},
+		"due":                          {func(*job.Row) {}, job.Due},
+		"early":                        {func(r *job.Row) { r.DueAt = now.Add(time.Second) }, job.Early},
+		"off":                          {func(r *job.Row) { r.Enabled = false }, job.Off},
+		"off, but asked for":           {func(r *job.Row) { r.Enabled, r.WantedBy = false, "ann" }, job.Due},
+		"done today":                   {func(r *job.Row) { r.LastDay = "2026-03-01" }, job.DoneToday},
+		"done today, but asked for":    {func(r *job.Row) { r.LastDay, r.WantedBy = "2026-03-01", "ann" }, job.Due},
+		"done yesterday":               {func(r *job.Row) { r.LastDay = "2026-02-28" }, job.Due},
+		"pinned here":                  {func(r *job.Row) { r.Host = "a" }, job.Due},
+		"pinned elsewhere":             {func(r *job.Row) { r.Host = "b" }, job.Elsewhere},
+		"pinned elsewhere and asked":   {func(r *job.Row) { r.Host, r.WantedBy = "b", "ann" }, job.Elsewhere},
+		"running":                      {running(29 * time.Minute), job.Busy},
+		"silent":                       {running(31 * time.Minute), job.Due},
+		"silent, pinned elsewhere":     {func(r *job.Row) { running(31 * time.Minute)(r); r.Host = "b" }, job.Elsewhere},
+		"silent, switched off":         {func(r *job.Row) { running(31 * time.Minute)(r); r.Enabled = false }, job.Off},
+		"heard of in the future":       {running(-31 * time.Minute), job.Due},
+		"heard of in the future, idle": {func(r *job.Row) { r.HeardAt, r.DueAt = now.AddDate(0, 0, 2), now.Add(time.Hour) }, job.Due},
+		"scheduled in the future":      {func(r *job.Row) { r.DueAt = now.AddDate(1, 0, 0) }, job.Due},
+		"due tomorrow":                 {func(r *job.Row) { r.DueAt = at(t, "2026-03-02T01:00:00Z") }, job.Early},
+		"stale_after lowered":          {func(r *job.Row) { running(29 * time.Second)(r); r.StaleAfter, r.ChangedAt = time.Second, now }, job.Busy},
+		"lowered, and silent":          {func(r *job.Row) { running(61 * time.Second)(r); r.StaleAfter, r.ChangedAt = time.Second, now }, job.Due},
+		"lowered, and heard of": {func(r *job.Row) {
+			running(2 * time.Second)(r)
+			r.StaleAfter, r.ChangedAt = time.Second, now.Add(-3*time.Second)
+		}, job.Due},
+		"began in the future": {func(r *job.Row) { r.StartedAt, r.DueAt = now.AddDate(1, 0, 0), now.AddDate(1, 0, 1) }, job.Due},
 	} {
 		r := row(test.edit)
 		require.Equal(t, test.want, r.Verdict(now, "a"), name)
@@ -140,6 +152,17 @@ func TestRowTransitions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, later.Add(time.Minute), soon.DueAt)
 
+	for _, other := range []job.Run{{Token: 2, Began: now}, {Token: 1, Began: now.Add(time.Microsecond)}} {
+		require.False(t, begun.Holds(other), "another run")
+	}
+	run := begun.Run()
+	require.True(t, begun.Holds(run))
+	require.False(t, ok.Holds(run), "it has ended")
+
+	strange, err := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "a\x00b\xffc"})
+	require.NoError(t, err)
+	require.Equal(t, "ab\uFFFDc", strange.LastError, "no database refuses it")
+
 	lost, err := begun.Finished(later, job.Outcome{Result: job.ResultLost, Error: strings.Repeat("é", job.ErrorMax)})
 	require.NoError(t, err)
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
@@ -174,4 +197,27 @@ func TestOverdue(t *testing.T) {
 	r.Enabled, r.Status, r.HeardAt = true, job.StatusRunning, now
 	require.Zero(t, r.Overdue(now.Add(30*time.Second)))
 	require.Equal(t, time.Minute, r.Overdue(now.Add(2*time.Minute)))
+}
+
+// TestClockSetBack: a job that was scheduled while the clock was a year ahead does
+// not wait for that year, and does not run all the time either.
+func TestClockSetBack(t *testing.T) {
+	now := at(t, "2026-03-01T12:00:00Z")
+	for _, d := range []job.Definition{
+		{Name: "catalogue", Schedule: "every 6h", Per: job.PerRun},
+		{Name: "statement", Schedule: "CRON_TZ=Europe/Berlin 0 1,2,3 * * *", Per: job.PerDay},
+	} {
+		ahead := now.AddDate(1, 0, 0)
+		r, err := job.NewRow(d, ahead)
+		require.NoError(t, err)
+		r, err = r.Changed(ahead, job.Change{Schedule: new("every 5h")}, "ann")
+		require.NoError(t, err)
+		require.Equal(t, job.Due, r.Verdict(now, "a"), d.Name)
+
+		r, err = r.Begun(now, "a")
+		require.NoError(t, err)
+		r, err = r.Finished(now.Add(time.Minute), job.Outcome{Result: job.ResultOK})
+		require.NoError(t, err)
+		require.Equal(t, job.Early, r.Verdict(now.Add(2*time.Minute), "a"), d.Name)
+	}
 }

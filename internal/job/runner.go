@@ -28,8 +28,9 @@ type Runs interface {
 	// moment. The run before, if it has not ended, is lost. Without a run,
 	// begun is false.
 	BeginJob(ctx context.Context, name, host string) (run Run, begun bool, err error)
-	// HearJob says that the runner is alive. Error: ErrLost.
-	HearJob(ctx context.Context, run Run) error
+	// HearJob says that the runner is alive, and returns the row's StaleAfter,
+	// which an operator may have changed. Error: ErrLost.
+	HearJob(ctx context.Context, run Run) (staleAfter time.Duration, err error)
 	// FinishJob ends the run. Error: ErrLost.
 	FinishJob(ctx context.Context, run Run, o Outcome) error
 }
@@ -259,9 +260,9 @@ const hearMax = 30 * time.Second
 // could not for most of StaleAfter, another instance may be about to take over:
 // the run is lost.
 func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run) {
-	interval := min(run.StaleAfter/5, hearMax)
-	heard := time.Now()
+	stale, heard := run.StaleAfter, time.Now()
 	for {
+		interval := min(stale/5, hearMax)
 		select {
 		case <-ctx.Done():
 			return
@@ -269,12 +270,12 @@ func (r *Runner) hear(ctx context.Context, lose context.CancelCauseFunc, run Run
 		}
 		asked := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, interval)
-		err := r.Runs.HearJob(bounded, run)
+		now, err := r.Runs.HearJob(bounded, run)
 		cancel()
 		switch {
 		case err == nil:
-			heard = asked
-		case errors.Is(err, ErrLost), time.Since(heard) > run.StaleAfter*3/5:
+			stale, heard = now, asked
+		case errors.Is(err, ErrLost), time.Since(heard) > stale*3/5:
 			lose(fmt.Errorf("%w: %w", ErrLost, err))
 			return
 		}

@@ -50,7 +50,7 @@ func Parse(text string) (Schedule, error) {
 	if rest, ok := strings.CutPrefix(text, zone); ok {
 		name, after, _ := strings.Cut(rest, " ")
 		var err error
-		if s.zone, err = time.LoadLocation(name); err != nil || name == "" || name == "Local" {
+		if s.zone, err = draw.ParseZone(name); err != nil {
 			return Schedule{}, draw.Errorf(draw.CodeInvalidRequest, "schedule %q names no time zone that is known, such as Europe/Berlin", text)
 		}
 		fields = after
@@ -76,15 +76,19 @@ func Parse(text string) (Schedule, error) {
 // Next returns the first firing after t, in UTC; zero when there is none within
 // five years.
 func (s Schedule) Next(t time.Time) time.Time {
-	if s.hourly {
-		next := s.cron.Next(t.In(s.zone))
-		if next.IsZero() {
-			return next
-		}
-		return next.UTC()
+	next := s.nextOnWall(t)
+	if !s.hourly {
+		return next
 	}
-	// The fields speak of what a clock on the wall shows. UTC skips and repeats
-	// nothing, so each firing on the wall is one instant.
+	if again := s.cron.Next(t.In(s.zone)); !again.IsZero() && again.Before(next) {
+		return again.UTC()
+	}
+	return next
+}
+
+// nextOnWall is Next by what a clock on the wall shows. UTC skips and repeats
+// nothing, so each firing on the wall is one instant.
+func (s Schedule) nextOnWall(t time.Time) time.Time {
 	for wall := asUTC(t.In(s.zone)); ; {
 		if wall = s.cron.Next(wall); wall.IsZero() {
 			return wall
@@ -113,6 +117,13 @@ func firstOn(wall time.Time, zone *time.Location) time.Time {
 		return before
 	}
 	return after
+}
+
+// Midnight is when a local day begins in a zone: later than at midnight, where a
+// change of clocks skips it. A day that is out of its month counts as in
+// [time.Date].
+func Midnight(year int, month time.Month, day int, zone *time.Location) time.Time {
+	return firstOn(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone).In(zone)
 }
 
 // Day is the local day of t, as 2006-01-02.

@@ -31,16 +31,15 @@ type Line struct {
 	ToVersion int64
 }
 
-// DaysMax is the most days of a pool that one run states. Those left over are
-// stated by the next.
+// DaysMax is the most days of a pool that are written at once.
 const DaysMax = 400
 
 // Stated is the database, as the statement writes it.
 type Stated interface {
 	Pools(ctx context.Context) ([]draw.Pool, error)
 	// StateDays writes the lines of a pool's days, local to the run's zone, that
-	// are over and have none, at most DaysMax days, fenced by the run. It returns the number of
-	// days.
+	// are over and have none, fenced by the run. It returns the number of days, at
+	// most DaysMax: 0 when none is left.
 	StateDays(ctx context.Context, run Run, poolID string) (int, error)
 }
 
@@ -63,7 +62,7 @@ func Statement(store Stated) Definition {
 				Days  int `json:"days"`
 			}{}
 			for _, p := range pools {
-				n, err := store.StateDays(ctx, run, p.ID)
+				n, err := stateAll(ctx, store, run, p.ID)
 				if draw.CodeOf(err) == draw.CodePoolNotFound {
 					continue // deleted meanwhile
 				}
@@ -76,4 +75,15 @@ func Statement(store Stated) Definition {
 			return json.Marshal(report)
 		},
 	}
+}
+
+// stateAll states the days of a pool that are over, and returns their number.
+func stateAll(ctx context.Context, store Stated, run Run, poolID string) (days int, err error) {
+	for ctx.Err() == nil {
+		n, err := store.StateDays(ctx, run, poolID)
+		if days += n; n == 0 || err != nil {
+			return days, err
+		}
+	}
+	return days, ctx.Err()
 }

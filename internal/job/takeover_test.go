@@ -22,10 +22,10 @@ type deaf struct {
 	is *atomic.Bool
 }
 
-func (d deaf) HearJob(ctx context.Context, run job.Run) error {
+func (d deaf) HearJob(ctx context.Context, run job.Run) (time.Duration, error) {
 	if d.is.Load() {
 		<-ctx.Done()
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
 	return d.Runs.HearJob(ctx, run)
 }
@@ -41,7 +41,7 @@ func (u unfenced) FinishJob(ctx context.Context, run job.Run, o job.Outcome) err
 	if err != nil {
 		return err
 	}
-	run.Token = r.Token // as if it were the last
+	run.Token, run.Began = r.Token, r.StartedAt // as if it were the last
 	return u.Runs.FinishJob(ctx, run, o)
 }
 
@@ -123,35 +123,76 @@ func TestTakeover(t *testing.T) {
 		require.Empty(t, judgeTakeover(f))
 	})
 	t.Run("the double is caught", func(t *testing.T) {
-		t.Parallel()
-		f := newFleet(t, "sqlite", "table", 2)
-		takeover(t, f, func(o *job.Options) { o.Runs = unfenced{o.Runs, f.stores[0]} })
-		require.NotEmpty(t, judgeTakeover(f))
+		everywhere(t, func(t *testing.T, f *fleet) {
+			takeover(t, f, func(o *job.Options) { o.Runs = unfenced{o.Runs, f.stores[0]} })
+			require.NotEmpty(t, judgeTakeover(f))
+		})
 	})
 }
 
-// TestHolderThatRenewsIsNotTakenOver: however long it works.
-func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
-	const stale = 10 * time.Second // whose three fifths no busy machine keeps a sign of life back
-	everywhere(t, func(t *testing.T, f *fleet) {
-		var runs atomic.Int64
-		long := definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
-			runs.Add(1)
-			select {
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			case <-time.After(stale + stale/2):
-				return []byte(`{}`), nil
-			}
-		})
-		long.Schedule = "every 6h"
-		require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{long}))
-		_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(stale)}, "ann")
-		require.NoError(t, err)
-		for n := range 3 {
-			start(t, f.options(n, long))
+// hasty is a database whose runs are taken over whenever their runners were
+// heard of.
+type hasty struct{ *stock.Store }
+
+func (h hasty) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
+	rows, now, err := h.Store.Jobs(ctx)
+	for i := range rows {
+		rows[i].HeardAt = time.Time{}
+	}
+	return rows, now, err
+}
+
+func (h hasty) BeginJob(ctx context.Context, name, host string) (job.Run, bool, error) {
+	if _, err := h.LockDB().ExecContext(ctx, `UPDATE jobs SET heard_at = NULL`); err != nil {
+		return job.Run{}, false, err
+	}
+	return h.Store.BeginJob(ctx, name, host)
+}
+
+// staleLong is a time whose three fifths no busy machine keeps a sign of life back.
+const staleLong = 10 * time.Second
+
+// works starts three instances on a job that takes longer than staleLong, and
+// returns the count of its runs.
+func works(t *testing.T, f *fleet, edit func(n int, o *job.Options)) *atomic.Int64 {
+	t.Helper()
+	var runs atomic.Int64
+	long := definition(func(ctx context.Context, _ job.Run) ([]byte, error) {
+		runs.Add(1)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(staleLong + staleLong/2):
+			return []byte(`{}`), nil
 		}
+	})
+	long.Schedule = "every 6h"
+	require.NoError(t, f.stores[0].AddJobs(t.Context(), []job.Definition{long}))
+	_, err := f.stores[0].ChangeJob(t.Context(), "work", job.Change{StaleAfter: new(staleLong)}, "ann")
+	require.NoError(t, err)
+	for n := range 3 {
+		options := f.options(n, long)
+		edit(n, &options)
+		start(t, options)
+	}
+	return &runs
+}
+
+// TestHolderThatRenewsIsNotTakenOver: however long it works. Whoever does
+// not ask when it was heard of takes it over.
+func TestHolderThatRenewsIsNotTakenOver(t *testing.T) {
+	everywhere(t, func(t *testing.T, f *fleet) {
+		runs := works(t, f, func(int, *job.Options) {})
 		eventually(t, "the success", func() bool { return !f.row("work").LastSuccess.IsZero() })
 		require.EqualValues(t, 1, runs.Load())
+	})
+	t.Run("the double is caught", func(t *testing.T) {
+		everywhere(t, func(t *testing.T, f *fleet) {
+			runs := works(t, f, func(n int, o *job.Options) {
+				o.Locker, o.Rows, o.Runs = nobody{}, hasty{f.stores[n]}, hasty{f.stores[n]}
+			})
+			eventually(t, "the takeover", func() bool { return runs.Load() > 1 })
+			require.Contains(t, f.runs("work")[0].Error, "taken over by")
+		})
 	})
 }

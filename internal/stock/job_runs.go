@@ -28,14 +28,30 @@ func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, b
 		run = next.Run()
 		_, err = s.insertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
 			Values(run.Job, run.Token, run.Host, s.engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
-		return next, err
+		if err != nil {
+			return next, err
+		}
+		return next, s.trimRuns(ctx, tx, run)
 	})
 	return run, begun && err == nil, err
 }
 
+// trimRuns bounds the history, of which run is the last: also that of a job whose
+// runs never end.
+func (s *Store) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
+	_, err := s.builder().Delete("job_runs").
+		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
+		RunWith(tx).ExecContext(ctx)
+	return err
+}
+
 // HearJob implements job.Runs.
-func (s *Store) HearJob(ctx context.Context, run job.Run) error {
-	return s.fenced(ctx, run, func(*sql.Tx, *job.Row, time.Time) error { return nil })
+func (s *Store) HearJob(ctx context.Context, run job.Run) (staleAfter time.Duration, err error) {
+	err = s.fenced(ctx, run, func(_ *sql.Tx, r *job.Row, _ time.Time) error {
+		staleAfter = r.StaleAfter
+		return nil
+	})
+	return staleAfter, err
 }
 
 // FinishJob implements job.Runs.
@@ -46,22 +62,16 @@ func (s *Store) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error
 			return err
 		}
 		o.Error = r.LastError
-		if err := s.endRun(ctx, tx, run, now, o); err != nil {
-			return err
-		}
-		_, err = s.builder().Delete("job_runs").
-			Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
-			RunWith(tx).ExecContext(ctx)
-		return err
+		return s.endRun(ctx, tx, run, now, o)
 	})
 }
 
 // fenced runs what a run writes in a transaction that holds the job's row. It is
-// rejected with job.ErrLost when the row does not hold the run's token any more:
-// a later run may have begun. The run is heard of.
+// rejected with job.ErrLost when the row does not hold the run any more: a later
+// one may have begun. The run is heard of.
 func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
 	_, err := s.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
-		if r.Token != run.Token || r.Status != job.StatusRunning {
+		if !r.Holds(run) {
 			return r, job.ErrLost
 		}
 		r.HeardAt = now

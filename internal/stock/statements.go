@@ -24,6 +24,10 @@ func scanLine(row engine.Scanner) (job.Line, error) {
 	return l, err
 }
 
+// linesEnough is how many lines end a call of StateDays with the day that they are
+// of: its transaction keeps draws on SQLite waiting.
+const linesEnough = 10_000
+
 // StateDays implements job.Stated. It reads the pool's history after the last
 // day that has lines, once, and needs no lock meanwhile: only a run of the job
 // writes lines.
@@ -120,8 +124,8 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 			p.remaining, p.known = l.Remaining, true
 		}
 	}
-	day, err := time.ParseInLocation(time.DateOnly, last[0].Day, zone)
-	st.day, st.version = nextMidnight(day), last[0].ToVersion
+	day, err := time.Parse(time.DateOnly, last[0].Day)
+	st.day, st.version = job.Midnight(day.Year(), day.Month(), day.Day()+1, zone), last[0].ToVersion
 	return st, err
 }
 
@@ -131,7 +135,7 @@ func (st *stating) take(e draw.Entry) bool {
 	if st.day.IsZero() {
 		st.day = midnight(at, st.zone)
 	}
-	if st.closeUntil(midnight(at, st.zone)); !st.day.Before(st.today) || st.days == job.DaysMax {
+	if st.closeUntil(midnight(at, st.zone)); !st.day.Before(st.today) || st.isEnough() {
 		return false
 	}
 	st.version = e.Version()
@@ -154,7 +158,7 @@ func (st *stating) take(e draw.Entry) bool {
 // closeUntil writes the lines of all days before one, and of none that is not
 // over. Days on which nothing happened to a pool that is closed have none.
 func (st *stating) closeUntil(day time.Time) {
-	for ; !st.day.IsZero() && st.day.Before(day) && st.day.Before(st.today) && st.days < job.DaysMax; st.day = nextMidnight(st.day) {
+	for ; !st.day.IsZero() && st.day.Before(day) && st.day.Before(st.today) && !st.isEnough(); st.day = nextMidnight(st.day) {
 		if st.entries == 0 && st.closed {
 			continue
 		}
@@ -173,14 +177,19 @@ func (st *stating) closeUntil(day time.Time) {
 	}
 }
 
+// isEnough says that the other days are left to the next call.
+func (st *stating) isEnough() bool { return st.days == job.DaysMax || len(st.lines) >= linesEnough }
+
 // midnight is the beginning of t's local day.
 func midnight(t time.Time, zone *time.Location) time.Time {
-	t = t.In(zone)
-	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone)
+	year, month, day := t.In(zone).Date()
+	return job.Midnight(year, month, day, zone)
 }
 
-func nextMidnight(day time.Time) time.Time {
-	return time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, day.Location())
+// nextMidnight is the beginning of the day after the one that begins at t.
+func nextMidnight(t time.Time) time.Time {
+	year, month, day := t.Date()
+	return job.Midnight(year, month, day+1, t.Location())
 }
 
 // Statements returns the lines of a pool for the days after one, at most limit

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -79,7 +80,7 @@ func inRun(fault func(j *jobTrial, runner *stage.Instance) error) func(*trial) e
 	return func(t *trial) error {
 		return underJobs(t, func(j *jobTrial) error {
 			runner := j.caught()
-			j.pin("null")
+			j.unpin()
 			return fault(j, runner)
 		})
 	}
@@ -163,6 +164,9 @@ func badSource(t *trial) error {
 			run := j.fails("catalogue")
 			j.Source.Has("")
 			j.Note("a source that %s: %s", flaw, run.Error)
+			if flaw != stage.Hangs && !strings.Contains(run.Error, "broke off") {
+				j.Verdict.Say(history.Fault, "a source that %s was not read in part: %s", flaw, run.Error)
+			}
 			j.under["catalogue"], _ = j.row("catalogue")
 		}
 		return nil

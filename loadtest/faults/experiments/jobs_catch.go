@@ -64,6 +64,13 @@ func (j *jobTrial) pin(host string) {
 	}
 }
 
+// unpin has all instances run the jobs. A runner that is not heard of after a change
+// may be silent for a minute, so it is given the time to be.
+func (j *jobTrial) unpin() {
+	j.pin("null")
+	time.Sleep(jobStale / 3)
+}
+
 // caught returns an instance that has just begun a run of every job. The jobs are
 // pinned to it: otherwise three instances would share them.
 func (j *jobTrial) caught() *stage.Instance {
@@ -79,10 +86,12 @@ func (j *jobTrial) caught() *stage.Instance {
 		runner := j.Any()
 		host := stage.HostName(runner.Number)
 		j.pin(`"` + host + `"`)
-		// The instance looks for jobs that are due when it is asked for one. Where it
-		// did so by itself, there is nothing to ask for.
-		_, _ = harness.Operate(j.Ctx, http.MethodPost, runner.URL()+"/admin/jobs/statement/run", "", http.StatusAccepted)
-		rows := j.within(stage.RunLasts/2, func(r jobRow) bool { return r.Status == "running" && r.Holder == host })
+		rows := j.within(stage.RunLasts/2, func(r jobRow) bool {
+			if r.Status == "idle" { // who is asked for a run reads the rows at once; the last run may not quite have ended there
+				_, _ = harness.Operate(j.Ctx, http.MethodPost, runner.URL()+"/admin/jobs/"+r.Name+"/run", "", http.StatusAccepted)
+			}
+			return r.Status == "running" && r.Holder == host
+		})
 		if rows != nil {
 			j.under = rows
 			return runner

@@ -22,7 +22,7 @@ func jobFailedOver(program string) Cell {
 func (c *patroni) jobFailedOver(t *trial) error {
 	return underJobs(t, func(j *jobTrial) error {
 		j.caught()
-		j.pin("null")
+		j.unpin()
 		old := c.Leader(j.Ctx)
 		old.Kill()
 		j.Must(c.takenOver(t, old, old.Start))

@@ -76,10 +76,10 @@ func Doubles() []Double {
 		}},
 		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
 			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
-			{`if r.Token != run.Token || r.Status != job.StatusRunning {`, `if false {`},
+			{`if !r.Holds(run) {`, `if false {`},
 		}},
 		{NoTakeover, "the service, whose jobs wait for a runner that does not come back", []edit{
-			{`return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.StaleAfter`, `return r.Status == StatusRunning`},
+			{`return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()`, `return r.Status == StatusRunning`},
 		}},
 		{NoTurns, "the service, whose optimistic draws never lock the row", []edit{
 			{`lockLast: true`, `lockLast: false`},

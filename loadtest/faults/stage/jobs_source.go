@@ -99,6 +99,7 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Lies: // twice as long as it is, and so broken off in the middle
 		w.Header().Set("Content-Length", fmt.Sprint(2*len(body)))
 		fmt.Fprint(w, body)
+		_ = http.NewResponseController(w).Flush() // or the end of the connection takes the body along
 	default:
 		pause(r, RunLasts)
 		fmt.Fprint(w, body)
