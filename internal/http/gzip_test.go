@@ -81,7 +81,9 @@ func (widePool) Pool(_ context.Context, id string) (draw.Pool, error) {
 func TestGzipIsForWidePools(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) { c.Reader = widePool{fakeStore{f}} })
-	ask := func(path string, headers ...string) *httptest.ResponseRecorder { return do(s, asAdmin("GET", path, "", headers...)) }
+	ask := func(path string, headers ...string) *httptest.ResponseRecorder {
+		return do(s, asAdmin("GET", path, "", headers...))
+	}
 	for _, path := range []string{"/pools/wide", "/admin/pools/wide", "/openapi.yaml", "/openapi.json", "/ui", "/ui/app.js"} {
 		plain, small := ask(path), ask(path, "Accept-Encoding", "gzip, br")
 		require.Equal(t, 200, small.Code, path)
