@@ -42,26 +42,26 @@ type poolCopy struct {
 	// turn lets one caller read while the others wait for what it reads.
 	turn chan struct{}
 	// answer is nil before the first reading.
-	answer *poolAnswer
+	answer *copied
 	// err is that there is no such pool.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
 }
 
-// poolAnswer is what callers share. It is never changed.
-type poolAnswer struct {
+// copied is what callers share. It is never changed.
+type copied struct {
 	packed
 	tag string
 }
 
-func newPoolAnswer(body []byte) *poolAnswer {
+func newCopied(body []byte) *copied {
 	sum := sha256.Sum256(body)
-	return &poolAnswer{pack(body), strconv.Quote(hex.EncodeToString(sum[:12]))}
+	return &copied{pack(body), strconv.Quote(hex.EncodeToString(sum[:12]))}
 }
 
 // size is what an answer keeps in memory, in bytes; that of none is 0.
-func (a *poolAnswer) size() int {
+func (a *copied) size() int {
 	if a == nil {
 		return 0
 	}
@@ -74,7 +74,7 @@ func newCopies(encode func(ctx context.Context, poolID string) ([]byte, error)) 
 
 // get returns a pool's answer. Its state is not older than copyFor. Callers that
 // still read an equal answer and those to come share one copy of it.
-func (c *copies) get(ctx context.Context, poolID string) (*poolAnswer, error) {
+func (c *copies) get(ctx context.Context, poolID string) (*copied, error) {
 	one := c.of(poolID)
 	if answer, fresh, err := c.last(one); fresh {
 		return answer, err
@@ -97,7 +97,7 @@ func (c *copies) get(ctx context.Context, poolID string) (*poolAnswer, error) {
 		return nil, err
 	}
 	if answer == nil || !bytes.Equal(body, answer.plain) {
-		answer = newPoolAnswer(body)
+		answer = newCopied(body)
 	}
 	c.keep(poolID, one, answer, err, began)
 	return answer, err
@@ -116,14 +116,14 @@ func (c *copies) of(poolID string) *poolCopy {
 }
 
 // last is what was read last, and whether that will do.
-func (c *copies) last(one *poolCopy) (answer *poolAnswer, fresh bool, err error) {
+func (c *copies) last(one *poolCopy) (answer *copied, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return one.answer, !one.at.IsZero() && time.Since(one.at) < copyFor, one.err
 }
 
 // keep notes what was read.
-func (c *copies) keep(poolID string, one *poolCopy, answer *poolAnswer, err error, began time.Time) {
+func (c *copies) keep(poolID string, one *poolCopy, answer *copied, err error, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.kept[poolID] == one {

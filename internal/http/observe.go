@@ -133,7 +133,7 @@ func (c call) cause() error {
 
 // admitted is what the log tells of a call that was let in: who makes it, "" for
 // anyone, and the pool that it is about. What a caller without a token writes into a
-// path is not told: it may be anything.
+// path is left out: it may be anything.
 type admitted struct{ actor, pool string }
 
 // admittedKey is that of admitted in gin's context.

@@ -77,7 +77,7 @@ func TestLogNamesWhoDidWhat(t *testing.T) {
 		{asAdmin("PATCH", "/admin/pools/spring", `{"state":"paused"}`), "admin", "spring"},
 		{asAdmin("POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":1,"reason":"r"}`), "admin", "spring"},
 		{asAdmin("GET", "/admin/jobs", ""), "admin", nil},
-		{request("GET", "/pools/spring", ""), nil, "spring"},
+		{request("GET", "/pools/spring", "", "Authorization", "Bearer "+drawToken), "draw", "spring"},
 		{request("PATCH", "/admin/pools/spring", `{"state":"paused"}`, "Authorization", "Bearer wrong"), nil, nil},
 		{asAdmin("GET", "/admin/pools/No%20Pool", ""), nil, nil},
 	} {
