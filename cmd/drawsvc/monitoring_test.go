@@ -155,6 +155,8 @@ func TestRules(t *testing.T) {
 	require.NoError(t, err)
 	runbook, err := os.ReadFile(runbookFile)
 	require.NoError(t, err)
+	page, err := os.ReadFile(monitoringDoc)
+	require.NoError(t, err)
 	alerts := alertName.FindAllStringSubmatch(string(rules), -1)
 	require.NotEmpty(t, alerts)
 	for _, alert := range alerts {
@@ -162,6 +164,7 @@ func TestRules(t *testing.T) {
 		require.Contains(t, string(tests), "name: "+name+", fires\n")
 		require.Contains(t, string(tests), "name: "+name+", is silent\n")
 		require.Contains(t, string(rules), "runbook_url: docs/runbook.md#"+strings.ToLower(name)+"\n")
+		require.Contains(t, string(page), "["+name+"](runbook.md#"+strings.ToLower(name)+")", "the list of docs/monitoring.md")
 		_, section, found := strings.Cut(string(runbook), "\n## "+name+"\n")
 		require.True(t, found, "the runbook has no section %s", name)
 		section, _, _ = strings.Cut(section, "\n## ")

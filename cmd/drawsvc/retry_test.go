@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,9 +106,11 @@ func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 func TestRetryLoopSettles(t *testing.T) {
 	t.Parallel()
 	loop := func(address string) string { return retryLoop(t, address) }
-	unsettled := []http.HandlerFunc{answer(503, `{"code":"contended"}`), cut, answer(504, `{"code":"outcome-unknown"}`), answer(500, `{}`)}
+	unsettled := []http.HandlerFunc{
+		answer(503, `{"code":"contended"}`), cut, answer(504, `{"code":"outcome-unknown"}`), answer(500, `{}`), answer(429, `{"code":"too-many-guesses"}`),
+	}
 	for name, last := range map[string]http.HandlerFunc{"won": answer(200, `{"code":"last"}`), "sold out": answer(409, `{"code":"last"}`)} {
-		printed, keys := draws(t, loop, append(unsettled[:4:4], last)...)
+		printed, keys := draws(t, loop, append(slices.Clip(unsettled), last)...)
 		require.Equal(t, "{'code': 'last'}\n", printed, name)
 		require.Len(t, keys, len(unsettled)+1, name)
 		for _, key := range keys {

@@ -79,6 +79,13 @@ func TestSecretWarnings(t *testing.T) {
 	require.Contains(t, s.stdout.String(), "$(cat '"+loose+"')")
 	require.Equal(t, []any{"WARN", "--admin-token"}, []any{s.log()[0]["level"], s.log()[0]["flag"]})
 	require.Equal(t, []any{"--draw-token-file", "0644"}, []any{s.log()[1]["flag"], s.log()[1]["mode"]})
+	path := strings.TrimPrefix(p.vars["DRAWSVC_DATABASE"], "sqlite:")
+	path, _, _ = strings.Cut(path, "?")
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		info, err := os.Stat(path + suffix)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "a database is its user's alone: %s", suffix)
+	}
 	require.Equal(t, "demo", curl(t, strings.Replace(curlLines(s.stdout.String())[1], "my-first", "other", 1))["pool"])
 	require.NotContains(t, s.end().stderr, "a-secret")
 
@@ -86,11 +93,6 @@ func TestSecretWarnings(t *testing.T) {
 	require.NoError(t, os.Chmod(loose, 0o600))
 	s = p.serve("--draw-token-file", loose)
 	require.NotContains(t, s.end().stderr, "WARN", "nothing lies open")
-	path := strings.TrimPrefix(p.vars["DRAWSVC_DATABASE"], "sqlite:")
-	path, _, _ = strings.Cut(path, "?")
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "a database is its user's alone")
 	require.NoError(t, os.Chmod(path, 0o644))
 	require.Contains(t, p.serve("--draw-token-file", loose).end().stderr, `"flag":"--database","mode":"0644"`)
 }

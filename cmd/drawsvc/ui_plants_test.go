@@ -41,6 +41,22 @@ func TestUIPlants(t *testing.T) {
 	b.quiet(0)
 }
 
+// TestUIAddresses: an address that names nothing shows an error and the way back, also
+// one that cannot be decoded.
+func TestUIAddresses(t *testing.T) {
+	t.Parallel()
+	b := browse(t, administered(t).url, 800, 600)
+	b.signIn("auditor")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	for hash, title := range map[string]string{"#/pools/none": "Pool not found", "#/pools/%": "Invalid request", "#/pools/%E0%A4%A": "Invalid request"} {
+		eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
+		b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q`, title))
+		b.press("All pools")
+		b.await(`document.querySelectorAll(".pools li").length === 2`)
+	}
+	b.quiet(3)
+}
+
 // TestUIPlantsCatches: what is planted does run where a page makes markup of it,
 // and the policy of the admin page has the browser refuse that.
 func TestUIPlantsCatches(t *testing.T) {

@@ -128,9 +128,9 @@ func TestCopies(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			body, _, err := c.get(t.Context(), fmt.Sprint("p", i%20))
-			if err != nil || string(body) != fmt.Sprint("of p", i%20) {
-				t.Errorf("%q %v", body, err)
+			answer, err := c.get(t.Context(), fmt.Sprint("p", i%20))
+			if err != nil || string(answer.plain) != fmt.Sprint("of p", i%20) {
+				t.Errorf("%v %v", answer, err)
 			}
 		})
 	}
@@ -140,27 +140,27 @@ func TestCopies(t *testing.T) {
 	answers.Store("none", error(draw.Errorf(draw.CodePoolNotFound, "no")))
 	answers.Store("down", errors.New("down"))
 	for range 3 {
-		_, _, err := c.get(t.Context(), "none")
+		_, err := c.get(t.Context(), "none")
 		require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	}
 	begun := reads.Load()
-	_, _, _ = c.get(t.Context(), "none")
+	_, _ = c.get(t.Context(), "none")
 	require.Equal(t, begun, reads.Load(), "that there is no such pool is kept too")
 	for range 2 {
-		_, _, err := c.get(t.Context(), "down")
+		_, err := c.get(t.Context(), "down")
 		require.Error(t, err)
 	}
 	require.Equal(t, begun+2, reads.Load(), "that the database is away is not")
 
-	equal, _, err := c.get(t.Context(), "p1")
+	equal, err := c.get(t.Context(), "p1")
 	require.NoError(t, err)
 	c.kept["p1"].at = time.Now().Add(-copyFor)
-	same, _, err := c.get(t.Context(), "p1")
+	same, err := c.get(t.Context(), "p1")
 	require.NoError(t, err)
-	require.Same(t, &equal[0], &same[0], "slow readers of an unchanged pool share one copy")
+	require.Same(t, equal, same, "slow readers of an unchanged pool share one copy")
 
 	answers.Store("big", strings.Repeat("b", copiesBytesMax))
-	_, _, err = c.get(t.Context(), "big")
+	_, err = c.get(t.Context(), "big")
 	require.NoError(t, err)
 	require.Len(t, c.kept, 1)
 	for i := range 3 * copiesMax {
@@ -183,11 +183,11 @@ func TestCopyReadBeforeAChange(t *testing.T) {
 		}
 		return []byte(read), nil
 	})
-	_, _, err := c.get(t.Context(), "p")
+	_, err := c.get(t.Context(), "p")
 	require.NoError(t, err)
-	body, _, err := c.get(t.Context(), "p")
+	answered, err := c.get(t.Context(), "p")
 	require.NoError(t, err)
-	require.Equal(t, "after", string(body))
+	require.Equal(t, "after", string(answered.plain))
 }
 
 // blocking is a store whose audits and logs wait until they are let go.

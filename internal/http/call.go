@@ -72,6 +72,9 @@ func checked(c call) error {
 	if err := c.readPath(); err != nil {
 		return err
 	}
+	if !c.route.draws() { // whose line has neither
+		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
+	}
 	if c.gin.Request.URL.RawQuery != "" {
 		if c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery); err != nil {
 			return err

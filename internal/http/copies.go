@@ -32,7 +32,7 @@ type copies struct {
 	// loads bounds the readings of all pools.
 	loads chan struct{}
 
-	mu    sync.Mutex // guards kept and the copies' body, tag, err and at
+	mu    sync.Mutex // guards kept and the copies' answer, err and at
 	kept  map[string]*poolCopy
 	bytes int
 }
@@ -41,41 +41,66 @@ type copies struct {
 type poolCopy struct {
 	// turn lets one caller read while the others wait for what it reads.
 	turn chan struct{}
-	body []byte
-	tag  string
+	// answer is nil before the first reading.
+	answer *copied
 	// err is that there is no such pool.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
 }
 
+// copied is what callers share. It is never changed.
+type copied struct {
+	packed
+	tag string
+}
+
+func newCopied(body []byte) *copied {
+	sum := sha256.Sum256(body)
+	return &copied{pack(body), strconv.Quote(hex.EncodeToString(sum[:12]))}
+}
+
+// size is what an answer keeps in memory, in bytes; that of none is 0.
+func (a *copied) size() int {
+	if a == nil {
+		return 0
+	}
+	return a.packed.size()
+}
+
 func newCopies(encode func(ctx context.Context, poolID string) ([]byte, error)) *copies {
 	return &copies{encode: encode, loads: make(chan struct{}, loadsMax), kept: map[string]*poolCopy{}}
 }
 
-// get returns a pool's answer and its tag. Its state is not older than copyFor.
-func (c *copies) get(ctx context.Context, poolID string) (body []byte, tag string, err error) {
+// get returns a pool's answer. Its state is not older than copyFor. Callers that
+// still read an equal answer and those to come share one copy of it.
+func (c *copies) get(ctx context.Context, poolID string) (*copied, error) {
 	one := c.of(poolID)
-	if body, tag, fresh, err := c.fresh(one); fresh {
-		return body, tag, err
+	if answer, fresh, err := c.last(one); fresh {
+		return answer, err
 	}
 	if err := enter(ctx, one.turn); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer leave(one.turn)
-	if body, tag, fresh, err := c.fresh(one); fresh { // read while this waited
-		return body, tag, err
+	answer, fresh, err := c.last(one)
+	if fresh { // read while this waited
+		return answer, err
 	}
 	if err := enter(ctx, c.loads); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer leave(c.loads)
 	began := time.Now()
-	body, err = c.encode(ctx, poolID)
+	body, err := c.encode(ctx, poolID)
 	if err != nil && draw.CodeOf(err) != draw.CodePoolNotFound {
-		return nil, "", err
+		return nil, err
 	}
-	return c.keep(poolID, one, body, err, began)
+	if answer == nil || !bytes.Equal(body, answer.plain) {
+		answer = newCopied(body)
+	}
+	c.keep(poolID, one, answer, err, began)
+	return answer, err
 }
 
 func (c *copies) of(poolID string) *poolCopy {
@@ -90,27 +115,22 @@ func (c *copies) of(poolID string) *poolCopy {
 	return one
 }
 
-func (c *copies) fresh(one *poolCopy) (body []byte, tag string, is bool, err error) {
+// last is what was read last, and whether that will do.
+func (c *copies) last(one *poolCopy) (answer *copied, fresh bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return one.body, one.tag, !one.at.IsZero() && time.Since(one.at) < copyFor, one.err
+	return one.answer, !one.at.IsZero() && time.Since(one.at) < copyFor, one.err
 }
 
-// keep notes what was read. Callers that still read an equal answer and those
-// to come share one copy of it.
-func (c *copies) keep(poolID string, one *poolCopy, body []byte, err error, began time.Time) ([]byte, string, error) {
+// keep notes what was read.
+func (c *copies) keep(poolID string, one *poolCopy, answer *copied, err error, began time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !bytes.Equal(body, one.body) || one.tag == "" {
-		if c.kept[poolID] == one {
-			c.bytes += len(body) - len(one.body)
-		}
-		sum := sha256.Sum256(body)
-		one.body, one.tag = body, strconv.Quote(hex.EncodeToString(sum[:12]))
+	if c.kept[poolID] == one {
+		c.bytes += answer.size() - one.answer.size()
 	}
-	one.err, one.at = err, began
+	one.answer, one.err, one.at = answer, err, began
 	c.evict(one)
-	return one.body, one.tag, err
 }
 
 // drop has the next caller read the pool: this instance has changed it. What
@@ -123,7 +143,7 @@ func (c *copies) drop(poolID string) {
 
 func (c *copies) remove(poolID string) {
 	if one := c.kept[poolID]; one != nil {
-		c.bytes -= len(one.body)
+		c.bytes -= one.answer.size()
 		delete(c.kept, poolID)
 	}
 }

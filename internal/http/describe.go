@@ -2,7 +2,6 @@ package http
 
 import (
 	_ "embed"
-	nethttp "net/http"
 	"sync"
 
 	"github.com/goccy/go-yaml"
@@ -15,23 +14,29 @@ import (
 //go:embed openapi.yaml
 var description []byte
 
-// describeYAML answers GET /openapi.yaml.
-func describeYAML(c call) error {
-	c.gin.Writer.Header().Set("Content-Type", "application/yaml")
-	c.write(nethttp.StatusOK, description)
-	return nil
+// describeYAML is the handler of GET /openapi.yaml.
+func describeYAML() handler {
+	return described("application/yaml", func() ([]byte, error) { return description, nil })
 }
 
-// describeJSON is the handler of GET /openapi.json. The first call converts.
+// describeJSON is the handler of GET /openapi.json.
 func describeJSON() handler {
-	converted := sync.OnceValues(func() ([]byte, error) { return yaml.YAMLToJSON(description) })
+	return described(typeJSON, func() ([]byte, error) { return yaml.YAMLToJSON(description) })
+}
+
+// described is the handler of a form of the description, which the first call makes.
+func described(contentType string, convert func() ([]byte, error)) handler {
+	converted := sync.OnceValues(func() (packed, error) {
+		body, err := convert()
+		return pack(body), err
+	})
 	return func(c call) error {
 		body, err := converted()
 		if err != nil {
 			return draw.Wrap(draw.CodeInternal, err, "the description could not be converted")
 		}
-		c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-		c.write(nethttp.StatusOK, body)
+		c.gin.Writer.Header().Set("Content-Type", contentType)
+		c.writePacked(body)
 		return nil
 	}
 }

@@ -138,17 +138,23 @@ func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
 }
 
-// pool answers GET /pools/{pool} from memory.
+// pool answers GET /pools/{pool} from memory. Compressed, the answer has a weak tag:
+// it means the same in other bytes.
 func (s *Server) pool(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	body, tag, err := s.copies.get(ctx, c.param("pool"))
+	answer, err := s.copies.get(ctx, c.param("pool"))
 	if err != nil {
 		return err
 	}
 	h := c.gin.Writer.Header()
-	h["Etag"] = []string{tag}
-	if matches(c.gin.Request.Header, tag) {
+	body, compressed := c.chosen(answer.packed)
+	h["Etag"] = []string{answer.tag}
+	if compressed {
+		h["Etag"] = []string{"W/" + answer.tag}
+	}
+	if matches(c.gin.Request.Header, answer.tag) {
+		h.Del("Content-Encoding") // there is no content
 		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
 		c.gin.Writer.WriteHeaderNow()
 		return nil

@@ -3,12 +3,17 @@ package http
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
+	"fmt"
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // gunzip returns what was compressed, whole or not at all.
@@ -58,6 +63,56 @@ func TestGzipIsForEveryLog(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, whole)
 	}
+}
+
+// widePool has a pool of many prizes.
+type widePool struct{ fakeStore }
+
+func (widePool) Pool(_ context.Context, id string) (draw.Pool, error) {
+	prizes := make([]draw.Prize, 300)
+	for i := range prizes {
+		prizes[i] = draw.Prize{ID: fmt.Sprint("p", i), Name: "A prize", Kind: draw.KindPrize}
+	}
+	return draw.Pool{ID: id, Name: "Wide", State: draw.StateOpen, Version: 1, Revision: 1, Prizes: prizes}, nil
+}
+
+// TestGzipIsForWidePools, whose answers grow with their prizes, and for files. What
+// many callers share is compressed once.
+func TestGzipIsForWidePools(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) { c.Reader = widePool{fakeStore{f}} })
+	ask := func(path string, headers ...string) *httptest.ResponseRecorder {
+		return do(s, asAdmin("GET", path, "", headers...))
+	}
+	for _, path := range []string{"/pools/wide", "/admin/pools/wide", "/openapi.yaml", "/openapi.json", "/ui/app.js"} {
+		plain, small := ask(path), ask(path, "Accept-Encoding", "gzip, br")
+		require.Equal(t, 200, small.Code, path)
+		require.Empty(t, plain.Header().Get("Content-Encoding"), path)
+		require.Equal(t, "gzip", small.Header().Get("Content-Encoding"), path)
+		require.Equal(t, plain.Header().Get("Content-Type"), small.Header().Get("Content-Type"))
+		for _, w := range []*httptest.ResponseRecorder{plain, small} {
+			require.Contains(t, w.Header().Get("Vary"), "Accept-Encoding", path)
+		}
+		require.Less(t, small.Body.Len(), plain.Body.Len())
+		whole, err := gunzip(small.Body)
+		require.NoError(t, err)
+		require.Equal(t, plain.Body.String(), string(whole), path)
+	}
+
+	tag := ask("/pools/wide").Header().Get("ETag")
+	require.Equal(t, "W/"+tag, ask("/pools/wide", "Accept-Encoding", "gzip").Header().Get("ETag"), "other bytes, the same meaning")
+	for _, known := range []string{tag, "W/" + tag} {
+		w := ask("/pools/wide", "Accept-Encoding", "gzip", "If-None-Match", known)
+		require.Equal(t, 304, w.Code)
+		require.Empty(t, w.Header().Get("Content-Encoding"))
+	}
+	require.Equal(t, `"1"`, ask("/admin/pools/wide", "Accept-Encoding", "gzip").Header().Get("ETag"), "for If-Match")
+	one, err := s.copies.get(t.Context(), "wide")
+	require.NoError(t, err)
+	s.copies.kept["wide"].at = time.Now().Add(-copyFor)
+	other, err := s.copies.get(t.Context(), "wide")
+	require.NoError(t, err)
+	require.Same(t, &one.small[0], &other.small[0], "an unchanged pool is compressed once")
 }
 
 // TestGzipIsNotForAll: short answers, problems, HEAD and draws are as they were.

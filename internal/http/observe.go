@@ -131,6 +131,24 @@ func (c call) cause() error {
 	return nil
 }
 
+// admitted is what the log tells of a call that was let in: who makes it, "" for
+// anyone, and the pool that it is about. What a caller without a token writes into a
+// path is left out: it may be anything.
+type admitted struct{ actor, pool string }
+
+// admittedKey is that of admitted in gin's context.
+type admittedKey struct{}
+
+func (a admitted) attrs(attrs []slog.Attr) []slog.Attr {
+	if a.actor != "" {
+		attrs = append(attrs, slog.String("actor", a.actor))
+	}
+	if a.pool != "" {
+		attrs = append(attrs, slog.String("pool", a.pool))
+	}
+	return attrs
+}
+
 // log writes the request's one line. It names the route, never the path or
 // the query, which may hold keys. Of refusals that repeat, one line is written
 // and the rest counted: anyone can cause them.
@@ -149,7 +167,7 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	if !c.server.Log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 10)
+	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("method", boundedMethod(c.gin.Request.Method)),
 		slog.String("route", c.route.path),
@@ -158,6 +176,9 @@ func (c call) log(level slog.Level, taken time.Duration) {
 		slog.Int("bytes", max(0, c.gin.Writer.Size())),
 		slog.String("request_id", c.id),
 		slog.String("remote", c.server.gate.remote(c.gin.Request).String()))
+	if about, in := c.gin.Get(admittedKey{}); in {
+		attrs = about.(admitted).attrs(attrs)
+	}
 	if cause != nil {
 		attrs = append(attrs, slog.String("code", string(draw.CodeOf(cause))))
 		if reason, ok := errors.AsType[refusedToken](cause); ok {

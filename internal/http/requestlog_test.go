@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	nethttp "net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -63,6 +64,28 @@ func TestRefusalsAreSummedUp(t *testing.T) {
 	require.Empty(t, log.String())
 	do(s, request("GET", "/nothing", ""))
 	require.Len(t, logged(t, log), 1, "after a pause the first has its line again")
+}
+
+// TestLogNamesWhoDidWhat: the line of a call has the name of its token and the pool,
+// once both are known to be right.
+func TestLogNamesWhoDidWhat(t *testing.T) {
+	s, log := newLogged(t, &fake{}, slog.LevelInfo)
+	for _, c := range []struct {
+		r           *nethttp.Request
+		actor, pool any
+	}{
+		{asAdmin("PATCH", "/admin/pools/spring", `{"state":"paused"}`), "admin", "spring"},
+		{asAdmin("POST", "/admin/pools/spring/prizes/gold/stock", `{"delta":1,"reason":"r"}`), "admin", "spring"},
+		{asAdmin("GET", "/admin/jobs", ""), "admin", nil},
+		{request("GET", "/pools/spring", "", "Authorization", "Bearer "+drawToken), "draw", "spring"},
+		{request("PATCH", "/admin/pools/spring", `{"state":"paused"}`, "Authorization", "Bearer wrong"), nil, nil},
+		{asAdmin("GET", "/admin/pools/No%20Pool", ""), nil, nil},
+	} {
+		log.Reset()
+		do(s, c.r)
+		line := logged(t, log)[0]
+		require.Equal(t, []any{c.actor, c.pool}, []any{line["actor"], line["pool"]}, c.r.URL)
+	}
 }
 
 // TestProbesAreForDebugging: machines make them every few seconds.

@@ -1,26 +1,34 @@
 package http
 
 import (
-	nethttp "net/http"
+	"cmp"
+	"sync"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/ui"
 )
 
-// uiFile answers with a file of the admin page. The files hold nothing secret:
-// what the page shows it asks for with a token of its user.
-func uiFile(name string) handler {
+// uiFiles is the handler of the files of the admin page; index.html is the one that
+// is asked for by no name. They hold nothing secret: what the page shows it asks for
+// with a token of its user.
+func uiFiles() handler {
+	var kept sync.Map // of packed by name: files that there are, each compressed once
 	return func(c call) error {
+		name := cmp.Or(c.param("file"), "index.html")
 		file, found := ui.Open(name)
 		if !found {
 			return draw.Errorf(draw.CodeNotFound, "the admin page has no file %s", quoted(name))
+		}
+		body, known := kept.Load(name)
+		if !known {
+			body, _ = kept.LoadOrStore(name, pack(file.Body))
 		}
 		h := c.gin.Writer.Header()
 		h.Set("Content-Type", file.Type)
 		h.Set("Content-Security-Policy", ui.Policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		c.write(nethttp.StatusOK, file.Body)
+		c.writePacked(body.(packed))
 		return nil
 	}
 }

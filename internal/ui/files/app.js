@@ -89,12 +89,21 @@ function theme() {
   localStorage.setItem("drawsvc-theme", document.documentElement.dataset.theme);
 }
 
+/** A part of the address; what somebody typed may not be encoded. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Shows the view that the address names. */
 async function show() {
   if (!token.get()) return;
   shown.abort();
   shown = new AbortController();
-  const [view = "", id = "", section = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const [view = "", id = "", section = ""] = location.hash.replace(/^#\/?/, "").split("/").map(decoded);
   const main = document.querySelector("main");
   const signal = AbortSignal.any([shown.signal, signedIn.signal]);
   document.querySelectorAll(".top nav a").forEach((a) => {
