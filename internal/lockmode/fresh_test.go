@@ -60,10 +60,14 @@ type meeting struct {
 	violations    error
 }
 
-// meet makes a meeting of two services.
+// meet makes a meeting of two services on a pool of the given units.
 func meet(t *testing.T, a *arena, units int64, first, second *service, stop *door) meeting {
 	t.Helper()
-	pool := a.pool(t, units)
+	return meetOn(t, a, a.pool(t, units), first, second, stop)
+}
+
+func meetOn(t *testing.T, a *arena, pool string, first, second *service, stop *door) meeting {
+	t.Helper()
 	t.Cleanup(stop.release)
 	var m meeting
 	held := ask(t, first, named(pool, "first"))
@@ -117,7 +121,7 @@ func (m meeting) fresh(units int64) error {
 		switch draw.CodeOf(a.err) {
 		case "":
 			won++
-		case draw.CodeSoldOut:
+		case draw.CodeSoldOut, draw.CodeLimitReached:
 		default:
 			return fmt.Errorf("a draw ended with %w", a.err)
 		}
@@ -136,10 +140,17 @@ func testFresh(t *testing.T, a *arena) { testFreshOf(t, a, 100) }
 // testFreshAtTheLast: both pick the same unit, one gets it.
 func testFreshAtTheLast(t *testing.T, a *arena) { testFreshOf(t, a, 1) }
 
-func testFreshOf(t *testing.T, a *arena, units int64) {
+// testFreshCounted: both draws are of a user who has one left.
+func testFreshCounted(t *testing.T, a *arena) {
+	testFreshOn(t, a, a.ruled(t, 50, 50, `{"fallback":"none","limits":[{"of":"draws","max":1}]}`), 1)
+}
+
+func testFreshOf(t *testing.T, a *arena, units int64) { testFreshOn(t, a, a.pool(t, units), units) }
+
+func testFreshOn(t *testing.T, a *arena, pool string, units int64) {
 	stop := newDoor()
 	first, second := a.serve(t, 0, applying(stop.then(applied))), a.serve(t, 1)
-	m := meet(t, a, units, first, second, stop)
+	m := meetOn(t, a, pool, first, second, stop)
 	require.NoError(t, m.fresh(units))
 	if letsIn(a.cell) {
 		require.True(t, m.overtook)
