@@ -129,11 +129,11 @@ func TestWinAndFixedLaw(t *testing.T) {
 	cells = []string{"gold", "silver", "bronze", "lost", "none"}
 	byWin = []int64{10, 90, 1000, 900, 59 * 2000}
 	require.NoError(t, judged(outcomes(u, nil, n), cells, byWin))
-	float, truncated := 1.0/60, map[string]int64{}
+	float, truncated, units := 1.0/60, map[string]int64{}, newFenwick(byWin[:4])
 	for range n {
 		cell := "none"
 		if numbers.Below(100) < int64(float*100) { // 1 % in place of 1.67
-			cell = cells[newFenwick([]int64{10, 90, 1000, 900}).find(numbers.Below(2000))]
+			cell = cells[units.find(numbers.Below(2000))]
 		}
 		truncated[cell]++
 	}
