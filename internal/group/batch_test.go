@@ -67,21 +67,21 @@ func TestWhoJoinsIsAsked(t *testing.T) {
 	require.True(t, b.waiters[2].draw.Replayed)
 }
 
-// lookAtUsers is a log whose look at the users something happens beside.
-type lookAtUsers struct {
+// readUsers is a log beside whose read of the users something happens.
+type readUsers struct {
 	lookUp
 	beside func()
 }
 
 // Turns implements Log: nobody has any.
-func (l lookAtUsers) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+func (l readUsers) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	l.beside()
 	return draw.NewFacts(needs), nil
 }
 
-// TestWhoComesDuringTheLookWaits: a draw that comes while the users of a batch
+// TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
 // are looked up is not decided with it, whether its user was looked up or not.
-func TestWhoComesDuringTheLookWaits(t *testing.T) {
+func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
 	require.NoError(t, err)
 	u := urnOf(9)
@@ -98,7 +98,7 @@ func TestWhoComesDuringTheLookWaits(t *testing.T) {
 		}
 	}
 	for _, want := range [][]string{{"a"}, {"same", "other"}} {
-		p, err := b.Plan(t.Context(), time.Now(), lookAtUsers{nil, come(named("same"), by(named("other"), "other"))})
+		p, err := b.Plan(t.Context(), time.Now(), readUsers{nil, come(named("same"), by(named("other"), "other"))})
 		require.NoError(t, err)
 		require.Equal(t, want, b.Keys())
 		b.Settle(p)

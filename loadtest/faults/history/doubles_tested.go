@@ -19,12 +19,12 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-checks-alone", "the service, which checks each draw of a user in a batch alone", []edit{
 			{`return t.last + t.fresh + k - maximum`, `return t.last + k - maximum`},
 		}}, "internal/draw", model, quick},
-		{Double{"drawsvc-looks-too-soon", "the service, which takes draws in behind the look at their users", []edit{
+		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users", []edit{
 			{`	plan := b.plan(now, facts)
 	if plan.IsDue() || !b.refusesUnasked(plan) {`, `	b.TopUp()
 	plan := b.plan(now, facts)
 	if plan.IsDue() || !b.refusesUnasked(plan) {`},
-		}}, "internal/group", "TestWhoComesDuringTheLookWaits", nil},
+		}}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind", []edit{
 			{`t.fresh++`, `t.last++`},
 		}}, "internal/draw", model, quick},
@@ -34,7 +34,7 @@ func TestedDoubles() []Tested {
 		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew", []edit{
 			{`if !prize.blank {`, `if !prize.blank || p.Awards[len(p.Awards)-1].Redirect != nil {`},
 		}}, "internal/draw", model, quick},
-		{Double{"drawsvc-forgets-tickets", "the service, each of whose instances remembers tickets by itself", []edit{
+		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets", []edit{
 			{`	"errors"
 	"sync/atomic"
 	"time"
