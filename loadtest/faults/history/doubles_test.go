@@ -2,14 +2,9 @@ package history
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"drawsvc/internal/servertest"
 )
 
 // TestDoublesAreMadeOfTheSource: what a double replaces is in the source as it
@@ -26,26 +21,5 @@ func TestDoublesAreMadeOfTheSource(t *testing.T) {
 	for _, text := range []string{"no such " + "text", "package draw"} {
 		_, err := (&Double{"bad", "", []edit{{text, ""}}}).Overlay("../../..", t.TempDir())
 		require.ErrorContains(t, err, "has to hold it once")
-	}
-}
-
-// TestTestsCondemnDoubles: the test that is named for a double passes on the source
-// as it is, where it runs with all others, and fails on the double.
-func TestTestsCondemnDoubles(t *testing.T) {
-	servertest.Long(t)
-	t.Parallel()
-	root, err := filepath.Abs("../../..")
-	require.NoError(t, err)
-	for _, d := range TestedDoubles() {
-		t.Run(d.Program, func(t *testing.T) {
-			file, err := d.Overlay(root, t.TempDir())
-			require.NoError(t, err)
-			args := []string{"test", "-count=1", "-overlay", file, "-run", "^" + strings.ReplaceAll(d.Test, "/", "$/^") + "$", "./" + d.Package}
-			cmd := exec.CommandContext(t.Context(), "go", append(args, d.Flags...)...)
-			cmd.Dir = root
-			output, err := cmd.CombinedOutput()
-			require.Error(t, err, "%s", output)
-			require.Contains(t, string(output), "--- FAIL: "+d.Test+" (", d.Flaw)
-		})
 	}
 }
