@@ -270,7 +270,7 @@ func TestSimulate(t *testing.T) {
 		"--rules", p.written("rules.json", `{"fallback":"none","odds":{"of":10,"prizes":{"gold":1}},"limits":[{"of":"draws","max":1}]}`))
 	before := p.ok("log", "--pool", "spring")
 	printed = p.ok("simulate", "--pool", "spring", "--draws", "1000", "--users", "10")
-	require.Contains(t, printed, "draws 10, spent 0.00\n")
+	require.Contains(t, printed, "\ndraws 10\nrefused, ", "nothing of a budget, where there is none")
 	require.Contains(t, printed, "refused, limit-reached: 990\n")
 	require.Equal(t, before, p.ok("log", "--pool", "spring"), "nothing is written")
 

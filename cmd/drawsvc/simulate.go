@@ -199,7 +199,10 @@ func printSimulated(w io.Writer, s *draw.Simulated) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\ndraws %d, spent %s\n", s.Draws, cents(s.Spent))
+	fmt.Fprintf(w, "\ndraws %d\n", s.Draws)
+	if s.Spent > 0 { // which is 0 without a budget, whatever was given
+		fmt.Fprintf(w, "spent of the budget: %s\n", cents(s.Spent))
+	}
 	for _, why := range slices.Sorted(maps.Keys(s.Redirects)) {
 		fmt.Fprintf(w, "redirected, %s: %d\n", why, s.Redirects[why])
 	}

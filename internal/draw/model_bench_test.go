@@ -65,8 +65,9 @@ type bench struct {
 	names int
 	log   []Entry
 	rules []*Rules
-	// spoil, where not nil, breaks the pool after a plan that is undone.
-	spoil func(*Urn)
+	// spoil, where not nil, breaks the pool, or what was read of users, after a
+	// plan that is undone.
+	spoil func(*Plan, *Facts)
 }
 
 func newBench(t *rapid.T) *bench {
@@ -143,7 +144,7 @@ func (b *bench) draws(t *rapid.T) bool {
 	if rapid.Bool().Draw(t, "undo") {
 		p.Undo()
 		if b.spoil != nil {
-			b.spoil(b.urn)
+			b.spoil(p, facts)
 		}
 		p = b.urn.PlanWith(asks, facts, b.model.at)
 	}

@@ -223,10 +223,15 @@ func TestAgainstModel(t *testing.T) {
 			t.Fatalf("%v", v)
 		}
 	})
-	for name, spoil := range map[string]func(*Urn){
-		"spending is left behind": func(u *Urn) { u.spending.Cents += 100 },
-		"a unit is left out":      func(u *Urn) { u.move(0, 1) },
-		"time is left behind":     func(u *Urn) { u.At = u.At.Add(time.Hour) },
+	for name, spoil := range map[string]func(*Plan, *Facts){
+		"spending is left behind": func(p *Plan, _ *Facts) { p.urn.spending.Cents += 100 },
+		"a unit is left out":      func(p *Plan, _ *Facts) { p.urn.move(0, 1) },
+		"time is left behind":     func(p *Plan, _ *Facts) { p.urn.At = p.urn.At.Add(time.Hour) },
+		"a tally is left behind": func(p *Plan, f *Facts) {
+			for _, turn := range p.Turns {
+				f.Add(turn)
+			}
+		},
 	} {
 		caught := false
 		for seed := 0; seed < 500 && !caught; seed++ {

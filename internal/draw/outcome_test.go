@@ -124,6 +124,20 @@ func TestWinAndFixedLaw(t *testing.T) {
 		redistributed[cells[rest.find(numbers.Below(900))]]++
 	}
 	require.Error(t, judged(redistributed, cells, byOdds))
+
+	u = under(t, `{"win":"1/60","fallback":"none"}`, campaign())
+	cells = []string{"gold", "silver", "bronze", "lost", "none"}
+	byWin = []int64{10, 90, 1000, 900, 59 * 2000}
+	require.NoError(t, judged(outcomes(u, nil, n), cells, byWin))
+	float, truncated, units := 1.0/60, map[string]int64{}, newFenwick(byWin[:4])
+	for range n {
+		cell := "none"
+		if numbers.Below(100) < int64(float*100) { // 1 % in place of 1.67
+			cell = cells[units.find(numbers.Below(2000))]
+		}
+		truncated[cell]++
+	}
+	require.Error(t, judged(truncated, cells, byWin), "a chance in floats, cut off")
 }
 
 // counting is numbers that are all 0, and counts how they are asked for.
@@ -213,4 +227,29 @@ func TestBudgetToTheCent(t *testing.T) {
 	}
 	_, err = run(under(t, document, prizes), under(t, document, prizes))
 	require.Error(t, err, "a budget per instance")
+	require.Positive(t, otherwiseInFloats([]int64{1, 7, 99, 250, 1010, 3333}, limit), "floats")
+}
+
+// otherwiseInFloats counts the values, in cents, that a budget summed in floats
+// grants or withholds otherwise than one of whole cents.
+func otherwiseInFloats(values []int64, limit int64) (wrong int) {
+	numbers := newSeeded(3, 0)
+	for range 5000 {
+		spent, cents := 0.0, int64(0)
+		for range 60 {
+			value := values[numbers.Below(int64(len(values)))]
+			float := float64(value) / 100
+			granted, fits := spent+float <= float64(limit)/100, cents+value <= limit
+			if granted {
+				spent += float
+			}
+			if fits {
+				cents += value
+			}
+			if granted != fits {
+				wrong++
+			}
+		}
+	}
+	return wrong
 }

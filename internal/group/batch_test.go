@@ -108,6 +108,49 @@ func TestDoubtTellsTheName(t *testing.T) {
 	require.Contains(t, draw.DetailOf(err), `"made"`)
 }
 
+// readUsers is a log beside whose read of the users something happens.
+type readUsers struct {
+	lookUp
+	beside func()
+}
+
+// Turns implements Log: nobody has any.
+func (l readUsers) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
+	l.beside()
+	return draw.NewFacts(needs), nil
+}
+
+// TestWhoComesDuringTheReadWaits: a draw that comes while the users of a batch
+// are looked up is not decided with it, whether its user was looked up or not.
+func TestWhoComesDuringTheReadWaits(t *testing.T) {
+	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":2,"per":"1h"}]}`))
+	require.NoError(t, err)
+	u := urnOf(9)
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
+	b := batchOf(u, named("a"))
+	q := b.queue
+	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
+	q.working = true // nobody else takes
+	come := func(requests ...draw.Request) func() {
+		return func() {
+			for _, r := range requests {
+				require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: r}, since: time.Now(), done: make(chan struct{})}))
+			}
+		}
+	}
+	for _, want := range [][]string{{"a"}, {"same", "other"}} {
+		p, err := b.Plan(t.Context(), time.Now(), readUsers{nil, come(named("same"), by(named("other"), "other"))})
+		require.NoError(t, err)
+		require.Equal(t, want, b.Keys())
+		b.Settle(p)
+		for _, w := range b.waiters {
+			require.NoError(t, w.err)
+		}
+		come = func(...draw.Request) func() { return func() {} }
+		b.Next()
+	}
+}
+
 // TestGivenUpBatchReplays: a batch that cannot be decided still answers the
 // draws that the log holds; the others wait on, or get the reason.
 func TestGivenUpBatchReplays(t *testing.T) {

@@ -69,3 +69,23 @@ func TestLimitCondemnsCountingThenInserting(t *testing.T) {
 		require.Equal(t, condemned, audit.Found > 0, "%s: %v", name, audit.Violations)
 	}
 }
+
+// forgettingNoWins writes no draw that did not win, and says that it was written.
+func forgettingNoWins(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
+	if !p.Awards[0].Win() {
+		tx.Rollback()
+		return nil
+	}
+	return applied(ctx, tx, p)
+}
+
+// TestNoWinsCondemnForgetting: who is not recorded may try again until he wins.
+func TestNoWinsCondemnForgetting(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]apply{"forgetting": forgettingNoWins, "recorded": applied} {
+		a := optimisticOnSQLite(t)
+		pool := a.ruled(t, 50, 50, `{"fallback":"none","win":"1/10"}`)
+		err := noWinsOf(t, pool, a.three(t, oneByOne, applying(write)))
+		require.Equal(t, name == "forgetting", err != nil, "%s: %v", name, err)
+	}
+}

@@ -162,6 +162,53 @@ func testRedirects(t *testing.T, a *arena) {
 	lawful(t, a.store(0), pool)
 }
 
+// noWinsOf asks for draws that seldom win, each under one key at all services at
+// once, and again later. It is an error where a key has two answers, or none that
+// is new.
+func noWinsOf(t *testing.T, pool string, services []*service) error {
+	t.Helper()
+	const keys, times = 10, 9
+	var answers [keys][]<-chan answer
+	for i := range keys * times {
+		key := i % keys
+		answers[key] = append(answers[key], ask(t, services[i%instances], named(pool, fmt.Sprint("no-win-", key))))
+	}
+	lost := 0
+	for key, all := range answers {
+		first, fresh := receive(t, all[0]), 0
+		again := ask(t, services[key%instances], named(pool, fmt.Sprint("no-win-", key)))
+		for i, from := range append(all, again) {
+			got := first
+			if i > 0 {
+				got = receive(t, from)
+			}
+			require.NoError(t, got.err)
+			if err := sameAwards(first.draw.Awards, got.draw.Awards); err != nil {
+				return fmt.Errorf("answer %d under key %d: %w", i, key, err)
+			}
+			if !got.draw.Replayed {
+				fresh++
+			}
+		}
+		if fresh != 1 {
+			return fmt.Errorf("key %d was new %d times", key, fresh)
+		}
+		if !first.draw.Awards[0].Win() {
+			lost++
+		}
+	}
+	require.Positive(t, lost, "some did not win")
+	return nil
+}
+
+// testNoWins: a no-win is the answer to its key for ever, as a win is.
+func testNoWins(t *testing.T, a *arena) {
+	pool := a.ruled(t, 50, 50, `{"fallback":"none","win":"1/10"}`)
+	require.NoError(t, noWinsOf(t, pool, a.three(t)))
+	require.Len(t, awardsOf(t, a.store(0), pool), 10)
+	lawful(t, a.store(0), pool)
+}
+
 // testRulesReplaced: every award is lawful by the rules in force at its version.
 func testRulesReplaced(t *testing.T, a *arena) {
 	pool := a.ruled(t, 100, 100, `{"fallback":"none"}`)

@@ -41,6 +41,7 @@ func TestReadsOfRulesAreLinear(t *testing.T) {
 					require.Len(t, found, pageRows)
 				})
 				require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
+				usersOfBatch(t, m, s)
 				userPage(t, m, s)
 				// A page of one user's turns, as it was read before.
 				if dialect == "postgres" {
@@ -82,6 +83,41 @@ SELECT pools.id, ` + user + `, 'draw', ` + seq + `, ` + award + `, 0, pools.crea
 	} {
 		_, err := s.LockDB().ExecContext(t.Context(), statement)
 		require.NoError(t, err)
+	}
+}
+
+// usersOfBatch bounds what a batch reads of its users, time and again: plans are
+// kept, and may be those of a table that was small.
+func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
+	const users = 100
+	for pool, userOf := range map[string]func(int) string{
+		"many": func(i int) string { return fmt.Sprint("user-", 100_000+i*(m.fresh/users)) },
+		"one":  func(int) string { return "u" },
+	} {
+		var needs []draw.Need
+		for i := range users {
+			needs = append(needs, draw.Need{UserID: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
+		}
+		urn := draw.NewUrn(pool)
+		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+		require.NoError(t, err)
+		tx.Rollback()
+		for range 7 {
+			tx, err := s.Resume(t.Context(), stock.TxOptions{})
+			require.NoError(t, err)
+			read := m.count(t, s, func() {
+				_, err := tx.Turns(t.Context(), urn, needs)
+				require.NoError(t, err)
+				tx.Rollback()
+			})
+			require.LessOrEqual(t, read, readMax(2*users), "users of a batch in pool %q", pool)
+		}
+	}
+	if m.dialect != "sqlite" { // whose pages hold many turns
+		read := m.count(t, s, func() {
+			require.NoError(t, m.drain(t.Context(), s.Engine().Read, `SELECT MAX(seq) FROM turns WHERE pool_id = ? AND CONCAT(user_id, '') = ?`, "many", "user-100000"))
+		})
+		require.Greater(t, read, readMax(2*users), "a scan must break the bound, or that bounds nothing")
 	}
 }
 

@@ -164,7 +164,11 @@ func nextSchema(name string) []edit {
 
 // edited are all programs that are made of an edited source.
 func edited() []Double {
-	return append(Doubles(), Double{Ahead, "", nextSchema("Additive")})
+	all := append(Doubles(), Double{Ahead, "", nextSchema("Additive")})
+	for _, d := range TestedDoubles() {
+		all = append(all, d.Double)
+	}
+	return all
 }
 
 // DoubleOf finds the double that a program is.
