@@ -124,10 +124,9 @@ func (f forgetful) FinishJob(ctx context.Context, run job.Run, o job.Outcome) er
 // passes runs a fleet of three for as many firings, of which there are three a
 // day, and kills an instance now and then.
 func (c *campaign) passes(firings int, edit func(job.Runs) job.Runs) {
-	url := stocktest.URL(c.t, "sqlite")
+	url := stocktest.Migrated(c.t, "sqlite")
 	s, err := stock.Open(c.t.Context(), url, stock.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(c.t, err)
-	require.NoError(c.t, s.Migrate(c.t.Context()))
 	lock, err := locker.Open(c.t.Context(), "table:", locker.Options{TTL: 10 * time.Minute, Database: s})
 	require.NoError(c.t, err)
 	daily := job.Definition{Name: "work", Schedule: "CRON_TZ=Europe/Berlin 0 1,2,3 * * *", Per: job.PerDay, Max: 2 * time.Hour, Do: c.work}

@@ -42,7 +42,7 @@ type fleet struct {
 
 func newFleet(t *testing.T, dialect, scheme string, instances int) *fleet {
 	t.Helper()
-	f := &fleet{t: t, url: stocktest.URL(t, dialect), lock: servertest.LockURL(t, scheme)}
+	f := &fleet{t: t, url: stocktest.Migrated(t, dialect), lock: servertest.LockURL(t, scheme)}
 	for n := range instances {
 		if n == 0 || dialect != "sqlite" {
 			s, err := stock.Open(t.Context(), f.url, stock.Options{Log: slog.New(slog.DiscardHandler)})
@@ -51,9 +51,6 @@ func newFleet(t *testing.T, dialect, scheme string, instances int) *fleet {
 			f.stores = append(f.stores, s)
 		} else {
 			f.stores = append(f.stores, f.stores[0])
-		}
-		if n == 0 {
-			require.NoError(t, f.stores[0].Migrate(t.Context()))
 		}
 		f.locks = append(f.locks, f.openLock(n))
 	}

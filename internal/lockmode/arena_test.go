@@ -67,7 +67,7 @@ type arena struct {
 
 func newArena(t *testing.T, c cell) *arena {
 	t.Helper()
-	return newArenaOn(t, c, stocktest.URL(t, c.dialect))
+	return newArenaOn(t, c, stocktest.Migrated(t, c.dialect))
 }
 
 func newArenaOn(t *testing.T, c cell, url string) *arena {

@@ -131,7 +131,7 @@ func TestFailedWritesDoNotChangePicks(t *testing.T) {
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			a := newArenaOn(t, c, stocktest.URL(t, c.dialect))
+			a := newArena(t, c)
 			for name, o := range obstacles(c.dialect) {
 				for round := range heldRounds {
 					require.NoError(t, picksOf(t, a, a.serve(t, 0, soon), o, round), name)
@@ -171,7 +171,7 @@ func TestPicksCondemnsPickingAgain(t *testing.T) {
 func TestDeadlocksDoNotChangePicks(t *testing.T) {
 	t.Parallel()
 	c := cell{mode: lockmode.ForUpdate, dialect: "postgres"}
-	url := stocktest.URL(t, c.dialect)
+	url := stocktest.Migrated(t, c.dialect)
 	// The service notices a deadlock first, and is its victim.
 	a := newArenaOn(t, c, url+"&deadlock_timeout=5ms")
 	s := a.serve(t, 0)

@@ -34,7 +34,7 @@ func TestPgBouncer(t *testing.T) {
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			proxy := servertest.StartPgBouncer(t, servertest.Postgres(t), servertest.Args("server_round_robin=1", "default_pool_size=60"))
+			proxy := servertest.StartPgBouncer(t, stocktest.Migrated(t, "postgres"), servertest.Args("server_round_robin=1", "default_pool_size=60"))
 			if c.lock == "session" {
 				store := stocktest.Open(t, proxy.URL(), stock.Options{})
 				_, err := locker.Open(t.Context(), "session:", locker.Options{TTL: lockTTL, Database: store})

@@ -10,30 +10,44 @@ import (
 // statementMax is the longest that making or dropping a database may take.
 const statementMax = readyMax
 
-// newDatabase makes a database on the server of base and returns base with
-// that database's name. It is dropped when the test ends, with dropOption
-// behind the statement.
-func newDatabase(tb testing.TB, base, dropOption string,
-	execute func(ctx context.Context, base, statement string) error) string {
+// databases are those of a server, told by its URL. The options are what stands
+// behind the statements.
+type databases struct {
+	base                     string
+	createOption, dropOption string
+	execute                  func(ctx context.Context, base, statement string) error
+}
+
+// lend makes a database and returns its URL. It is dropped when the test ends.
+func (d databases) lend(tb testing.TB) string {
 	tb.Helper()
-	location, err := url.Parse(base)
-	if err != nil {
-		tb.Fatalf("the test database's URL: %v", err)
-	}
-	name := "drawsvc_" + strings.ToLower(secret())
-	statement := func(text string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), statementMax)
-		defer cancel()
-		return execute(ctx, base, text)
-	}
-	if err := statement("CREATE DATABASE " + name); err != nil {
+	name := databaseName()
+	if err := d.statement("CREATE DATABASE " + name + d.createOption); err != nil {
 		tb.Fatalf("make a test database: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := statement("DROP DATABASE " + name + dropOption); err != nil {
+		if err := d.statement("DROP DATABASE " + name + d.dropOption); err != nil {
 			tb.Errorf("drop the test database: %v", err)
 		}
 	})
+	return d.url(name)
+}
+
+func (d databases) statement(text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementMax)
+	defer cancel()
+	return d.execute(ctx, d.base, text)
+}
+
+// url is that of the server's database with a name; "" where the server's is
+// none.
+func (d databases) url(name string) string {
+	location, err := url.Parse(d.base)
+	if err != nil {
+		return ""
+	}
 	location.Path = "/" + name
 	return location.String()
 }
+
+func databaseName() string { return "drawsvc_" + strings.ToLower(secret()) }

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // StartGalera starts a cluster of MariaDB nodes that replicate to each other,
 // all of which can be written, with Galera's own settings of every time limit.
 // The first makes the cluster, each further one copies its data from another,
-// which takes some 10 s. A node that was killed or stopped joins those that run
-// when it is started again. All are killed and removed when the test ends.
+// which takes some 10 s. All are in step when this returns. A node that was killed
+// or stopped joins those that run when it is started again. All are killed and
+// removed when the test ends.
 func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	tb.Helper()
 	var o options
@@ -30,7 +32,29 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 		}
 		tb.Cleanup(s.discard)
 	}
+	for _, s := range c.nodes {
+		if err := c.awaitWhole(s); err != nil {
+			giveUp(tb, fmt.Errorf("%s of %d nodes: %w\n%s", s.name, nodes, err, s.tail()))
+		}
+	}
 	return slices.Clone(c.nodes)
+}
+
+// awaitWhole waits until a node knows all others and has nothing to catch up with.
+// One that gave its data to another serves before that.
+func (c *galera) awaitWhole(s *Server) error {
+	const status = "SELECT variable_value FROM information_schema.global_status WHERE variable_name = "
+	whole := fmt.Sprintf("IF (%s'wsrep_cluster_size') <> %d OR (%s'wsrep_local_state_comment') <> 'Synced' THEN "+
+		"SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the node is not in step with its cluster'; END IF", status, len(c.nodes), status)
+	ctx, cancel := context.WithTimeout(context.Background(), readyMax)
+	defer cancel()
+	for {
+		err := executeMySQL(ctx, s.URL(), whole)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // galera is a cluster. Its nodes are started one at a time.

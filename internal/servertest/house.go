@@ -30,9 +30,20 @@ type house struct {
 	redisTurn atomic.Int64
 }
 
-// home is this package's one variable: tests of one process can share a server
-// only through the process, and there is no common TestMain to hold it.
-var home = sync.OnceValues(openHouse)
+// home and once are this package's variables: tests of one process can share a
+// server, or what is made once, only through the process, and there is no common
+// TestMain to hold it.
+var (
+	home = sync.OnceValues(openHouse)
+	once sync.Map // by name, a func() (string, error)
+)
+
+// Once returns what make returned at the first call with this name in the test
+// process: what tests copy instead of making it anew.
+func Once(name string, make func() (string, error)) (string, error) {
+	made, _ := once.LoadOrStore(name, sync.OnceValues(make))
+	return made.(func() (string, error))()
+}
 
 // homeOf is home for a test, which ends where there is none.
 func homeOf(tb testing.TB) *house {
@@ -113,8 +124,8 @@ func (h *house) hireReaper() error {
 // the environment names.
 func sharedURL(tb testing.TB, name string) string {
 	tb.Helper()
-	if named := os.Getenv(kinds()[name].variable); named != "" && !isShort() {
-		return named
+	if isNamed(name) {
+		return os.Getenv(kinds()[name].variable)
 	}
 	h := homeOf(tb)
 	s, err := h.shared[name]()
@@ -123,3 +134,7 @@ func sharedURL(tb testing.TB, name string) string {
 	}
 	return s.URL()
 }
+
+// isNamed says whether the environment names a server of the kind that is to be
+// used instead of one of this process.
+func isNamed(name string) bool { return os.Getenv(kinds()[name].variable) != "" && !isShort() }

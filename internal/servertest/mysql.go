@@ -17,7 +17,7 @@ import (
 // the test process shares. It is dropped when the test ends.
 func MySQL(tb testing.TB) string {
 	tb.Helper()
-	return newDatabase(tb, sharedURL(tb, "mysql"), "", executeMySQL)
+	return databases{base: sharedURL(tb, "mysql"), execute: executeMySQL}.lend(tb)
 }
 
 func mysqlKind() kind {
@@ -38,8 +38,12 @@ func mysqlKind() kind {
 	}
 }
 
-// setUpMySQL makes a data folder; small files make it take about 0.6 s.
 func setUpMySQL(ctx context.Context, s *Server) error {
+	return s.copyFirst(ctx, "mysql", makeMySQL)
+}
+
+// makeMySQL makes a data folder, with small files.
+func makeMySQL(ctx context.Context, s *Server) error {
 	if err := s.write("password", secret()); err != nil {
 		return err
 	}

@@ -72,6 +72,41 @@ func TestPostgresDatabasesAreApart(t *testing.T) {
 	require.Error(t, executePostgres(t.Context(), dropped, "SELECT 1"), "dropped with its test")
 }
 
+// TestPostgresAs: each database is as it was filled, and a database of its own; a
+// server that is named keeps nothing to copy.
+func TestPostgresAs(t *testing.T) {
+	filled := 0
+	fill := func(url string) error {
+		filled++
+		return executePostgres(context.Background(), url, "CREATE TABLE fact (answer int)")
+	}
+	first, second := PostgresAs(t, fill), PostgresAs(t, fill)
+	require.LessOrEqual(t, filled, 1, "once for this process")
+	require.NoError(t, executePostgres(t.Context(), first, "DROP TABLE fact"))
+	require.NoError(t, executePostgres(t.Context(), second, "SELECT answer FROM fact"))
+
+	s := Start(t, "postgres")
+	t.Setenv(s.kind.variable, s.URL())
+	filled = 0
+	for range 2 {
+		url := PostgresAs(t, fill)
+		require.Equal(t, s.Addr(), hostOf(t, url))
+		require.NoError(t, executePostgres(t.Context(), url, "SELECT answer FROM fact"))
+	}
+	require.Equal(t, 2, filled)
+}
+
+// TestServersAreApart: what they begin with is a copy, and theirs.
+func TestServersAreApart(t *testing.T) {
+	t.Parallel()
+	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {
+		one, other := Start(t, kind), Start(t, kind, Durable())
+		require.NoError(t, execute(t.Context(), one.URL(), "CREATE TABLE fact (answer int)"))
+		require.Error(t, execute(t.Context(), other.URL(), "SELECT answer FROM fact"), kind)
+		require.NoError(t, execute(t.Context(), other.URL(), "CREATE TABLE fact (answer int)"), kind)
+	}
+}
+
 func TestMySQLDatabasesAreApart(t *testing.T) {
 	first, second := MySQL(t), MySQL(t)
 	require.NoError(t, executeMySQL(t.Context(), first, "CREATE TABLE fact (answer int)"))

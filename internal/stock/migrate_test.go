@@ -51,6 +51,28 @@ func TestMigrateAtOnce(t *testing.T) {
 	}
 }
 
+// TestMigratedForTests: what tests copy has nothing left to migrate, and holds nothing.
+func TestMigratedForTests(t *testing.T) {
+	for _, dialect := range stock.Dialects() {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			for range 2 {
+				s, err := stock.Open(t.Context(), stocktest.Migrated(t, dialect), stock.Options{})
+				require.NoError(t, err)
+				defer s.Close()
+				schema, err := s.Schema(t.Context())
+				require.NoError(t, err)
+				require.NoError(t, schema.Check())
+				require.Empty(t, schema.Pending)
+				all, err := s.Pools(t.Context())
+				require.NoError(t, err)
+				require.Empty(t, all)
+				stocktest.Pool(t, s, "p", 1)
+			}
+		})
+	}
+}
+
 // TestSchema: a database without schema, and those from the future, are recognized
 // apart from one that fits.
 func TestSchema(t *testing.T) {

@@ -45,7 +45,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			stocktest.RunShare(t, c.way, waysToPostgres, func(t *testing.T) *stock.Store {
-				return stocktest.Open(t, through(t, proxy, servertest.Postgres(t)), stock.Options{})
+				return stocktest.Open(t, through(t, proxy, stocktest.Migrated(t, "postgres")), stock.Options{})
 			})
 		})
 	}

@@ -1,8 +1,12 @@
 package stocktest
 
 import (
+	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,8 +33,52 @@ func URL(tb testing.TB, dialect string) string {
 	return ""
 }
 
-// Open opens the database that url names, migrates it, and closes it with the
-// test.
+// Migrated returns the URL of a new database of the given dialect that is migrated.
+// Where a database can be copied, one is migrated for the whole test process: a
+// migration costs more than many a test. Tests of migrations begin with [URL].
+func Migrated(tb testing.TB, dialect string) string {
+	tb.Helper()
+	switch dialect {
+	case "sqlite":
+		url := URL(tb, dialect)
+		file, err := servertest.Once("a file of SQLite", migratedFile)
+		require.NoError(tb, err)
+		require.NoError(tb, os.WriteFile(strings.TrimPrefix(url, "sqlite:"), []byte(file), 0o600))
+		return url
+	case "postgres":
+		return servertest.PostgresAs(tb, migrate)
+	}
+	url := URL(tb, dialect)
+	require.NoError(tb, migrate(url))
+	return url
+}
+
+// migratedFile is what a file of SQLite holds that was migrated.
+func migratedFile() (string, error) {
+	folder, err := os.MkdirTemp("", "drawsvc-stocktest-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "draws.db")
+	if err := migrate("sqlite:" + file); err != nil {
+		return "", err
+	}
+	content, err := os.ReadFile(file)
+	return string(content), err
+}
+
+func migrate(url string) error {
+	ctx := context.Background()
+	s, err := stock.Open(ctx, url, stock.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Migrate(ctx), s.Close())
+}
+
+// Open opens the database that url names, migrates it where it is not, and closes
+// it with the test.
 func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 	tb.Helper()
 	if o.Log == nil {
@@ -46,7 +94,7 @@ func Open(tb testing.TB, url string, o stock.Options) *stock.Store {
 // New opens a new, empty, migrated store of the given dialect.
 func New(tb testing.TB, dialect string) *stock.Store {
 	tb.Helper()
-	return Open(tb, URL(tb, dialect), stock.Options{})
+	return Open(tb, Migrated(tb, dialect), stock.Options{})
 }
 
 // Pool makes a pool whose prizes p0, p1 … hold the given stock.
