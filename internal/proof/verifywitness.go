@@ -70,21 +70,6 @@ func (v *verifier) foreseen(a announcement) error {
 	return nil
 }
 
-// upTo cuts off what is behind the latest checkpoint: a publisher goes on while
-// its files are read. The latest may have gained cosignatures meanwhile.
-func upTo(joined, latest []byte) (_, _ []byte) {
-	text := latest[:len(latest)-len(Signatures(latest))]
-	i := bytes.LastIndex(joined, text)
-	if i < 0 || len(text) == 0 {
-		return joined, latest
-	}
-	end := len(joined)
-	if n := bytes.Index(joined[i+len(text):], []byte("\n\n")); n >= 0 {
-		end = i + len(text) + n + 1
-	}
-	return joined[:end], joined[i:end]
-}
-
 // readKept takes what the caller kept. A note that is not good proves nothing,
 // so it is a finding too.
 func (v *verifier) readKept() error {

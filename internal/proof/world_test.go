@@ -192,7 +192,7 @@ func (w *world) log() []byte {
 			}
 		}
 	}
-	for l, err := range NewScribe(w.salts, w.prizes).Lines(entries) {
+	for l, err := range NewScribe(w.salts, func() ([]draw.Prize, error) { return w.prizes, nil }).Lines(entries) {
 		require.NoError(w.t, err)
 		w.publish(l)
 		b = l.Append(b)
