@@ -128,6 +128,7 @@ func hostileFiles(w *world, log []byte) fstest.MapFS {
 // TestHostileLogs: whatever an operator writes into his log, both verifiers say the
 // same of it, at the same entry, and neither breaks down.
 func TestHostileLogs(t *testing.T) {
+	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")
 	w := lived(t, 120, 100)
 	log := w.publishAll()["log.jsonl"].Data
@@ -187,6 +188,7 @@ func filesOf(t *testing.T, dir string) fstest.MapFS {
 // TestPackedLog: a log that was packed is verified as it is; one that is cut off is a
 // finding, behind what could be read.
 func TestPackedLog(t *testing.T) {
+	t.Parallel()
 	files := simple(t).publishAll()
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
