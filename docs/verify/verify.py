@@ -1007,6 +1007,7 @@ class Verifier:
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, Names(), None, (None, None)
         # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
         self.announced, self.latest, self.mixed = None, 0, bytes(32)
+        self.replayed, self.openings, self.passed = 0, 0, 0  # awards, openings, and rounds that were passed over
 
     def read(self, name):
         try:
@@ -1206,6 +1207,13 @@ class Verifier:
         if self.promised:
             raise Finding(min(self.promised), "receipt", "a receipt promised the entry, and the log ends before it")
 
+    def summary(self):
+        """What holds, and how much that is."""
+        weaker = "weaker: the commitment lets stock move while the pool is open\n" if self.commitment.stock_while_open else ""
+        passed = f", {counted(self.passed, 'announced round')} passed over" if self.passed else ""
+        return (f"{weaker}{self.commitment.origin}: {counted(self.tree.size, 'entry')} hold{'s' if self.tree.size == 1 else ''}: "
+                f"{counted(self.replayed, 'award')} replayed from version {self.commitment.size + 2} on, {counted(self.openings, 'opening')}{passed}")
+
     def is_drawing(self):
         return self.last is not None and self.last["n"] < self.last["of"]
 
@@ -1228,6 +1236,10 @@ class Verifier:
         if self.is_drawing():
             raise Finding(n, "draw", "another entry stands within a draw")
         self.last = None
+        if kind == "open" and pool.state != "open" and n > self.commitment.size + 1:
+            self.openings += 1
+        if kind == "close":
+            self.drop()
         if kind in ("open", "pause", "close"):
             pool.state = kind
         self.beacon(n, line)
@@ -1274,7 +1286,13 @@ class Verifier:
         elif kind == "rules" or (kind == "stock" and not self.commitment.stock_while_open) or (kind == "prize" and pool.revalues(line)):
             if pool.state == "open":
                 raise Finding(n, "beacon", "the pool is open, and what its numbers give is changed")
-            self.announced = None
+            if pool.state == "pause":
+                self.drop()
+
+    def drop(self):
+        """Passes over the round that is announced, if one is."""
+        self.passed += self.announced is not None
+        self.announced = None
 
     def award(self, n, line):
         last = self.last
@@ -1311,6 +1329,7 @@ class Verifier:
             raise Finding(n, "refused", refusal)
         if self.epoch_key[0] != epoch:
             self.epoch_key = epoch, draw_key(self.seeds[epoch + 1], self.commitment.hash, epoch, self.mixed)
+        self.replayed += 1
         prize, redirect = self.pool.decide(line, Stream(self.epoch_key[1], n))
         logged = (line["drawn"], line["why"]) if "why" in line else None
         if prize is None:
@@ -1318,6 +1337,10 @@ class Verifier:
         if prize.id != line["prize"] or prize.issued + 1 != line["unit"] or redirect != logged:
             raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']} {logged or ''}, "
                                       f"the seed gives unit {prize.issued + 1} of {prize.id} {redirect or ''}")
+
+
+def counted(n, what):
+    return f"{n} {what}" if n == 1 else f"{n} {what[:-1]}ies" if what.endswith("y") else f"{n} {what}s"
 
 
 def microseconds(text):
@@ -1440,6 +1463,11 @@ def main():
         return vectors(o.vectors)
     if o.receipt and not o.key:
         args.error("--receipt needs --key")
+    try:
+        if o.key:
+            Key(o.key)
+    except Bad as e:
+        args.error(f"--key: {e}")
     if o.receipt:
         try:
             return verify_receipt(o.receipt, o.key, o.draw, o.user, o.checkpoint)
@@ -1467,7 +1495,7 @@ def main():
     elif found:
         print(found)
     else:
-        print(f"{v.commitment.origin}: {entries} {'entry holds' if entries == 1 else 'entries hold'}")
+        print(v.summary())
     return 3 if found else 0
 
 
