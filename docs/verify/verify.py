@@ -1040,12 +1040,12 @@ class Verifier:
         self.signed.append((c.size, c.root, "commitment"))
         self.witness_keys()
         self.checkpoints()
-        for kept in self.kept:
+        for i, kept in enumerate(self.kept):
             if kept.startswith(b"drawsvc commitment v1\n"):
                 if kept != own:
                     raise Finding(0, "kept", "the commitment is not the one that was kept")
             else:
-                self.checkpoint(kept, "kept")
+                self.checkpoint(kept, "kept", f"checkpoint {i + 1}: ")
         self.promises()
         self.signed.sort(key=lambda s: s[0])
         self.reveal()
@@ -1062,13 +1062,13 @@ class Verifier:
                 if self.promised.setdefault(a["v"], line) != line:
                     raise Finding(a["v"], "receipt", "two receipts promise two entries")
 
-    def checkpoint(self, signed, rule):
+    def checkpoint(self, signed, rule, which=""):
         try:
             origin, size, root = checkpoint(self.key.open(signed))
             if origin != self.commitment.origin:
                 raise Bad("a checkpoint is of another log")
         except Bad as e:
-            raise Finding(0, rule, str(e))
+            raise Finding(0, rule, f"{which}{e}")
         self.signed.append((size, root, rule))
         return size
 
@@ -1335,8 +1335,12 @@ class Verifier:
         if prize is None:
             raise Finding(n, "refused", "the pool is sold out")
         if prize.id != line["prize"] or prize.issued + 1 != line["unit"] or redirect != logged:
-            raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']} {logged or ''}, "
-                                      f"the seed gives unit {prize.issued + 1} of {prize.id} {redirect or ''}")
+            raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']}{redirected(logged)}, "
+                                      f"the seed gives unit {prize.issued + 1} of {prize.id}{redirected(redirect)}")
+
+
+def redirected(redirect):
+    return f" instead of {redirect[0] or 'nothing'} ({redirect[1]})" if redirect else ""
 
 
 def counted(n, what):

@@ -77,7 +77,7 @@ func (v *verifier) readKept() error {
 	if err != nil {
 		return err
 	}
-	for _, signed := range v.options.Kept {
+	for i, signed := range v.options.Kept {
 		if bytes.HasPrefix(signed, []byte(commitmentTitle+"\n")) {
 			if !bytes.Equal(signed, own) {
 				return findf(0, RuleKept, "the commitment is not the one that was kept")
@@ -86,7 +86,7 @@ func (v *verifier) readKept() error {
 		}
 		c, err := v.checkpoint(signed)
 		if err != nil {
-			return findf(0, RuleKept, "%s", draw.DetailOf(err))
+			return findf(0, RuleKept, "checkpoint %d: %s", i+1, draw.DetailOf(err))
 		}
 		v.signed = append(v.signed, expected{*c, RuleKept})
 	}
