@@ -13,6 +13,7 @@ import argparse
 import base64
 import binascii
 import bisect
+import functools
 import gzip
 import hashlib
 import hmac
@@ -21,10 +22,12 @@ import json
 import os
 import re
 import sys
+import unicodedata
+import zlib
 from array import array
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 
 class Finding(Exception):
@@ -57,14 +60,25 @@ def add(a, b):
     return e * f % P, g * h % P, f * g % P, e * h % P
 
 
-def times(n, point):
-    result = (0, 1, 1, 0)
-    while n:
-        if n & 1:
-            result = add(result, point)
-        point = add(point, point)
-        n >>= 1
-    return result
+class Multiples:
+    """Multiples of a point that many signatures are checked by: 43 times 64 of them, 6 bits of a factor each."""
+
+    def __init__(self, point):
+        self.rows = []
+        for _ in range(43):
+            row = [(0, 1, 1, 0)]
+            while len(row) < 64:
+                row.append(add(row[-1], point))
+            self.rows.append(row)
+            point = add(row[-1], point)
+
+    def times(self, n, result=(0, 1, 1, 0)):
+        """The sum of a result and of n times the point, n below 2^258."""
+        for row in self.rows:
+            if n & 63:
+                result = add(result, row[n & 63])
+            n >>= 6
+        return result
 
 
 def unpack(b):
@@ -83,16 +97,29 @@ def unpack(b):
     return x, y, 1, x * y % P
 
 
-BASE = unpack((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+def pack(point):
+    x, y, z, _ = point
+    inverse = pow(z, -1, P)
+    return ((y * inverse % P) | (x * inverse % P & 1) << 255).to_bytes(32, "little")
+
+
+@functools.lru_cache(maxsize=16)
+def multiples_of(key):
+    """The multiples of the negative of a key's point, None for what is no key."""
+    a = unpack(key)
+    return a and Multiples((P - a[0], a[1], 1, P - a[3]))
+
+
+BASE = Multiples(unpack((4 * pow(5, P - 2, P) % P).to_bytes(32, "little")))
 
 
 def ed25519(key, message, signature):
-    a, r, s = unpack(key), unpack(signature[:32]), int.from_bytes(signature[32:], "little")
-    if len(signature) != 64 or a is None or r is None or s >= L:
+    """Says whether s times the base is R and h times the key. A log has many signatures, and few keys."""
+    a, s = multiples_of(key), int.from_bytes(signature[32:], "little")
+    if len(signature) != 64 or a is None or s >= L:
         return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    left, right = times(s, BASE), add(r, times(h, a))
-    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
+    return pack(a.times(h, BASE.times(s))) == signature[:32]
 
 
 def base64_exact(text, what):
@@ -132,7 +159,7 @@ class Key:
             raise Bad("the note has more than 100 signatures")
         good, seen = 0, set()
         for i, line in enumerate(lines):
-            m = re.fullmatch("— ([^ +\n]+) ([^ \n]+)", line)
+            m = re.fullmatch("— ([^\\s+]+) ([^ ]+)", line)
             if not m or line in seen:
                 raise Bad("a signature is malformed, or there twice")
             seen.add(line)
@@ -326,6 +353,13 @@ OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "
 WHOLE = {"v", "unit", "n", "of", "delta", "count", "round"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 STOCK_MAX = 10**12
+LINE_MAX = 262144
+
+
+def is_text(s):
+    """Checks a name or a reason: 1 to 200 characters without those that nobody sees. Those that this Python does not know pass."""
+    if not 0 < len(s) <= 200 or any(c != " " and unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs", "Zl", "Zp", "Zs") for c in s):
+        raise Bad("a name or a reason has no such text")
 
 
 def no_repeats(pairs):
@@ -370,9 +404,13 @@ def parse_award(b):
 def parse_line(b):
     if line := parse_award(b):
         return line
+    if len(b) > LINE_MAX:
+        raise Bad("the line is too long")
     try:
         m = json.loads(b.decode("utf-8"), object_pairs_hook=no_repeats, parse_float=no_number, parse_constant=no_number)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except Bad:
+        raise
+    except (ValueError, RecursionError):  # one is of a number of thousands of digits
         raise Bad("the line is no JSON")
     kind = m.get("kind") if isinstance(m, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
@@ -399,7 +437,12 @@ def parse_line(b):
         m["us"] = (datetime.strptime(m["at"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc) - EPOCH) // timedelta(microseconds=1)
     except ValueError:
         raise Bad("at is not UTC with six decimals")
-    check_members(kind, m)
+    try:
+        check_members(kind, m)
+    except Bad:
+        raise
+    except (AttributeError, KeyError, OverflowError, TypeError) as e:
+        raise Bad(f"the members have other types: {e}")
     written = encode({name: m[name] for name in order if name in m}) if kind != "rules" else \
         encode({"v": m["v"], "at": m["at"], "kind": kind})[:-1] + ',"document":' + encode(arranged(m["document"])) + "}"
     if written.encode("utf-8", "surrogatepass") + b"\n" != b:
@@ -421,6 +464,11 @@ def check_members(kind, m):
             raise Bad("name, value and class do not belong together")
         if ("endless" in m and (m["endless"] is not True or "class" not in m)) or ("endless" in m) == ("delta" in m):
             raise Bad("endless, class and delta do not belong together")
+        is_text(m["reason"])
+    if kind == "name":
+        is_text(m["name"])
+    if kind == "rules" and m["document"] is not None:
+        check_rules(arranged(m["document"]))
     if kind == "agenda" and m["count"] < 1:
         raise Bad("count is out of range")
     if not 1 <= m.get("round", 1) <= ROUND_MAX or (kind == "open" and ("round" in m) != ("signature" in m)):
@@ -447,25 +495,96 @@ def arranged(document):
         if order and name in rules:
             part = rules[name]
             rules[name] = [in_order(p, order) for p in part] if isinstance(part, list) else in_order(part, order)
-    if "odds" in rules:
+    if isinstance(rules.get("odds"), dict) and isinstance(rules["odds"].get("prizes"), dict):
         rules["odds"]["prizes"] = dict(sorted(rules["odds"]["prizes"].items()))
     return rules
+
+
+def need(good, what):
+    if not good:
+        raise Bad(f"the rules have no such {what}")
+
+
+def is_whole(n, low, high):
+    return type(n) is int and low <= n <= high
+
+
+def check_rules(rules):
+    """Checks a document by itself. Pool.set_rules checks what depends on the prizes."""
+    for name, kind in {"win": str, "odds": dict, "fallback": str, "guarantee": dict, "limits": list, "budget": dict, "zone": str,
+                       "tickets": bool, "blocked": list, "disclose": bool, "low": list}.items():
+        need(type(rules.get(name, kind())) is kind, name)
+    lacks = "odds" in rules or "guarantee" in rules or "budget" in rules  # what needs a fallback
+    if "win" in rules:
+        need(re.fullmatch("[1-9][0-9]{0,9}/[1-9][0-9]{0,9}", rules["win"]), "win")
+        a, b = fraction(rules["win"])
+        need(a <= b <= 10**9 and "odds" not in rules, "win")
+        lacks |= a < b
+    if "odds" in rules:
+        of, shares = rules["odds"].get("of"), rules["odds"].get("prizes")
+        need(is_whole(of, 1, 10**9) and type(shares) is dict and len(shares) <= 1000, "odds")
+        need(all(ID.fullmatch(name) and is_whole(share, 0, of) for name, share in shares.items()) and sum(shares.values()) <= of, "odds")
+        need(rules.get("fallback") not in shares, "odds")
+    need(ID.fullmatch(rules.get("fallback", "a")), "fallback")
+    if "guarantee" in rules:
+        owed = rules["guarantee"].get("prize")
+        need(is_whole(rules["guarantee"].get("after"), 0, 100_000) and type(owed) is str and ID.fullmatch(owed), "guarantee")
+    limits = []
+    for limit in rules.get("limits", []):
+        of, prize = limit.get("of"), limit.get("prize")
+        need(of in ("draws", "wins", "prize") and (of == "prize") == ("prize" in limit) and is_whole(limit.get("max"), 1, 10**6), "limit")
+        need(of != "prize" or (type(prize) is str and ID.fullmatch(prize)), "limit")
+        limits.append((of, prize, window(limit)))
+        lacks |= of != "draws"
+    need(len(limits) == len(set(limits)) <= 16, "limits")
+    if "budget" in rules:
+        most = rules["budget"].get("max")
+        need(type(most) is str and re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,2})?", most) and type(window(rules["budget"])) is not int, "budget")
+    need("fallback" in rules or not lacks, "thing as nothing: the fallback is missing")
+    if "zone" in rules:
+        Zone(rules["zone"])
+    blocked = rules.get("blocked", [])
+    need(all(type(user) is str and TAG.fullmatch(user) for user in blocked) and len(blocked) == len(set(blocked)) <= 1000, "blocked")
+    low = rules.get("low", [])
+    need(all(type(w.get("prize")) is str and ID.fullmatch(w["prize"]) and is_whole(w.get("below"), 1, STOCK_MAX) for w in low), "low")
+    need(len({w["prize"] for w in low}) == len(low), "low")
+    need(len(encode(rules).encode("utf-8", "surrogatepass")) <= 65536, "length")
+
+
+def window(limit):
+    """The window of a limit or a budget: a word of the calendar, the microseconds of a rolling one, or None for ever."""
+    per = limit.get("per")
+    need(type(per) is str or "per" not in limit, "window")
+    if per is None or per in ("hour", "day", "week", "month"):
+        return per
+    need(10**6 <= length(per) <= 8760 * UNITS["h"], "window")
+    return length(per)
 
 
 UNITS = {"ns": Fraction(1, 1000), "us": 1, "µs": 1, "μs": 1, "ms": 1000, "s": 10**6, "m": 60 * 10**6, "h": 3600 * 10**6}
 
 
 def length(text):
-    """The microseconds of a duration such as 1h30m."""
-    parts = re.findall(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", text)
-    if "".join(a + b for a, b in parts) != text or not parts:
+    """The microseconds of a duration such as 1h30m, perhaps with a plus before it."""
+    parts = re.findall(r"([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)", text)
+    if "".join(a + b for a, b in parts) != text.removeprefix("+") or not parts:
         raise Bad("a limit has no such window")
     return int(sum(Fraction(number) * UNITS[unit] for number, unit in parts))
 
 
 class Zone:
     def __init__(self, name):
-        self.zone, self.days = ZoneInfo(name), {}
+        self.zone, self.days = timezone.utc, {}
+        if name == "UTC":
+            return
+        try:
+            self.zone = ZoneInfo(name)
+        except (KeyError, ValueError, OSError):
+            if not available_timezones():
+                raise SystemExit("verify.py: the rules name a time zone, and this machine has no list of them: install the package tzdata")
+            raise Bad(f"this machine knows no time zone {name!r}")
+        if name.split("/")[0] in ("localtime", "posixrules", "posix", "right"):
+            raise Bad(f"{name!r} is no zone of the list")
 
     def offset(self, us):
         return (EPOCH + timedelta(microseconds=us)).astimezone(self.zone).utcoffset() // timedelta(microseconds=1)
@@ -557,6 +676,7 @@ class Pool:
         if ("name" in line) != (p is None):
             raise Bad("a prize has its name on its first line alone")
         if p is None:
+            is_text(line["name"])
             p = self.prizes[line["prize"]] = Prize(line)
             if p.blank and p.cents:
                 raise Bad("a blank has a value")
@@ -579,6 +699,7 @@ class Pool:
         p = self.prizes.get(line["prize"])
         if p is None or p.issued or (p.blank and cents(line["value"])):
             raise Bad("the prize is not there, has issued units, or is a blank")
+        is_text(line["name"])
         p.cents = cents(line["value"])
 
     def set_rules(self, rules):
@@ -590,12 +711,15 @@ class Pool:
             for name in named:
                 if name not in self.prizes:
                     raise Bad(f"the rules name {name}, which is no prize")
+            unlimited = [limit["prize"] for limit in rules.get("limits", []) if "prize" in limit] + list(odds["prizes"] if odds else [])
+            if any(self.prizes[name].endless for name in unlimited):
+                raise Bad("an endless blank has odds, or a limit of its own")
+            if odds and any(not p.blank and p.id not in odds["prizes"] for p in self.prizes.values()):
+                raise Bad("the odds leave out a prize")
             if fallback and not self.prizes[fallback].endless:
                 raise Bad("the fallback is no endless blank")
             if "guarantee" in rules and self.prizes[rules["guarantee"]["prize"]].blank:
                 raise Bad("a blank is guaranteed")
-            if odds and ("win" in rules or sum(odds["prizes"].values()) > odds["of"] or fallback in odds["prizes"]):
-                raise Bad("the odds do not hold")
             self.zone = Zone(rules.get("zone", "UTC"))
         self.rules = rules
 
@@ -726,7 +850,9 @@ class Receipt:
     def __init__(self, b, key):
         try:
             answer = json.loads(b.decode("utf-8"), object_pairs_hook=no_repeats)
-        except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        except Bad:
+            raise
+        except (ValueError, RecursionError):
             raise Bad("the receipt is no JSON")
         if not isinstance(answer, dict):
             raise Bad("the receipt is no object")
@@ -766,7 +892,7 @@ class Receipt:
             raise Bad(f"the receipt is not of a draw of the user {user!r}")
 
     def included(self, key, kept=None):
-        """Checks that the lines are in the log of the proof's checkpoint, and of one that was kept. Says its size."""
+        """Checks that the lines are in the log of the proof's checkpoint, and of one that was kept. Says its size and root."""
         notes = [self.proof["checkpoint"].encode()] + ([kept] if kept is not None else [])
         for note in notes:
             origin, size, root = checkpoint(key.open(note))
@@ -776,7 +902,7 @@ class Receipt:
                 raise Bad("the proof of inclusion is of another entry")
             if self.root(size) != root:
                 raise Bad("the lines are not in the log of the checkpoint")
-        return size
+        return size, root
 
     def root(self, size):
         """The root that the lines and the hashes of the proof make in a tree of size."""
@@ -809,6 +935,15 @@ def at_of(us):
     return (EPOCH + timedelta(microseconds=us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def split_receipts(b):
+    """The receipts of a file, one a line; one alone may have several lines."""
+    try:
+        json.loads(b)
+        return [b]
+    except (ValueError, RecursionError):
+        return [line.strip() for line in b.split(b"\n") if line.strip()]
+
+
 def verify_receipt(path, key, name, user, kept):
     """Checks one receipt."""
     try:
@@ -817,7 +952,7 @@ def verify_receipt(path, key, name, user, kept):
         receipt.opens(name, user)
         if kept and receipt.proof is None:
             raise Bad("there is no proof of inclusion")
-        size = receipt.included(key, open(kept, "rb").read() if kept else None) if receipt.proof else 0
+        size = receipt.included(key, open(kept, "rb").read() if kept else None)[0] if receipt.proof else 0
     except (Bad, KeyError, TypeError) as e:
         print(f"receipt: {e}")
         return 3
@@ -825,6 +960,8 @@ def verify_receipt(path, key, name, user, kept):
         print(f"entry {a['v']}: unit {a['unit']} of {a['prize']}, at {at_of(a['us'])}")
     print(f"the receipt holds; the log of {size} entries has it" if size else "the receipt holds")
     return 0
+
+
 class Names:
     """The names of a log's draws as far as it was read, by hashes of 64 bits whose key is made anew for each run. They
     take 22 bytes each at most: a set of texts would take a hundred."""
@@ -870,6 +1007,7 @@ class Verifier:
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, Names(), None, (None, None)
         # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
         self.announced, self.latest, self.mixed = None, 0, bytes(32)
+        self.replayed, self.openings, self.passed = 0, 0, 0  # awards, openings, and rounds that were passed over
 
     def read(self, name):
         try:
@@ -902,33 +1040,35 @@ class Verifier:
         self.signed.append((c.size, c.root, "commitment"))
         self.witness_keys()
         self.checkpoints()
-        for kept in self.kept:
+        for i, kept in enumerate(self.kept):
             if kept.startswith(b"drawsvc commitment v1\n"):
                 if kept != own:
                     raise Finding(0, "kept", "the commitment is not the one that was kept")
             else:
-                self.checkpoint(kept, "kept")
-        self.signed.sort(key=lambda s: s[0])
+                self.checkpoint(kept, "kept", f"checkpoint {i + 1}: ")
         self.promises()
+        self.signed.sort(key=lambda s: s[0])
         self.reveal()
 
     def promises(self):
         for i, b in enumerate(self.receipts):
             try:
                 receipt = Receipt(b, self.key)
+                if receipt.proof:  # whose checkpoint was kept with it
+                    self.signed.append((*receipt.included(self.key), "kept"))
             except (Bad, KeyError, TypeError) as e:
                 raise Finding(0, "receipt", f"receipt {i + 1}: {e}")
             for a, line in zip(receipt.awards, receipt.lines):
                 if self.promised.setdefault(a["v"], line) != line:
                     raise Finding(a["v"], "receipt", "two receipts promise two entries")
 
-    def checkpoint(self, signed, rule):
+    def checkpoint(self, signed, rule, which=""):
         try:
             origin, size, root = checkpoint(self.key.open(signed))
             if origin != self.commitment.origin:
                 raise Bad("a checkpoint is of another log")
         except Bad as e:
-            raise Finding(0, rule, str(e))
+            raise Finding(0, rule, f"{which}{e}")
         self.signed.append((size, root, rule))
         return size
 
@@ -960,29 +1100,37 @@ class Verifier:
 
     def checkpoints(self):
         latest = self.read("checkpoint")  # first: a publisher goes on while its files are read
-        several = os.path.exists(os.path.join(self.folder, "checkpoints"))  # the last is enough
-        joined = self.read("checkpoints") if several else latest
-        if self.live:  # what is behind the latest is the publisher's next; the latest may have gained cosignatures
-            text = latest.rpartition(b"\n\n")[0] + b"\n\n"
-            begin = joined.rfind(text)
-            if begin >= 0:
-                end = joined.find(b"\n\n", begin + len(text))
-                joined = joined[: end + 1] if end >= 0 else joined
-                latest = joined[begin:]
-        parts, notes = joined.split(b"\n\n"), []
-        if len(parts) % 2:
-            raise Finding(0, "file", "checkpoints are not joined by one empty line")
-        for i in range(0, len(parts), 2):
-            notes.append(parts[i] + b"\n\n" + parts[i + 1] + (b"\n" if i + 2 < len(parts) else b""))
-        self.covered = 0
-        for note in notes:
+        text, note, self.covered = latest.rpartition(b"\n\n")[0], None, 0
+        for note in self.notes():
             size = self.checkpoint(note, "checkpoint")
             self.cosigned(note, size)
             if size < self.covered:
                 raise Finding(0, "checkpoint", "the sizes of checkpoints decrease")
             self.covered = size
-        if notes[-1] != latest:
+            if self.live and note.rpartition(b"\n\n")[0] == text:
+                return  # what is behind is the publisher's next; this one may have gained cosignatures since
+        if note != latest:
             raise Finding(0, "checkpoint", "checkpoint is not the last of checkpoints")
+
+    def notes(self):
+        """The notes of checkpoints, which one empty line joins; where there is no such file, the last is enough."""
+        several = os.path.exists(os.path.join(self.folder, "checkpoints"))
+        note, gaps = b"", 0
+        for line in self.opened("checkpoints" if several else "checkpoint"):
+            gaps += line == b"\n"
+            if gaps == 2:
+                yield note
+                note, gaps = b"", 0
+            else:
+                note += line
+        if gaps != 1:
+            raise Finding(0, "file", "checkpoints are not joined by one empty line")
+        yield note
+
+    def opened(self, name):
+        """The lines of a file."""
+        with open(os.path.join(self.folder, name), "rb") as f:
+            yield from f
 
     def reveal(self):
         if not os.path.exists(os.path.join(self.folder, "reveal")):
@@ -1011,11 +1159,16 @@ class Verifier:
             if not os.path.exists(os.path.join(self.folder, "reveal")):
                 text += ": it comes with the reveal, or before it where the publisher runs with --publish-entries live"
             raise Finding(0, "file", text)
-        with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
-            for n, line in enumerate(f):  # in binary mode, lines end in \n alone
-                if self.live and n == self.covered:
-                    return
-                yield line
+        n = 1
+        try:
+            with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
+                for line in f:  # in binary mode, lines end in \n alone
+                    if self.live and n > self.covered:
+                        return
+                    yield line
+                    n += 1
+        except (OSError, EOFError, zlib.error) as e:
+            raise Finding(n, "file", f"the log cannot be read: {e}")
 
     def run(self):
         self.files()
@@ -1054,6 +1207,13 @@ class Verifier:
         if self.promised:
             raise Finding(min(self.promised), "receipt", "a receipt promised the entry, and the log ends before it")
 
+    def summary(self):
+        """What holds, and how much that is."""
+        weaker = "weaker: the commitment lets stock move while the pool is open\n" if self.commitment.stock_while_open else ""
+        passed = f", {counted(self.passed, 'announced round')} passed over" if self.passed else ""
+        return (f"{weaker}{self.commitment.origin}: {counted(self.tree.size, 'entry')} hold{'s' if self.tree.size == 1 else ''}: "
+                f"{counted(self.replayed, 'award')} replayed from version {self.commitment.size + 2} on, {counted(self.openings, 'opening')}{passed}")
+
     def is_drawing(self):
         return self.last is not None and self.last["n"] < self.last["of"]
 
@@ -1076,6 +1236,10 @@ class Verifier:
         if self.is_drawing():
             raise Finding(n, "draw", "another entry stands within a draw")
         self.last = None
+        if kind == "open" and pool.state != "open" and n > self.commitment.size + 1:
+            self.openings += 1
+        if kind == "close":
+            self.drop()
         if kind in ("open", "pause", "close"):
             pool.state = kind
         self.beacon(n, line)
@@ -1109,20 +1273,26 @@ class Verifier:
         elif kind == "open":
             if "round" not in line or line["round"] != self.announced:
                 raise Finding(n, "beacon", "the pool opens with a round that no opening that stands has announced")
+            try:
+                self.mixed = beacon.mixed(line["round"], bytes.fromhex(line["signature"]))
+            except Bad as e:
+                raise Finding(n, "beacon", str(e))
             comes = beacon.at(line["round"]) // 10**6
             for witness in self.witnesses:
                 if not any(by is witness and size >= self.opening and seconds < comes for by, size, seconds in self.seen):
                     raise Finding(self.opening, "beacon", f"{witness.name} did not see that round {line['round']} was "
                                                           "announced before it was there")
-            try:
-                self.mixed = beacon.mixed(line["round"], bytes.fromhex(line["signature"]))
-            except Bad as e:
-                raise Finding(n, "beacon", str(e))
             self.announced, self.epoch_key = None, (None, None)
         elif kind == "rules" or (kind == "stock" and not self.commitment.stock_while_open) or (kind == "prize" and pool.revalues(line)):
             if pool.state == "open":
                 raise Finding(n, "beacon", "the pool is open, and what its numbers give is changed")
-            self.announced = None
+            if pool.state == "pause":
+                self.drop()
+
+    def drop(self):
+        """Passes over the round that is announced, if one is."""
+        self.passed += self.announced is not None
+        self.announced = None
 
     def award(self, n, line):
         last = self.last
@@ -1159,13 +1329,22 @@ class Verifier:
             raise Finding(n, "refused", refusal)
         if self.epoch_key[0] != epoch:
             self.epoch_key = epoch, draw_key(self.seeds[epoch + 1], self.commitment.hash, epoch, self.mixed)
+        self.replayed += 1
         prize, redirect = self.pool.decide(line, Stream(self.epoch_key[1], n))
         logged = (line["drawn"], line["why"]) if "why" in line else None
         if prize is None:
             raise Finding(n, "refused", "the pool is sold out")
         if prize.id != line["prize"] or prize.issued + 1 != line["unit"] or redirect != logged:
-            raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']} {logged or ''}, "
-                                      f"the seed gives unit {prize.issued + 1} of {prize.id} {redirect or ''}")
+            raise Finding(n, "award", f"the log has unit {line['unit']} of {line['prize']}{redirected(logged)}, "
+                                      f"the seed gives unit {prize.issued + 1} of {prize.id}{redirected(redirect)}")
+
+
+def redirected(redirect):
+    return f" instead of {redirect[0] or 'nothing'} ({redirect[1]})" if redirect else ""
+
+
+def counted(n, what):
+    return f"{n} {what}" if n == 1 else f"{n} {what[:-1]}ies" if what.endswith("y") else f"{n} {what}s"
 
 
 def microseconds(text):
@@ -1187,7 +1366,7 @@ def receipt_vector(v):
     try:
         key = Key(v["key"])
         receipt = Receipt(json.dumps(shown).encode(), key)
-        if receipt.proof and receipt.included(key) != v["size"]:
+        if receipt.proof and receipt.included(key)[0] != v["size"]:
             return False
     except (Bad, KeyError, TypeError):
         return False
@@ -1288,6 +1467,11 @@ def main():
         return vectors(o.vectors)
     if o.receipt and not o.key:
         args.error("--receipt needs --key")
+    try:
+        if o.key:
+            Key(o.key)
+    except Bad as e:
+        args.error(f"--key: {e}")
     if o.receipt:
         try:
             return verify_receipt(o.receipt, o.key, o.draw, o.user, o.checkpoint)
@@ -1300,7 +1484,7 @@ def main():
     try:
         kept = [open(name, "rb").read() for name in o.kept]
         witnesses = [Witness(text) for text in o.witness]
-        receipts = [b.strip() for b in open(o.receipts, "rb") if b.strip()] if o.receipts else []
+        receipts = split_receipts(open(o.receipts, "rb").read()) if o.receipts else []
     except (OSError, Bad) as e:
         args.exit(1, f"verify.py: {e}\n")
     v, found = Verifier(o.folder, o.key, kept, o.live, witnesses, receipts), None
@@ -1315,7 +1499,7 @@ def main():
     elif found:
         print(found)
     else:
-        print(f"{v.commitment.origin}: {entries} {'entry holds' if entries == 1 else 'entries hold'}")
+        print(v.summary())
     return 3 if found else 0
 
 

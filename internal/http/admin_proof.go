@@ -59,6 +59,18 @@ func (a *Admin) text(ctx context.Context, c client.Call) ([]byte, error) {
 	return text, foreign(err)
 }
 
+// What an archive may hold, so that a service that is another, or broken, does not
+// fill the disk.
+const (
+	// archiveMax is the longest archive, in bytes: three hundred million awards.
+	archiveMax = 16 << 30
+	// packedMax is how many times as long as the archive its files may be. Those of a
+	// pool are four times as long, and more where draws are of many units.
+	packedMax = 200
+	// smallMax is the longest of the small files, in bytes.
+	smallMax = 1 << 20
+)
+
 // ExportProof implements Exporter. The archive is kept in a temporary file until it
 // is whole.
 func (a *Admin) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) (err error) {
@@ -67,7 +79,9 @@ func (a *Admin) ExportProof(ctx context.Context, poolID string, create func(name
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close(), os.Remove(kept.Name())) }()
-	_, err = a.client.Do(ctx, client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "proof"), Into: kept, AttemptMax: logMax})
+	_, err = a.client.Do(ctx, client.Call{
+		Method: nethttp.MethodPost, Path: poolPath(poolID, "proof"), Into: &atMost{kept, archiveMax}, AttemptMax: logMax,
+	})
 	if err = foreign(err); draw.CodeOf(err) == draw.CodeOutcomeUnknown {
 		return draw.Wrap(draw.CodeStoreUnavailable, errors.Unwrap(err), "the files did not come to their end; a log that takes longer than a minute is exported on the database")
 	}
@@ -78,31 +92,63 @@ func (a *Admin) ExportProof(ctx context.Context, poolID string, create func(name
 	if err != nil {
 		return err
 	}
-	archive, err := zip.NewReader(kept, size)
+	return unpackAll(kept, size, create)
+}
+
+// unpackAll writes the files of an archive.
+func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer, error)) error {
+	archive, err := zip.NewReader(from, size)
 	if err != nil {
 		return notOurs(err)
 	}
+	left := packedMax*size + smallMax
+	expected := ProofFiles()
 	for _, f := range archive.File {
-		if err := unpack(f, create); err != nil {
+		place := slices.Index(expected, f.Name)
+		if place < 0 {
+			return notOurs(errors.New("it holds a file that is none of a pool's, or one twice"))
+		}
+		expected = slices.Delete(expected, place, place+1)
+		longest := left
+		if f.Name != "log.jsonl" && f.Name != "checkpoints" {
+			longest = smallMax
+		}
+		n, err := unpack(f, longest, create)
+		if err != nil {
 			return err
 		}
+		left -= n
 	}
 	return nil
 }
 
-// unpack writes a file of an archive. A name that no pool has is none of a service.
-func unpack(f *zip.File, create func(name string) (io.Writer, error)) error {
-	if !slices.Contains(ProofFiles(), f.Name) {
-		return notOurs(errors.New("it holds a file that is none of a pool's"))
-	}
+// unpack writes a file of an archive and returns its length, which is not above the
+// longest.
+func unpack(f *zip.File, longest int64, create func(name string) (io.Writer, error)) (int64, error) {
 	w, err := create(f.Name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	r, err := f.Open()
 	if err != nil {
-		return notOurs(err)
+		return 0, notOurs(err)
 	}
-	_, err = io.Copy(w, r) //nolint:gosec // who has the admin token is trusted with as much
-	return errors.Join(err, r.Close())
+	n, err := io.Copy(&atMost{w, longest}, r)
+	return n, errors.Join(err, r.Close())
+}
+
+// atMost writes some bytes, and no more.
+type atMost struct {
+	to   io.Writer
+	left int64
+}
+
+// Write implements io.Writer.
+func (a *atMost) Write(p []byte) (int, error) {
+	if int64(len(p)) > a.left {
+		return 0, notOurs(errors.New("it is longer than the files of a pool are"))
+	}
+	n, err := a.to.Write(p)
+	a.left -= int64(n)
+	return n, err
 }

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"archive/zip"
 	"bytes"
 	"cmp"
 	"io"
@@ -15,8 +16,22 @@ import (
 	"drawsvc/internal/draw"
 )
 
+// archiveOf is an archive of names and contents in place of the service's.
+func archiveOf(t *testing.T, files ...string) func([]byte) []byte {
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for i := 0; i < len(files); i += 2 {
+		w, err := archive.Create(files[i])
+		require.NoError(t, err)
+		_, err = io.WriteString(w, files[i+1])
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	return func([]byte) []byte { return b.Bytes() }
+}
+
 // TestExportProof: the files of a pool go over the wire as they are, and an archive
-// that is cut off, damaged or another one's gives none.
+// that is cut off, damaged, another one's or too long gives none.
 func TestExportProof(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -31,7 +46,10 @@ func TestExportProof(t *testing.T) {
 		"another file": {
 			change: func(a []byte) []byte { return bytes.ReplaceAll(a, []byte("commitment"), []byte("../command")) }, code: draw.CodeStoreUnavailable,
 		},
-		"none of ours": {change: func([]byte) []byte { return []byte("hello") }, code: draw.CodeStoreUnavailable},
+		"none of ours":   {change: func([]byte) []byte { return []byte("hello") }, code: draw.CodeStoreUnavailable},
+		"a file twice":   {change: archiveOf(t, "key", "k\n", "key", "k\n"), code: draw.CodeStoreUnavailable},
+		"a long key":     {change: archiveOf(t, "key", strings.Repeat("k", smallMax+1)), code: draw.CodeStoreUnavailable},
+		"a log of zeros": {change: archiveOf(t, "log.jsonl", strings.Repeat("\x00", 8<<20)), code: draw.CodeStoreUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,5 +68,5 @@ func TestVerifiersAgree(t *testing.T) {
 	require.Greater(t, r.Replayed, int64(1000))
 	code, last := secondSays(t, files, "--key", w.key)
 	require.Equal(t, 0, code, last)
-	require.Equal(t, fmt.Sprintf("%s: %d entries hold", worldOrigin, r.Entries), last)
+	require.Equal(t, fmt.Sprintf("%s: %d entries hold: %d awards replayed from version %d on, %d openings", worldOrigin, r.Entries, r.Replayed, r.From, r.Openings), last)
 }

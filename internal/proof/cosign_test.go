@@ -32,11 +32,19 @@ func cosign(t *testing.T, signed []byte, by note.Signer) []byte {
 	return append(bytes.Clone(signed), Signatures(own)...)
 }
 
+// notesOf are the notes of a file.
+func notesOf(t *testing.T, joined []byte) (notes [][]byte) {
+	for note, err := range SplitNotes(bytes.NewReader(joined)) {
+		require.NoError(t, err)
+		notes = append(notes, bytes.Clone(note))
+	}
+	return notes
+}
+
 // cosignAll has a witness cosign all checkpoints of a folder.
 func cosignAll(t *testing.T, files fstest.MapFS, by note.Signer, but int) fstest.MapFS {
 	files = clone(files)
-	notes, err := SplitNotes(files["checkpoints"].Data)
-	require.NoError(t, err)
+	notes := notesOf(t, files["checkpoints"].Data)
 	for i := range notes {
 		if i != but {
 			notes[i] = cosign(t, notes[i], by)
@@ -122,8 +130,7 @@ func TestEveryByteOfCosignaturesCounts(t *testing.T) {
 func TestLiveFolder(t *testing.T) {
 	w := simple(t)
 	files := w.publishAll()
-	notes, err := SplitNotes(files["checkpoints"].Data)
-	require.NoError(t, err)
+	notes := notesOf(t, files["checkpoints"].Data)
 	by, key := newWitness(t, "witness.example/w")
 	files["checkpoint"].Data = notes[0]
 	files["checkpoints"].Data = append(bytes.Replace(files["checkpoints"].Data, notes[0], cosign(t, notes[0], by), 1), "\n"...)

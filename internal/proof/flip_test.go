@@ -80,8 +80,10 @@ verify.ed25519 = functools.lru_cache(None)(verify.ed25519)
 class InMemory(verify.Verifier):
     def read(self, name):
         return files[name]
+    def opened(self, name):
+        return io.BytesIO(files[name])
     def lines(self):
-        return io.BytesIO(files["log.jsonl"])
+        return self.opened("log.jsonl")
 
 def finds():
     try:

@@ -262,6 +262,9 @@ func (v *verifier) stock(l *Line) error {
 	if l.IsEndless {
 		p.Stocked = draw.EndlessStock
 	}
+	if p.IsEndless() != l.IsEndless {
+		return draw.Errorf(draw.CodeInvalidRequest, "a blank of as many units is endless")
+	}
 	return v.replay.AddPrize(p)
 }
 

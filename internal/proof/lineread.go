@@ -123,10 +123,19 @@ func (l *Line) checkAward() bool {
 	return isID(l.PrizeID) && l.Unit > 0 && l.Ordinal > 0 && l.Ordinal <= l.Count && l.Count <= draw.CountMax && isTag(l.Draw) && isTag(l.User)
 }
 
-// isArranged says that the document is none, or rules in their one right form.
+// isArranged says that the document is none, or rules in their one right form, in
+// which users are tags.
 func (l *Line) isArranged() bool {
 	rules, err := l.Rules()
-	return err == nil && (rules == nil || rules.Document() == l.Document)
+	if err != nil || rules == nil {
+		return err == nil
+	}
+	for user := range rules.Blocked {
+		if !isTag(user) {
+			return false
+		}
+	}
+	return rules.Document() == l.Document
 }
 
 // Rules are those of the line's document, nil for none.

@@ -1,10 +1,14 @@
 package proof
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -114,19 +118,32 @@ func Verifier(key string) (note.Verifier, error) {
 // JoinNotes joins signed notes by one empty line.
 func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
 
-// SplitNotes is the reverse of [JoinNotes]. Error: CodeInvalidRequest.
-func SplitNotes(joined []byte) ([][]byte, error) {
-	parts := strings.SplitAfter(string(joined), "\n\n")
-	if len(parts)%2 != 0 {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the notes are not joined by one empty line")
-	}
-	var notes [][]byte
-	for i := 0; i < len(parts); i += 2 {
-		signatures := parts[i+1]
-		if i+2 < len(parts) {
-			signatures = strings.TrimSuffix(signatures, "\n")
+// SplitNotes yields the notes that [JoinNotes] has joined, one after another: a long
+// campaign has a checkpoint of each second. It ends after its first error: that of
+// reading, or CodeInvalidRequest. A note is good until the next.
+func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReader(joined)
+		var note []byte
+		for gaps := 0; ; {
+			line, err := in.ReadBytes('\n')
+			if string(line) == "\n" {
+				gaps++
+			}
+			switch {
+			case errors.Is(err, io.EOF) && gaps == 1:
+				yield(append(note, line...), nil)
+				return
+			case errors.Is(err, io.EOF):
+				err = draw.Errorf(draw.CodeInvalidRequest, "the notes are not joined by one empty line")
+			case err == nil && gaps < 2:
+				note = append(note, line...)
+				continue
+			}
+			if !yield(note, err) || err != nil {
+				return
+			}
+			note, gaps = note[:0], 0
 		}
-		notes = append(notes, []byte(parts[i]+signatures))
 	}
-	return notes, nil
 }

@@ -133,6 +133,7 @@ func TestPassedOver(t *testing.T) {
 	require.EqualValues(t, 3, r.Passed)
 	code, last := secondSays(t, files)
 	require.Equal(t, 0, code, last)
+	require.Contains(t, last, ": 3 awards replayed from version 4 on, 1 opening, 3 announced rounds passed over")
 }
 
 // TestStockWhileOpen: a commitment may allow moves of stock while the pool is
@@ -153,8 +154,9 @@ func TestStockWhileOpen(t *testing.T) {
 	r := verified(t, files, VerifyOptions{})
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
 	require.True(t, r.StockWhileOpen)
-	code, last := secondSays(t, files)
-	require.Equal(t, 0, code, last)
+	code, all := secondPrints(t, folderOf(t, files))
+	require.Equal(t, 0, code, all)
+	require.Equal(t, "weaker: the commitment lets stock move while the pool is open", all[0])
 	ruled := edited(t, files["log.jsonl"].Data, func(all []*Line) []*Line {
 		i := lastOf(all, KindOpen)
 		return before(all, i+1, Line{At: all[i].At, Kind: KindRules, Document: "null"})

@@ -86,6 +86,12 @@ func (v *verifier) readReceipts() error {
 			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
 		}
 		promised, err := p.Open(v.key)
+		if err == nil && p.Proof != nil { // whose checkpoint was kept with it
+			var c *Checkpoint
+			if c, err = promised.Includes(p.Proof, v.key); err == nil {
+				v.signed = append(v.signed, expected{*c, RuleKept})
+			}
+		}
 		if err != nil {
 			return findf(0, RuleReceipt, "receipt %d: %s", i+1, draw.DetailOf(err))
 		}
@@ -121,8 +127,12 @@ func (v *verifier) lost() (version int64) {
 	return version
 }
 
-// SplitReceipts splits a file of receipts, or of answers that hold one, one a line.
+// SplitReceipts splits a file of receipts, or of answers that hold one, one a line. A
+// file of one alone may have it on several lines.
 func SplitReceipts(file []byte) (receipts [][]byte) {
+	if jsontext.Value(file).IsValid() {
+		return [][]byte{file}
+	}
 	for line := range bytes.Lines(file) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			receipts = append(receipts, line)

@@ -171,7 +171,7 @@ func (p *Promised) Opens(drawID, user string) error {
 // Includes reports whether the lines are in the log of a checkpoint that the key
 // has signed. Error: CodeInvalidRequest.
 func (p *Promised) Includes(i *Inclusion, key note.Verifier) (*Checkpoint, error) {
-	c, err := openCheckpoint([]byte(i.Checkpoint), key)
+	c, err := OpenCheckpoint([]byte(i.Checkpoint), key)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,9 @@ func (p *Promised) Includes(i *Inclusion, key note.Verifier) (*Checkpoint, error
 	return c, err
 }
 
-func openCheckpoint(signed []byte, key note.Verifier) (*Checkpoint, error) {
+// OpenCheckpoint reads a checkpoint that the key of its log has signed. Error:
+// CodeInvalidRequest.
+func OpenCheckpoint(signed []byte, key note.Verifier) (*Checkpoint, error) {
 	text, err := Open(signed, key)
 	if err != nil {
 		return nil, err

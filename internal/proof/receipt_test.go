@@ -130,6 +130,31 @@ func TestReceiptsCatch(t *testing.T) {
 	}
 }
 
+// TestProofsAreKept: a receipt with its proof, on as many lines as somebody's editor
+// made of it, holds the log to the proof's checkpoint, also behind the draw.
+func TestProofsAreKept(t *testing.T) {
+	w := simple(t)
+	honest := w.publishAll()
+	shown, err := json.MarshalIndent(presented(t, w, "d5", 1), "", "  ")
+	require.NoError(t, err)
+	of := filepath.Join(t.TempDir(), "answer.json")
+	require.NoError(t, os.WriteFile(of, shown, 0o600))
+	require.True(t, verified(t, honest, VerifyOptions{Receipts: SplitReceipts(shown)}).OK)
+	code, last := secondSays(t, honest, "--receipts", of)
+	require.Equal(t, 0, code, last)
+	for _, a := range attacks(w) {
+		if !a.passes {
+			continue
+		}
+		files := w.files(edited(t, honest["log.jsonl"].Data, func(all []*Line) []*Line { return a.edit(all, 99) }), nil)
+		r := verified(t, files, VerifyOptions{Receipts: SplitReceipts(shown)})
+		require.Equal(t, RuleKept, r.Rule, "%s: %s", a.name, r.Detail)
+		code, last := secondSays(t, files, "--receipts", of)
+		require.Equal(t, 3, code, "%s: %s", a.name, last)
+		require.True(t, strings.HasPrefix(last, fmt.Sprintf("entry %d: kept: ", r.Entry)), "%s: %s", a.name, last)
+	}
+}
+
 // presented is a draw's receipt with its proof, in a log of some more draws.
 func presented(t *testing.T, w *world, name string, count int) map[string]any {
 	receipt := w.receipts()[name]

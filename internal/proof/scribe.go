@@ -12,27 +12,36 @@ import (
 // Scribe writes the lines of a pool's log from the entries of its history.
 type Scribe struct {
 	salts  Salts
-	prizes map[string]*draw.Prize
+	read   func() ([]draw.Prize, error)
+	prizes map[string]*draw.Prize // nil until one is needed
 	added  map[string]bool
 	rules  *draw.Rules
 }
 
-// NewScribe begins before the first entry. prizes are those of the pool, with
-// the names and values that they were added with.
-func NewScribe(salts Salts, prizes []draw.Prize) *Scribe {
-	s := &Scribe{salts: salts, prizes: make(map[string]*draw.Prize, len(prizes)), added: map[string]bool{}}
-	s.Learn(prizes)
-	return s
+// NewScribe begins before the first entry. prizes reads those of the pool, with the
+// names and values that they were added with. It is called once, for the first line
+// that needs them, which those of awards do not.
+func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
+	return &Scribe{salts: salts, read: prizes, added: map[string]bool{}}
 }
 
-// Learn adds prizes that came to the pool since, with the names and values that
-// they were added with.
-func (s *Scribe) Learn(prizes []draw.Prize) {
-	for _, p := range prizes {
-		if s.prizes[p.ID] == nil {
+// prize is the pool's prize that the entry of a version is about. Errors: those of
+// reading, CodeInternal where there is none.
+func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
+	if s.prizes == nil {
+		prizes, err := s.read()
+		if err != nil {
+			return nil, err
+		}
+		s.prizes = make(map[string]*draw.Prize, len(prizes))
+		for _, p := range prizes {
 			s.prizes[p.ID] = &p
 		}
 	}
+	if p := s.prizes[id]; p != nil {
+		return p, nil
+	}
+	return nil, draw.Errorf(draw.CodeInternal, "version %d is about the prize %q, which the pool does not have", version, id)
 }
 
 // Lines are those of entries, which come from the first in order of version, in
@@ -87,15 +96,16 @@ func (s *Scribe) other(e draw.Entry) (*Line, error) {
 }
 
 func (s *Scribe) move(m *draw.Move) (*Line, error) {
-	p := s.prizes[m.PrizeID]
-	if p == nil {
-		return nil, draw.Errorf(draw.CodeInternal, "version %d stocks the prize %q, which the pool does not have", m.Version, m.PrizeID)
-	}
 	l := &Line{Version: m.Version, At: m.At, Kind: KindStock, PrizeID: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Salt: s.salts.StockSalt(m.Version)}
-	if !s.added[p.ID] {
-		s.added[p.ID] = true
-		l.Name, l.Value, l.IsBlank, l.IsEndless = p.Name, p.Value.StringFixed(2), !p.IsWin(), p.IsEndless()
+	if s.added[m.PrizeID] {
+		return l, nil
 	}
+	p, err := s.prize(m.PrizeID, m.Version)
+	if err != nil {
+		return nil, err
+	}
+	s.added[p.ID] = true
+	l.Name, l.Value, l.IsBlank, l.IsEndless = p.Name, p.Value.StringFixed(2), !p.IsWin(), p.IsEndless()
 	return l, nil
 }
 
@@ -159,15 +169,14 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 }
 
 func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
-	p := s.prizes[body.Prize]
-	if p == nil {
-		return nil, draw.Errorf(draw.CodeInternal, "version %d corrects the prize %q, which the pool does not have", l.Version, body.Prize)
+	p, err := s.prize(body.Prize, l.Version)
+	if err != nil {
+		return nil, err
 	}
 	if body.Name != nil {
 		p.Name = *body.Name
 	}
 	if body.Value != nil {
-		var err error
 		if p.Value, err = draw.ParseValue(*body.Value); err != nil {
 			return nil, err
 		}

@@ -3,7 +3,6 @@ package proof
 import (
 	"bytes"
 	"io"
-	"strings"
 
 	"filippo.io/age"
 
@@ -14,9 +13,10 @@ import (
 // one of them can unseal.
 type Recipients struct{ list []age.Recipient }
 
-// ParseRecipients reads age recipients, one a line. Error: CodeInvalidRequest.
+// ParseRecipients reads age recipients, one a line, also those of plugins. Error:
+// CodeInvalidRequest.
 func ParseRecipients(text string) (*Recipients, error) {
-	list, err := age.ParseRecipients(strings.NewReader(text))
+	list, err := parseKeys(text, parseRecipient)
 	if err != nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "age recipients, one a line, cannot be read: %v", err)
 	}
@@ -47,10 +47,10 @@ func (r *Recipients) Seal(secret []byte) ([]byte, error) {
 // Identities unseal what was sealed to one of them. None at all are nil.
 type Identities struct{ list []age.Identity }
 
-// ParseIdentities reads age identities, one a line. An error has
-// CodeInvalidRequest and repeats nothing of the text.
+// ParseIdentities reads age identities, one a line, also those of plugins. An error
+// has CodeInvalidRequest and repeats nothing of the text.
 func ParseIdentities(text string) (*Identities, error) {
-	list, err := age.ParseIdentities(strings.NewReader(text))
+	list, err := parseKeys(text, parseIdentity)
 	if err != nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the text holds no age identities, one a line")
 	}
@@ -67,15 +67,15 @@ func NewIdentity() (string, error) {
 }
 
 // Recipients are those that the identities unseal for. Error: CodeInvalidRequest
-// where an identity does not tell its recipient, as one of a plugin.
+// where an identity does not tell its recipient.
 func (i *Identities) Recipients() (*Recipients, error) {
 	var to Recipients
 	for _, one := range i.list {
-		own, tells := one.(*age.X25519Identity)
-		if !tells {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "an identity does not tell its recipient: name it by --seed-recipients")
+		own, err := recipientOf(one)
+		if err != nil {
+			return nil, err
 		}
-		to.list = append(to.list, own.Recipient())
+		to.list = append(to.list, own)
 	}
 	return &to, nil
 }

@@ -2,7 +2,6 @@ package proof
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -197,51 +196,6 @@ func (v *verifier) readCommitment() error {
 	}
 	v.signed = append(v.signed, expected{Checkpoint{v.commitment.Origin, v.commitment.Size, v.commitment.Root}, RuleCommitment})
 	return nil
-}
-
-func (v *verifier) readCheckpoints() error {
-	latest, err := v.read("checkpoint")
-	if err != nil {
-		return err
-	}
-	joined, err := fs.ReadFile(v.files, "checkpoints")
-	if errors.Is(err, fs.ErrNotExist) { // the last is enough
-		joined, err = latest, nil
-	}
-	if err != nil {
-		return err
-	}
-	if v.options.Live {
-		joined, latest = upTo(joined, latest)
-	}
-	notes, err := SplitNotes(joined)
-	if err != nil {
-		return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
-	}
-	var size int64
-	for _, signed := range notes {
-		c, err := v.checkpoint(signed)
-		if err != nil {
-			return findf(0, RuleCheckpoint, "checkpoints: %s", draw.DetailOf(err))
-		}
-		if err := v.cosigned(signed, c); err != nil {
-			return err
-		}
-		if c.Size < size {
-			return findf(0, RuleCheckpoint, "checkpoints: the size %d comes behind %d", c.Size, size)
-		}
-		size = c.Size
-		v.signed = append(v.signed, expected{*c, RuleCheckpoint})
-	}
-	if !bytes.Equal(notes[len(notes)-1], latest) {
-		return findf(0, RuleCheckpoint, "checkpoint is not the last of checkpoints")
-	}
-	v.covered = size
-	return nil
-}
-
-func (v *verifier) checkpoint(signed []byte) (*Checkpoint, error) {
-	return openCheckpoint(signed, v.key) // whose name is the log's
 }
 
 func (v *verifier) readReveal() error {

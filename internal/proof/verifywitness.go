@@ -70,21 +70,6 @@ func (v *verifier) foreseen(a announcement) error {
 	return nil
 }
 
-// upTo cuts off what is behind the latest checkpoint: a publisher goes on while
-// its files are read. The latest may have gained cosignatures meanwhile.
-func upTo(joined, latest []byte) (_, _ []byte) {
-	text := latest[:len(latest)-len(Signatures(latest))]
-	i := bytes.LastIndex(joined, text)
-	if i < 0 || len(text) == 0 {
-		return joined, latest
-	}
-	end := len(joined)
-	if n := bytes.Index(joined[i+len(text):], []byte("\n\n")); n >= 0 {
-		end = i + len(text) + n + 1
-	}
-	return joined[:end], joined[i:end]
-}
-
 // readKept takes what the caller kept. A note that is not good proves nothing,
 // so it is a finding too.
 func (v *verifier) readKept() error {
@@ -92,7 +77,7 @@ func (v *verifier) readKept() error {
 	if err != nil {
 		return err
 	}
-	for _, signed := range v.options.Kept {
+	for i, signed := range v.options.Kept {
 		if bytes.HasPrefix(signed, []byte(commitmentTitle+"\n")) {
 			if !bytes.Equal(signed, own) {
 				return findf(0, RuleKept, "the commitment is not the one that was kept")
@@ -101,7 +86,7 @@ func (v *verifier) readKept() error {
 		}
 		c, err := v.checkpoint(signed)
 		if err != nil {
-			return findf(0, RuleKept, "%s", draw.DetailOf(err))
+			return findf(0, RuleKept, "checkpoint %d: %s", i+1, draw.DetailOf(err))
 		}
 		v.signed = append(v.signed, expected{*c, RuleKept})
 	}

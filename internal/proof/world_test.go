@@ -192,7 +192,7 @@ func (w *world) log() []byte {
 			}
 		}
 	}
-	for l, err := range NewScribe(w.salts, w.prizes).Lines(entries) {
+	for l, err := range NewScribe(w.salts, func() ([]draw.Prize, error) { return w.prizes, nil }).Lines(entries) {
 		require.NoError(w.t, err)
 		w.publish(l)
 		b = l.Append(b)
@@ -265,14 +265,19 @@ func folderOf(t *testing.T, files fstest.MapFS) string {
 }
 
 func second(t *testing.T, args ...string) (int, string) {
+	code, all := secondPrints(t, args...)
+	return code, all[len(all)-1]
+}
+
+// secondPrints is what the Python program prints, line by line, and its exit code.
+func secondPrints(t *testing.T, args ...string) (code int, all []string) {
 	servertest.NeedPrograms(t, "python3", "python3")
 	command := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify/verify.py"}, args...)...)
 	out, err := command.CombinedOutput()
 	if command.ProcessState == nil {
 		require.NoError(t, err)
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return command.ProcessState.ExitCode(), lines[len(lines)-1]
+	return command.ProcessState.ExitCode(), strings.Split(strings.TrimSpace(string(out)), "\n")
 }
 
 func clone(files fstest.MapFS) fstest.MapFS {

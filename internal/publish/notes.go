@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"io"
@@ -138,31 +137,15 @@ func (n *notes) each(fn func(note []byte) (more bool)) error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // it was only read
-	in := bufio.NewReader(f)
-	for {
-		var one []byte
-		for gaps := 0; gaps < 2; { // text, empty line, signatures, empty line
-			line, err := in.ReadBytes('\n')
-			if errors.Is(err, io.EOF) {
-				if len(one) > 0 {
-					fn(one)
-				}
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if len(line) == 1 {
-				gaps++
-			}
-			if gaps < 2 {
-				one = append(one, line...)
-			}
-		}
-		if !fn(one) {
-			return nil
+	if info, err := f.Stat(); err != nil || info.Size() == 0 {
+		return err
+	}
+	for one, err := range proof.SplitNotes(f) {
+		if err != nil || !fn(bytes.Clone(one)) {
+			return err
 		}
 	}
+	return nil
 }
 
 // amend writes all checkpoints anew: lines are the signatures that some of them

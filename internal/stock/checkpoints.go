@@ -35,22 +35,15 @@ func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string
 	return notes, err
 }
 
-// signed are the checkpoints of notes and the commitment's, by size.
+// signed are the checkpoints of notes and the commitment's, by size. Error: ErrForked
+// for a note that the pool's key has not signed.
 func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
-	key, err := proof.Verifier(by.public)
-	if err != nil {
-		return nil, err
-	}
 	c := by.commitment
 	all := map[int64]*proof.Checkpoint{c.Size: {Origin: c.Origin, Size: c.Size, Root: c.Root}}
 	for _, note := range notes {
-		text, err := proof.Open(note, key)
+		one, err := proof.OpenCheckpoint(note, by.key)
 		if err != nil {
-			return nil, draw.Wrap(draw.CodeInternal, err, "a checkpoint of pool %q cannot be read", by.poolID)
-		}
-		one, err := proof.ParseCheckpoint(text)
-		if err != nil {
-			return nil, err
+			return nil, errForged("a checkpoint", err)
 		}
 		all[one.Size] = one
 	}
@@ -155,16 +148,17 @@ func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (m
 }
 
 // roots are the checkpoints of a pool in order of their sizes, a page at a time, up
-// to a size. Their signatures are not verified: who verified the last one, and finds
-// that the log has its root, knows which roots the others can have.
-func (s *Store) roots(ctx context.Context, poolID string, last int64) iter.Seq2[*proof.Checkpoint, error] {
+// to a size. Where they do not leave the house, their signatures are not verified: who
+// verified the last one, and finds that the log has its root, knows which roots the
+// others can have.
+func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) iter.Seq2[*proof.Checkpoint, error] {
 	return func(yield func(*proof.Checkpoint, error) bool) {
 		for after := int64(0); after < last; {
 			var page []*proof.Checkpoint
 			err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
-				query := s.selectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": poolID}).
+				query := s.selectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": by.poolID}).
 					Where(squirrel.Gt{"size": after}).Where(squirrel.LtOrEq{"size": last}).OrderBy("size").Limit(signedMax)
-				page, err = selectAll(ctx, tx, query, scanRoot)
+				page, err = selectAll(ctx, tx, query, by.scanRoot(leave))
 				return err
 			})
 			if err != nil {
@@ -183,16 +177,30 @@ func (s *Store) roots(ctx context.Context, poolID string, last int64) iter.Seq2[
 	}
 }
 
-// scanRoot reads a checkpoint, which must be of the size that its row says.
-func scanRoot(row engine.Scanner) (*proof.Checkpoint, error) {
-	var size int64
-	var note []byte
-	if err := row.Scan(&size, &note); err != nil {
-		return nil, err
+// scanRoot reads a checkpoint, which must be of the size that its row says, and may
+// have to be signed. Error: ErrForked for a row that was changed.
+func (by *signer) scanRoot(isSigned bool) func(engine.Scanner) (*proof.Checkpoint, error) {
+	return func(row engine.Scanner) (*proof.Checkpoint, error) {
+		var size int64
+		var note []byte
+		if err := row.Scan(&size, &note); err != nil {
+			return nil, err
+		}
+		c, err := proof.ReadCheckpoint(note)
+		if err == nil && isSigned {
+			c, err = proof.OpenCheckpoint(note, by.key)
+		}
+		if err == nil && c.Size != size {
+			err = draw.Errorf(draw.CodeInvalidRequest, "it is of %d", c.Size)
+		}
+		if err != nil {
+			return nil, errForged(fmt.Sprintf("the checkpoint of %d entries", size), err)
+		}
+		return c, nil
 	}
-	c, err := proof.ReadCheckpoint(note)
-	if err != nil || c.Size != size {
-		return nil, &draw.Error{Code: draw.CodeInternal, Detail: fmt.Sprintf("the checkpoint of %d entries cannot be read", size), Err: err}
-	}
-	return c, nil
+}
+
+// errForged is of a row that does not hold what the pool's key has signed.
+func errForged(what string, why error) error {
+	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
 }

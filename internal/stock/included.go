@@ -214,7 +214,6 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 // leaves are the hashes of the lines from the place lo up to hi, in one snapshot:
 // fewer where the log has fewer.
 func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []tlog.Hash, err error) {
-	within := squirrel.And{squirrel.Eq{"pool_id": w.poolID}, squirrel.LtOrEq{"version": hi + draw.CountMax}}
 	err = s.ofPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
 		leaves = make([]tlog.Hash, 0, hi-lo)
 		if w.prizes == nil {
@@ -223,7 +222,7 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 			}
 		}
 		var line []byte
-		for l, err := range s.linesWithin(ctx, tx, w.poolID, w.salts, w.prizes, lo+1, within) {
+		for l, err := range s.linesWithin(ctx, tx, linesOf{w.poolID, w.salts, w.prizes}, lo+1, hi+draw.CountMax) {
 			switch {
 			case int64(len(leaves)) == hi-lo: // what comes behind may be of a prize that was added since
 				return nil

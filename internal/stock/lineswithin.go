@@ -11,16 +11,30 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
+// linesOf is what lines of a pool's public log are made with, in one snapshot.
+type linesOf struct {
+	poolID string
+	salts  proof.Salts
+	// prizes are those of [Store.prizesAsAdded], nil to read them where they are needed.
+	prizes []draw.Prize
+}
+
 // linesWithin are the lines of a pool's public log from some version before the
-// draw of from on, as far as a condition holds. prizes are those of [Store.prizesAsAdded].
-// It reads no more rows than these, and what was changed of prizes and rules.
-func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string, salts proof.Salts, prizes []draw.Prize, from int64, within squirrel.Sqlizer) iter.Seq2[*proof.Line, error] {
-	after := max(0, from-1-draw.CountMax)
-	scribe, err := s.scribeAfter(ctx, q, poolID, proof.NewScribe(salts, prizes), after)
+// draw of from on, up to another. It reads no more rows than these, and what was
+// changed of prizes and rules.
+func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64) iter.Seq2[*proof.Line, error] {
+	poolID, after := of.poolID, max(0, from-1-draw.CountMax)
+	scribe := proof.NewScribe(of.salts, func() ([]draw.Prize, error) {
+		if of.prizes != nil {
+			return of.prizes, nil
+		}
+		return s.prizesAsAdded(ctx, q, poolID)
+	})
+	scribe, err := s.scribeAfter(ctx, q, poolID, scribe, after)
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
-	entries := s.redirected(ctx, q, poolID, after, s.entriesWithin(ctx, q, poolID, after, within))
+	entries := s.redirected(ctx, q, poolID, after, s.entriesUpTo(ctx, q, poolID, after, to))
 	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
 		within := after > 0 // maybe, of a draw that began before
 		for e, err := range entries {
@@ -30,6 +44,30 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, poolID string
 			}
 		}
 	})
+}
+
+// linesBytesMax bounds the lines of one page, beside their number: one line can
+// hold long rules.
+const linesBytesMax = 16 << 20
+
+// page reads lines of a pool's public log from a version on, up to another: at most
+// about limit, and the last draw whole. It has ended where there are no more.
+func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
+	size, last := 0, (*proof.Line)(nil)
+	for l, err := range s.linesWithin(ctx, q, of, from, to) {
+		if err != nil {
+			return nil, false, err
+		}
+		if (len(lines) >= limit || size > linesBytesMax) && (last.Kind != proof.KindAward || last.Ordinal == last.Count) {
+			return lines, false, nil
+		}
+		if l.Version >= from {
+			text := l.Append(nil)
+			lines = append(lines, proof.Numbered{Version: l.Version, Text: text})
+			size, last = size+len(text), l
+		}
+	}
+	return lines, true, nil
 }
 
 // scribeAfter puts a new scribe behind a version.

@@ -1,12 +1,12 @@
 package stock
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"io"
 	"math"
-	"slices"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -18,32 +18,22 @@ import (
 // waits for it: no row is locked meanwhile, and no snapshot grows old. What came
 // since is read once more by the transaction that goes by it.
 type publicLog struct {
-	store  *Store
-	poolID string
-	scribe *proof.Scribe
-	prizes map[string]bool // those that the scribe knows
-	tree   proof.Tree
-	last   draw.Entry // the last that was read
-	began  int64      // the pool's version when the first part was read
+	store *Store
+	of    linesOf
+	tree  proof.Tree
+	last  []byte // the line that was read last
+	began int64  // the pool's version when the first part was read
 	// took, where not nil, is called with each line, once the tree has it.
 	took func(line []byte) error
 }
 
 // publicLog begins before the first line.
 func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
-	return &publicLog{store: s, poolID: poolID, scribe: proof.NewScribe(salts, nil), prizes: map[string]bool{}}
+	return &publicLog{store: s, of: linesOf{poolID: poolID, salts: salts}}
 }
 
-// partMax is the most versions of one part, so few that memory holds them, and
-// more than a draw has.
+// partMax is about the most lines of one part, so few that memory holds them.
 const partMax = 4 * entriesMax
-
-// part are entries that follow each other.
-type part struct {
-	entries []draw.Entry
-	prizes  []draw.Prize // as they were added; none where none is new
-	ended   bool
-}
 
 // errRewritten says that what was read of a log is no longer there: a server was
 // lost, and versions with it.
@@ -53,21 +43,20 @@ var errRewritten = errors.New("stock: the log that was read is no longer the poo
 // errRewritten, that of took, and those of the store.
 func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
-		var p part
-		err := l.store.ofPool(ctx, l.poolID, func(tx *sql.Tx, version int64) (err error) {
+		var lines []proof.Numbered
+		err := l.store.ofPool(ctx, l.of.poolID, func(tx *sql.Tx, version int64) (err error) {
 			if l.tree.Size() == 0 {
 				l.began = version
 			}
-			p, err = l.read(ctx, tx, min(version, last))
+			lines, ended, err = l.read(ctx, tx, min(version, last))
 			return err
 		})
 		if err == nil {
-			err = l.add(p.entries, p.prizes)
+			err = l.add(lines)
 		}
 		if err != nil {
 			return err
 		}
-		ended = p.ended
 	}
 	return nil
 }
@@ -75,14 +64,14 @@ func (l *publicLog) upTo(ctx context.Context, last int64) error {
 // behind reads what came since up to the version of a pool whose row is locked.
 func (l *publicLog) behind(ctx context.Context, tx *sql.Tx, version int64) error {
 	for ended := false; !ended; {
-		p, err := l.read(ctx, tx, version)
-		if err == nil {
-			err = l.add(p.entries, p.prizes)
+		var lines []proof.Numbered
+		var err error
+		if lines, ended, err = l.read(ctx, tx, version); err == nil {
+			err = l.add(lines)
 		}
 		if err != nil {
 			return err
 		}
-		ended = p.ended
 	}
 	return nil
 }
@@ -94,98 +83,30 @@ func (l *publicLog) stood(version int64) bool { return version == l.began }
 // read reads the next part of the log of a pool at a version. What was read last
 // must still be there: versions that were lost are never lost without those
 // behind them.
-func (l *publicLog) read(ctx context.Context, q engine.Querier, version int64) (p part, err error) {
-	from, to := l.tree.Size(), version
-	if p.ended = version-from <= partMax; !p.ended {
-		to = from + partMax
+func (l *publicLog) read(ctx context.Context, q engine.Querier, version int64) (lines []proof.Numbered, ended bool, err error) {
+	size := l.tree.Size()
+	lines, ended, err = l.store.page(ctx, q, l.of, max(size, 1), version, partMax)
+	if err != nil || size == 0 {
+		return lines, ended, err
 	}
-	entries := l.store.redirected(ctx, q, l.poolID, from, l.store.entriesUpTo(ctx, q, l.poolID, max(from-1, 0), to))
-	for e, err := range entries {
-		if err != nil {
-			return p, err
-		}
-		p.entries = append(p.entries, owned(e))
+	if len(lines) == 0 || lines[0].Version != size || !bytes.Equal(lines[0].Text, l.last) {
+		return nil, false, draw.Wrap(draw.CodeContended, errRewritten, "the pool's history changed while it was read; nothing happened")
 	}
-	if from > 0 {
-		if len(p.entries) == 0 || !isSame(p.entries[0], l.last) {
-			return p, draw.Wrap(draw.CodeContended, errRewritten, "the pool's history changed while it was read; nothing happened")
-		}
-		p.entries = p.entries[1:]
-	}
-	if !p.ended {
-		p.entries = wholeDraws(p.entries)
-	}
-	isNew := func(e draw.Entry) bool { return e.Move != nil && !l.prizes[e.Move.PrizeID] }
-	if slices.ContainsFunc(p.entries, isNew) {
-		p.prizes, err = l.store.prizesAsAdded(ctx, q, l.poolID)
-	}
-	return p, err
+	return lines[1:], ended, nil
 }
 
-// owned is an entry that is good for longer than until the next.
-func owned(e draw.Entry) draw.Entry {
-	switch {
-	case e.Award != nil:
-		a := *e.Award
-		if a.Redirect != nil {
-			a.Redirect = new(*a.Redirect)
-		}
-		return draw.Entry{Award: &a}
-	case e.Move != nil:
-		return draw.Entry{Move: new(*e.Move)}
-	}
-	return draw.Entry{Change: new(*e.Change)}
-}
-
-// wholeDraws leaves out the last draw, which may go on behind the part.
-func wholeDraws(entries []draw.Entry) []draw.Entry {
-	n := len(entries)
-	for n > 0 && entries[n-1].Award != nil && entries[n-1].Award.DrawID == entries[len(entries)-1].Award.DrawID {
-		n--
-	}
-	return entries[:n]
-}
-
-func isSame(a, b draw.Entry) bool {
-	if a.Version() != b.Version() || !a.At().Equal(b.At()) || (a.Award == nil) != (b.Award == nil) || (a.Move == nil) != (b.Move == nil) {
-		return false
-	}
-	return a.Award == nil || a.Award.DrawID == b.Award.DrawID && a.Award.PrizeID == b.Award.PrizeID && a.Award.Unit == b.Award.Unit
-}
-
-// add makes lines of entries that end with a whole draw.
-func (l *publicLog) add(entries []draw.Entry, prizes []draw.Prize) error {
-	l.scribe.Learn(prizes)
-	for i := range prizes {
-		l.prizes[prizes[i].ID] = true
-	}
-	var text []byte
-	for line, err := range l.scribe.Lines(each(entries)) {
-		if err != nil {
-			return err
-		}
-		text = line.Append(text[:0])
-		l.tree.Add(text)
+// add takes in the lines of a part.
+func (l *publicLog) add(lines []proof.Numbered) error {
+	for _, line := range lines {
+		l.tree.Add(line.Text)
+		l.last = line.Text
 		if l.took != nil {
-			if err := l.took(text); err != nil {
+			if err := l.took(line.Text); err != nil {
 				return err
 			}
 		}
 	}
-	if len(entries) > 0 {
-		l.last = entries[len(entries)-1]
-	}
 	return nil
-}
-
-func each(entries []draw.Entry) entrySeq {
-	return func(yield func(draw.Entry, error) bool) {
-		for _, e := range entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
 }
 
 // readAgainMax is how often a log is read again that changed below its end.

@@ -47,6 +47,7 @@ func TestLogIsOfOneTime(t *testing.T) {
 		names[i] = fmt.Sprint("d", i)
 	}
 	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, names...)))
+	stocktest.ExecAll(t, s, []string{`UPDATE awards SET user_id = 'v' WHERE version > 1002`}) // what is read last stays
 	salts := proof.NewSalts()
 	before, stood, err := s.ReadWhile(t.Context(), "p", salts, 0, nil)
 	require.NoError(t, err)
@@ -54,7 +55,7 @@ func TestLogIsOfOneTime(t *testing.T) {
 	mixed, stood, err := s.ReadWhile(t.Context(), "p", salts, 10, func() {
 		awards, err := s.EraseUser(t.Context(), "p", "u", "erased-1", "test")
 		require.NoError(t, err)
-		require.EqualValues(t, 25_000, awards)
+		require.EqualValues(t, 1000, awards)
 	})
 	require.NoError(t, err)
 	require.False(t, stood)

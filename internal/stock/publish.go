@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/Masterminds/squirrel"
+	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -87,6 +88,7 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 type signer struct {
 	*committed
 	commitment *proof.Commitment
+	key        note.Verifier
 	secrets    proof.Secrets
 	poolID     string
 }
@@ -101,8 +103,12 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
 	}
+	key, err := proof.Verifier(c.public)
+	if err != nil {
+		return nil, err
+	}
 	secrets, err := c.sealed.Open(s.options.Identities)
-	return &signer{c, commitment, secrets, poolID}, err
+	return &signer{c, commitment, key, secrets, poolID}, err
 }
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint
@@ -196,17 +202,17 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	}
 	begin(files)
 	out := bufio.NewWriter(w)
-	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))))
-	if err = cmp.Or(err, out.Flush()); err != nil { // what is begun is not begun again
+	err = s.writeSigned(ctx, by, out, slices.Max(slices.Collect(maps.Keys(signed))), last == 0)
+	if err = cmp.Or(err, out.Flush()); err != nil && !errors.Is(err, ErrForked) { // what is begun is not begun again
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the log of pool %q could not be read to its end", poolID)
 	}
-	return nil
+	return err
 }
 
 // writeSigned writes a log up to a size that was signed, and compares it with all
-// that was signed up to there.
-func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64) error {
-	next, stop := iter.Pull2(s.roots(ctx, by.poolID, size))
+// that was signed up to there, which may leave the house with it.
+func (s *Store) writeSigned(ctx context.Context, by *signer, w io.Writer, size int64, leave bool) error {
+	next, stop := iter.Pull2(s.roots(ctx, by, size, leave))
 	defer stop()
 	c, err, more := next()
 	log := s.publicLog(by.poolID, by.secrets.Salts)

@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"math"
 
 	"github.com/Masterminds/squirrel"
 
@@ -78,36 +79,14 @@ func (p *Publishing) Origin() string { return p.commitment.Origin }
 // Sign signs the text of a checkpoint by the pool's key.
 func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
 
-// linesBytesMax bounds the lines of one page, beside their number: one line can
-// hold long rules.
-const linesBytesMax = 16 << 20
-
 // Lines reads the lines of the log from a version on, in one snapshot: at most
 // about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
 // for rows that have no line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ofPool(ctx, p.poolID, func(tx *sql.Tx, _ int64) error {
-		t = proof.Tail{Ended: true, Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
-		prizes, err := p.store.prizesAsAdded(ctx, tx, p.poolID)
-		if err != nil {
-			return err
-		}
-		size, last := 0, (*proof.Line)(nil)
-		for l, err := range p.store.linesWithin(ctx, tx, p.poolID, p.secrets.Salts, prizes, from, squirrel.Eq{"pool_id": p.poolID}) {
-			if err != nil {
-				return err
-			}
-			if (len(t.Lines) >= limit || size > linesBytesMax) && (last.Kind != proof.KindAward || last.Ordinal == last.Count) {
-				t.Ended = false
-				break
-			}
-			if l.Version >= from {
-				text := l.Append(nil)
-				t.Lines = append(t.Lines, proof.Numbered{Version: l.Version, Text: text})
-				size, last = size+len(text), l
-			}
-		}
-		return nil
+		t = proof.Tail{Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
+		t.Lines, t.Ended, err = p.store.page(ctx, tx, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
+		return err
 	})
 	return t, err
 }

@@ -15,8 +15,9 @@ import (
 
 // settings are the command line.
 type settings struct {
-	awards int64
-	folder string
+	awards      int64
+	checkpoints int64
+	folder      string
 }
 
 func main() { harness.Main("proofs", parse, prove) }
@@ -24,9 +25,10 @@ func main() { harness.Main("proofs", parse, prove) }
 func parse(args []string) (s settings, err error) {
 	flags := flag.NewFlagSet("proofs", flag.ContinueOnError)
 	flags.Int64Var(&s.awards, "awards", 10_000_000, "awards of the log, each a draw of its own; ten million take 1.8 GB")
+	flags.Int64Var(&s.checkpoints, "checkpoints", restocks, "checkpoints of the log; a publisher signs 600,000 in a week")
 	flags.StringVar(&s.folder, "folder", "", "folder for the files, which is kept; one that holds files already is verified as it is")
-	if err = harness.Parse(flags, args); err == nil && s.awards < 1 {
-		err = errors.New("--awards is 1 or more")
+	if err = harness.Parse(flags, args); err == nil && (s.awards < 1 || s.checkpoints < 1) {
+		err = errors.New("--awards and --checkpoints are 1 or more")
 	}
 	return s, err
 }
@@ -80,7 +82,7 @@ func (s *settings) fill(out io.Writer) error {
 		return nil
 	}
 	begun := time.Now()
-	size, err := write(s.folder, s.awards)
+	size, err := write(s.folder, s.awards, s.checkpoints)
 	if err == nil {
 		harness.Say(out, "%d awards, %.2f GB, written in %v\n", s.awards, float64(size)/1e9, time.Since(begun).Round(time.Second/10))
 	}

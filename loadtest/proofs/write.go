@@ -18,7 +18,7 @@ import (
 const (
 	pool   = "spring"
 	origin = "draws.example.org/" + pool
-	// restocks is how often the pool is restocked, and a checkpoint signed.
+	// restocks is how often the pool is restocked.
 	restocks = 10
 )
 
@@ -40,8 +40,9 @@ type operator struct {
 
 // write writes the files of a pool of that many awards to a folder: prizes, a
 // blank and an endless blank, a win in two of three, stock that is moved ten
-// times, and a checkpoint each time. It returns the size of the log in bytes.
-func write(folder string, awards int64) (int64, error) {
+// times, and about as many checkpoints as are wanted. It returns the size of the log
+// in bytes.
+func write(folder string, awards, checkpoints int64) (int64, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // what is published is for everybody
 		return 0, err
 	}
@@ -60,6 +61,11 @@ func write(folder string, awards int64) (int64, error) {
 	for i := range awards {
 		if i%max(awards/restocks, 1) == 0 {
 			if err := o.restock(awards); err != nil {
+				return 0, err
+			}
+		}
+		if i%max(awards/checkpoints, 1) == 0 {
+			if err := o.check(); err != nil {
 				return 0, err
 			}
 		}
@@ -131,10 +137,7 @@ func (o *operator) open(awards int64) error {
 func (o *operator) restock(awards int64) error {
 	delta := awards/100 + 1
 	o.put(&proof.Line{Kind: proof.KindStock, PrizeID: "gold", Delta: delta, Reason: "more", Salt: o.salts.StockSalt(o.tree.Size() + 1)})
-	if err := o.replay.Stock("gold", delta); err != nil {
-		return err
-	}
-	return o.check()
+	return o.replay.Stock("gold", delta)
 }
 
 func (o *operator) award(i int64) error {

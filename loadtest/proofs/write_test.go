@@ -13,7 +13,7 @@ import (
 // those of one that was, so that what is measured is a verification of all of it.
 func TestWhatIsWrittenHolds(t *testing.T) {
 	folder := t.TempDir()
-	size, err := write(folder, 5000)
+	size, err := write(folder, 5000, 100)
 	require.NoError(t, err)
 	info, err := os.Stat(folder + "/log.jsonl")
 	require.NoError(t, err)

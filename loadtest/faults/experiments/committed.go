@@ -217,7 +217,7 @@ func (r *committedRun) verify() error {
 		if err != nil {
 			r.Verdict.Say(history.Fault, "%s: %v: %s", verifier, err, said)
 		}
-		if want := fmt.Sprintf(" %d awards replayed ", r.granted.Load()); verifier[len(verifier)-1] == "verify" && !strings.Contains(said, want) {
+		if want := fmt.Sprintf(" %d awards replayed ", r.granted.Load()); !strings.Contains(said, want) {
 			r.Verdict.Say(history.Fault, "of%sthe log has: %s", want, said)
 		}
 	}

@@ -1,0 +1,103 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"filippo.io/age/plugin"
+
+	"drawsvc/internal/draw"
+)
+
+// parseKeys reads keys of age, one a line. Empty lines and those that begin with # are
+// none.
+func parseKeys[T any](text string, parse func(line string) (T, error)) (keys []T, err error) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\r\n"); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, err := parse(line)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is none")
+	}
+	return keys, nil
+}
+
+// parseRecipient reads a recipient: of age itself, or of a plugin, which has one name
+// more in it.
+func parseRecipient(line string) (age.Recipient, error) {
+	own, err := age.ParseRecipients(strings.NewReader(line))
+	if err == nil {
+		return own[0], nil
+	}
+	if other, notOther := plugin.NewRecipient(line, nobody()); notOther == nil {
+		return other, nil
+	}
+	return nil, err
+}
+
+// parseIdentity reads an identity: of age itself, or of a plugin, which unseals by a
+// hardware token or a service for keys.
+func parseIdentity(line string) (age.Identity, error) {
+	if strings.HasPrefix(line, "AGE-PLUGIN-") {
+		other, err := plugin.NewIdentity(line, nobody())
+		return patient{other}, err
+	}
+	own, err := age.ParseIdentities(strings.NewReader(line))
+	if err != nil {
+		return nil, err
+	}
+	return own[0], nil
+}
+
+// nobody is there to be asked by a plugin: a service unseals.
+func nobody() *plugin.ClientUI {
+	return &plugin.ClientUI{DisplayMessage: func(string, string) error { return nil }}
+}
+
+// pluginMax bounds how long a plugin unseals.
+const pluginMax = 10 * time.Second
+
+// patient waits for a plugin that unseals, and not for ever.
+type patient struct{ *plugin.Identity }
+
+// Unwrap implements age.Identity. A plugin that does not answer goes on until it ends.
+func (p patient) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	type answer struct {
+		key []byte
+		err error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		key, err := p.Identity.Unwrap(stanzas)
+		answered <- answer{key, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.key, a.err
+	case <-time.After(pluginMax):
+		return nil, fmt.Errorf("age-plugin-%s did not answer within %v", p.Name(), pluginMax)
+	}
+}
+
+// recipientOf is whom an identity unseals for. Error: CodeInvalidRequest where it does
+// not tell.
+func recipientOf(identity age.Identity) (age.Recipient, error) {
+	switch own := identity.(type) {
+	case *age.X25519Identity:
+		return own.Recipient(), nil
+	case *age.HybridIdentity:
+		return own.Recipient(), nil
+	case patient:
+		return own.Recipient(), nil // the plugin knows it
+	}
+	return nil, draw.Errorf(draw.CodeInvalidRequest, "an identity does not tell its recipient: name it by --seed-recipients")
+}
