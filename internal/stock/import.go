@@ -42,9 +42,6 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 		done, err = s.importLines(ctx, tx, w, lines, progress)
 		return err
 	})
-	if err == nil && done.Replayed {
-		err = s.settled(ctx)
-	}
 	if err != nil {
 		return draw.Imported{}, err
 	}

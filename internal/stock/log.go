@@ -43,15 +43,6 @@ func (s *Store) confirm(ctx context.Context) error {
 	return engine.Public(s.engine.Confirm(ctx))
 }
 
-// settled is confirm for a change that was found under its key: whoever made it
-// may not have its answer yet. Error: CodeOutcomeUnknown.
-func (s *Store) settled(ctx context.Context) error {
-	if err := s.confirm(ctx); err != nil {
-		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the change was found, and may not be safe yet; the same key settles it"}
-	}
-	return nil
-}
-
 // Awards returns at most limit awards of a pool in order of their versions,
 // from the first above after. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {

@@ -96,9 +96,6 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 		}
 		return err
 	})
-	if err == nil && move.Replayed {
-		err = s.settled(ctx)
-	}
 	if err != nil {
 		return draw.Move{}, err
 	}

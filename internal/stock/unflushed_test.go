@@ -93,11 +93,24 @@ func TestUnflushedIsNotAcknowledged(t *testing.T) {
 		require.True(t, has(name), name)
 	}
 
-	stocked := func() error { _, err := u.store.Stock(t.Context(), move, "test"); return err }
-	u.commit(t, stocked)
-	require.NoError(t, stocked(), "its key replays it")
-	u.crash(t)
-	require.Equal(t, int64(105), stocktest.NoViolations(t, u.store, "p").Prizes[0].Stocked)
+	paused, open := draw.StatePaused, draw.StateOpen
+	become := func(state *draw.State) error {
+		_, err := u.store.ChangePool(t.Context(), "p", draw.PoolChange{State: state}, "test")
+		return err
+	}
+	for what, change := range map[string]func() error{
+		"a move":   func() error { _, err := u.store.Stock(t.Context(), move, "test"); return err },
+		"a change": func() error { return become(&paused) },
+	} {
+		u.commit(t, change)
+		require.NoError(t, change(), "%s is there already", what)
+		u.crash(t)
+	}
+	pool, err := u.store.Pool(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, paused, pool.State)
+	require.Equal(t, int64(105), pool.Prizes[0].Stocked)
+	require.NoError(t, become(&open))
 
 	lost := false
 	for n := 0; n < 20 && !lost; n++ { // the server may flush by itself

@@ -28,6 +28,7 @@ func Dialect() *engine.Dialect {
 		ForUpdate:   " FOR UPDATE",
 		Writable:    "@@global.read_only IN ('0', 'OFF')",
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		Commit:      commit,
 		AwardPrize:  engine.AwardPrize,
 		TurnAward:   engine.TurnAward,
 		Clock:       "UTC_TIMESTAMP(6)",

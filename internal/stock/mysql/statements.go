@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -37,6 +38,17 @@ func settle() engine.Statement {
 		SQL:  `INSERT INTO lock_tokens (key_id, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token + 1`,
 		Args: []any{fmt.Sprint("settle:", rand.N(settleRows))},
 	}
+}
+
+// commit is the commit of a change. One that found all as it should be, and wrote
+// nothing, settles what it found.
+func commit(_ *sql.Conn, tx *sql.Tx) error {
+	s := settle()
+	if _, err := tx.Exec(s.SQL, s.Args...); err != nil { //nolint:noctx // the transaction has a context
+		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
+		return err
+	}
+	return tx.Commit()
 }
 
 // insertAwards inserts with lists of values: both servers take them, and they
