@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,16 @@ import (
 // startMax is how soon a command gives up a database that does not answer.
 // It is 10 s and what a busy machine needs; a command that hangs is ended later.
 const startMax = time.Minute
+
+// TestOneLine: an error of several lines is one, and what it repeats is said once.
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"x": "x", "": "", "a\nb\n": "a; b", "cannot connect:\n\th1: no\n\th1: no\n\th2: no": "cannot connect: h1: no; h2: no", "a\n\na\n": "a",
+	} {
+		require.Equal(t, want, oneLine(text))
+	}
+}
 
 // TestDatabaseDown: one clear line, soon, and no password in it.
 func TestDatabaseDown(t *testing.T) {
@@ -33,6 +44,8 @@ func TestDatabaseDown(t *testing.T) {
 				line := on(t, databaseURL).refused(exitFailure, part, args...)
 				require.Less(t, time.Since(begun), startMax)
 				require.NotContains(t, line, password)
+				require.NotContains(t, line, "\t")
+				require.LessOrEqual(t, strings.Count(line, "dial error"), 1, line)
 				t.Log(time.Since(begun).Round(time.Millisecond), line)
 			}
 			nobody := *location

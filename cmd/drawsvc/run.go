@@ -82,9 +82,31 @@ func message(err error) string {
 		if e.Err != nil && e.Code != draw.CodeLogForked { // whose cause says the same
 			text += ": " + e.Err.Error()
 		}
-		return strings.ReplaceAll(text, "\n", " ")
+		return oneLine(text)
 	}
-	return strings.ReplaceAll(err.Error(), "\n", " ")
+	return oneLine(err.Error())
+}
+
+// oneLine makes one line of a text, and says what it repeats once: PostgreSQL's
+// driver has a line for each way that it tried to one address.
+func oneLine(text string) string {
+	var out strings.Builder
+	seen := map[string]bool{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || seen[line] {
+			continue
+		}
+		switch said := out.String(); {
+		case strings.HasSuffix(said, ":"):
+			out.WriteString(" ")
+		case said != "":
+			out.WriteString("; ")
+		}
+		seen[line] = true
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // run is the program: args are what follows its name.
