@@ -263,3 +263,14 @@ func TestCheckURL(t *testing.T) {
 		require.Error(t, catalogue.CheckURL(bad), bad)
 	}
 }
+
+// TestScheduleIsWrittenAsPeopleDo, and as the job's row shows it.
+func TestScheduleIsWrittenAsPeopleDo(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[time.Duration]string{6 * time.Hour: "every 6h", 90 * time.Minute: "every 1h30m", 30 * time.Second: "every 30s"} {
+		got := catalogue.Job(nil, "http://127.0.0.1:1/", every).Schedule
+		require.Equal(t, want, got)
+		_, err := job.Parse(got)
+		require.NoError(t, err)
+	}
+}

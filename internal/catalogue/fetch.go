@@ -49,7 +49,7 @@ func CheckURL(source string) error {
 func Job(store Saver, source string, interval time.Duration) job.Definition {
 	f := &fetcher{store: store, source: source, client: newClient()}
 	return job.Definition{
-		Name: JobName, Schedule: "every " + interval.String(), Per: job.PerRun, Max: FetchMax + 10*time.Second, Retry: retryAfter,
+		Name: JobName, Schedule: "every " + job.FormatDuration(interval), Per: job.PerRun, Max: FetchMax + 10*time.Second, Retry: retryAfter,
 		Do: f.run,
 	}
 }
