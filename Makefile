@@ -1,14 +1,16 @@
 # Each target is one command that works in a fresh clone.
 GO ?= go
 LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
+# A compiler ends soon: it collects garbage only where memory is short, which saves a tenth to a third of its work.
+# What it makes is the same, and found in the same cache.
+TOOLS = '-toolexec=env GOGC=off GOMEMLIMIT=1500MiB'
 # A mark for each test that has ended, and at last each failure whole. The linter vets.
-TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --hide-summary=skipped -- -vet=off
+TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --hide-summary=skipped -- -vet=off $(TOOLS)
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
-# Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it. A
-# compiler that ends soon need not collect garbage while it has memory: that saves a tenth.
+# Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
 COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | \
-	GOGC=off GOMEMLIMIT=1500MiB xargs $(GO) build -v $(1) modernc.org/sqlite
+	xargs $(GO) build -v $(TOOLS) $(1) modernc.org/sqlite
 # They are run first, so that nothing is left to wait for at the end.
 LONGEST = ./internal/lockmode ./internal/stock ./cmd/drawsvc
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.

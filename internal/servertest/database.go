@@ -10,7 +10,7 @@ import (
 // statementMax is the longest that making or dropping a database may take.
 const statementMax = readyMax
 
-// databases are those of a server, told by its URL. The options are what stands
+// databases are those of the server at a URL. The options are what stands
 // behind the statements.
 type databases struct {
 	base                     string
