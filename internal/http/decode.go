@@ -31,6 +31,8 @@ const (
 // buffer returns an empty buffer; it goes back with s.buffers.Put.
 func (s *Server) buffer() *[]byte { return s.buffers.Get().(*[]byte) }
 
+var errEmptyBody = draw.Errorf(draw.CodeInvalidRequest, "the body is empty")
+
 // decode reads the body, one JSON object, into the struct that into points to.
 // Members that the struct does not have, members given twice, names in another
 // case, invalid UTF-8 and anything after the object are refused. A null stands
@@ -47,7 +49,7 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 	}
 	switch body := bytes.TrimLeft(*buf, " \t\r\n"); {
 	case len(body) == 0:
-		return draw.Errorf(draw.CodeInvalidRequest, "the body is empty")
+		return errEmptyBody
 	case body[0] != '{':
 		return draw.Errorf(draw.CodeInvalidRequest, "the body must be a JSON object")
 	}

@@ -98,6 +98,9 @@ func TestJobs(t *testing.T) {
 	require.Equal(t, 202, w.Code, w.Body)
 	require.Equal(t, 1, woken)
 	require.Equal(t, 202, do(s, asAdmin("POST", "/admin/jobs/audit/run", "{}")).Code)
+	chunked := asAdmin("POST", "/admin/jobs/audit/run", "", "Content-Type", "application/json")
+	chunked.ContentLength = -1
+	require.Equal(t, 202, do(s, chunked).Code)
 	require.Equal(t, 400, do(s, asAdmin("POST", "/admin/jobs/audit/run", `{"now":true}`)).Code)
 
 	w = do(s, asAdmin("GET", "/admin/jobs/audit/runs?after=0&limit=2", ""))

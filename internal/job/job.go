@@ -95,8 +95,8 @@ type Row struct {
 	StartedAt, HeardAt time.Time
 	// DueAt is when the job is to run next; while it runs, after that run.
 	DueAt time.Time
-	// WantedBy is the actor who asked for a run, whatever the schedule says; ""
-	// for nobody.
+	// WantedBy is the actor who asked for a run, whatever the schedule says, until
+	// one has succeeded or failed; "" for nobody.
 	WantedBy    string
 	LastSuccess time.Time
 	// LastDay is the local day of the last success, as 2006-01-02.

@@ -116,7 +116,7 @@ func (r Row) Begun(now time.Time, host string) (Row, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Status, r.Holder, r.WantedBy = StatusRunning, host, ""
+	r.Status, r.Holder = StatusRunning, host
 	r.StartedAt, r.HeardAt, r.DueAt = now, now, s.Next(now)
 	r.Token++
 	return r, nil
@@ -149,14 +149,15 @@ func (r Row) Finished(now time.Time, o Outcome) (Row, error) {
 	}
 	switch o.Result {
 	case ResultOK:
-		r.LastSuccess, r.LastDay = now, s.Day(r.StartedAt)
+		r.WantedBy, r.LastSuccess, r.LastDay = "", now, s.Day(r.StartedAt)
 		if r.Per == PerDay {
 			r.DueAt = s.nextDay(r.StartedAt)
 		}
 		return r, nil
 	case ResultLost:
-		r.DueAt = now
+		r.DueAt = now // and still wanted by whoever asked for it
 	default:
+		r.WantedBy = ""
 		if retry := now.Add(o.Retry); o.Retry > 0 && retry.Before(r.DueAt) {
 			r.DueAt = retry
 		}

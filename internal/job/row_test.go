@@ -168,6 +168,19 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
 	require.LessOrEqual(t, len(lost.LastError), job.ErrorMax)
 
+	// A run that somebody asked for on a day with a success is made up for when it is lost.
+	asked, err := ok.Asked(later, "ann")
+	require.NoError(t, err)
+	require.True(t, asked.View(later).Requested)
+	asked, err = asked.Begun(later, "a")
+	require.NoError(t, err)
+	require.False(t, asked.View(later).Requested)
+	for result, want := range map[job.Result]job.Verdict{job.ResultLost: job.Due, job.ResultFailed: job.Early, job.ResultOK: job.Early} {
+		ended, err := asked.Finished(later, job.Outcome{Result: result})
+		require.NoError(t, err)
+		require.Equal(t, want, ended.Verdict(later, "b"), result)
+	}
+
 	// A week of downtime is made up for by one run.
 	week := later.AddDate(0, 0, 7)
 	again, err := failed.Begun(week, "a")

@@ -43,7 +43,7 @@ func (r *Row) View(now time.Time) View {
 	return View{
 		Name: r.Name, Enabled: r.Enabled, Schedule: r.Schedule, Per: r.Per, Host: orNull(r.Host), Status: r.Status,
 		Holder: orNull(r.Holder), StartedAt: timeOrNull(r.StartedAt), StaleAfter: FormatDuration(r.StaleAfter), Token: r.Token,
-		DueAt: formatTime(r.DueAt), OverdueSeconds: int64(r.Overdue(now).Seconds()), Requested: r.WantedBy != "",
+		DueAt: formatTime(r.DueAt), OverdueSeconds: int64(r.Overdue(now).Seconds()), Requested: r.WantedBy != "" && r.Status == StatusIdle,
 		LastSuccess: timeOrNull(r.LastSuccess), LastError: orNull(r.LastError),
 		ChangedBy: orNull(r.ChangedBy), ChangedAt: formatTime(r.ChangedAt), Report: report,
 	}

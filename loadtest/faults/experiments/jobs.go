@@ -39,7 +39,7 @@ func jobFaults() []Experiment {
 		{Name: "job: runner killed", places: slices.Concat(inDatabase, beside, table), run: inRun(runnerKilled)},
 		{
 			Name: "job: runner stopped past stale_after, then woken", run: inRun(runnerStopped),
-			places: slices.Concat(inDatabase, jobsOn("postgres", "redis", "redis×3", "zookeeper", "etcd"), table),
+			places: slices.Concat(inDatabase, beside, table),
 		},
 		{Name: "job: lock service killed in the middle of a run", places: beside, run: inRun(jobLockKilled)},
 		{

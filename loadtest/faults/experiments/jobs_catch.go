@@ -97,7 +97,11 @@ func (j *jobTrial) caught() *stage.Instance {
 			return runner
 		}
 	}
-	j.Fatalf("no instance ran all jobs within %v", jobMax)
+	rows := map[string]jobRow{}
+	for _, kind := range jobKinds() {
+		rows[kind], _ = j.row(kind)
+	}
+	j.Fatalf("no instance ran all jobs within %v: %+v", jobMax, rows)
 	return nil
 }
 
