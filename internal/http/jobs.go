@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"fmt"
 	nethttp "net/http"
 	"strings"
 	"time"
@@ -88,7 +89,17 @@ func (s *Server) changeJob(ctx context.Context, c call, body *jobBody) (job.View
 		return job.View{}, err
 	}
 	s.Log.Info("job changed", "job", r.Name, "actor", c.actor())
-	return s.job(ctx, c)
+	return s.changedJob(ctx, c)
+}
+
+// changedJob shows a job behind a change. Error: CodeOutcomeUnknown and no other:
+// they say that nothing happened.
+func (s *Server) changedJob(ctx context.Context, c call) (job.View, error) {
+	answer, err := s.job(ctx, c)
+	if err != nil {
+		return job.View{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("job %q was changed, and could not be read afterwards", c.param("job"))}
+	}
+	return answer, nil
 }
 
 // runJob answers POST /admin/jobs/{job}/run. The run begins within seconds, on
@@ -103,7 +114,7 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	}
 	s.WakeJobs()
 	s.Log.Info("job requested", "job", r.Name, "actor", c.actor())
-	answer, err := s.job(ctx, c)
+	answer, err := s.changedJob(ctx, c)
 	if err == nil {
 		c.gin.Writer.WriteHeader(nethttp.StatusAccepted)
 	}

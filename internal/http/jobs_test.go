@@ -223,3 +223,24 @@ func TestOneCatalogueInAnAnswer(t *testing.T) {
 	})
 	require.Equal(t, 2, strings.Count(do(s, request("GET", "/pools/p", "")).Body.String(), `"description":"content 1"`))
 }
+
+// unreadJobs are jobs that can be changed, and not read afterwards.
+type unreadJobs struct{ fakeJobs }
+
+func (unreadJobs) Job(context.Context, string) (job.Row, time.Time, error) {
+	return job.Row{}, at, draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer; nothing happened")
+}
+
+// TestJobIsChangedAndNotRead: a job that was changed, and could not be read
+// afterwards, is not reported as one that nothing happened to.
+func TestJobIsChangedAndNotRead(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) { c.JobReader = unreadJobs{fakeJobs{f}} })
+	for _, r := range []*nethttp.Request{asAdmin("PATCH", "/admin/jobs/audit", `{"enabled":false}`), asAdmin("POST", "/admin/jobs/audit/run", "")} {
+		w := do(s, r)
+		require.Equal(t, 504, w.Code, w.Body)
+		require.Contains(t, w.Body.String(), `"code":"outcome-unknown"`)
+		require.NotContains(t, w.Body.String(), "nothing happened")
+	}
+	require.Equal(t, 503, do(s, asAdmin("GET", "/admin/jobs/audit", "")).Code)
+}
