@@ -70,8 +70,11 @@ func (d *disk) write(name string, content []byte) error {
 	}
 	d.at()
 	d.names[filepath.Dir(path)] = true
+	if err := os.Rename(path+".new", path); err != nil {
+		return err
+	}
 	d.fresh = append(d.fresh, path)
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 // create makes the file that takes the place of another by a rename.
@@ -156,7 +159,12 @@ func (d *disk) settle() error {
 		var all errgroup.Group
 		all.SetLimit(syncsMax)
 		for _, path := range paths {
-			all.Go(func() error { return flush(path) })
+			all.Go(func() error {
+				if err := flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				return nil // a folder that was removed has no names
+			})
 		}
 		if err := all.Wait(); err != nil {
 			return err
@@ -172,6 +180,15 @@ func (d *disk) settle() error {
 	}
 	d.stale = d.stale[:0]
 	return nil
+}
+
+// forget gives up what was written and not settled: the next pass writes it again,
+// or something else. What was to go stays, since what it was to make place for may
+// not be there. It says whether there was anything.
+func (d *disk) forget() bool {
+	found := len(d.fresh)+len(d.stale) > 0
+	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
+	return found
 }
 
 // flush returns when what a file or folder holds is on the disk.

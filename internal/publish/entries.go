@@ -142,8 +142,11 @@ func (e *entries) bundle() error {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(line))), line...)
 	}
 	tile := tlog.Tile{H: tileHeight, L: -1, N: (e.size - 1) / tileWidth, W: len(e.block)}
+	if err := e.disk.write(tilePath(tile), b); err != nil {
+		return err
+	}
 	if tile.W == tileWidth {
 		e.disk.stale = append(e.disk.stale, e.disk.path(tilePath(tile)+".p"))
 	}
-	return e.disk.write(tilePath(tile), b)
+	return nil
 }

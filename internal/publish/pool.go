@@ -157,7 +157,12 @@ func (p *pool) due(head *Head) bool {
 
 // follow publishes what a pool has got behind what is published. Errors:
 // ErrForked, and those of the source and of files.
-func (p *pool) follow(ctx context.Context, of *Pool, head *Head) error {
+func (p *pool) follow(ctx context.Context, of *Pool, head *Head) (err error) {
+	defer func() {
+		if err != nil && p.disk.forget() {
+			p.entries.isOpen = false // bundles may be among what the next pass writes again
+		}
+	}()
 	p.tiles.reset(p.tiles.signed)
 	isPublic := p.options.Live || len(head.Reveal) > 0 || p.entries.exist()
 	if isPublic && (!p.entries.isOpen || p.entries.size != p.size()) {
@@ -169,7 +174,6 @@ func (p *pool) follow(ctx context.Context, of *Pool, head *Head) error {
 		}
 	}
 	for ended := false; !ended; {
-		var err error
 		if ended, err = p.batch(ctx, of); err != nil {
 			return err
 		}

@@ -1,0 +1,39 @@
+package publish
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFailedPass: a pass that could not write a file takes nothing away that is
+// published, and keeps no later pass from its work, whatever became of the files
+// that it wrote.
+func TestFailedPass(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "public")
+	at := func(name string) string { return filepath.Join(dir, "spring", "tile", filepath.FromSlash(name)) }
+	r := newRows(dir + ".kept")
+	p := open(t, Options{Dir: dir, Live: true, Every: 1})
+	r.head.Version, r.head.Mark = 100, 100
+	require.NoError(t, p.Pass(t.Context(), r, false))
+
+	inTheWay := at("entries/000.new")
+	require.NoError(t, os.Mkdir(inTheWay, 0o750))
+	r.head.Version, r.head.Mark = 300, 300
+	for range 2 {
+		require.Error(t, p.Pass(t.Context(), r, false))
+		require.FileExists(t, at("entries/000.p/100"))
+	}
+	require.Len(t, r.checkpoints(t, dir), 1)
+
+	require.FileExists(t, at("0/001.p/44"))
+	require.NoError(t, os.RemoveAll(at("0/001.p")))
+	require.NoError(t, os.Remove(inTheWay))
+	r.head.Version, r.head.Mark = 256, 256
+	require.NoError(t, p.Pass(t.Context(), r, false))
+	require.NoDirExists(t, at("entries/000.p"))
+	require.FileExists(t, at("entries/000"))
+	require.EqualValues(t, 256, r.checkpoints(t, dir)[1].Size)
+}
