@@ -35,12 +35,16 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 }
 
 // confirm returns when all that could be read before is as safe as what is
-// acknowledged. Its errors are *draw.Error.
+// acknowledged. Error: CodeStoreUnavailable, as who reads has nothing in doubt.
 func (s *Store) confirm(ctx context.Context) error {
 	if s.engine.Confirm == nil || s.options.ReadOnly {
 		return nil
 	}
-	return engine.Public(s.engine.Confirm(ctx))
+	err := s.engine.Confirm(ctx)
+	if s.engine.Observe(err); err == nil {
+		return nil
+	}
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, and the database does not say that it is safe")
 }
 
 // Awards returns at most limit awards of a pool in order of their versions,

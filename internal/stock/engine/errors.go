@@ -133,6 +133,18 @@ func AtCommit(err error, byCode func(error) *Error) error {
 	return &Error{Class: ClassUnknown, Reason: "commit", Err: err}
 }
 
+// BeforeCommit is Classify for an error of the last statement before a commit that
+// was not sent: nothing was committed.
+func BeforeCommit(err error, byCode func(error) *Error) error {
+	e, ok := errors.AsType[*Error](Classify(err, byCode))
+	if !ok {
+		return err
+	}
+	own := *e
+	own.undone = true
+	return &own
+}
+
 // Conflict is the error of what somebody else was first at.
 func Conflict(reason string, err error) *Error {
 	return &Error{Class: ClassConflict, Reason: reason, Err: err, undone: true}

@@ -46,7 +46,7 @@ func commit(_ *sql.Conn, tx *sql.Tx) error {
 	s := settle()
 	if _, err := tx.Exec(s.SQL, s.Args...); err != nil { //nolint:noctx // the transaction has a context
 		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
-		return err
+		return engine.BeforeCommit(err, classify)
 	}
 	return tx.Commit()
 }

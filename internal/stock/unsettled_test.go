@@ -1,0 +1,35 @@
+package stock_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestUnsettledIsNoDoubt: where the row cannot be written that a commit waits for
+// the disk by, the commit is not sent. The change is no matter of doubt, and a read
+// fails as reads do.
+func TestUnsettledIsNoDoubt(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, stocktest.URL(t, "mysql"), stock.Options{})
+	stocktest.Pool(t, s, "p", 10)
+	urn := draw.NewUrn("p")
+	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.NoError(t, s.Write(t.Context(), stocktest.On(urn, stocktest.Plan("p", urn.Version, "a", 0, "first")), stock.TxOptions{}))
+	stocktest.ExecAll(t, s, []string{`DROP TABLE lock_tokens`})
+
+	paused := draw.StatePaused
+	_, err = s.ChangePool(t.Context(), "p", draw.PoolChange{State: &paused}, "test")
+	require.Equal(t, draw.CodeInternal, draw.CodeOf(err), "%v", err)
+	pool, err := s.Pool(t.Context(), "p")
+	require.NoError(t, err)
+	require.Equal(t, draw.StateOpen, pool.State)
+	_, err = s.Draw(t.Context(), "p", "first")
+	require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+}
