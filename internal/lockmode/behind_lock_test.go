@@ -3,6 +3,7 @@ package lockmode_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -55,4 +58,33 @@ func TestReplaysBehindALock(t *testing.T) {
 			stocktest.NoViolations(t, a.store(0), pool)
 		})
 	}
+}
+
+// tornReads is a store whose next reads find the pool between two of its states.
+type tornReads struct {
+	lockmode.Store
+	left atomic.Int64
+}
+
+func (s *tornReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if s.left.Add(-1) >= 0 {
+		return nil, engine.ErrTorn
+	}
+	return s.Store.Read(ctx, urn, o)
+}
+
+// TestReplaysWhileReadsAreTorn: a known key is answered also where others write so
+// often that the pool is met between two of its states.
+func TestReplaysWhileReadsAreTorn(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{lockmode.External, "sqlite", nobody})
+	pool := a.pool(t, 50)
+	lock, store := &swapped{Locker: a.locks[0]}, &tornReads{Store: a.store(0)}
+	s := a.serve(t, 0, func(s *settings) { s.Locker, s.Store, s.Sharer = lock, store, nil })
+	draws(t, s, pool, "known", 1)
+	lock.Locker = &slowlyTaken{waiting: make(chan struct{}, 9)}
+	store.left.Store(3)
+	got := receive(t, once(t, s, named(pool, "known-0")))
+	require.NoError(t, got.err)
+	require.True(t, got.draw.Replayed)
 }

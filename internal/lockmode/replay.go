@@ -11,6 +11,10 @@ import (
 	"drawsvc/internal/stock"
 )
 
+// replayReadsMax is how often a pool is read to look keys up in its log. Without a
+// lock, a read conflicts with whoever writes meanwhile, and there is no later one.
+const replayReadsMax = 8
+
 // replay answers the draws of b that the log holds already, by handing settle a
 // plan in which all others end with err. A known key is answered whatever else
 // is spent, busy or away (law 4). Where the log cannot be asked, nothing
@@ -20,6 +24,9 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 		return
 	}
 	tx, failed := s.Read(ctx, b.Urn, stock.TxOptions{})
+	for n := 1; n < replayReadsMax && stock.ClassOf(failed) == stock.ClassConflict && ctx.Err() == nil; n++ {
+		tx, failed = s.Read(ctx, b.Urn, stock.TxOptions{})
+	}
 	if failed != nil {
 		return
 	}
