@@ -12,7 +12,6 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
-	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -68,7 +67,7 @@ type tornReads struct {
 
 func (s *tornReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.left.Add(-1) >= 0 {
-		return nil, engine.ErrTorn
+		return nil, stock.ErrConflict
 	}
 	return s.Store.Read(ctx, urn, o)
 }
