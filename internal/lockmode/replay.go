@@ -11,8 +11,9 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// replayReadsMax is how often a pool is read to look keys up in its log. Without a
-// lock, a read conflicts with whoever writes meanwhile, and there is no later one.
+// replayReadsMax is how often a pool is read before its log is asked for keys.
+// Without a lock, a read conflicts with whoever writes meanwhile, and there is no
+// later one.
 const replayReadsMax = 8
 
 // replay answers the draws of b that the log holds already, by handing settle a

@@ -182,10 +182,10 @@ func (d *disk) settle() error {
 	return nil
 }
 
-// forget gives up what was written and not settled: the next pass writes it again,
+// giveUp gives up what was written and not settled: the next pass writes it again,
 // or something else. What was to go stays, since what it was to make place for may
 // not be there. It says whether there was anything.
-func (d *disk) forget() bool {
+func (d *disk) giveUp() bool {
 	found := len(d.fresh)+len(d.stale) > 0
 	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
 	return found

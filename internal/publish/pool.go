@@ -159,7 +159,7 @@ func (p *pool) due(head *Head) bool {
 // ErrForked, and those of the source and of files.
 func (p *pool) follow(ctx context.Context, of *Pool, head *Head) (err error) {
 	defer func() {
-		if err != nil && p.disk.forget() {
+		if err != nil && p.disk.giveUp() {
 			p.entries.isOpen = false // bundles may be among what the next pass writes again
 		}
 	}()
