@@ -61,7 +61,11 @@ func TestUnreplicatedIsNotAcknowledged(t *testing.T) {
 	for id, o := range ways {
 		require.Equal(t, stock.ClassUnknown, stock.ClassOf(try(short(), o, nothing)), id)
 		_, err := s.Draw(short(), "p", id)
-		require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err))
+		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
+	}
+	for what := range 2 {
+		_, err := s.Stock(short(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "key"}, "test")
+		require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "time %d: %v", what, err)
 	}
 	standbys("")
 	for id, o := range ways {
