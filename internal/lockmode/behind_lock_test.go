@@ -28,6 +28,20 @@ func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, in
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
+// waits makes a new draw that waits for the lock. One that comes soon behind others
+// may be decided under their hold.
+func waits(t *testing.T, s *service, pool string, taken *slowlyTaken) <-chan answer {
+	for n := 0; ; n++ {
+		fresh := once(t, s, named(pool, fmt.Sprint("new-", n)))
+		select {
+		case <-taken.waiting:
+			return fresh
+		case got := <-fresh:
+			require.NoError(t, got.err)
+		}
+	}
+}
+
 // TestReplaysBehindALock: while others hold the pool's lock and new draws wait for
 // it, a known key is answered, also where its time does not suffice to wait behind
 // them and then for itself.
@@ -42,8 +56,7 @@ func TestReplaysBehindALock(t *testing.T) {
 			draws(t, s, pool, "known", 3)
 			taken := &slowlyTaken{wait: 4 * time.Second, waiting: make(chan struct{}, 9)}
 			lock.Locker = taken
-			fresh := once(t, s, named(pool, "new"))
-			receive(t, taken.waiting)
+			fresh := waits(t, s, pool, taken)
 			var known []<-chan answer
 			for n := range 3 {
 				known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))

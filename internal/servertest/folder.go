@@ -12,7 +12,7 @@ import (
 // it takes to copy it. setUp makes the same for every server, whatever its options.
 func (s *Server) copyFirst(ctx context.Context, kind string, setUp func(context.Context, *Server) error) error {
 	first, err := Once("a folder of "+kind, func() (string, error) {
-		dir, err := os.MkdirTemp(filepath.Dir(s.dir), kind+"-first-")
+		dir, err := os.MkdirTemp(filepath.Dir(s.dir), "first-"+kind+"-")
 		if err != nil {
 			return "", err
 		}
