@@ -58,7 +58,7 @@ func (b *benchmark) ratio(name string) float64 {
 const (
 	onPostgres = "PostgreSQL for-update"
 	withKeys   = "PostgreSQL for-update, keys"
-	fullLog    = "PostgreSQL for-update, keys, 10000000 awards"
+	fullLog    = "PostgreSQL for-update, keys, 10 million awards"
 	onMariaDB  = "MariaDB for-update"
 	onSQLite   = "SQLite for-update"
 	oneCaller  = "PostgreSQL for-update, one caller, keys"
