@@ -55,62 +55,44 @@ func (d *disk) folder(path string) error {
 // write writes a file that nothing refers to yet. It is on the disk after settle,
 // which waits once for many.
 func (d *disk) write(name string, content []byte) error {
-	path := d.path(name)
-	if err := d.folder(filepath.Dir(path)); err != nil {
+	if err := d.put(name, whole(content), func(*os.File) error { return nil }); err != nil {
 		return err
 	}
-	d.at()
-	f, err := create(path)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	d.at()
-	d.names[filepath.Dir(path)] = true
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	d.fresh = append(d.fresh, path)
+	d.fresh = append(d.fresh, d.path(name))
 	return nil
-}
-
-// create makes the file that takes the place of another by a rename.
-func create(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Chmod(0o644); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
 }
 
 // replace writes a file by a rename: it is never half of one. Its name is on the
 // disk after settle.
-func (d *disk) replace(name string, content []byte) error {
-	return d.replaceBy(name, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
-}
+func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
 // replaceBy is replace with what write writes.
 func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
+	return d.put(name, write, (*os.File).Sync)
+}
+
+// whole writes a content.
+func whole(content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+// put makes a file with what write writes, and gives it its name when it has come
+// through end.
+func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) error) error {
 	path := d.path(name)
 	if err := d.folder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	d.at()
-	f, err := create(path)
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	if err := errors.Join(write(out), out.Flush(), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(out), out.Flush(), f.Chmod(0o644), end(f), f.Close()); err != nil {
 		return err
 	}
 	d.at()
