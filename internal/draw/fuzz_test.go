@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
+
+	"drawsvc/internal/draw"
 )
 
 // FuzzUrn reads the input as puts, takes and returns: the urn must hold the
@@ -18,59 +20,67 @@ func FuzzUrn(f *testing.F) {
 	f.Add([]byte{0x00, 1, 0, 0x01, 0, 0, 0x02, 255, 255, 0x40, 0x40, 0x40})
 	f.Add([]byte{0x3f, 200, 10, 0x3f, 10, 10, 0x7f, 0xbf, 0xff})
 	f.Fuzz(func(t *testing.T, ops []byte) {
-		u, taken := NewUrn("p"), []int{}
+		u, model := draw.NewUrn("p"), &stockMap{prizes: map[string]draw.Prize{}}
+		var out []*draw.Plan
 		for len(ops) >= 3 {
 			op := ops[0]
 			ops = ops[1:]
 			switch op >> 6 {
 			case 0: // put: id, stocked, issued
 				stocked := int64(ops[0])
-				u.put(Prize{ID: fmt.Sprint(op & 0x3f), Stocked: stocked, Issued: min(stocked, int64(ops[1]))})
-				ops, taken = ops[2:], nil
+				p := draw.Prize{ID: fmt.Sprint(op & 0x3f), Stocked: stocked, Issued: min(stocked, int64(ops[1]))}
+				restocked(u, p)
+				model.put(p)
+				ops, out = ops[2:], nil
 			case 1:
-				if u.covers(1) {
-					taken = append(taken, takeChecked(t, u))
+				if u.Remaining() > 0 {
+					out = append(out, takenOf(t, u, model))
 				}
 			case 2:
-				if n := len(taken); n > 0 {
-					u.putBack(taken[n-1])
-					taken = taken[:n-1]
+				if n := len(out); n > 0 {
+					model.issue(out[n-1].Awards[0].PrizeID, -1)
+					out[n-1].Undo()
+					out = out[:n-1]
 				}
 			default:
 				u.Invalidate()
-				taken = nil
+				model, out = &stockMap{prizes: map[string]draw.Prize{}}, nil
 			}
-			checkUrn(t, u)
+			checkUrn(t, u, model)
 		}
-		for u.covers(1) {
-			takeChecked(t, u)
+		for u.Remaining() > 0 {
+			takenOf(t, u, model)
 		}
-		checkUrn(t, u)
+		checkUrn(t, u, model)
 	})
 }
 
-func takeChecked(t *testing.T, u *Urn) int {
-	left := make([]int64, len(u.prizes))
-	for i, p := range u.prizes {
-		left[i] = p.stocked - p.issued
+// takenOf takes a unit of an urn, which the model has to have.
+func takenOf(t *testing.T, u *draw.Urn, model *stockMap) *draw.Plan {
+	p := taken(u, int64(u.Prizes()))
+	if p.Err(0) != nil {
+		t.Fatalf("of %d units none is given: %v", u.Remaining(), p.Err(0))
 	}
-	place := u.take(int64(len(left)))
-	if left[place] < 1 {
-		t.Fatalf("a unit of prize %d, of %v", place, left)
+	a := p.Awards[0]
+	if before := model.prizes[a.PrizeID]; before.Remaining() < 1 || a.Unit != before.Issued+1 {
+		t.Fatalf("unit %d of %+v", a.Unit, before)
 	}
-	return place
+	model.issue(a.PrizeID, 1)
+	return p
 }
 
-func checkUrn(t *testing.T, u *Urn) {
+func checkUrn(t *testing.T, u *draw.Urn, model *stockMap) {
 	var sum int64
-	for _, p := range u.prizes {
-		if p.issued < 0 || p.issued > p.stocked {
-			t.Fatalf("prize %q has issued %d of %d", p.id, p.issued, p.stocked)
+	for _, p := range model.prizes {
+		if p.Issued < 0 || p.Issued > p.Stocked {
+			t.Fatalf("prize %q has issued %d of %d", p.ID, p.Issued, p.Stocked)
 		}
-		sum += p.stocked - p.issued
+		sum += p.Remaining()
 	}
-	if sum != u.Remaining() || u.covers(1) != (sum > 0) {
-		t.Fatalf("the urn says %d, its prizes %d", u.Remaining(), sum)
+	one := u.Plan([]*draw.Ask{asking("one", 1)}, noon())
+	defer one.Undo()
+	if left := u.Remaining() + int64(len(one.Awards)); sum != left || (one.Err(0) == nil) != (sum > 0) {
+		t.Fatalf("the urn says %d, its prizes %d, a draw %v", left, sum, one.Err(0))
 	}
 }
 
@@ -80,8 +90,8 @@ func agreed(t *testing.T, s string, err error, want bool) {
 	if (err == nil) != want {
 		t.Fatalf("%q: %v, but it should be %t", s, err, want)
 	}
-	if err != nil && CodeOf(err) != CodeInvalidRequest {
-		t.Fatalf("%q: code %s", s, CodeOf(err))
+	if err != nil && draw.CodeOf(err) != draw.CodeInvalidRequest {
+		t.Fatalf("%q: code %s", s, draw.CodeOf(err))
 	}
 }
 
@@ -100,13 +110,13 @@ func hostile(f *testing.F) {
 func FuzzCheckID(f *testing.F) {
 	hostile(f)
 	pattern := regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}\z`)
-	f.Fuzz(func(t *testing.T, s string) { agreed(t, s, CheckID("pool id", s), pattern.MatchString(s)) })
+	f.Fuzz(func(t *testing.T, s string) { agreed(t, s, draw.CheckID("pool id", s), pattern.MatchString(s)) })
 }
 
 func FuzzCheckKey(f *testing.F) {
 	hostile(f)
 	pattern := regexp.MustCompile(`^[ -~]{1,128}\z`)
-	f.Fuzz(func(t *testing.T, s string) { agreed(t, s, CheckKey(s), pattern.MatchString(s)) })
+	f.Fuzz(func(t *testing.T, s string) { agreed(t, s, draw.CheckKey(s), pattern.MatchString(s)) })
 }
 
 func FuzzCheckUser(f *testing.F) {
@@ -117,7 +127,7 @@ func FuzzCheckUser(f *testing.F) {
 			want = want && unicode.IsPrint(r)
 			n++
 		}
-		agreed(t, s, CheckUser(s), want && n >= 1 && n <= 128 && strings.Trim(s, " ") == s)
+		agreed(t, s, draw.CheckUser(s), want && n >= 1 && n <= 128 && strings.Trim(s, " ") == s)
 	})
 }
 
@@ -125,16 +135,16 @@ func FuzzParseValue(f *testing.F) {
 	hostile(f)
 	pattern := regexp.MustCompile(`^[0-9]{1,12}(\.[0-9]{1,2})?\z`)
 	f.Fuzz(func(t *testing.T, s string) {
-		value, err := ParseValue(s)
+		value, err := draw.ParseValue(s)
 		agreed(t, s, err, s == "" || pattern.MatchString(s))
 		if err != nil {
 			return
 		}
-		p := Prize{ID: "a", Name: "a", Value: value}
+		p := draw.Prize{ID: "a", Name: "a", Value: value}
 		if err := p.Check(); err != nil {
 			t.Fatalf("%q was read, but not taken: %v", s, err)
 		}
-		if back, err := ParseValue(value.StringFixed(2)); s != "" && (err != nil || !back.Equal(value) || !back.Equal(decimal.RequireFromString(s))) {
+		if back, err := draw.ParseValue(value.StringFixed(2)); s != "" && (err != nil || !back.Equal(value) || !back.Equal(decimal.RequireFromString(s))) {
 			t.Fatalf("%q became %s and came back as %s, %v", s, value, back, err)
 		}
 	})

@@ -1,16 +1,25 @@
-package draw
+package draw_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// A trail holds so many marks of so many bytes; so many reads in a row have to
+// find a pool unchanged before it is planned from the cached copy.
+const (
+	trailMax = 8
+	markSize = 8
+	hitsMin  = 2
 )
 
 // TestHeadFollows: a later state follows from a former one of its history as
 // far as the trail reaches, and from no state of another history.
 func TestHeadFollows(t *testing.T) {
-	states := []Head{NewHead()}
+	states := []draw.Head{draw.NewHead()}
 	for range 20 {
 		states = append(states, states[len(states)-1].Next(3))
 	}
@@ -31,10 +40,10 @@ func TestHeadFollows(t *testing.T) {
 	require.False(t, paused.Is(states[5]), "a change of state makes another head")
 }
 
-func read(h Head, stock ...int64) Snapshot {
-	s := Snapshot{State: StateOpen, Head: h}
+func read(h draw.Head, stock ...int64) draw.Snapshot {
+	s := draw.Snapshot{State: draw.StateOpen, Head: h}
 	for i, n := range stock {
-		s.Prizes = append(s.Prizes, Prize{ID: string(rune('a' + i)), Stocked: n})
+		s.Prizes = append(s.Prizes, draw.Prize{ID: string(rune('a' + i)), Stocked: n})
 	}
 	return s
 }
@@ -42,8 +51,8 @@ func read(h Head, stock ...int64) Snapshot {
 // TestUrnSeen: an urn takes what follows from its copy, and drops the copy
 // when the pool is of another history.
 func TestUrnSeen(t *testing.T) {
-	first := NewHead().Next(2)
-	u := NewUrn("p")
+	first := draw.NewHead().Next(2)
+	u := draw.NewUrn("p")
 	require.False(t, u.WasRead())
 	for i := range hitsMin + 1 {
 		require.False(t, u.IsCached(), "read %d", i)
@@ -52,16 +61,16 @@ func TestUrnSeen(t *testing.T) {
 	require.True(t, u.IsCached())
 
 	second := first.Next(1)
-	require.True(t, u.Seen(Snapshot{State: StatePaused, Mode: "optimistic", Head: second, Prizes: []Prize{{ID: "b", Stocked: 5, Issued: 1}}}))
+	require.True(t, u.Seen(draw.Snapshot{State: draw.StatePaused, Mode: "optimistic", Head: second, Prizes: []draw.Prize{{ID: "b", Stocked: 5, Issued: 1}}}))
 	require.False(t, u.IsCached(), "somebody else writes")
-	require.Equal(t, []any{int64(9), StatePaused, "optimistic", second}, []any{u.Remaining(), u.State, u.Mode, u.Head})
+	require.Equal(t, []any{int64(9), draw.StatePaused, "optimistic", second}, []any{u.Remaining(), u.State, u.Mode, u.Head})
 
-	for name, other := range map[string]Head{
+	for name, other := range map[string]draw.Head{
 		"restored": first, "restored and drawn from": first.Next(1), "restored and drawn from more": first.Next(7),
 	} {
-		copied := NewUrn("p")
+		copied := draw.NewUrn("p")
 		require.True(t, copied.Seen(read(second, 5, 5)))
-		require.False(t, copied.Seen(Snapshot{State: StateOpen, Head: other}), name)
+		require.False(t, copied.Seen(draw.Snapshot{State: draw.StateOpen, Head: other}), name)
 		require.Zero(t, copied.Version, "dropped")
 		require.True(t, copied.WasRead())
 		require.True(t, copied.Seen(read(other, 3)), "read anew, whole")
@@ -73,18 +82,18 @@ func TestUrnSeen(t *testing.T) {
 // units, however often the plan fails and whether the copy is kept or dropped;
 // another history has another deck.
 func TestUrnPicksAgainAlike(t *testing.T) {
-	h := NewHead().Next(2)
+	h := draw.NewHead().Next(2)
 	stock := []int64{1 << 30, 1 << 30}
-	picks := func(u *Urn) (places []int) {
-		for v := range int64(64) {
-			places = append(places, u.take(h.Version+1+v))
+	picks := func(u *draw.Urn) (prizes []string) {
+		p := u.Plan([]*draw.Ask{asking("d", 64)}, noon())
+		require.Equal(t, h.Version, p.From.Version)
+		for _, a := range p.Awards {
+			prizes = append(prizes, a.PrizeID)
 		}
-		for _, place := range places {
-			u.putBack(place)
-		}
-		return places
+		p.Undo()
+		return prizes
 	}
-	u := NewUrn("p")
+	u := draw.NewUrn("p")
 	require.True(t, u.Seen(read(h, stock...)))
 	want := picks(u)
 	require.Equal(t, want, picks(u))
@@ -96,35 +105,36 @@ func TestUrnPicksAgainAlike(t *testing.T) {
 	require.Equal(t, want, picks(u), "a later state of the same history")
 
 	u.Invalidate()
-	require.True(t, u.Seen(read(NewHead().Next(2), stock...)))
+	require.True(t, u.Seen(read(draw.NewHead().Next(2), stock...)))
 	require.NotEqual(t, want, picks(u), "another history")
-	other := NewUrn("p")
+	other := draw.NewUrn("p")
 	require.True(t, other.Seen(read(h, stock...)))
 	require.NotEqual(t, want, picks(other), "another instance")
 }
 
 // noNumbers are seeds that nobody may ask.
-type noNumbers struct{ Seeds }
+type noNumbers struct{ draw.Seeds }
 
-func (noNumbers) Of(int64) Numbers { panic("the seeds of a history that was lost are used") }
+func (noNumbers) Of(int64) draw.Numbers { panic("the seeds of a history that was lost are used") }
 
 // TestUrnForgetsSeeds: what a pool was committed to is of its history. Where
 // another history took its place, which was not committed, its numbers are secret.
 func TestUrnForgetsSeeds(t *testing.T) {
-	h := NewHead().Next(9)
+	h := draw.NewHead().Next(9)
 	committed := read(h, 5)
 	committed.Committed = 9
-	u := NewUrn("p")
+	u := draw.NewUrn("p")
 	require.True(t, u.Seen(committed))
 	require.True(t, u.LacksSeeds())
 	u.SetSeeds(noNumbers{})
 	u.GiveReceipts()
-	restored := NewHead().Next(3)
+	restored := draw.NewHead().Next(3)
 	require.False(t, u.Seen(read(restored)))
 	require.True(t, u.Seen(read(restored, 5)))
 	require.False(t, u.LacksSeeds())
-	require.NotPanics(t, func() { u.take(restored.Version + 1) })
-	p := u.PlanWith([]*Ask{{Request: Request{PoolID: "p", UserID: "u", DrawID: "d", Count: 1}}}, nil, time.Time{})
+	var p *draw.Plan
+	require.NotPanics(t, func() { p = u.Plan([]*draw.Ask{asking("d", 1)}, noon()) })
+	require.Len(t, p.Awards, 1)
 	made, err := p.Answer(0)
 	require.NoError(t, err)
 	require.False(t, made.Receipt, "it is committed to nothing")

@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"fmt"
@@ -8,6 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
 // randomRules is a document, or "" for none.
@@ -60,25 +62,25 @@ func randomRules(t *rapid.T) string {
 type bench struct {
 	*rapid.T
 	model model
-	urn   *Urn
-	turns []Turn
+	urn   *draw.Urn
+	turns []draw.Turn
 	names int
-	log   []Entry
-	rules []*Rules
+	log   []draw.Entry
+	rules []*draw.Rules
 	// spoil, where not nil, breaks the pool, or what was read of users, after a
 	// plan that is undone.
-	spoil func(*Plan, *Facts)
+	spoil func(*bench, *draw.Plan, []*draw.Ask, *draw.Facts)
 }
 
 func newBench(t *rapid.T) *bench {
 	source := perVersion{rapid.Uint64().Draw(t, "seed")}
-	b := &bench{T: t, urn: NewUrnFrom("p", source)}
-	prize := func(id string, value int64) Prize {
-		return Prize{ID: id, Name: id, Value: decimal.New(value, -2), Stocked: rapid.Int64Range(0, 12).Draw(t, id)}
+	b := &bench{T: t, urn: draw.NewUrnFrom("p", source)}
+	prize := func(id string, value int64) draw.Prize {
+		return draw.Prize{ID: id, Name: id, Value: decimal.New(value, -2), Stocked: rapid.Int64Range(0, 12).Draw(t, id)}
 	}
-	b.model = model{source: source, at: noon(), prizes: []Prize{prize("gold", 500), prize("silver", 175), prize("bronze", 1), prize("lost", 0), campaign()[4]}}
-	b.model.prizes[3].Kind = KindBlank
-	b.urn.Seen(Snapshot{State: StateOpen, Head: NewHead(), At: b.model.at, Prizes: b.model.prizes})
+	b.model = model{source: source, at: noon(), prizes: []draw.Prize{prize("gold", 500), prize("silver", 175), prize("bronze", 1), prize("lost", 0), campaign()[4]}}
+	b.model.prizes[3].Kind = draw.KindBlank
+	b.urn.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead(), At: b.model.at, Prizes: b.model.prizes})
 	for i := range b.model.prizes {
 		b.move(&b.model.prizes[i], 0)
 	}
@@ -86,29 +88,40 @@ func newBench(t *rapid.T) *bench {
 }
 
 // move stocks a prize.
-func (b *bench) move(p *Prize, delta int64) {
+func (b *bench) move(p *draw.Prize, delta int64) {
 	p.Stocked += delta
 	b.see(1)
-	b.log = append(b.log, Entry{Move: &Move{Version: b.urn.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
+	b.log = append(b.log, draw.Entry{Move: &draw.Move{Version: b.urn.Version, PrizeID: p.ID, Delta: delta, Stocked: p.Stocked, At: b.model.at}})
 }
 
 // see reads the pool as a store would, so many versions later.
 func (b *bench) see(versions int) {
-	s := Snapshot{State: StateOpen, Head: b.urn.Next(versions), At: b.model.at, Prizes: b.model.prizes, Rules: b.model.rules}
-	if r := b.model.rules; r != nil && r.Budget != nil {
-		s.Spending = Spending{From: r.Budget.Per.Start(b.model.at, r.Zone), Cents: b.model.spent()}
-	}
-	require.True(b, b.urn.Seen(s))
+	require.True(b, b.urn.Seen(b.snapshot(b.urn.Next(versions))))
 }
 
-func (b *bench) facts(needs []Need) *Facts {
-	f := NewFacts(needs)
-	last := map[who]int64{}
+// snapshot is what a store would read at a head.
+func (b *bench) snapshot(h draw.Head) draw.Snapshot {
+	s := draw.Snapshot{State: draw.StateOpen, Head: h, At: b.model.at, Prizes: b.model.prizes, Rules: b.model.rules}
+	if r := b.model.rules; r != nil && r.Budget != nil {
+		s.Spending = draw.Spending{From: r.Budget.Per.Start(b.model.at, r.Zone), Cents: b.model.spent()}
+	}
+	return s
+}
+
+// turnsOf names the turns of one user and kind.
+type turnsOf struct {
+	user    string
+	counted draw.Counted
+}
+
+func (b *bench) facts(needs []draw.Need) *draw.Facts {
+	f := draw.NewFacts(needs)
+	last := map[turnsOf]int64{}
 	for _, turn := range b.turns {
-		last[who{turn.UserID, turn.Counted}] = turn.Seq
+		last[turnsOf{turn.UserID, turn.Counted}] = turn.Seq
 	}
 	for _, n := range needs {
-		s := last[who{n.UserID, n.Counted}]
+		s := last[turnsOf{n.UserID, n.Counted}]
 		for _, turn := range b.turns {
 			if turn.UserID == n.UserID && turn.Counted == n.Counted &&
 				(turn.Seq == s || n.Max > 0 && turn.Seq >= s+1-n.Max && turn.Seq <= s+n.Units-n.Max) {
@@ -128,23 +141,23 @@ func (b *bench) change(t *rapid.T) {
 		b.rules = append(b.rules, b.model.rules)
 	}
 	b.see(1)
-	b.log = append(b.log, Entry{Change: &Change{Version: b.urn.Version, What: WhatRules, Body: RulesBody(b.model.rules), At: b.model.at}})
+	b.log = append(b.log, draw.Entry{Change: &draw.Change{Version: b.urn.Version, What: draw.WhatRules, Body: draw.RulesBody(b.model.rules), At: b.model.at}})
 }
 
 // draws plans a batch, perhaps undoes it and plans it again, settles it, and
 // compares it with the model. It is false where they differ.
 func (b *bench) draws(t *rapid.T) bool {
-	var asks []*Ask
+	var asks []*draw.Ask
 	for range rapid.IntRange(1, 4).Draw(t, "asks") {
 		b.names++
-		asks = append(asks, draw(fmt.Sprint("d", b.names), fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), rapid.IntRange(1, 4).Draw(t, "count")))
+		asks = append(asks, of(fmt.Sprint("u", rapid.IntRange(0, 2).Draw(t, "user")), asking(fmt.Sprint("d", b.names), rapid.IntRange(1, 4).Draw(t, "count"))))
 	}
 	facts := b.facts(b.urn.Needs(asks))
 	p := b.urn.PlanWith(asks, facts, b.model.at)
 	if rapid.Bool().Draw(t, "undo") {
 		p.Undo()
 		if b.spoil != nil {
-			b.spoil(p, facts)
+			b.spoil(b, p, asks, facts)
 		}
 		p = b.urn.PlanWith(asks, facts, b.model.at)
 	}
@@ -152,12 +165,12 @@ func (b *bench) draws(t *rapid.T) bool {
 	p.Settle()
 	b.turns = append(b.turns, p.Turns...)
 	for i := range p.Awards {
-		b.log = append(b.log, Entry{Award: &p.Awards[i]})
+		b.log = append(b.log, draw.Entry{Award: &p.Awards[i]})
 	}
 	same := true
 	for i, a := range asks {
 		code := b.model.refusal(a.UserID, a.Count)
-		if same = same && code == CodeOf(p.Err(i)); code != "" {
+		if same = same && code == draw.CodeOf(p.Err(i)); code != "" {
 			continue
 		}
 		taken := p.Taken(i)
@@ -168,7 +181,7 @@ func (b *bench) draws(t *rapid.T) bool {
 				return false
 			}
 			got := taken[ordinal]
-			r := Redirect{}
+			r := draw.Redirect{}
 			if got.Redirect != nil {
 				r = *got.Redirect
 			}
@@ -202,8 +215,8 @@ func (b *bench) run(t *rapid.T) (same bool) {
 }
 
 // folded are the violations of the bench's log.
-func (b *bench) folded() (violations []Violation) {
-	f := NewFold("p", b.model.prizes, b.rules)
+func (b *bench) folded() (violations []draw.Violation) {
+	f := draw.NewFold("p", b.model.prizes, b.rules)
 	for _, e := range b.log {
 		violations = append(violations, f.Add(e)...)
 	}

@@ -1,33 +1,41 @@
-package draw
+package draw_test
 
 import (
 	"encoding/binary"
 	"fmt"
-	mathrand "math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
-// perVersion are numbers that are a function of the version alone.
+// keyed is the source of a key that follows from a seed.
+func keyed(seed uint64) *draw.Keyed {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], seed)
+	k := &draw.Keyed{}
+	k.SetKey(key)
+	return k
+}
+
+// perVersion are numbers that are a function of the version alone, for two who
+// ask in turns.
 type perVersion struct{ seed uint64 }
 
-func (s perVersion) Of(version int64) Numbers {
-	var key [32]byte
-	binary.BigEndian.PutUint64(key[:], s.seed)
-	binary.BigEndian.PutUint64(key[8:], uint64(version))
-	return &seeded{words: mathrand.NewChaCha8(key)}
+func (s perVersion) Of(version int64) draw.Numbers {
+	return keyed(s.seed).Of(version)
 }
 
 // model is a pool that keeps lists, and counts them whenever it is asked.
 type model struct {
-	prizes []Prize
-	rules  *Rules
+	prizes []draw.Prize
+	rules  *draw.Rules
 	awards []modelAward
 	at     time.Time
-	source Source
+	source draw.Source
 }
 
 type modelAward struct {
@@ -37,11 +45,11 @@ type modelAward struct {
 	cents       int64
 	// counted are the kinds of turns that the rules counted; budget says that
 	// they had one.
-	counted map[Counted]bool
+	counted map[draw.Counted]bool
 	budget  bool
 }
 
-func (m *model) prize(id string) *Prize {
+func (m *model) prize(id string) *draw.Prize {
 	for i := range m.prizes {
 		if m.prizes[i].ID == id {
 			return &m.prizes[i]
@@ -51,7 +59,7 @@ func (m *model) prize(id string) *Prize {
 }
 
 // within counts a user's turns of a kind since the window's start.
-func (m *model) within(user string, c Counted, per Per) (n int64) {
+func (m *model) within(user string, c draw.Counted, per draw.Per) (n int64) {
 	start := per.Start(m.at, m.rules.Zone)
 	for _, a := range m.awards {
 		if a.user == user && a.counted[c] && !a.at.Before(start) {
@@ -64,7 +72,7 @@ func (m *model) within(user string, c Counted, per Per) (n int64) {
 func (m *model) misses(user string) (n int64) {
 	for _, a := range m.awards {
 		switch {
-		case a.user != user || !a.counted[CountedMiss]:
+		case a.user != user || !a.counted[draw.CountedMiss]:
 		case a.win:
 			n = 0
 		default:
@@ -96,26 +104,26 @@ func (m *model) units() (list []string) {
 	return list
 }
 
-func (m *model) refusal(user string, count int) Code {
+func (m *model) refusal(user string, count int) draw.Code {
 	var stocked int64
 	for _, p := range m.prizes[:4] {
 		stocked += p.Stocked
 	}
 	if stocked == 0 && (m.rules == nil || m.rules.Fallback == "") {
-		return CodePoolNotOpen
+		return draw.CodePoolNotOpen
 	}
 	if m.rules != nil {
 		if m.rules.Blocked[user] {
-			return CodeUserBlocked
+			return draw.CodeUserBlocked
 		}
 		for _, l := range m.rules.Limits {
-			if l.Of == LimitDraws && m.within(user, CountedDraw, l.Per)+int64(count) > l.Max {
-				return CodeLimitReached
+			if l.Of == draw.LimitDraws && m.within(user, draw.CountedDraw, l.Per)+int64(count) > l.Max {
+				return draw.CodeLimitReached
 			}
 		}
 	}
 	if (m.rules == nil || m.rules.Fallback == "") && len(m.units()) < count {
-		return CodeSoldOut
+		return draw.CodeSoldOut
 	}
 	return ""
 }
@@ -147,19 +155,19 @@ func (m *model) drawn(version int64) string {
 	return units[n.Below(int64(len(units)))]
 }
 
-func (m *model) withheld(user, id string) Why {
+func (m *model) withheld(user, id string) draw.Why {
 	p := m.prize(id)
 	if p.Remaining() == 0 {
-		return WhySoldOut
+		return draw.WhySoldOut
 	}
 	for _, l := range m.rules.Limits {
-		applies := l.Of == LimitWins && p.IsWin() || l.Of == LimitPrize && l.PrizeID == id
+		applies := l.Of == draw.LimitWins && p.IsWin() || l.Of == draw.LimitPrize && l.PrizeID == id
 		if applies && m.within(user, l.Counted(), l.Per) >= l.Max {
-			return WhyLimit
+			return draw.WhyLimit
 		}
 	}
-	if b := m.rules.Budget; b != nil && m.spent()+Cents(p.Value) > b.Max {
-		return WhyBudget
+	if b := m.rules.Budget; b != nil && m.spent()+draw.Cents(p.Value) > b.Max {
+		return draw.WhyBudget
 	}
 	return ""
 }
@@ -167,7 +175,7 @@ func (m *model) withheld(user, id string) Why {
 // unit decides one unit, and says it in words.
 func (m *model) unit(user string, version int64) string {
 	drawn := m.drawn(version)
-	id, why := drawn, Why("")
+	id, why := drawn, draw.Why("")
 	if r := m.rules; r != nil {
 		if drawn != "" {
 			if why = m.withheld(user, drawn); why != "" {
@@ -176,7 +184,7 @@ func (m *model) unit(user string, version int64) string {
 		}
 		lost := id == "" || !m.prize(id).IsWin()
 		if g := r.Guarantee; lost && g != nil && m.misses(user) >= g.After && m.withheld(user, g.PrizeID) == "" {
-			id, why = g.PrizeID, WhyGuarantee
+			id, why = g.PrizeID, draw.WhyGuarantee
 		}
 		if id == "" {
 			id = r.Fallback
@@ -184,18 +192,18 @@ func (m *model) unit(user string, version int64) string {
 	}
 	p := m.prize(id)
 	p.Issued++
-	a := modelAward{user: user, prize: id, win: p.IsWin(), at: m.at, cents: Cents(p.Value), counted: map[Counted]bool{}}
+	a := modelAward{user: user, prize: id, win: p.IsWin(), at: m.at, cents: draw.Cents(p.Value), counted: map[draw.Counted]bool{}}
 	if r := m.rules; r != nil {
 		a.budget = r.Budget != nil
-		a.counted[CountedMiss] = r.Guarantee != nil
+		a.counted[draw.CountedMiss] = r.Guarantee != nil
 		for _, l := range r.Limits {
 			switch l.Of {
-			case LimitDraws:
-				a.counted[CountedDraw] = true
-			case LimitWins:
-				a.counted[CountedWin] = p.IsWin()
-			case LimitPrize:
-				a.counted[CountedPrize(l.PrizeID)] = l.PrizeID == id
+			case draw.LimitDraws:
+				a.counted[draw.CountedDraw] = true
+			case draw.LimitWins:
+				a.counted[draw.CountedWin] = p.IsWin()
+			case draw.LimitPrize:
+				a.counted[draw.CountedPrize(l.PrizeID)] = l.PrizeID == id
 			}
 		}
 	}
@@ -203,7 +211,7 @@ func (m *model) unit(user string, version int64) string {
 	return words(id, p.Issued, drawn, why)
 }
 
-func words(id string, unit int64, drawn string, why Why) string {
+func words(id string, unit int64, drawn string, why draw.Why) string {
 	if why == "" {
 		drawn = ""
 	}
@@ -223,11 +231,15 @@ func TestAgainstModel(t *testing.T) {
 			t.Fatalf("%v", v)
 		}
 	})
-	for name, spoil := range map[string]func(*Plan, *Facts){
-		"spending is left behind": func(p *Plan, _ *Facts) { p.urn.spending.Cents += 100 },
-		"a unit is left out":      func(p *Plan, _ *Facts) { p.urn.move(0, 1) },
-		"time is left behind":     func(p *Plan, _ *Facts) { p.urn.At = p.urn.At.Add(time.Hour) },
-		"a tally is left behind": func(p *Plan, f *Facts) {
+	for name, spoil := range map[string]func(*bench, *draw.Plan, []*draw.Ask, *draw.Facts){
+		"spending is left behind": func(b *bench, _ *draw.Plan, _ []*draw.Ask, _ *draw.Facts) {
+			s := b.snapshot(b.urn.Head)
+			s.Spending.Cents += 100
+			require.True(b, b.urn.Seen(s))
+		},
+		"units are left out":  func(b *bench, _ *draw.Plan, asks []*draw.Ask, f *draw.Facts) { b.urn.PlanWith(asks, f, b.model.at) },
+		"time is left behind": func(b *bench, _ *draw.Plan, _ []*draw.Ask, _ *draw.Facts) { b.urn.At = b.urn.At.Add(time.Hour) },
+		"a tally is left behind": func(_ *bench, p *draw.Plan, _ []*draw.Ask, f *draw.Facts) {
 			for _, turn := range p.Turns {
 				f.Add(turn)
 			}

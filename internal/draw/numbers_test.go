@@ -1,12 +1,13 @@
-package draw
+package draw_test
 
 import (
-	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // source makes the given words the only randomness there is.
@@ -33,51 +34,46 @@ func TestBelowHasNoBias(t *testing.T) {
 		}
 		next := source(feed...)
 		for want := range n {
-			require.Equal(t, want, below(n, next), "below(%d)", n)
+			require.Equal(t, want, draw.Below(n, next), "below(%d)", n)
 		}
-		require.Panics(t, func() { below(n, next) }, "below(%d) used a pattern twice", n)
+		require.Panics(t, func() { draw.Below(n, next) }, "below(%d) used a pattern twice", n)
 	}
 }
 
 func TestBelowRejects(t *testing.T) {
 	next := source(7, 6, 5, 3, 4)
-	require.Equal(t, int64(3), below(5, next), "7, 6 and 5 are thrown away, a modulo would have said 2")
-	require.Equal(t, int64(4), below(5, next))
+	require.Equal(t, int64(3), draw.Below(5, next), "7, 6 and 5 are thrown away, a modulo would have said 2")
+	require.Equal(t, int64(4), draw.Below(5, next))
 }
 
 func TestBelowAtTheEdges(t *testing.T) {
 	const most = math.MaxInt64
 	next := source(math.MaxUint64, most, most-1, 1<<63, math.MaxUint64-1)
-	require.Equal(t, int64(most-1), below(most, next), "the two above are thrown away")
-	require.Equal(t, int64(0), below(most, next), "the sign bit is never used")
-	require.Equal(t, int64(most-1), below(most, next))
+	require.Equal(t, int64(most-1), draw.Below(most, next), "the two above are thrown away")
+	require.Equal(t, int64(0), draw.Below(most, next), "the sign bit is never used")
+	require.Equal(t, int64(most-1), draw.Below(most, next))
 
 	half := int64(1) << 62
 	next = source(uint64(half), uint64(half)-1, uint64(half))
-	require.Equal(t, int64(0), below(half, next), "a power of two needs no rejection: the bit above is masked")
-	require.Equal(t, half-1, below(half, next))
-	require.Equal(t, half, below(half+1, next))
-}
-
-// of returns the numbers of a version, from its first.
-func (d *deck) of(version int64) (n stream) {
-	d.begin(&n, version)
-	return n
+	require.Equal(t, int64(0), draw.Below(half, next), "a power of two needs no rejection: the bit above is masked")
+	require.Equal(t, half-1, draw.Below(half, next))
+	require.Equal(t, half, draw.Below(half+1, next))
 }
 
 // TestNumbersAreOfTheirVersion: a version has one sequence of numbers, however
-// often it is asked for, and no two versions or decks share one.
+// often it is asked for, and no two versions or keys share one.
 func TestNumbersAreOfTheirVersion(t *testing.T) {
-	d, other := newDeck(), newDeck()
-	seen := map[uint64]bool{}
+	const limit = 1 << 62
+	k, same, other := keyed(1), keyed(1), keyed(2)
+	seen := map[int64]bool{}
 	for version := range int64(1000) {
-		first, again, others := d.of(version), d.of(version), other.of(version)
+		first, again, others := k.Of(version), same.Of(version), other.Of(version)
 		for range 9 { // beyond the words of two hashes
-			word := first.next()
-			require.Equal(t, word, again.next())
+			word := first.Below(limit)
+			require.Equal(t, word, again.Below(limit))
 			require.False(t, seen[word], "a word came twice")
 			seen[word] = true
-			require.NotEqual(t, word, others.next())
+			require.NotEqual(t, word, others.Below(limit))
 		}
 	}
 }
@@ -87,24 +83,26 @@ func TestNumbersAreOfTheirVersion(t *testing.T) {
 func TestNumbersByVector(t *testing.T) {
 	key, err := hex.DecodeString("953f6d33bbbbfcf6bddc15c8712fd9d85e3ab29c8f0afb49642130220debe6fa")
 	require.NoError(t, err)
-	d := &deck{}
-	copy(d.block[4:], key)
-	for i, c := range []struct{ limit, want int64 }{
-		{1, 0}, {2, 0}, {3, 0}, {10, 3}, {1000, 727}, {1 << 32, 3690500704}, {1<<62 + 1, 3926863250237900055}, {999999999999, 190610077323},
-	} {
-		n := d.of(int64(i + 1))
-		require.Equal(t, c.want, n.Below(c.limit), "version %d", i+1)
+	k := &draw.Keyed{}
+	k.SetKey([32]byte(key))
+	for range 2 { // the key itself counts nothing
+		for i, c := range []struct{ limit, want int64 }{
+			{1, 0}, {2, 0}, {3, 0}, {10, 3}, {1000, 727}, {1 << 32, 3690500704}, {1<<62 + 1, 3926863250237900055}, {999999999999, 190610077323},
+		} {
+			require.Equal(t, c.want, k.Of(int64(i+1)).Below(c.limit), "version %d", i+1)
+		}
 	}
-	require.Equal(t, uint32(0), binary.BigEndian.Uint32(d.block[:4]), "the deck itself counts nothing")
 }
 
-// TestNumbersFillTheirRange: of the numbers of many versions none is missing.
+// TestNumbersFillTheirRange: of the numbers of many versions of an urn none is
+// missing.
 func TestNumbersFillTheirRange(t *testing.T) {
-	d := newDeck()
-	seen := make([]int, 10)
+	u := urnOf(draw.StateOpen, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)
+	seen := map[string]bool{}
 	for version := range int64(2000) { // misses one of ten with probability 10·0.9^2000 < 1e-90
-		n := d.of(version)
-		seen[n.Below(10)]++
+		p := taken(u, version+1)
+		seen[p.Awards[0].PrizeID] = true
+		p.Undo()
 	}
-	require.NotContains(t, seen, 0)
+	require.Len(t, seen, 10)
 }

@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"fmt"
@@ -8,9 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
-func stated(s Statement) (list []string) {
+func stated(s draw.Statement) (list []string) {
 	for _, c := range s.Odds {
 		list = append(list, c.PrizeID+" "+c.Chance.RatString())
 	}
@@ -20,19 +22,19 @@ func stated(s Statement) (list []string) {
 func TestOdds(t *testing.T) {
 	for _, c := range []struct {
 		document string
-		law      Law
+		law      draw.Law
 		want     []string
 		rate     string
 	}{
-		{`{}`, LawStock, []string{"gold 1/200", "silver 9/200", "bronze 1/2", "lost 9/20", "none 0"}, ""},
-		{`{"win":"1/50","fallback":"none"}`, LawStock, []string{"gold 1/10000", "silver 9/10000", "bronze 1/100", "lost 9/1000", "none 49/50"}, ""},
-		{`{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":10,"silver":500,"bronze":0}}}`, LawFixed,
+		{`{}`, draw.LawStock, []string{"gold 1/200", "silver 9/200", "bronze 1/2", "lost 9/20", "none 0"}, ""},
+		{`{"win":"1/50","fallback":"none"}`, draw.LawStock, []string{"gold 1/10000", "silver 9/10000", "bronze 1/100", "lost 9/1000", "none 49/50"}, ""},
+		{`{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":10,"silver":500,"bronze":0}}}`, draw.LawFixed,
 			[]string{"gold 1/100000", "silver 1/2000", "bronze 0", "lost 0", "none 99949/100000"}, ""},
-		{`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":4,"bronze":0}},"guarantee":{"after":1,"prize":"gold"}}`, LawFixed,
+		{`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":4,"bronze":0}},"guarantee":{"after":1,"prize":"gold"}}`, draw.LawFixed,
 			[]string{"gold 1/10", "silver 2/5", "bronze 0", "lost 0", "none 1/2"}, "2/3"},
 		// What nobody can win is stated so: above the budget, or replaced by the consolation prize.
-		{`{"fallback":"none","budget":{"max":"49.99"}}`, LawStock, []string{"gold 0", "silver 9/200", "bronze 1/2", "lost 9/20", "none 1/200"}, ""},
-		{`{"win":"1/2","fallback":"none","guarantee":{"after":0,"prize":"bronze"}}`, LawStock,
+		{`{"fallback":"none","budget":{"max":"49.99"}}`, draw.LawStock, []string{"gold 0", "silver 9/200", "bronze 1/2", "lost 9/20", "none 1/200"}, ""},
+		{`{"win":"1/2","fallback":"none","guarantee":{"after":0,"prize":"bronze"}}`, draw.LawStock,
 			[]string{"gold 1/400", "silver 9/400", "bronze 39/40", "lost 0", "none 0"}, "nil"},
 	} {
 		s := under(t, c.document, campaign()).Odds(noon())
@@ -52,7 +54,7 @@ func TestOdds(t *testing.T) {
 	sold[0].Issued = sold[0].Stocked
 	require.Equal(t, []string{"gold 0", "silver 1/2", "bronze 0", "lost 0", "none 1/2"},
 		stated(under(t, `{"fallback":"none","odds":{"of":4,"prizes":{"gold":1,"silver":2,"bronze":0}}}`, sold).Odds(noon())), "gold is sold out")
-	require.Equal(t, []string{"p0 1/4", "p1 3/4", "none 0"}, stated(urnOf(1, 3).Odds(noon())), "no rules")
+	require.Equal(t, []string{"p0 1/4", "p1 3/4", "none 0"}, stated(urnOf(draw.StateOpen, 1, 3).Odds(noon())), "no rules")
 }
 
 // TestGuaranteeRate: the published examples, and a fraction too long to state.
@@ -75,40 +77,40 @@ func TestGuaranteeRate(t *testing.T) {
 // no number is used.
 func TestOddsOfAUser(t *testing.T) {
 	c := &counting{}
-	u := NewUrnFrom("p", c)
+	u := draw.NewUrnFrom("p", c)
 	r := rulesOf(t, `{"tickets":true,"blocked":["bad"],"fallback":"none","win":"1/2","guarantee":{"after":2,"prize":"bronze"},
 		"limits":[{"of":"draws","max":3,"per":"day"},{"of":"prize","prize":"gold","max":1}]}`)
-	u.Seen(Snapshot{State: StateOpen, Head: NewHead().Next(1), Prizes: campaign(), Rules: r})
-	f := NewFacts(append(u.NeedsOf("u"), u.NeedsOf("bad")...))
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(1), Prizes: campaign(), Rules: r})
+	f := draw.NewFacts(append(u.NeedsOf("u"), u.NeedsOf("bad")...))
 	_, err := u.OddsOf("bad", f, noon())
-	refused(t, CodeUserBlocked, err)
+	refused(t, draw.CodeUserBlocked, err)
 	_, err = u.OddsOf("unread", f, noon())
-	refused(t, CodeInternal, err)
+	refused(t, draw.CodeInternal, err)
 	odds := func() []string {
 		s, err := u.OddsOf("u", f, noon())
 		require.NoError(t, err)
 		return stated(s)
 	}
 	require.Equal(t, []string{"gold 1/400", "silver 9/400", "bronze 1/4", "lost 9/40", "none 1/2"}, odds())
-	f.Add(Turn{UserID: "u", Counted: CountedPrize("gold"), Seq: 1})
+	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
 	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 1/4", "lost 9/40", "none 201/400"}, odds())
-	f.Add(Turn{UserID: "u", Counted: CountedMiss, Seq: 9, Run: 2})
+	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedMiss, Seq: 9, Run: 2})
 	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 391/400", "lost 0", "none 0"}, odds(), "all that is lost is bronze")
 	for seq := range int64(3) {
-		f.Add(Turn{UserID: "u", Counted: CountedDraw, Seq: seq + 1, At: noon().Add(-time.Duration(3-seq) * time.Hour)})
+		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedDraw, Seq: seq + 1, At: noon().Add(-time.Duration(3-seq) * time.Hour)})
 	}
 	_, err = u.OddsOf("u", f, noon())
-	require.Equal(t, noon().Add(12*time.Hour), refused(t, CodeLimitReached, err).Reached.RetryAt)
+	require.Equal(t, noon().Add(12*time.Hour), refused(t, draw.CodeLimitReached, err).Reached.RetryAt)
 	require.Empty(t, c.limits)
 
 	s, err := u.Standing("u", f, noon())
 	require.NoError(t, err)
-	require.Equal(t, Standing{Misses: 2, GuaranteedIn: 1, Limits: []LimitStanding{
+	require.Equal(t, draw.Standing{Misses: 2, GuaranteedIn: 1, Limits: []draw.LimitStanding{
 		{Limit: r.Limits[0], Used: 3, ResetsAt: noon().Add(12 * time.Hour)}, {Limit: r.Limits[1], Used: 1},
 	}}, s)
 	s, err = u.Standing("u", f, noon().AddDate(0, 0, 1))
 	require.NoError(t, err)
-	require.Equal(t, LimitStanding{Limit: r.Limits[0], Left: 3}, s.Limits[0])
+	require.Equal(t, draw.LimitStanding{Limit: r.Limits[0], Left: 3}, s.Limits[0])
 	s, err = u.Standing("bad", f, noon())
 	require.NoError(t, err)
 	require.True(t, s.Blocked)
@@ -123,9 +125,9 @@ func TestOddsAddUp(t *testing.T) {
 		b.run(t)
 		at := b.model.at
 		s, err := b.urn.OddsOf("u0", b.facts(b.urn.NeedsOf("u0")), at)
-		a := draw("next", "u0", 1)
-		p := b.urn.PlanWith([]*Ask{a}, b.facts(b.urn.Needs([]*Ask{a})), at)
-		require.Equal(t, CodeOf(err), CodeOf(p.Err(0)), "the gates are the same")
+		a := of("u0", asking("next", 1))
+		p := b.urn.PlanWith([]*draw.Ask{a}, b.facts(b.urn.Needs([]*draw.Ask{a})), at)
+		require.Equal(t, draw.CodeOf(err), draw.CodeOf(p.Err(0)), "the gates are the same")
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"fmt"
@@ -8,18 +8,19 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
 )
 
 // outcomes plans n draws of one user one by one from the same state, and counts
 // what they are given.
-func outcomes(u *Urn, f *Facts, n int) map[string]int64 {
+func outcomes(u *draw.Urn, f *draw.Facts, n int) map[string]int64 {
 	won := map[string]int64{}
 	for i := range n {
 		u.Version = int64(i) // other numbers, the same stock
-		p := u.PlanWith([]*Ask{draw("d", "u", 1)}, f, noon())
+		p := u.PlanWith([]*draw.Ask{asking("d", 1)}, f, noon())
 		if p.Err(0) != nil {
-			won[string(CodeOf(p.Err(0)))]++
+			won[string(draw.CodeOf(p.Err(0)))]++
 			continue
 		}
 		a := p.Awards[0]
@@ -57,8 +58,8 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	prizes[2].Stocked = 0
 	const n = 100_000
 	u := under(t, `{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1}]}`, prizes)
-	f := nobody(u, draw("d", "u", 1))
-	f.Add(Turn{UserID: "u", Counted: CountedPrize("gold"), Seq: 1})
+	f := nobody(u, asking("d", 1))
+	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
 	won := outcomes(u, f, n)
 	require.Equal(t, won["none"], won["drawn gold"], "each gold that was drawn is recorded")
 	delete(won, "drawn gold")
@@ -66,7 +67,7 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.NoError(t, judged(won, cells, weights))
 	require.Equal(t, int64(n), won["none"]+won["silver"]+won["lost"])
 
-	numbers := newSeeded(1, 0)
+	numbers := keyed(1).Of(1)
 	redraw, refuse := map[string]int64{}, map[string]int64{}
 	for range n {
 		unit := numbers.Below(1000)
@@ -100,10 +101,10 @@ func TestWinAndFixedLaw(t *testing.T) {
 	require.NoError(t, judged(outcomes(u, nil, n), cells, byWin))
 
 	weighed := map[string]int64{}
-	numbers := newSeeded(2, 0)
-	all := newFenwick([]int64{10, 90, 1000, 900, EndlessStock})
+	numbers := keyed(2).Of(1)
+	all := []int64{10, 90, 1000, 900, draw.EndlessStock}
 	for range n {
-		weighed[cells[all.find(numbers.Below(2000+EndlessStock))]]++
+		weighed[cells[find(all, numbers.Below(2000+draw.EndlessStock))]]++
 	}
 	require.Error(t, judged(weighed, cells, byWin), "the fallback in the urn")
 
@@ -119,9 +120,9 @@ func TestWinAndFixedLaw(t *testing.T) {
 	require.NoError(t, judged(won, cells, byOdds))
 
 	redistributed := map[string]int64{}
-	rest := newFenwick([]int64{300, 50, 150, 400})
+	rest := []int64{300, 50, 150, 400}
 	for range n {
-		redistributed[cells[rest.find(numbers.Below(900))]]++
+		redistributed[cells[find(rest, numbers.Below(900))]]++
 	}
 	require.Error(t, judged(redistributed, cells, byOdds))
 
@@ -129,11 +130,11 @@ func TestWinAndFixedLaw(t *testing.T) {
 	cells = []string{"gold", "silver", "bronze", "lost", "none"}
 	byWin = []int64{10, 90, 1000, 900, 59 * 2000}
 	require.NoError(t, judged(outcomes(u, nil, n), cells, byWin))
-	float, truncated, units := 1.0/60, map[string]int64{}, newFenwick(byWin[:4])
+	float, truncated := 1.0/60, map[string]int64{}
 	for range n {
 		cell := "none"
 		if numbers.Below(100) < int64(float*100) { // 1 % in place of 1.67
-			cell = cells[units.find(numbers.Below(2000))]
+			cell = cells[find(byWin[:4], numbers.Below(2000))]
 		}
 		truncated[cell]++
 	}
@@ -143,7 +144,7 @@ func TestWinAndFixedLaw(t *testing.T) {
 // counting is numbers that are all 0, and counts how they are asked for.
 type counting struct{ limits []int64 }
 
-func (c *counting) Of(int64) Numbers { return c }
+func (c *counting) Of(int64) draw.Numbers { return c }
 
 func (c *counting) Below(limit int64) int64 { c.limits = append(c.limits, limit); return 0 }
 
@@ -159,28 +160,28 @@ func TestOrderOfNumbers(t *testing.T) {
 		`{"limits":[{"of":"draws","max":1,"per":"day"}],"blocked":["v"]}`:                                                    {2000},
 	} {
 		c := &counting{}
-		u := NewUrnFrom("p", c)
-		s := Snapshot{State: StateOpen, Head: NewHead(), Prizes: campaign()}
+		u := draw.NewUrnFrom("p", c)
+		s := draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead(), Prizes: campaign()}
 		if document != "" {
 			s.Rules = rulesOf(t, document)
 		}
 		u.Seen(s)
-		a := draw("a", "u", 1)
-		blocked := draw("b", "v", 100)
-		p := u.PlanWith([]*Ask{a}, nobody(u, a), noon())
+		a := asking("a", 1)
+		blocked := of("v", asking("b", 100))
+		p := u.PlanWith([]*draw.Ask{a}, nobody(u, a), noon())
 		require.NoError(t, p.Err(0))
 		require.Equal(t, want, c.limits, document)
 		if s.Rules != nil && s.Rules.Blocked["v"] {
-			p = u.PlanWith([]*Ask{blocked, draw("c", "w", 2)}, nobody(u, blocked, draw("c", "w", 2)), noon())
+			p = u.PlanWith([]*draw.Ask{blocked, of("w", asking("c", 2))}, nobody(u, blocked, of("w", asking("c", 2))), noon())
 			require.Error(t, p.Err(0))
 			require.Error(t, p.Err(1))
 			require.Equal(t, want, c.limits, "a refusal uses no number")
 		}
 	}
 	c := &counting{}
-	u := NewUrnFrom("p", c)
-	u.Seen(Snapshot{State: StateOpen, Head: NewHead(), Prizes: campaign()[4:], Rules: rulesOf(t, `{"win":"1/2","fallback":"none"}`)})
-	require.Equal(t, "none", u.Plan([]*Ask{draw("a", "u", 1)}, noon()).Awards[0].PrizeID)
+	u := draw.NewUrnFrom("p", c)
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead(), Prizes: campaign()[4:], Rules: rulesOf(t, `{"win":"1/2","fallback":"none"}`)})
+	require.Equal(t, "none", u.Plan([]*draw.Ask{asking("a", 1)}, noon()).Awards[0].PrizeID)
 	require.Equal(t, []int64{2}, c.limits, "an empty urn is asked for no unit")
 }
 
@@ -188,31 +189,31 @@ func TestOrderOfNumbers(t *testing.T) {
 // that was withheld would have. Floats, and a budget per instance, are caught.
 func TestBudgetToTheCent(t *testing.T) {
 	const limit = 10_000
-	var prizes []Prize
+	var prizes []draw.Prize
 	for i, value := range []int64{1, 7, 99, 250, 1010, 3333} {
-		prizes = append(prizes, Prize{ID: fmt.Sprint("p", i), Name: "P", Value: decimal.New(value, -2), Stocked: 1 << 40})
+		prizes = append(prizes, draw.Prize{ID: fmt.Sprint("p", i), Name: "P", Value: decimal.New(value, -2), Stocked: 1 << 40})
 	}
-	prizes = append(prizes, Prize{ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock})
+	prizes = append(prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
 	const document = `{"fallback":"none","budget":{"max":"100.00","per":"day"}}`
-	run := func(urns ...*Urn) (byDay map[time.Time]int64, err error) {
+	run := func(urns ...*draw.Urn) (byDay map[time.Time]int64, err error) {
 		byDay = map[time.Time]int64{}
 		at := noon().Add(-20 * time.Hour)
 		for i := range 2000 {
 			u := urns[i%len(urns)]
-			p := u.Plan([]*Ask{draw(fmt.Sprint(i), "u", 1+i%7)}, at)
+			p := u.Plan([]*draw.Ask{asking(fmt.Sprint(i), 1+i%7)}, at)
 			if i%5 == 0 { // a write that fails leaves nothing behind
 				p.Undo()
-				p = u.Plan([]*Ask{draw(fmt.Sprint(i), "u", 1+i%7)}, at)
+				p = u.Plan([]*draw.Ask{asking(fmt.Sprint(i), 1+i%7)}, at)
 			}
 			p.Settle()
 			day := at.Truncate(24 * time.Hour)
 			for _, a := range p.Awards {
-				if r := a.Redirect; r != nil && byDay[day]+Cents(prizes[r.Drawn[1]-'0'].Value) <= limit {
+				if r := a.Redirect; r != nil && byDay[day]+draw.Cents(prizes[r.Drawn[1]-'0'].Value) <= limit {
 					return byDay, fmt.Errorf("%q was withheld at %d of %d", r.Drawn, byDay[day], limit)
 				}
-				byDay[day] += Cents(a.Value)
+				byDay[day] += draw.Cents(a.Value)
 			}
-			if u.spending.Cents != p.Spending.Cents || byDay[day] > limit {
+			if u.Plan(nil, at).Spending.Cents != p.Spending.Cents || byDay[day] > limit {
 				return byDay, fmt.Errorf("spent %d of %d", byDay[day], limit)
 			}
 			at = at.Add(90 * time.Second)
@@ -233,7 +234,7 @@ func TestBudgetToTheCent(t *testing.T) {
 // otherwiseInFloats counts the values, in cents, that a budget summed in floats
 // grants or withholds otherwise than one of whole cents.
 func otherwiseInFloats(values []int64, limit int64) (wrong int) {
-	numbers := newSeeded(3, 0)
+	numbers := keyed(3).Of(1)
 	for range 5000 {
 		spent, cents := 0.0, int64(0)
 		for range 60 {

@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"crypto/sha256"
@@ -11,6 +11,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
 // whole is a document with every member.
@@ -20,49 +22,56 @@ const whole = `{ "win":"1/50", "fallback":"none", "guarantee":{"after":9,"prize"
   "low":[{"prize":"gold","below":5}] }`
 
 // campaign are prizes that whole fits.
-func campaign() []Prize {
-	return []Prize{
+func campaign() []draw.Prize {
+	return []draw.Prize{
 		{ID: "gold", Name: "Gold", Value: decimal.New(5000, -2), Stocked: 10},
 		{ID: "silver", Name: "Silver", Value: decimal.New(500, -2), Stocked: 90},
 		{ID: "bronze", Name: "Bronze", Stocked: 1000},
-		{ID: "lost", Name: "Lost", Kind: KindBlank, Stocked: 900},
-		{ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock},
+		{ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 900},
+		{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
 	}
 }
 
-func rulesOf(t rapid.TB, document string) *Rules {
+func rulesOf(t rapid.TB, document string) *draw.Rules {
 	t.Helper()
-	r, err := ParseRules([]byte(document))
+	r, err := draw.ParseRules([]byte(document))
 	require.NoError(t, err)
 	return r
+}
+
+func per(t rapid.TB, text string) draw.Per {
+	t.Helper()
+	p, err := draw.ParsePer(text)
+	require.NoError(t, err)
+	return p
 }
 
 func TestParseRules(t *testing.T) {
 	r := rulesOf(t, whole)
 	require.NoError(t, r.Check(campaign()))
-	require.Equal(t, Fraction{1, 50}, r.Win)
+	require.Equal(t, draw.Fraction{1, 50}, r.Win)
 	require.Equal(t, "none", r.Fallback)
-	require.Equal(t, &Guarantee{After: 9, PrizeID: "bronze"}, r.Guarantee)
-	require.Equal(t, []Limit{
-		{Of: LimitDraws, Max: 3, Per: Per{calendar: perDay}}, {Of: LimitWins, Max: 1},
-		{Of: LimitPrize, PrizeID: "gold", Max: 1, Per: Per{rolling: 168 * time.Hour}},
+	require.Equal(t, &draw.Guarantee{After: 9, PrizeID: "bronze"}, r.Guarantee)
+	require.Equal(t, []draw.Limit{
+		{Of: draw.LimitDraws, Max: 3, Per: per(t, "day")}, {Of: draw.LimitWins, Max: 1},
+		{Of: draw.LimitPrize, PrizeID: "gold", Max: 1, Per: per(t, "168h")},
 	}, r.Limits)
-	require.Equal(t, &Budget{Max: 500_000, Per: Per{calendar: perDay}}, r.Budget)
+	require.Equal(t, &draw.Budget{Max: 500_000, Per: per(t, "day")}, r.Budget)
 	require.Equal(t, "Europe/Berlin", r.Zone.String())
 	require.True(t, r.Tickets && r.Disclose && r.Blocked["u7"])
-	require.Equal(t, []Low{{PrizeID: "gold", Below: 5}}, r.Low)
-	require.Equal(t, []Counted{CountedMiss, CountedDraw, CountedWin, CountedPrize("gold")}, r.Counted())
+	require.Equal(t, []draw.Low{{PrizeID: "gold", Below: 5}}, r.Low)
+	require.Equal(t, []draw.Counted{draw.CountedMiss, draw.CountedDraw, draw.CountedWin, draw.CountedPrize("gold")}, r.Counted())
 
 	fixed := rulesOf(t, `{"odds":{"of":1000000,"prizes":{"silver":500,"gold":10,"bronze":0}},"fallback":"none"}`)
 	require.NoError(t, fixed.Check(campaign()))
-	require.Equal(t, []FixedShare{{"bronze", 0}, {"gold", 10}, {"silver", 500}}, fixed.Odds.Prizes, "in order of ids")
+	require.Equal(t, []draw.FixedShare{{"bronze", 0}, {"gold", 10}, {"silver", 500}}, fixed.Odds.Prizes, "in order of ids")
 	require.True(t, fixed.Win.IsOne())
 
 	empty := rulesOf(t, `{}`)
 	require.NoError(t, empty.Check(nil))
 	require.Equal(t, time.UTC, empty.Zone)
 	require.Empty(t, empty.Counted())
-	require.Empty(t, (*Rules)(nil).Counted())
+	require.Empty(t, (*draw.Rules)(nil).Counted())
 }
 
 // TestRulesAreTheSame: order and blanks make no difference, anything else does.
@@ -75,14 +84,14 @@ func TestRulesAreTheSame(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256([]byte(a.Document()))), a.SHA256())
 	require.False(t, a.Same(rulesOf(t, `{"win":"2/4","fallback":"none"}`)), "numbers are drawn below b as it is written")
 	require.False(t, a.Same(nil))
-	require.True(t, (*Rules)(nil).Same(nil))
+	require.True(t, (*draw.Rules)(nil).Same(nil))
 	again := rulesOf(t, a.Document())
 	require.True(t, a.Same(again), "the canonical document is its own")
 }
 
 // TestParseRulesRefuses: every malformed document, by the member that is wrong.
 func TestParseRulesRefuses(t *testing.T) {
-	limits := strings.Repeat(`{"of":"draws","max":1,"per":"1s"},`, LimitsMax)
+	limits := strings.Repeat(`{"of":"draws","max":1,"per":"1s"},`, draw.LimitsMax)
 	blocked := func(n int) string {
 		var users []string
 		for i := range n {
@@ -101,8 +110,8 @@ func TestParseRulesRefuses(t *testing.T) {
 		require.NoError(t, err)
 		return string(b)
 	}
-	rulesOf(t, `{"blocked":`+blocked(BlockedMax)+`}`)
-	rulesOf(t, `{"fallback":"n","odds":{"of":1000,"prizes":`+odds(OddsMax)+`}}`)
+	rulesOf(t, `{"blocked":`+blocked(draw.BlockedMax)+`}`)
+	rulesOf(t, `{"fallback":"n","odds":{"of":1000,"prizes":`+odds(draw.OddsMax)+`}}`)
 	for document, says := range map[string]string{
 		``:                                    "must be a JSON object",
 		`[]`:                                  "must be a JSON object",
@@ -125,18 +134,18 @@ func TestParseRulesRefuses(t *testing.T) {
 		`{"win":"1 /2"}`:                      `"win" must be a fraction`,
 		`{"win":"1"}`:                         `"win" must be a fraction`,
 		`{"win":"1/2"}`:                       `"fallback" is missing: "win" below 1`,
-		`{"win":"1/2","fallback":"n","odds":{"of":1,"prizes":{}}}`:                `"win" and "odds" exclude`,
-		`{"odds":{"of":9,"prizes":{}}}`:                                           `"fallback" is missing: "odds"`,
-		`{"fallback":"n","odds":{"prizes":{}}}`:                                   `"odds.of" is missing`,
-		`{"fallback":"n","odds":{"of":1}}`:                                        `"odds.prizes" is missing`,
-		`{"fallback":"n","odds":{"of":0,"prizes":{}}}`:                            `"odds.of" must be 1 to`,
-		`{"fallback":"n","odds":{"of":1.5,"prizes":{}}}`:                          `"odds.of" must be a whole number`,
-		`{"fallback":"n","odds":{"of":1e3,"prizes":{}}}`:                          `"odds.of" must be a whole number`,
-		`{"fallback":"n","odds":{"of":9,"prizes":{"a":5,"b":5}}}`:                 `add up to 10`,
-		`{"fallback":"n","odds":{"of":9,"prizes":{"a":-1}}}`:                      `"odds.prizes.a" must be 0 to 9`,
-		`{"fallback":"n","odds":{"of":9,"prizes":{"n":1}}}`:                       `"odds.prizes.n" is the fallback`,
-		`{"fallback":"n","odds":{"of":9,"prizes":{"A":1}}}`:                       `"odds.prizes" must match`,
-		`{"fallback":"n","odds":{"of":1000000,"prizes":` + odds(OddsMax+1) + `}}`: `"odds.prizes" names more than`,
+		`{"win":"1/2","fallback":"n","odds":{"of":1,"prizes":{}}}`:                     `"win" and "odds" exclude`,
+		`{"odds":{"of":9,"prizes":{}}}`:                                                `"fallback" is missing: "odds"`,
+		`{"fallback":"n","odds":{"prizes":{}}}`:                                        `"odds.of" is missing`,
+		`{"fallback":"n","odds":{"of":1}}`:                                             `"odds.prizes" is missing`,
+		`{"fallback":"n","odds":{"of":0,"prizes":{}}}`:                                 `"odds.of" must be 1 to`,
+		`{"fallback":"n","odds":{"of":1.5,"prizes":{}}}`:                               `"odds.of" must be a whole number`,
+		`{"fallback":"n","odds":{"of":1e3,"prizes":{}}}`:                               `"odds.of" must be a whole number`,
+		`{"fallback":"n","odds":{"of":9,"prizes":{"a":5,"b":5}}}`:                      `add up to 10`,
+		`{"fallback":"n","odds":{"of":9,"prizes":{"a":-1}}}`:                           `"odds.prizes.a" must be 0 to 9`,
+		`{"fallback":"n","odds":{"of":9,"prizes":{"n":1}}}`:                            `"odds.prizes.n" is the fallback`,
+		`{"fallback":"n","odds":{"of":9,"prizes":{"A":1}}}`:                            `"odds.prizes" must match`,
+		`{"fallback":"n","odds":{"of":1000000,"prizes":` + odds(draw.OddsMax+1) + `}}`: `"odds.prizes" names more than`,
 		`{"fallback":""}`:                                                                   `"fallback" is missing`,
 		`{"fallback":"NO"}`:                                                                 `"fallback" must match`,
 		`{"guarantee":{"after":1,"prize":"a"}}`:                                             `"fallback" is missing: "guarantee"`,
@@ -182,15 +191,15 @@ func TestParseRulesRefuses(t *testing.T) {
 		`{"blocked":["u","u"]}`:                                                             `"blocked[1]" is there twice`,
 		`{"blocked":[" u"]}`:                                                                `"blocked[0]" is no user`,
 		`{"blocked":"u"}`:                                                                   `"blocked" must be a list`,
-		`{"blocked":` + blocked(BlockedMax+1) + `}`:                                         `"blocked" names more than 1000`,
+		`{"blocked":` + blocked(draw.BlockedMax+1) + `}`:                                    `"blocked" names more than 1000`,
 		`{"low":[{"prize":"a"}]}`:                                                           `"low[0].below" is missing`,
 		`{"low":[{"prize":"a","below":0}]}`:                                                 `"low[0].below" must be 1 to`,
 		`{"low":[{"below":1}]}`:                                                             `"low[0].prize" is missing`,
 		`{"low":[{"prize":"a","below":1},{"prize":"a","below":2}]}`:                         `"low[1].prize" is there twice`,
 		"{\"zone\":\"\xff\"}":                                                               "not valid JSON",
-		`{}` + strings.Repeat(" ", RulesMax):                                                "larger than 65536",
+		`{}` + strings.Repeat(" ", draw.RulesMax):                                           "larger than 65536",
 	} {
-		_, err := ParseRules([]byte(document))
+		_, err := draw.ParseRules([]byte(document))
 		invalid(t, err, says)
 	}
 }
@@ -210,7 +219,7 @@ func TestRulesCheck(t *testing.T) {
 		`{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1}}}`:          `does not name prize "bronze"; write 0`,
 		`{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"more":0}}}`: `"odds.prizes.more" is an endless blank`,
 	} {
-		prizes := append(campaign(), Prize{ID: "more", Name: "More", Kind: KindBlank, Stocked: EndlessStock})
+		prizes := append(campaign(), draw.Prize{ID: "more", Name: "More", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
 		invalid(t, rulesOf(t, document).Check(prizes), says)
 	}
 	require.NoError(t, rulesOf(t, `{"fallback":"none","odds":{"of":9,"prizes":{"gold":1,"silver":1,"bronze":0,"lost":3}}}`).Check(campaign()))
@@ -218,23 +227,23 @@ func TestRulesCheck(t *testing.T) {
 
 // TestBlanks: a blank is worth nothing, and an endless one keeps its stock.
 func TestBlanks(t *testing.T) {
-	blank := Prize{ID: "b", Name: "B", Kind: KindBlank, Stocked: 5}
+	blank := draw.Prize{ID: "b", Name: "B", Kind: draw.KindBlank, Stocked: 5}
 	require.NoError(t, blank.Check())
 	require.False(t, blank.IsWin())
 	require.False(t, blank.IsEndless())
 	blank.Value = decimal.New(1, -2)
 	invalid(t, blank.Check(), `value of blank "b" must be 0`)
-	odd := Prize{ID: "b", Name: "B", Kind: "ticket"}
+	odd := draw.Prize{ID: "b", Name: "B", Kind: "ticket"}
 	invalid(t, odd.Check(), "must be prize or blank")
 
-	endless := Prize{ID: "b", Name: "B", Kind: KindBlank, Stocked: EndlessStock}
+	endless := draw.Prize{ID: "b", Name: "B", Kind: draw.KindBlank, Stocked: draw.EndlessStock}
 	require.NoError(t, endless.Check())
-	more := Stocking{Delta: -1}
+	more := draw.Stocking{Delta: -1}
 	invalid(t, more.Admit(&endless), "is an endless blank")
-	more.Delta = EndlessStock - 5
+	more.Delta = draw.EndlessStock - 5
 	blank.Value = decimal.Decimal{}
 	invalid(t, more.Admit(&blank), "would be endless")
 	more.Delta--
 	require.NoError(t, more.Admit(&blank))
-	require.NoError(t, more.Admit(&Prize{ID: "gold", Stocked: 1 << 40}))
+	require.NoError(t, more.Admit(&draw.Prize{ID: "gold", Stocked: 1 << 40}))
 }

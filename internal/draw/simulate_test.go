@@ -1,17 +1,20 @@
-package draw
+package draw_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // simulation is a run on the campaign's prizes under a document, "" for none.
-func simulation(t testing.TB, document string, prizes []Prize) Simulation {
+func simulation(t testing.TB, document string, prizes []draw.Prize) draw.Simulation {
 	t.Helper()
-	s := Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
+	s := draw.Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
 	s.Pool.Prizes = prizes
 	if document != "" {
 		s.Pool.Rules = rulesOf(t, document)
@@ -19,14 +22,14 @@ func simulation(t testing.TB, document string, prizes []Prize) Simulation {
 	return s
 }
 
-func simulated(t testing.TB, s Simulation) Simulated {
+func simulated(t testing.TB, s draw.Simulation) draw.Simulated {
 	t.Helper()
-	r, err := Simulate(s)
+	r, err := draw.Simulate(s)
 	require.NoError(t, err)
 	return r
 }
 
-func large() []Prize {
+func large() []draw.Prize {
 	prizes := campaign()
 	for i := range prizes[:4] {
 		prizes[i].Stocked *= 1_000_000
@@ -58,10 +61,10 @@ func TestSimulate(t *testing.T) {
 			require.Less(t, math.Abs(*p.Z), 6.0, "%s: %+v", document, p)
 		}
 	}
-	_, err := Simulate(Simulation{Draws: 1, Users: 1})
+	_, err := draw.Simulate(draw.Simulation{Draws: 1, Users: 1})
 	invalid(t, err, "above 0")
 	bad := simulation(t, `{"fallback":"other"}`, large())
-	_, err = Simulate(bad)
+	_, err = draw.Simulate(bad)
 	invalid(t, err, "no prize of the pool")
 }
 
@@ -71,7 +74,7 @@ func TestSimulateToTheEnd(t *testing.T) {
 	s.Draws = 3000
 	r := simulated(t, s)
 	require.Equal(t, int64(2000), r.Draws)
-	require.Equal(t, map[Code]int64{CodeSoldOut: 1000}, r.Refusals)
+	require.Equal(t, map[draw.Code]int64{draw.CodeSoldOut: 1000}, r.Refusals)
 	var last int64
 	for i, p := range r.Prizes[:4] {
 		require.Equal(t, campaign()[i].Stocked, p.Count)
@@ -91,36 +94,57 @@ func TestSimulateLimitsAndBudget(t *testing.T) {
 	s.Draws, s.Rate = 100_000, 10 // 10,000 s: three hours are begun
 	r := simulated(t, s)
 	require.Equal(t, int64(3*3*1000), r.Draws, "three in each hour for each user")
-	require.Equal(t, int64(100_000-9000), r.Refusals[CodeLimitReached])
+	require.Equal(t, int64(100_000-9000), r.Refusals[draw.CodeLimitReached])
 	require.LessOrEqual(t, r.Spent, int64(100_000))
 	require.Greater(t, r.Spent, int64(100_000-500), "a silver is withheld once it does not fit")
 	require.Equal(t, r.Prizes[0].Count*5000+r.Prizes[1].Count*500, r.Spent)
-	require.Positive(t, r.Redirects[WhyBudget])
+	require.Positive(t, r.Redirects[draw.WhyBudget])
 }
 
 // missesInARow is the longest run of draws without a win of one user who draws
-// n times, and the number of his wins.
-func missesInARow(u *Urn, n int, wrong func(*turns)) (longest int, wins int64) {
-	w, run := newWalk(u), 0
+// n times, and the number of his wins. wrong, where not nil, spoils what is read
+// of his last turn.
+func missesInARow(t *testing.T, u *draw.Urn, n int, wrong func(*draw.Turn)) (longest int, wins int64) {
+	var last draw.Turn
+	run, asks := 0, []*draw.Ask{asking("d", 1)}
 	for i := range n {
-		a := draw("d", "u", 1)
-		w.begin("u", noon().Add(time.Duration(i)*time.Second))
-		if wrong != nil {
-			wrong(w.facts.begin("u", CountedMiss))
+		f := nobody(u, asks...)
+		if last.Seq > 0 {
+			if wrong != nil {
+				wrong(&last)
+			}
+			f.Add(last)
 		}
-		if w.plan.refusal(a) != nil {
-			return 0, 0
-		}
-		w.plan.take(&a.Request, 1)
-		w.settle()
+		p := u.PlanWith(asks, f, noon().Add(time.Duration(i)*time.Second))
+		require.NoError(t, p.Err(0))
+		p.Settle()
+		require.Len(t, p.Turns, 1)
+		last = p.Turns[0]
 		run++
-		if w.plan.Awards[0].Win() {
+		if p.Awards[0].Win() {
 			run = 0
 			wins++
 		}
 		longest = max(longest, run)
 	}
 	return longest, wins
+}
+
+// winsOf are the mean and the variance of the wins in n draws, many more than
+// the cycle, each of which wins with chance p, and surely behind after misses.
+func winsOf(p float64, after int, n float64) (mean, variance float64) {
+	var length, square float64
+	left := 1.0 // the chance that no draw of the cycle has won
+	for k := 1; k <= after+1; k++ {
+		ends := left * p
+		if k > after {
+			ends = left
+		}
+		length += ends * float64(k)
+		square += ends * float64(k*k)
+		left -= ends
+	}
+	return n / length, n * (square - length*length) / (length * length * length)
 }
 
 // TestGuarantee: after nine misses the tenth draw wins, so the rate is 10.93 %.
@@ -133,21 +157,21 @@ func TestGuarantee(t *testing.T) {
 	u := under(t, document, prizes)
 	rate, _ := u.Odds(noon()).Guarantee.Rate.Float64()
 	require.InDelta(t, 0.1093, rate, 0.00005)
-	means, variances := renewal(0.02, 10, n)
-	require.InDelta(t, rate, means[n]/n, 1e-4)
-	fits := func(wins int64) bool { return math.Abs(float64(wins)-means[n]) < 5.5*math.Sqrt(variances[n]) }
+	mean, variance := winsOf(0.02, 9, n)
+	require.InDelta(t, rate, mean/n, 1e-9)
+	fits := func(wins int64) bool { return math.Abs(float64(wins)-mean) < 5.5*math.Sqrt(variance) }
 
-	longest, wins := missesInARow(u, n, nil)
+	longest, wins := missesInARow(t, u, n, nil)
 	require.Equal(t, 9, longest, "never ten")
-	require.True(t, fits(wins), "%d wins, %.0f expected", wins, means[n])
+	require.True(t, fits(wins), "%d wins, %.0f expected", wins, mean)
 
-	for name, wrong := range map[string]func(*turns){
-		"one late":            func(t *turns) { t.run = max(t.run-1, 0) },
-		"one early":           func(t *turns) { t.run++ },
-		"counts from the log": func(t *turns) { t.run = t.last },
-		"kept in memory":      func(t *turns) { t.run %= 7 },
+	for name, wrong := range map[string]func(*draw.Turn){
+		"one late":            func(t *draw.Turn) { t.Run = max(t.Run-1, 0) },
+		"one early":           func(t *draw.Turn) { t.Run++ },
+		"counts from the log": func(t *draw.Turn) { t.Run = t.Seq },
+		"kept in memory":      func(t *draw.Turn) { t.Run %= 7 },
 	} {
-		longest, wins := missesInARow(under(t, document, prizes), n, wrong)
+		longest, wins := missesInARow(t, under(t, document, prizes), n, wrong)
 		require.False(t, longest == 9 && fits(wins), name)
 	}
 
@@ -160,10 +184,10 @@ func TestGuarantee(t *testing.T) {
 	require.Less(t, math.Abs(fixed.Guarantee.Z), 6.0, "%+v", fixed.Guarantee)
 }
 
-// TestRenewal against all outcomes of a few draws.
-func TestRenewal(t *testing.T) {
+// TestWinsAreExpected: the mean and the spread that the wins of a user are held
+// to are those of all outcomes of his few draws.
+func TestWinsAreExpected(t *testing.T) {
 	const p, states, draws = 0.3, 3, 6
-	means, variances := renewal(p, states, draws)
 	var mean, square float64
 	for outcomes := range 1 << draws {
 		chance, run, wins := 1.0, 0, 0.0
@@ -184,45 +208,54 @@ func TestRenewal(t *testing.T) {
 		mean += chance * wins
 		square += chance * wins * wins
 	}
-	require.InDelta(t, mean, means[draws], 1e-12)
-	require.InDelta(t, square-mean*mean, variances[draws], 1e-12)
+	s := simulation(t, `{"fallback":"none","odds":{"of":10,"prizes":{"gold":3,"silver":0,"bronze":0}},"guarantee":{"after":2,"prize":"gold"}}`, large())
+	s.Users, s.Draws = 1, draws
+	seen := map[int64]bool{}
+	for s.Seed = range uint64(50) {
+		g := simulated(t, s).Guarantee
+		seen[g.Wins] = true
+		require.InDelta(t, mean, g.Expected*draws, 1e-12)
+		require.InDelta(t, draw.Deviations(float64(g.Wins), mean, square-mean*mean, draws), g.Z, 1e-9)
+	}
+	require.Greater(t, len(seen), 2)
 }
 
 // TestGuaranteeWithheld: while the guaranteed prize is sold out, over a limit or
 // over the budget, the outcome stays as it was; misses go on, and it is given as
 // soon as it may be.
 func TestGuaranteeWithheld(t *testing.T) {
-	for document, spoil := range map[string]func([]Prize){
-		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"}}`:                          func(p []Prize) { p[0].Issued = p[0].Stocked },
+	for document, spoil := range map[string]func([]draw.Prize){
+		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"}}`:                          func(p []draw.Prize) { p[0].Issued = p[0].Stocked },
 		`{"win":"1/1000000000","fallback":"none","guarantee":{"after":0,"prize":"gold"},"budget":{"max":"49.99"}}`: nil,
 	} {
 		prizes := campaign()
 		if spoil != nil {
 			spoil(prizes)
 		}
-		longest, wins := missesInARow(under(t, document, prizes), 50, nil)
+		longest, wins := missesInARow(t, under(t, document, prizes), 50, nil)
 		require.Equal(t, 50, longest, document)
 		require.Zero(t, wins)
 	}
 	// A blank of the urn is replaced, and stays in it.
-	u := under(t, `{"fallback":"none","guarantee":{"after":0,"prize":"gold"}}`, []Prize{
-		{ID: "gold", Name: "Gold", Stocked: 0}, {ID: "lost", Name: "Lost", Kind: KindBlank, Stocked: 2},
-		{ID: "none", Name: "None", Kind: KindBlank, Stocked: EndlessStock},
+	u := under(t, `{"fallback":"none","guarantee":{"after":0,"prize":"gold"}}`, []draw.Prize{
+		{ID: "gold", Name: "Gold", Stocked: 0}, {ID: "lost", Name: "Lost", Kind: draw.KindBlank, Stocked: 2},
+		{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock},
 	})
-	plan := func() Award {
-		a := draw("d", "u", 1)
-		p := u.PlanWith([]*Ask{a}, nobody(u, a), noon())
+	plan := func() draw.Award {
+		a := asking("d", 1)
+		p := u.PlanWith([]*draw.Ask{a}, nobody(u, a), noon())
 		require.NoError(t, p.Err(0))
 		p.Settle()
 		return p.Awards[0]
 	}
 	require.Equal(t, "lost", plan().PrizeID)
-	u.put(Prize{ID: "gold", Name: "Gold", Stocked: 1})
-	u.units.add(0, 0)
+	u.Seen(draw.Snapshot{
+		State: draw.StateOpen, Head: u.Next(1), Rules: u.Rules(), Prizes: []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 1}},
+	})
 	a := plan()
 	require.Equal(t, "gold", a.PrizeID)
 	if a.Redirect != nil { // gold itself may have been drawn
-		require.Equal(t, &Redirect{Drawn: "lost", Why: WhyGuarantee}, a.Redirect)
+		require.Equal(t, &draw.Redirect{Drawn: "lost", Why: draw.WhyGuarantee}, a.Redirect)
 	}
 	require.Equal(t, int64(1), u.Remaining(), "the blank stays")
 }
@@ -234,7 +267,7 @@ func BenchmarkSimulate(b *testing.B) {
 			s := simulation(b, document, large())
 			s.Users, s.Rate, s.Draws = 10_000, 1, b.N
 			b.ReportAllocs()
-			_, err := Simulate(s)
+			_, err := draw.Simulate(s)
 			require.NoError(b, err)
 		})
 	}
@@ -244,14 +277,15 @@ func BenchmarkSimulate(b *testing.B) {
 func BenchmarkPlan(b *testing.B) {
 	for name, document := range map[string]string{"rules=none": ``, "rules=win": `{"win":"1/50","fallback":"none"}`} {
 		b.Run(name, func(b *testing.B) {
-			u := urnOf(1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9, 1e9)
+			prizes := prizesOf(slices.Repeat([]int64{1e9}, 10))
+			u := draw.NewUrn("p")
+			restocked(u, prizes...)
 			if document != "" {
-				u.put(campaign()[4])
-				u.setTerms(rulesOf(b, document))
+				u = under(b, document, append(prizes, campaign()[4]))
 			}
-			asks := make([]*Ask, 64)
+			asks := make([]*draw.Ask, 64)
 			for i := range asks {
-				asks[i] = draw(string(rune('a'+i)), "u", 1)
+				asks[i] = asking(string(rune('a'+i)), 1)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -264,7 +298,7 @@ func BenchmarkPlan(b *testing.B) {
 // TestRareWinsAreNoAlarm: a prize that is seldom drawn is drawn all the same, and
 // what chance does not explain is an alarm.
 func TestRareWinsAreNoAlarm(t *testing.T) {
-	prizes := []Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: KindBlank, Stocked: EndlessStock}}
+	prizes := []draw.Prize{{ID: "gold", Stocked: 10}, {ID: "none", Kind: draw.KindBlank, Stocked: draw.EndlessStock}}
 	rare := simulation(t, `{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":1}}}`, prizes)
 	rare.Draws = 10_000
 	drawn := int64(0)
@@ -284,7 +318,7 @@ func TestRareWinsAreNoAlarm(t *testing.T) {
 		{100, 100 + 1e-9, 0, 100, 0},             // rounding
 		{5e8 - 1, 5e8, 2.5e8, 1e9, -1 / 15811.0}, // close to the mean
 	} {
-		if z := deviations(far.count, far.mean, far.variance, far.n); !math.IsInf(far.z, 1) || !math.IsInf(z, 1) {
+		if z := draw.Deviations(far.count, far.mean, far.variance, far.n); !math.IsInf(far.z, 1) || !math.IsInf(z, 1) {
 			require.InDelta(t, far.z, z, 0.2, "%+v", far)
 		}
 	}

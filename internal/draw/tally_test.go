@@ -1,12 +1,15 @@
-package draw
+package draw_test
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
 )
 
 // histories is how many random histories the test of limits goes through.
@@ -14,21 +17,23 @@ var histories = flag.Int("histories", 20_000, "random histories of TestLimitsAga
 
 // history is what a user did before a batch: the times of his turns, and a limit.
 type history struct {
-	limit Limit
+	limit draw.Limit
 	zone  *time.Location
 	times []time.Time
 	now   time.Time
 	units int64
 }
 
-func randomHistory(r *rand.Rand, zones []*time.Location) history {
+func randomHistory(t *testing.T, r *rand.Rand, zones []*time.Location) history {
 	h := history{zone: zones[r.IntN(len(zones))], units: 1 + r.Int64N(5)}
-	h.limit = Limit{Of: LimitDraws, Max: 1 + r.Int64N(6)}
+	h.limit = draw.Limit{Of: draw.LimitDraws, Max: 1 + r.Int64N(6)}
+	var rolling time.Duration
 	switch n := r.IntN(8); {
 	case n < 4:
-		h.limit.Per.calendar = windows()[n]
+		h.limit.Per = per(t, windows()[n])
 	case n < 7:
-		h.limit.Per.rolling = time.Duration(1+r.IntN(100)) * time.Hour
+		rolling = time.Duration(1+r.IntN(100)) * time.Hour
+		h.limit.Per = per(t, rolling.String())
 	}
 	at := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, 0, time.UTC)
 	for range r.IntN(14) {
@@ -37,8 +42,8 @@ func randomHistory(r *rand.Rand, zones []*time.Location) history {
 		h.times = append(h.times, at)
 	}
 	h.now = at.Add(time.Duration(r.IntN(100)) * time.Hour)
-	if r.IntN(2) == 0 && h.limit.Per.rolling > 0 && len(h.times) > 0 {
-		h.now = h.times[r.IntN(len(h.times))].Add(h.limit.Per.rolling)
+	if r.IntN(2) == 0 && rolling > 0 && len(h.times) > 0 {
+		h.now = h.times[r.IntN(len(h.times))].Add(rolling)
 		if h.now.Before(at) {
 			h.now = at
 		}
@@ -58,39 +63,55 @@ func (h history) counted(k int64, now time.Time) bool {
 	return used <= h.limit.Max
 }
 
-// facts are the turns that a need names, and no others.
-func (h history) facts(n Need) *Facts {
-	f := NewFacts([]Need{n})
+// facts are the turns that a need names, and no others, so much earlier.
+func (h history) facts(n draw.Need, earlier time.Duration) *draw.Facts {
+	f := draw.NewFacts([]draw.Need{n})
 	last := int64(len(h.times))
 	for i, at := range h.times {
 		seq := int64(i + 1)
 		if seq == last || n.Max > 0 && seq >= last+1-n.Max && seq <= last+n.Units-n.Max {
-			f.Add(Turn{UserID: n.UserID, Counted: n.Counted, Seq: seq, At: at})
+			f.Add(draw.Turn{UserID: n.UserID, Counted: n.Counted, Seq: seq, At: at.Add(-earlier)})
 		}
 	}
 	return f
 }
 
-// rule is how the k-th further unit is decided.
-type rule func(t *tally, k, maximum int64, start time.Time) bool
+// pools are urns by the document of their rules, which takes long to read.
+type pools map[string]*draw.Urn
+
+func (p pools) under(t *testing.T, h history) *draw.Urn {
+	per := ""
+	if !h.limit.Per.IsEver() {
+		per = fmt.Sprintf(`,"per":%q`, h.limit.Per)
+	}
+	document := fmt.Sprintf(`{"limits":[{"of":"draws","max":%d%s}],"zone":%q}`, h.limit.Max, per, h.zone)
+	if p[document] == nil {
+		p[document] = under(t, document, campaign())
+	}
+	return p[document]
+}
+
+// refusal is how the pool decides a draw of k units after the history, from
+// turns that were read so much earlier than they were.
+func (h history) refusal(u *draw.Urn, k int64, earlier time.Duration) error {
+	needs := u.Needs([]*draw.Ask{asking("d", int(h.units))})
+	p := u.PlanWith([]*draw.Ask{asking("d", int(k))}, h.facts(needs[0], earlier), h.now)
+	defer p.Undo()
+	return p.Err(0)
+}
+
+// rule says whether the k-th further unit is granted.
+type rule func(h history, u *draw.Urn, k int64) bool
 
 // wrong counts the units that a rule decides otherwise than counting does.
 func wrong(t *testing.T, n int, decide rule) (wrong int) {
 	r := rand.New(rand.NewPCG(7, 11))
-	var zones []*time.Location
-	for _, name := range oddZones() {
-		zones = append(zones, zone(t, name))
-	}
+	zones, urns := zonesOf(t), pools{}
 	for range n {
-		h := randomHistory(r, zones)
-		need := Need{UserID: "u", Counted: CountedDraw, Units: h.units}
-		if !h.limit.Per.IsEver() {
-			need.Max = h.limit.Max
-		}
-		user := &tally{turns: h.facts(need).turns[who{"u", CountedDraw}]}
-		start := h.limit.Per.Start(h.now, h.zone)
+		h := randomHistory(t, r, zones)
+		u := urns.under(t, h)
 		for k := int64(1); k <= h.units; k++ {
-			if decide(user, k, h.limit.Max, start) != h.counted(k, h.now) {
+			if decide(h, u, k) != h.counted(k, h.now) {
 				wrong++
 			}
 		}
@@ -98,20 +119,24 @@ func wrong(t *testing.T, n int, decide rule) (wrong int) {
 	return wrong
 }
 
+func zonesOf(t *testing.T) (zones []*time.Location) {
+	for _, name := range oddZones() {
+		zones = append(zones, zone(t, name))
+	}
+	return zones
+}
+
 // TestLimitsAgainstCounting: from the few turns that are read, a unit is allowed
 // exactly where counting all turns of the window allows it.
 func TestLimitsAgainstCounting(t *testing.T) {
-	require.Zero(t, wrong(t, *histories, (*tally).allows))
+	require.Zero(t, wrong(t, *histories, func(h history, u *draw.Urn, k int64) bool { return h.refusal(u, k, 0) == nil }))
 	for name, double := range map[string]rule{
-		"one too many": func(t *tally, k, m int64, start time.Time) bool { return t.allows(k-1, m, start) },
-		"the start is outside": func(t *tally, k, m int64, start time.Time) bool {
-			return t.allows(k, m, start.Add(time.Microsecond))
+		"one too many":         func(h history, u *draw.Urn, k int64) bool { return h.refusal(u, k-1, 0) == nil },
+		"the start is outside": func(h history, u *draw.Urn, k int64) bool { return h.refusal(u, k, time.Microsecond) == nil },
+		"what was not read is old": func(h history, u *draw.Urn, k int64) bool {
+			return k > h.limit.Max && !h.limit.Per.IsEver() || h.refusal(u, k, 0) == nil
 		},
-		"what was not read is old": func(t *tally, k, m int64, start time.Time) bool {
-			at, _ := t.at(t.oldest(k, m))
-			return t.oldest(k, m) <= 0 || at.Before(start)
-		},
-		"the batch is not counted": func(t *tally, _, m int64, start time.Time) bool { return t.allows(1, m, start) },
+		"the batch is not counted": func(h history, u *draw.Urn, _ int64) bool { return h.refusal(u, 1, 0) == nil },
 	} {
 		require.NotZero(t, wrong(t, 2000, double), name)
 	}
@@ -121,20 +146,14 @@ func TestLimitsAgainstCounting(t *testing.T) {
 // passes; where it is never, no time passes it.
 func TestRetryAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
-	var zones []*time.Location
-	for _, name := range oddZones() {
-		zones = append(zones, zone(t, name))
-	}
-	refused := 0
+	zones, urns, refusals := zonesOf(t), pools{}, 0
 	for range *histories {
-		h := randomHistory(r, zones)
+		h := randomHistory(t, r, zones)
 		if h.counted(h.units, h.now) {
 			continue
 		}
-		refused++
-		need := Need{UserID: "u", Counted: CountedDraw, Max: h.limit.Max, Units: h.units}
-		user := &tally{turns: h.facts(need).turns[who{"u", CountedDraw}]}
-		at := user.retryAt(h.units, h.limit, h.now, h.zone)
+		refusals++
+		at := refused(t, draw.CodeLimitReached, h.refusal(urns.under(t, h), h.units, 0)).Reached.RetryAt
 		if at.IsZero() {
 			require.False(t, h.counted(h.units, h.now.AddDate(30, 0, 0)), "%+v", h)
 			continue
@@ -143,21 +162,31 @@ func TestRetryAt(t *testing.T) {
 		require.True(t, h.counted(h.units, at), "%+v", h)
 		require.False(t, h.counted(h.units, at.Add(-time.Microsecond)), "%+v", h)
 	}
-	require.Positive(t, refused)
+	require.Positive(t, refusals)
 }
 
-// TestFacts: turns come in any order and twice.
+// TestFacts: turns come in any order and twice. The last is the one with the
+// highest seq, and each keeps its time.
 func TestFacts(t *testing.T) {
-	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
-	f := NewFacts([]Need{{UserID: "u", Counted: CountedMiss}})
-	for _, seq := range []int{5, 9, 7, 5, 6} {
-		f.Add(Turn{UserID: "u", Counted: CountedMiss, Seq: int64(seq), Run: int64(10 * seq), At: at(seq)})
+	u := under(t, `{"fallback":"none","guarantee":{"after":90,"prize":"gold"},"limits":[{"of":"draws","max":4,"per":"1h"}]}`, campaign())
+	at := func(seq int64) time.Time { return noon().Add(time.Duration(seq-10) * time.Minute) }
+	f := draw.NewFacts(u.NeedsOf("u"))
+	for _, seq := range []int64{5, 9, 7, 5, 6, 8} {
+		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedMiss, Seq: seq, Run: 10 * seq, At: at(seq)})
+		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedDraw, Seq: seq, At: at(seq)})
 	}
-	turns := f.turns[who{"u", CountedMiss}]
-	require.Equal(t, [2]int64{9, 90}, [2]int64{turns.last, turns.run})
-	require.Equal(t, []timeOf{{5, at(5)}, {6, at(6)}, {7, at(7)}, {9, at(9)}}, turns.times)
-	turns.keep(1)
-	require.Equal(t, []timeOf{{9, at(9)}}, turns.times)
+	for k := range int64(4) { // the turn that has to leave the window for so many more
+		p := u.PlanWith([]*draw.Ask{asking("d", int(k+1))}, f, noon())
+		require.Equal(t, at(6+k).Add(time.Hour+time.Microsecond), refused(t, draw.CodeLimitReached, p.Err(0)).Reached.RetryAt)
+	}
+	s, err := u.Standing("u", f, noon())
+	require.NoError(t, err)
+	require.Equal(t, [2]int64{90, 1}, [2]int64{s.Misses, s.GuaranteedIn})
+	p := u.PlanWith([]*draw.Ask{asking("d", 1)}, f, noon().Add(time.Hour))
+	require.NoError(t, p.Err(0))
+	for _, turn := range p.Turns {
+		require.Equal(t, int64(10), turn.Seq, turn.Counted)
+	}
 }
 
 // TestNeeds: per user one for each limit with a window, and one for each kind
@@ -165,15 +194,15 @@ func TestFacts(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":1,"prize":"gold"},"limits":[{"of":"draws","max":3,"per":"day"},
 		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"prize","prize":"gold","max":1}]}`, campaign())
-	known := draw("a", "u1", 4)
-	known.Known = &Draw{}
-	skipped := draw("b", "u4", 4)
+	known := of("u1", asking("a", 4))
+	known.Known = &draw.Draw{}
+	skipped := of("u4", asking("b", 4))
 	skipped.Skip = true
-	require.Equal(t, []Need{
-		{"u2", CountedMiss, 0, 3}, {"u2", CountedDraw, 3, 3}, {"u2", CountedDraw, 2, 3}, {"u2", CountedPrize("gold"), 0, 3},
-		{"u3", CountedMiss, 0, 5}, {"u3", CountedDraw, 3, 5}, {"u3", CountedDraw, 2, 5}, {"u3", CountedPrize("gold"), 0, 5},
-	}, u.Needs([]*Ask{known, draw("c", "u2", 1), skipped, draw("d", "u3", 5), draw("e", "u2", 2)}))
+	require.Equal(t, []draw.Need{
+		{"u2", draw.CountedMiss, 0, 3}, {"u2", draw.CountedDraw, 3, 3}, {"u2", draw.CountedDraw, 2, 3}, {"u2", draw.CountedPrize("gold"), 0, 3},
+		{"u3", draw.CountedMiss, 0, 5}, {"u3", draw.CountedDraw, 3, 5}, {"u3", draw.CountedDraw, 2, 5}, {"u3", draw.CountedPrize("gold"), 0, 5},
+	}, u.Needs([]*draw.Ask{known, of("u2", asking("c", 1)), skipped, of("u3", asking("d", 5)), of("u2", asking("e", 2))}))
 	require.Equal(t, int64(3), u.NeedsOf("u")[1].Units, "up to max")
-	require.Empty(t, under(t, `{"tickets":true}`, campaign()).Needs([]*Ask{draw("c", "u2", 1)}))
-	require.Empty(t, urnOf(5).Needs([]*Ask{draw("c", "u2", 1)}))
+	require.Empty(t, under(t, `{"tickets":true}`, campaign()).Needs([]*draw.Ask{of("u2", asking("c", 1))}))
+	require.Empty(t, urnOf(draw.StateOpen, 5).Needs([]*draw.Ask{of("u2", asking("c", 1))}))
 }

@@ -1,42 +1,54 @@
-package draw
+package draw_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
 )
 
-// urnOf returns an urn whose prizes p0, p1 … hold the given units.
-func urnOf(stock ...int64) *Urn {
-	u := NewUrn("p")
-	u.State = StateOpen
-	for i, n := range stock {
-		u.put(Prize{ID: fmt.Sprintf("p%d", i), Name: "Prize", Stocked: n})
-	}
-	return u
+// taken is the plan that takes the unit of a version.
+func taken(u *draw.Urn, version int64) *draw.Plan {
+	u.Version = version - 1
+	return u.Plan([]*draw.Ask{asking("d", 1)}, noon())
 }
 
-// take removes the unit that the version takes, as a plan does.
-func (u *Urn) take(version int64) int {
-	place := u.pick(u.numbers(version))
-	u.move(place, 1)
-	return place
+// restocked has an urn read prizes that somebody else changed.
+func restocked(u *draw.Urn, prizes ...draw.Prize) {
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Prizes: prizes})
+}
+
+// aimed gives every version the number that it is set to.
+type aimed struct{ unit int64 }
+
+func (a *aimed) Of(int64) draw.Numbers { return a }
+
+func (a *aimed) Below(int64) int64 { return a.unit }
+
+// at is the award of the unit that stands at a place of an urn which takes its
+// numbers from a. The unit is put back.
+func (a *aimed) at(u *draw.Urn, unit int64) draw.Award {
+	a.unit = unit
+	p := u.Plan([]*draw.Ask{asking("d", 1)}, noon())
+	defer p.Undo()
+	return p.Awards[0]
 }
 
 // TestUrnIsUniform: each of the remaining units is as likely as any other, so
 // a prize's chance is its share of them, whatever is empty around it.
 func TestUrnIsUniform(t *testing.T) {
 	stock := []int64{0, 90, 0, 9, 1, 0, 400, 500}
-	u := urnOf(stock...)
-	wins := make([]int64, len(stock))
+	u := urnOf(draw.StateOpen, stock...)
+	wins := map[string]int64{}
 	for version := range int64(100_000) {
-		place := u.take(version)
-		wins[place]++
-		u.putBack(place)
+		p := taken(u, version+1)
+		wins[p.Awards[0].PrizeID]++
+		p.Undo()
 	}
 	require.NoError(t, drawtest.Judge(sampleOf(wins, stock)))
 	require.Equal(t, int64(1000), u.Remaining())
@@ -44,11 +56,11 @@ func TestUrnIsUniform(t *testing.T) {
 
 // sampleOf leaves out prizes that hold nothing, once they are seen to have won
 // nothing: they add no degree of freedom.
-func sampleOf(wins, stock []int64) drawtest.Sample {
+func sampleOf(wins map[string]int64, stock []int64) drawtest.Sample {
 	var s drawtest.Sample
 	for i := range stock {
-		if stock[i] > 0 || wins[i] > 0 {
-			s.Wins, s.Stock = append(s.Wins, wins[i]), append(s.Stock, stock[i])
+		if won := wins[fmt.Sprint("p", i)]; stock[i] > 0 || won > 0 {
+			s.Wins, s.Stock = append(s.Wins, won), append(s.Stock, stock[i])
 		}
 	}
 	return s
@@ -60,9 +72,9 @@ func TestUrnOrderIsUniform(t *testing.T) {
 	orders := map[string]int{}
 	s := drawtest.Sample{Wins: make([]int64, 12), Stock: make([]int64, 12)}
 	for range 24_000 {
-		u, order := urnOf(2, 1, 1), ""
+		u, order := urnOf(draw.StateOpen, 2, 1, 1), ""
 		for u.Remaining() > 0 {
-			order += fmt.Sprint(u.take(u.Remaining()))
+			order += taken(u, u.Remaining()).Awards[0].PrizeID
 		}
 		if _, seen := orders[order]; !seen {
 			require.Less(t, len(orders), 12, "an order that cannot be: %s", order)
@@ -79,121 +91,152 @@ func TestUrnOrderIsUniform(t *testing.T) {
 // of many pools of 90, 9 and 1 %.
 func TestUrnFirstTenth(t *testing.T) {
 	var samples []drawtest.Sample
+	stock := []int64{900, 90, 10}
 	for range 200 {
-		u := urnOf(900, 90, 10)
-		s := drawtest.Sample{Wins: make([]int64, 3), Stock: []int64{900, 90, 10}}
+		u, wins := urnOf(draw.StateOpen, stock...), map[string]int64{}
 		for version := range int64(100) {
-			s.Wins[u.take(version)]++
+			wins[taken(u, version+1).Awards[0].PrizeID]++
 		}
-		samples = append(samples, s)
+		samples = append(samples, sampleOf(wins, stock))
 	}
 	require.NoError(t, drawtest.Judge(samples...))
 }
 
 func TestUrnToTheLastUnit(t *testing.T) {
-	u := urnOf(3, 0, 1)
-	won := make([]int, 3)
-	for u.covers(1) {
-		won[u.take(u.Remaining())]++
+	u := urnOf(draw.StateOpen, 3, 0, 1)
+	won, last := map[string]int{}, map[string]*draw.Plan{}
+	for version := int64(1); ; version++ {
+		p := taken(u, version)
+		if p.Err(0) != nil {
+			code(t, draw.CodeSoldOut, p.Err(0))
+			break
+		}
+		id := p.Awards[0].PrizeID
+		won[id]++
+		last[id] = p
 	}
-	require.Equal(t, []int{3, 0, 1}, won)
+	require.Equal(t, map[string]int{"p0": 3, "p2": 1}, won)
 	require.Zero(t, u.Remaining())
-	require.False(t, u.covers(1))
-	u.putBack(2)
-	require.True(t, u.covers(1))
-	require.False(t, u.covers(2))
-	require.Equal(t, 2, u.take(1))
+	last["p2"].Undo()
+	require.Equal(t, int64(1), u.Remaining())
+	code(t, draw.CodeSoldOut, u.Plan([]*draw.Ask{asking("two", 2)}, noon()).Err(0))
+	require.Equal(t, "p2", taken(u, 1).Awards[0].PrizeID)
 }
 
 // TestUrnAtTheEdges fills an urn with as much as a pool may hold.
 func TestUrnAtTheEdges(t *testing.T) {
-	const units = int64(PrizesMax) * StockMax
+	const units = int64(draw.PrizesMax) * draw.StockMax
 	require.Positive(t, units, "the sum of all units is an int64")
 	const each = units / 1000
-	u := NewUrn("p")
+	var full []draw.Prize
 	for i := range 1000 {
-		u.put(Prize{ID: fmt.Sprint(i), Stocked: each})
+		full = append(full, draw.Prize{ID: fmt.Sprint(i), Stocked: each})
 	}
+	aim := &aimed{}
+	u := draw.NewUrnFrom("p", aim)
+	restocked(u, full...)
+	require.Equal(t, "999", aim.at(u, units-1).PrizeID)
+
+	u = draw.NewUrn("p")
+	restocked(u, full...)
 	require.Equal(t, units, u.Remaining())
-	require.Equal(t, 999, u.units.find(units-1))
 	for version := range int64(1000) {
-		u.take(version)
+		require.NoError(t, taken(u, version+1).Err(0))
 	}
 	require.Equal(t, units-1000, u.Remaining())
-	for i := range 999 {
-		u.put(Prize{ID: fmt.Sprint(i), Stocked: each, Issued: each})
+	for i := range full[:999] {
+		full[i].Issued = each
 	}
-	require.Equal(t, 999, u.take(1), "the only one that is left")
+	restocked(u, full[:999]...)
+	require.Equal(t, "999", taken(u, 1).Awards[0].PrizeID, "the only one that is left")
 }
 
 func TestUrnInvalidated(t *testing.T) {
-	u := urnOf(5, 5)
+	u := urnOf(draw.StateOpen, 5, 5)
 	u.Mode, u.Version = "optimistic", 9
 	u.Invalidate()
-	require.Equal(t, [3]any{State(""), "", int64(0)}, [3]any{u.State, u.Mode, u.Version})
+	require.Equal(t, [3]any{draw.State(""), "", int64(0)}, [3]any{u.State, u.Mode, u.Version})
 	require.Zero(t, u.Remaining())
 	require.Zero(t, u.Prizes())
-	u.put(Prize{ID: "new", Stocked: 1})
-	require.Equal(t, 0, u.take(1))
+	restocked(u, draw.Prize{ID: "new", Stocked: 1})
+	require.Equal(t, "new", taken(u, 1).Awards[0].PrizeID)
+}
+
+// stockMap is an urn as a map, and the order in which its prizes were put in.
+type stockMap struct {
+	prizes map[string]draw.Prize
+	order  []string
+}
+
+func (m *stockMap) put(p draw.Prize) {
+	if _, known := m.prizes[p.ID]; !known {
+		m.order = append(m.order, p.ID)
+	}
+	m.prizes[p.ID] = p
+}
+
+func (m *stockMap) issue(id string, units int64) {
+	p := m.prizes[id]
+	p.Issued += units
+	m.prizes[id] = p
 }
 
 // TestUrnAgainstMap: whatever is put, taken and put back, the urn holds what a
 // map says.
 func TestUrnAgainstMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		u, model := NewUrn("p"), map[string]Prize{}
-		var out []int
+		aim, model := &aimed{}, &stockMap{prizes: map[string]draw.Prize{}}
+		u := draw.NewUrnFrom("p", aim)
+		var out []*draw.Plan
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				id := fmt.Sprint(rapid.IntRange(0, 20).Draw(t, "id"))
 				stocked := rapid.Int64Range(0, 50).Draw(t, "stocked")
-				p := Prize{ID: id, Stocked: stocked, Issued: rapid.Int64Range(0, stocked).Draw(t, "issued")}
-				u.put(p)
-				model[id] = p
+				p := draw.Prize{ID: id, Stocked: stocked, Issued: rapid.Int64Range(0, stocked).Draw(t, "issued")}
+				restocked(u, p)
+				model.put(p)
 				out = nil // units of a plan that was made before a read are not put back after it
 			},
 			"take": func(t *rapid.T) {
 				if u.Remaining() == 0 {
 					t.Skip("empty")
 				}
-				place := u.take(rapid.Int64().Draw(t, "version"))
-				p := model[u.prizes[place].id]
-				if p.Remaining() == 0 {
-					t.Fatalf("a unit of %q, which has none", p.ID)
+				aim.unit = rapid.Int64Range(0, u.Remaining()-1).Draw(t, "unit")
+				p := u.Plan([]*draw.Ask{asking("d", 1)}, noon())
+				a := p.Awards[0]
+				if before := model.prizes[a.PrizeID]; before.Remaining() == 0 || a.Unit != before.Issued+1 {
+					t.Fatalf("unit %d of %+v", a.Unit, before)
 				}
-				p.Issued++
-				model[p.ID] = p
-				out = append(out, place)
+				model.issue(a.PrizeID, 1)
+				out = append(out, p)
 			},
 			"put back": func(t *rapid.T) {
 				if len(out) == 0 {
 					t.Skip("nothing is out")
 				}
-				place := out[len(out)-1]
+				p := out[len(out)-1]
 				out = out[:len(out)-1]
-				u.putBack(place)
-				p := model[u.prizes[place].id]
-				p.Issued--
-				model[p.ID] = p
+				model.issue(p.Awards[0].PrizeID, -1)
+				p.Undo()
 			},
-			"": func(t *rapid.T) { agree(t, u, model) },
+			"": func(t *rapid.T) { agree(t, u, aim, model) },
 		})
 	})
 }
 
-func agree(t *rapid.T, u *Urn, model map[string]Prize) {
+func agree(t *rapid.T, u *draw.Urn, aim *aimed, model *stockMap) {
 	var remaining int64
-	for i, p := range u.prizes {
-		want := model[p.id]
-		if p.stocked != want.Stocked || p.issued != want.Issued {
-			t.Fatalf("prize %q: %d of %d, want %d of %d", p.id, p.issued, p.stocked, want.Issued, want.Stocked)
+	for _, id := range model.order {
+		want := model.prizes[id]
+		if n := want.Remaining(); n > 0 {
+			first, last := aim.at(u, remaining), aim.at(u, remaining+n-1)
+			if !slices.Equal([]string{id, id}, []string{first.PrizeID, last.PrizeID}) || first.Unit != want.Issued+1 {
+				t.Fatalf("the units of prize %+v are not where they should be: %+v, %+v", want, first, last)
+			}
+			remaining += n
 		}
-		if n := want.Remaining(); n > 0 && (u.units.find(remaining) != i || u.units.find(remaining+n-1) != i) {
-			t.Fatalf("the units of prize %q are not where they should be", p.id)
-		}
-		remaining += want.Remaining()
 	}
-	if u.Remaining() != remaining || u.Prizes() != len(model) {
-		t.Fatalf("%d units of %d prizes, want %d of %d", u.Remaining(), u.Prizes(), remaining, len(model))
+	if u.Remaining() != remaining || u.Prizes() != len(model.prizes) {
+		t.Fatalf("%d units of %d prizes, want %d of %d", u.Remaining(), u.Prizes(), remaining, len(model.prizes))
 	}
 }

@@ -1,4 +1,4 @@
-package draw
+package draw_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"drawsvc/internal/draw"
 )
 
 func zone(t testing.TB, name string) *time.Location {
@@ -16,7 +18,7 @@ func zone(t testing.TB, name string) *time.Location {
 }
 
 // windows are names of the calendar's windows.
-func windows() []calendar { return []calendar{perHour, perDay, perWeek, perMonth} }
+func windows() []string { return []string{"hour", "day", "week", "month"} }
 
 // oddZones change their clocks by half an hour, at midnight, backwards over
 // midnight, or by a whole day; or they are half an hour off.
@@ -63,39 +65,38 @@ func TestWindows(t *testing.T) {
 	} {
 		at, err := time.Parse(time.RFC3339Nano, c.at)
 		require.NoError(t, err)
-		per := Per{calendar: calendar(c.per)}
+		per := per(t, c.per)
 		require.Equal(t, c.start, per.Start(at, zone(t, c.zone)).Format(time.RFC3339Nano), "start of %v", c)
 		require.Equal(t, c.next, per.Next(at, zone(t, c.zone)).Format(time.RFC3339Nano), "next of %v", c)
 	}
 	at := time.Date(2026, 3, 29, 12, 0, 0, 0, time.UTC)
-	require.Equal(t, at.Add(-time.Hour), Per{rolling: time.Hour}.Start(at, time.UTC))
-	require.True(t, Per{rolling: time.Hour}.Next(at, time.UTC).IsZero())
-	require.True(t, Per{}.Start(at, time.UTC).IsZero())
-	require.True(t, Per{}.Next(at, time.UTC).IsZero())
+	require.Equal(t, at.Add(-time.Hour), per(t, "1h").Start(at, time.UTC))
+	require.True(t, per(t, "1h").Next(at, time.UTC).IsZero())
+	require.True(t, draw.Per{}.Start(at, time.UTC).IsZero())
+	require.True(t, draw.Per{}.Next(at, time.UTC).IsZero())
 }
 
 // clock is what a calendar window's instants have in common.
-func clock(c calendar, local time.Time) [4]int {
+func clock(window string, local time.Time) [4]int {
 	year, month, day := local.Date()
 	_, offset := local.Zone()
-	switch c {
-	case perHour:
+	switch window {
+	case "hour":
 		return [4]int{year*10_000 + int(month)*100 + day, local.Hour(), offset}
-	case perWeek:
+	case "week":
 		year, week := local.ISOWeek()
 		return [4]int{year, week}
-	case perMonth:
+	case "month":
 		return [4]int{year, int(month)}
-	case perDay:
 	}
 	return [4]int{year, int(month), day}
 }
 
 // boundsOf finds a window by going through time minute by minute. It knows
 // nothing but what the clock shows.
-func boundsOf(c calendar, at time.Time, z *time.Location) (start, next time.Time) {
+func boundsOf(window string, at time.Time, z *time.Location) (start, next time.Time) {
 	const step = time.Minute
-	same := func(t time.Time) bool { return clock(c, t.In(z)) == clock(c, at.In(z)) }
+	same := func(t time.Time) bool { return clock(window, t.In(z)) == clock(window, at.In(z)) }
 	for start = at.Truncate(step); same(start.Add(-step)); {
 		start = start.Add(-step)
 	}
@@ -108,7 +109,7 @@ func boundsOf(c calendar, at time.Time, z *time.Location) (start, next time.Time
 // TestWindowsAgainstTheClock compares hours and days around all kinds of clock
 // changes with a search. A fixed day of 24 hours, and time.Date, fail it.
 func TestWindowsAgainstTheClock(t *testing.T) {
-	differ := func(t *rapid.T, start func(Per, time.Time, *time.Location) time.Time) bool {
+	differ := func(t *rapid.T, start func(draw.Per, time.Time, *time.Location) time.Time) bool {
 		z, err := time.LoadLocation(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2008, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 20*366*24*60).Draw(t, "minute")) * time.Minute)
@@ -116,18 +117,18 @@ func TestWindowsAgainstTheClock(t *testing.T) {
 			at = to.Add(time.Duration(rapid.IntRange(-1500, 1500).Draw(t, "off")) * time.Minute).UTC()
 		}
 		at = at.Add(time.Duration(rapid.IntRange(0, 59_999_999).Draw(t, "µs")) * time.Microsecond)
-		c := rapid.SampledFrom(windows()[:2]).Draw(t, "per")
-		wantStart, wantNext := boundsOf(c, at, z)
-		per := Per{calendar: c}
+		window := rapid.SampledFrom(windows()[:2]).Draw(t, "per")
+		wantStart, wantNext := boundsOf(window, at, z)
+		per := per(t, window)
 		return !start(per, at, z).Equal(wantStart) || !per.Next(at, z).Equal(wantNext)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		if differ(t, Per.Start) {
+		if differ(t, draw.Per.Start) {
 			t.Fatal("another window than the clock's")
 		}
 	})
-	for name, double := range map[string]func(Per, time.Time, *time.Location) time.Time{
-		"UTC days":  func(p Per, at time.Time, _ *time.Location) time.Time { return p.Start(at, time.UTC) },
+	for name, double := range map[string]func(draw.Per, time.Time, *time.Location) time.Time{
+		"UTC days":  func(p draw.Per, at time.Time, _ *time.Location) time.Time { return p.Start(at, time.UTC) },
 		"time.Date": naiveDate, "24 hours": daysOf24,
 	} {
 		caught := false
@@ -138,16 +139,16 @@ func TestWindowsAgainstTheClock(t *testing.T) {
 	}
 }
 
-func naiveDate(p Per, at time.Time, z *time.Location) time.Time {
-	if p.calendar != perDay {
+func naiveDate(p draw.Per, at time.Time, z *time.Location) time.Time {
+	if p.String() != "day" {
 		return p.Start(at, z)
 	}
 	y, m, d := at.In(z).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, z)
 }
 
-func daysOf24(p Per, at time.Time, z *time.Location) time.Time {
-	if p.calendar != perDay {
+func daysOf24(p draw.Per, at time.Time, z *time.Location) time.Time {
+	if p.String() != "day" {
 		return p.Start(at, z)
 	}
 	_, offset := at.In(z).Zone()
@@ -161,12 +162,12 @@ func TestWeeksAndMonths(t *testing.T) {
 		z, err := time.LoadLocation(rapid.SampledFrom(oddZones()).Draw(t, "zone"))
 		require.NoError(t, err)
 		at := time.Date(2012, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rapid.Int64Range(0, 15*366*24*60).Draw(t, "minute")) * time.Minute)
-		for _, c := range []calendar{perWeek, perMonth} {
-			per := Per{calendar: c}
+		for _, window := range windows()[2:] {
+			per := per(t, window)
 			start, next := per.Start(at, z), per.Next(at, z)
 			require.False(t, start.After(at))
 			require.True(t, next.After(at))
-			same := func(u time.Time) bool { return clock(c, u.In(z)) == clock(c, at.In(z)) }
+			same := func(u time.Time) bool { return clock(window, u.In(z)) == clock(window, at.In(z)) }
 			require.True(t, same(start) && same(next.Add(-time.Microsecond)))
 			require.False(t, same(start.Add(-time.Microsecond)) || same(next))
 		}
