@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -43,12 +44,7 @@ func settle() engine.Statement {
 // commit is the commit of a change. One that found all as it should be, and wrote
 // nothing, settles what it found.
 func commit(_ *sql.Conn, tx *sql.Tx) error {
-	s := settle()
-	if _, err := tx.Exec(s.SQL, s.Args...); err != nil { //nolint:noctx // the transaction has a context
-		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
-		return engine.BeforeCommit(err, classify)
-	}
-	return tx.Commit()
+	return sqltx.CommitSettled(context.Background(), tx, settle(), classify) // the transaction has the change's context
 }
 
 // insertAwards inserts with lists of values: both servers take them, and they

@@ -13,10 +13,11 @@ func (tx *attempt) confirm(ctx context.Context) error {
 	if !tx.found || tx.attempts.words.Settle == nil {
 		return nil
 	}
-	if err := settle(ctx, tx.tx.Tx, tx.attempts.words); err != nil {
-		return engine.AtCommit(err, tx.attempts.dialect.ByCode)
+	err := CommitSettled(ctx, tx.tx.Tx, tx.attempts.words.Settle(), tx.attempts.dialect.ByCode)
+	if err == nil {
+		tx.tx = nil
 	}
-	return tx.commit()
+	return err
 }
 
 // Confirm returns when all that could be read before is as safe as what is
@@ -26,18 +27,19 @@ func Confirm(ctx context.Context, db *sql.DB, d *engine.Dialect, w Words) error 
 	if err != nil {
 		return engine.Classify(err, d.ByCode)
 	}
-	if err := settle(ctx, tx, w); err != nil {
-		_ = tx.Rollback() // an error means that the connection is lost
-		return engine.AtCommit(err, d.ByCode)
-	}
-	if err := tx.Commit(); err != nil {
-		return engine.AtCommit(err, d.ByCode)
-	}
-	return nil
+	return CommitSettled(ctx, tx, w.Settle(), d.ByCode)
 }
 
-func settle(ctx context.Context, tx *sql.Tx, w Words) error {
-	s := w.Settle()
-	_, err := tx.ExecContext(ctx, s.SQL, s.Args...)
-	return err
+// CommitSettled commits tx behind a statement whose commit waits until all that
+// could be read before is as safe as what is acknowledged. Error: an *Error with
+// its class.
+func CommitSettled(ctx context.Context, tx *sql.Tx, settle engine.Statement, byCode func(error) *engine.Error) error {
+	if _, err := tx.ExecContext(ctx, settle.SQL, settle.Args...); err != nil {
+		_ = tx.Rollback() // an error means that the connection is lost, and the changes with it
+		return engine.BeforeCommit(err, byCode)
+	}
+	if err := tx.Commit(); err != nil {
+		return engine.AtCommit(err, byCode)
+	}
+	return nil
 }
