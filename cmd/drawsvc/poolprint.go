@@ -1,14 +1,13 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
 )
 
 // units are the counts of a pool, all its prizes together but endless blanks.
@@ -43,11 +42,7 @@ func archived(p *draw.Pool) string {
 
 func printPools(w io.Writer, o output, pools []draw.Pool) error {
 	if o == outputJSON {
-		all := make([]poolJSON, len(pools))
-		for i := range pools {
-			all[i] = jsonPool(&pools[i])
-		}
-		return json.NewEncoder(w).Encode(map[string]any{"pools": all, "next": nil})
+		return http.WritePools(w, pools)
 	}
 	t := newTable(w)
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
@@ -61,7 +56,7 @@ func printPools(w io.Writer, o output, pools []draw.Pool) error {
 
 func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
-		return json.NewEncoder(w).Encode(jsonPool(p))
+		return http.WritePool(w, p)
 	}
 	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
 		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
@@ -116,55 +111,4 @@ func blank(p *draw.Prize) string {
 		return ""
 	}
 	return " (blank)"
-}
-
-// poolJSON is a pool as GET /admin/pools/{pool} answers it.
-type (
-	poolJSON struct {
-		ID      string     `json:"id"`
-		Name    string     `json:"name"`
-		State   draw.State `json:"state"`
-		Mode    *string    `json:"mode"` // null: the service's own
-		Version int64      `json:"version"`
-		// Revision is the version of the last change.
-		Revision int64 `json:"revision"`
-		Rules    int64 `json:"rules"`
-		// Committed is the version of the pool's commitment, 0 for none.
-		Committed int64 `json:"committed"`
-		Archived  bool  `json:"archived"`
-		// Opening is the round that a pool with a beacon is announced to open with.
-		Opening *openingJSON `json:"opening,omitempty"`
-		Prizes  []prizeJSON  `json:"prizes"`
-	}
-	openingJSON struct {
-		Round int64  `json:"round"`
-		At    string `json:"at"`
-	}
-	prizeJSON struct {
-		ID        string    `json:"id"`
-		Name      string    `json:"name"`
-		Value     string    `json:"value"`
-		Kind      draw.Kind `json:"kind"`
-		Stocked   *int64    `json:"stocked"` // null: endless
-		Issued    int64     `json:"issued"`
-		Remaining *int64    `json:"remaining"`
-	}
-)
-
-func jsonPool(p *draw.Pool) poolJSON {
-	j := poolJSON{ID: p.ID, Name: p.Name, State: p.State, Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion, Committed: p.Committed, Archived: p.Archived, Prizes: make([]prizeJSON, len(p.Prizes))}
-	if p.Mode != "" {
-		j.Mode = &p.Mode
-	}
-	if p.Round != 0 {
-		j.Opening = &openingJSON{p.Round, p.RoundAt.UTC().Format(draw.TimeFormat)}
-	}
-	for i := range p.Prizes {
-		z := &p.Prizes[i]
-		j.Prizes[i] = prizeJSON{ID: z.ID, Name: z.Name, Value: z.Value.StringFixed(2), Kind: cmp.Or(z.Kind, draw.KindPrize), Issued: z.Issued}
-		if remaining := z.Remaining(); !z.IsEndless() {
-			j.Prizes[i].Stocked, j.Prizes[i].Remaining = &z.Stocked, &remaining
-		}
-	}
-	return j
 }

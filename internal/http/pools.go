@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io"
 	nethttp "net/http"
 	"slices"
 	"strconv"
@@ -105,6 +106,16 @@ func newAdminPool(p *draw.Pool) adminPoolAnswer {
 		a.Opening = &openingAnswer{p.Round, formatTime(p.RoundAt)}
 	}
 	return a
+}
+
+// WritePool writes a pool as a line of JSON, as GET /admin/pools/{pool} answers.
+// Errors are those of w.
+func WritePool(w io.Writer, p *draw.Pool) error { return writeLine(w, newAdminPool(p)) }
+
+// WritePools writes pools as the last page of GET /admin/pools. Errors are those
+// of w.
+func WritePools(w io.Writer, pools []draw.Pool) error {
+	return writeLine(w, adminPoolsAnswer{Pools: each(pools, newAdminPool)})
 }
 
 func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
