@@ -53,18 +53,12 @@ func etcdEnviron(s *Server) []string {
 }
 
 func etcdReady(ctx context.Context, s *Server) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr()+"/health", nil)
+	said, err := answer(ctx, http.MethodGet, "http://"+s.Addr()+"/health", nil)
 	if err != nil {
 		return err
 	}
-	request.Close = true // no idle connection stays
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
 	var health struct{ Health string }
-	if err := json.NewDecoder(response.Body).Decode(&health); err != nil {
+	if err := json.Unmarshal(said, &health); err != nil {
 		return err
 	}
 	if health.Health != "true" {

@@ -1,13 +1,11 @@
 package servertest
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -167,33 +165,18 @@ func (p *Patroni) Switchover(ctx context.Context, from, to *Server) error {
 }
 
 // askPatroni speaks to a node's own interface; anything but 200 is an error.
-func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, answer any) error {
+func askPatroni(ctx context.Context, s *Server, method, path string, body []byte, into any) error {
 	limit := nodeMax
 	if method == http.MethodPost {
 		limit = wholeMax // it answers when it is done
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.ports[1].addr()+path, bytes.NewReader(body))
-	if err != nil {
+	said, err := answer(ctx, method, "http://"+s.ports[1].addr()+path, body)
+	if err != nil || into == nil {
 		return err
 	}
-	request.Close = true // no idle connection stays
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	said, err := io.ReadAll(response.Body)
-	switch {
-	case err != nil:
-		return err
-	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s of %s: %s %s", path, s.name, response.Status, said)
-	case answer == nil:
-		return nil
-	}
-	return json.Unmarshal(said, answer)
+	return json.Unmarshal(said, into)
 }
 
 // patroniKind is not in the registry: a node is nothing without its etcd.

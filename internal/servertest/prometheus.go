@@ -3,7 +3,6 @@ package servertest
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"syscall"
@@ -60,18 +59,6 @@ func prometheusKind(config string) kind {
 }
 
 func prometheusReady(ctx context.Context, s *Server) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/-/ready", nil)
-	if err != nil {
-		return err
-	}
-	request.Close = true // no idle connection stays
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("it answers %s", response.Status)
-	}
-	return nil
+	_, err := answer(ctx, http.MethodGet, s.URL()+"/-/ready", nil)
+	return err
 }
