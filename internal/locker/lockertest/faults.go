@@ -150,6 +150,19 @@ func (r *rig) warm(s Subject, wait time.Duration) (*opened, error) {
 	return l, err
 }
 
+// held opens the lock of s for a holder, who has it then, and for another one who
+// does not wait.
+func (r *rig) held(s Subject) (holder, other *opened, first *grip, err error) {
+	if holder, err = r.warm(s, patience); err != nil {
+		return nil, nil, nil, err
+	}
+	if other, err = r.warm(s, 0); err != nil {
+		return nil, nil, nil, err
+	}
+	first, err = r.grab(holder)
+	return holder, other, first, err
+}
+
 // refused wants l to find out soon that its service is not there.
 func (r *rig) refused(l *opened) (time.Duration, error) {
 	began := time.Now()
@@ -202,15 +215,7 @@ func after(earlier, token int64) error {
 // serverKilled: the holder is notified, others are refused fast, and the same
 // locks work again when the server does.
 func serverKilled(r *rig) error {
-	holder, err := r.warm(r.Subject, patience)
-	if err != nil {
-		return err
-	}
-	other, err := r.warm(r.Subject, 0)
-	if err != nil {
-		return err
-	}
-	first, err := r.grab(holder)
+	holder, other, first, err := r.held(r.Subject)
 	if err != nil {
 		return err
 	}

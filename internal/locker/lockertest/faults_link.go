@@ -12,19 +12,11 @@ import (
 // who have the service; those who have not are refused fast; and when the link
 // is back, the same locks work again.
 func linkBroken(r *rig, sever func(*servertest.Proxy)) error {
-	holder, err := r.warm(r.far, patience)
-	if err != nil {
-		return err
-	}
-	cutOff, err := r.warm(r.far, 0)
-	if err != nil {
-		return err
-	}
 	near, err := r.warm(r.Subject, 0)
 	if err != nil {
 		return err
 	}
-	first, err := r.grab(holder)
+	holder, cutOff, first, err := r.held(r.far)
 	if err != nil {
 		return err
 	}
@@ -131,15 +123,7 @@ func answerLost(r *rig) error {
 // sessionsKilled: a database that ends all sessions frees the locks that are
 // sessions, and their holders are notified; a lease in a table does not care.
 func sessionsKilled(r *rig) error {
-	holder, err := r.warm(r.Subject, patience)
-	if err != nil {
-		return err
-	}
-	other, err := r.warm(r.Subject, 0)
-	if err != nil {
-		return err
-	}
-	first, err := r.grab(holder)
+	_, other, first, err := r.held(r.Subject)
 	if err != nil {
 		return err
 	}

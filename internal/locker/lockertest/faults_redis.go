@@ -29,15 +29,7 @@ func redisDo(ctx context.Context, addr string, args ...any) (string, error) {
 // overtaken breaks the lock under a holder: the next one is served at once,
 // with a later token; the first is notified, and its write is rejected.
 func overtaken(r *rig, s Subject, what string, sever func() error) error {
-	holder, err := r.warm(s, patience)
-	if err != nil {
-		return err
-	}
-	other, err := r.warm(s, 0)
-	if err != nil {
-		return err
-	}
-	first, err := r.grab(holder)
+	_, other, first, err := r.held(s)
 	if err != nil {
 		return err
 	}
