@@ -17,7 +17,7 @@ import (
 
 // traces are what the points of package fault leave in a program that has them.
 func traces() []string {
-	return []string{"drawsvc/internal/fault.", ".writeSplit", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
+	return []string{"drawsvc/internal/fault.", ".writeInSteps", "DRAWSVC_FAULTS", "DRAWSVC_UNGUARDED", "DRAWSVC_CLOCK"}
 }
 
 // buildAsTested is the command that builds a program, with further tags, with

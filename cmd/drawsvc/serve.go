@@ -57,11 +57,11 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	defer signal.Stop(asked)
 	log := newLog(c, env.stderr)
 	// The addresses first: when one is taken, nothing has been touched.
-	doors, err := c.openDoors(cmd)
+	listeners, err := c.openListeners(cmd)
 	if err != nil {
 		return err
 	}
-	defer doors.close() // the server has done so already, save after an error below
+	defer listeners.close() // the server has done so already, save after an error below
 	c.warn(cmd.Flags(), log)
 	limitMemory(log, memlimit.FromCgroup)
 	last, endLast := lastContext(ctx, c.delay)
@@ -107,16 +107,16 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(jobs.stop)
 	feed := newFeed(store, c.connections)
 	opened.add(feed.Close)
-	server, err := http.New(httpConfig(c, doors, store, feed, ready, batcher, jobs, traces, registry, log))
+	server, err := http.New(httpConfig(c, listeners, store, feed, ready, batcher, jobs, traces, registry, log))
 	if err != nil {
 		return err
 	}
-	if err := announce(ctx, c, env.stdout, store, doors.main.Addr(), log); err != nil {
+	if err := announce(ctx, c, env.stdout, store, listeners.main.Addr(), log); err != nil {
 		return err
 	}
-	defer c.watchFiles(ctx, doors, asked, log)()
+	defer c.watchFiles(ctx, listeners, asked, log)()
 	defer notifyManager(ctx, c.delay, log)()
-	return doors.serve(ctx, server, log)
+	return listeners.serve(ctx, server, log)
 }
 
 func (c *config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
@@ -165,7 +165,7 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing
 
 // watchFiles follows the changes of the files of tokens, tickets and TLS, until the
 // function that it returns is called. It does so also while the service drains.
-func (c *config) watchFiles(ctx context.Context, d *doors, asked <-chan os.Signal, log *slog.Logger) func() {
+func (c *config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
 	var all []*reloaded
 	if c.tokens.file != nil {
 		all = append(all, c.tokens.file)
@@ -203,7 +203,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	}
 }
 
-func httpConfig(c *config, d *doors, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
+func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
 		Drawer: countRedirects(b, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
 		Finder: store, Watcher: feed,

@@ -18,7 +18,7 @@ func (tx *attempt) Write(ctx context.Context, p *draw.Plan) error {
 		return tx.confirm(ctx)
 	}
 	if fault.Armed(fault.BeforeCommit) {
-		return tx.writeSplit(ctx, p)
+		return tx.writeInSteps(ctx, p)
 	}
 	batch := &pgx.Batch{}
 	opening := !tx.open

@@ -13,8 +13,8 @@ import (
 	"drawsvc/internal/http"
 )
 
-// doors are the addresses that the service listens on.
-type doors struct {
+// listeners are the addresses that the service listens on.
+type listeners struct {
 	main net.Listener
 	// metrics is nil without --metrics-listen.
 	metrics net.Listener
@@ -25,10 +25,10 @@ type doors struct {
 	pair *reloaded
 }
 
-// openDoors listens. Who reaches the service is judged on the address that it
+// openListeners listens. Who reaches the service is judged on the address that it
 // got: a name may resolve to any.
-func (c *config) openDoors(cmd *cobra.Command) (d *doors, err error) {
-	d = &doors{}
+func (c *config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
+	d = &listeners{}
 	defer func() {
 		if err != nil {
 			d.close()
@@ -64,7 +64,7 @@ func isLoopbackAddr(a net.Addr) bool {
 }
 
 // close closes what serve has not closed.
-func (d *doors) close() {
+func (d *listeners) close() {
 	for _, l := range []net.Listener{d.main, d.metrics} {
 		if l != nil {
 			_ = l.Close() // it may be closed already
@@ -72,9 +72,9 @@ func (d *doors) close() {
 	}
 }
 
-// serve answers at all doors until ctx ends and the service has drained. The
+// serve answers at all addresses until ctx ends and the service has drained. The
 // metrics can be read until then.
-func (d *doors) serve(ctx context.Context, s *http.Server, log *slog.Logger) error {
+func (d *listeners) serve(ctx context.Context, s *http.Server, log *slog.Logger) error {
 	if d.metrics == nil {
 		return s.Serve(ctx, d.main)
 	}

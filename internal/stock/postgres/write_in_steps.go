@@ -11,9 +11,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// writeSplit is Write with the commit in a round trip of its own, so that a
+// writeInSteps is Write with the commit in a round trip of its own, so that a
 // fault can come between. The released program does not have it.
-func (tx *attempt) writeSplit(ctx context.Context, p *draw.Plan) error {
+func (tx *attempt) writeInSteps(ctx context.Context, p *draw.Plan) error {
 	if !tx.open {
 		begin := &pgx.Batch{}
 		tx.beginLocked(begin, p.PoolID)
