@@ -22,7 +22,7 @@ func keyed(seed uint64) *draw.Keyed {
 }
 
 // perVersion are numbers that are a function of the version alone, for two who
-// ask in turns.
+// ask one after the other.
 type perVersion struct{ seed uint64 }
 
 func (s perVersion) Of(version int64) draw.Numbers {
