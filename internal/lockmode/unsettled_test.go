@@ -33,8 +33,10 @@ func TestFoundAndNotSafe(t *testing.T) {
 		{mode: lockmode.ForUpdate, dialect: "mysql"}, {mode: lockmode.Optimistic, dialect: "mysql"}, {lockmode.External, "mysql", nobody},
 	} {
 		for name, short := range map[string]edit{
-			"given up": func(s *settings) { s.Budget, s.OptimisticBudget, s.Settle = 1500*time.Millisecond, 500*time.Millisecond, 5*time.Second },
-			"late":     func(s *settings) { s.Timeout = 1500 * time.Millisecond },
+			"given up": func(s *settings) {
+				s.Budget, s.OptimisticBudget, s.Settle = 1500*time.Millisecond, 500*time.Millisecond, 5*time.Second
+			},
+			"late": func(s *settings) { s.Timeout = 1500 * time.Millisecond },
 		} {
 			t.Run(c.String()+" "+name, func(t *testing.T) {
 				t.Parallel()
