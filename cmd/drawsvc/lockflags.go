@@ -27,8 +27,8 @@ func (l *lockFlags) flags(f *pflag.FlagSet) {
 // lockWaitFlag is the name of the flag of the longest wait.
 const lockWaitFlag = "lock-wait"
 
-// fit keeps the wait within a request's time. Who waited for the lock in vain looks
-// known keys up, and those behind him have waited as long. The default gives way; a
+// fit keeps the wait within a request's time. Known keys are looked up
+// behind a wait in vain, when others have waited as long. The default gives way; a
 // longer wait that somebody asked for is refused.
 func (l *lockFlags) fit(flags *pflag.FlagSet, timeout time.Duration) error {
 	longest := timeout / 2

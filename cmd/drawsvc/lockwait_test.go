@@ -39,14 +39,14 @@ func TestLockWaitFits(t *testing.T) {
 	}
 }
 
-// TestKnownKeysBehindALock: while a stranger holds the pool's lock and new draws
+// TestKnownKeysBehindALock: while another program holds the pool's lock and new draws
 // wait for it, known keys are answered within any time that a request may have.
 func TestKnownKeysBehindALock(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
 		s := p.serve("--mode", "external", "--request-timeout", "1500ms")
 		first, _ := s.won("spring", "u1", "known")
-		tamper(t, url, `UPDATE locks SET expires_at = 9000000000000000, owner = 'a stranger' WHERE key_id = 'spring'`)
+		tamper(t, url, `UPDATE locks SET expires_at = 9000000000000000, owner = 'another' WHERE key_id = 'spring'`)
 		refused := make(chan string, 1)
 		go func() {
 			_, body, err := s.draw("spring", "u1", "new")

@@ -26,8 +26,8 @@ func heldSettling(t *testing.T, a *arena) (clear func()) {
 }
 
 // TestFoundAndNotSafe: a known key that was found, and that nobody says is safe, is
-// in doubt, whether its batch is given up or its own time is over. Nobody is told
-// that nothing happened, but for the draws that the log does not hold.
+// in doubt, whether its batch is given up or its own time is over. Nobody says
+// of it that nothing happened.
 func TestFoundAndNotSafe(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "mysql"}, {mode: lockmode.Optimistic, dialect: "mysql"}, {lockmode.External, "mysql", nobody},
