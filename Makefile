@@ -4,8 +4,9 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 # A compiler ends soon: it collects garbage only where memory is short, which saves a tenth to a third of its work.
 # What it makes is the same, and found in the same cache.
 TOOLS = '-toolexec=env GOGC=off GOMEMLIMIT=1500MiB'
-# A mark for each test that has ended, and at last each failure whole. The linter vets.
-TEST = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg --hide-summary=skipped -- -vet=off $(TOOLS)
+# A mark for each test that has ended, and at last each failure whole, and each skip with its reason. The linter vets.
+GOTESTSUM = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg
+TEST = $(GOTESTSUM) -- -vet=off $(TOOLS)
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
@@ -37,7 +38,7 @@ test-all: ## Every test with the race detector, and with every combination of wh
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
-	$(TEST) -short -p 4 ./client/... ./cmd/... ./db/... ./internal/...
+	$(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) -short -p 4 ./client/... ./cmd/... ./db/... ./internal/...
 
 .PHONY: lint
 lint: ## The house rules

@@ -116,7 +116,7 @@ func (c *config) read(cmd *cobra.Command) error {
 	if err := firstOf(c.database.check(cmd), c.lock.read(flags), c.jobs.read(flags)); err != nil {
 		return err
 	}
-	if err := c.Validate(); err != nil {
+	if err := firstOf(c.Validate(), c.lock.fit(flags, c.timeout)); err != nil {
 		return usageError{err}
 	}
 	if c.tokens, err = c.readTokens(); err != nil {

@@ -21,7 +21,25 @@ type lockFlags struct {
 func (l *lockFlags) flags(f *pflag.FlagSet) {
 	l.secret.flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&l.wait, "lock-wait", 2*time.Second, "longest wait for the lock")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, at most half of --request-timeout")
+}
+
+// lockWaitFlag is the name of the flag of the longest wait.
+const lockWaitFlag = "lock-wait"
+
+// fit keeps the wait within a request's time. Known keys are looked up
+// behind a wait in vain, when others have waited as long. The default gives way; a
+// longer wait that somebody asked for is refused.
+func (l *lockFlags) fit(flags *pflag.FlagSet, timeout time.Duration) error {
+	longest := timeout / 2
+	switch {
+	case l.wait <= longest:
+	case sourceOf(flags, lockWaitFlag) != byNobody:
+		return fmt.Errorf("--lock-wait %s must be at most half of --request-timeout %s: behind a longer wait there is no time left to answer known keys", l.wait, timeout)
+	default:
+		l.wait = longest
+	}
+	return nil
 }
 
 // read takes the URL from its file, where it is in one.
@@ -38,7 +56,7 @@ func (l *lockFlags) Validate() error {
 	return firstOf(
 		checkLock("lock", l.url),
 		within("lock-ttl", l.ttl, 100*time.Millisecond, time.Hour),
-		within("lock-wait", l.wait, 0, time.Minute),
+		within(lockWaitFlag, l.wait, 0, time.Minute),
 	)
 }
 

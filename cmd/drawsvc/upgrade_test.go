@@ -122,6 +122,13 @@ func TestUpgradeFromRelease(t *testing.T) {
 				old.file, next.schema = file, schema
 				require.Empty(t, roll(t, old, next))
 			})
+			t.Run("committed on "+dialect+" to "+schema, func(t *testing.T) {
+				t.Parallel()
+				url := stocktest.URL(t, dialect)
+				old, next := on(t, url), on(t, url)
+				old.file, next.schema = file, schema
+				require.Empty(t, meetCommitted(t, old, next))
+			})
 		}
 	}
 }

@@ -82,20 +82,21 @@ func (b *Batch) observe(outcome string, draws int) {
 	}
 }
 
-// fail gives every caller err. It is used when no plan could be written.
+// fail gives every caller what err says of its draw. It is used when no plan could
+// be written.
 func (b *Batch) fail(err error) {
 	b.spanFails(err)
-	n := 0
+	failed := map[draw.Code]int{}
 	for _, w := range b.waiters {
 		if !w.hasAnswer() {
-			if w.err = err; draw.CodeOf(err) == draw.CodeOutcomeUnknown {
-				w.err = w.inDoubt(err)
-			}
-			n++
+			w.err = w.failure(err)
+			failed[draw.CodeOf(w.err)]++
 		}
 	}
 	b.release()
-	b.observe(string(draw.CodeOf(err)), n)
+	for code, n := range failed {
+		b.observe(string(code), n)
+	}
 }
 
 // release lets every caller go with the answer that it was left. The next

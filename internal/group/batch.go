@@ -163,11 +163,11 @@ func (b *Batch) doubt() {
 }
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its
-// draws wait again and may be withdrawn.
+// draws wait again and may be withdrawn, but for those that the log may hold.
 func (b *Batch) Undo(p *draw.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
-		if len(w.Tried) == 0 {
+		if len(w.Tried) == 0 && !w.found {
 			w.state.CompareAndSwap(planned, waiting)
 		}
 	}

@@ -114,7 +114,8 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 			continue
 		}
 		w.asked = true
-		if d, ok := known[w.DrawID]; ok {
+		d, ok := known[w.DrawID]
+		if w.found = ok; ok {
 			w.Known = &d
 		}
 	}

@@ -21,6 +21,9 @@ type waiter struct {
 	asked bool
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
+	// found says that the log held the draw when it was asked last, whether or not
+	// that could be answered.
+	found bool
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -63,6 +66,21 @@ func (w *waiter) giveUp() bool {
 func (w *waiter) inDoubt(reason error) error {
 	detail := fmt.Sprintf("the draw may or may not have happened; a retry with the key %q settles it", w.DrawID)
 	return &draw.Error{Code: draw.CodeOutcomeUnknown, Detail: detail, Err: reason}
+}
+
+// failure is what becomes of the draw where no plan could be written. Of one that
+// the log was seen to hold nobody says that nothing happened.
+func (w *waiter) failure(err error) error {
+	switch draw.CodeOf(err) {
+	case draw.CodeOutcomeUnknown:
+		return w.inDoubt(err)
+	case draw.CodeContended, draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
+		if w.found {
+			return w.inDoubt(err)
+		}
+	default:
+	}
+	return err
 }
 
 // hasAnswer says that nobody waits any more.

@@ -66,6 +66,10 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 			logGivenUp(m.log, External, b, err)
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}
+		// The lock is waited for anew, and a replay needs none.
+		if replay(ctx, m.decider.store, b, errNotPlanned, b.SettleReplays); b.IsSettled() {
+			return nil
+		}
 		backoff(ctx, stale+lost)
 	}
 }

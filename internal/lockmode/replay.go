@@ -19,7 +19,8 @@ const replayReadsMax = 8
 // replay answers the draws of b that the log holds already, by handing settle a
 // plan in which all others end with err. A known key is answered whatever else
 // is spent, busy or away (law 4). Where the log cannot be asked, nothing
-// changes: the batch has its error.
+// changes: the batch has its error. A draw that was found and is not said to be
+// safe is in doubt.
 func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func(*draw.Plan)) {
 	if !b.AsksLog() {
 		return
@@ -36,9 +37,11 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 	if failed != nil || plan == nil {
 		return
 	}
-	if tx.Write(ctx, plan) == nil { // what was found is as safe as what is acknowledged
-		settle(plan)
+	if tx.Write(ctx, plan) != nil { // what was found may not be as safe as what is acknowledged
+		b.Undo(plan)
+		return
 	}
+	settle(plan)
 }
 
 // lastReplay is the end of a batch that its mode gave up with err: draws that

@@ -36,6 +36,26 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
+	return s.awaitExcluded(ctx, schema)
+}
+
+// excludedMax is until when each binary that runs has read that the schema no longer
+// admits it.
+const excludedMax = 2 * schemaEvery
+
+// awaitExcluded returns when binaries that the schema before admitted, and that it
+// does not admit now, have stopped to draw: what comes behind the migration may be
+// what they do not know. Nobody else is at work on an SQLite file, or on a schema
+// that was not there. Errors: those of the store.
+func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
+	schema, err := s.Schema(ctx)
+	if err != nil || s.engine.Migrating == nil || before.Current == 0 || schema.AdmitsFrom == before.AdmitsFrom {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(excludedMax):
+	}
 	return nil
 }
 

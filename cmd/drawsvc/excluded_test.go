@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock/stocktest"
+)
+
+// drawnBehind has three instances draw, excludes them, and returns an award that was
+// asked for behind that, "" for none.
+func drawnBehind(t *testing.T, old program, exclude func()) string {
+	old.ok("migrate", "up")
+	old.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
+	var excluded, stop atomic.Bool
+	var drawing sync.WaitGroup
+	late := make(chan string, 3)
+	for i := range cap(late) {
+		s := old.serve()
+		drawing.Go(func() {
+			for n := 0; !stop.Load(); n++ {
+				isLate := excluded.Load()
+				status, body, err := s.draw("spring", "u1", fmt.Sprint(i, "-", n))
+				if isLate && (err != nil || status == http.StatusOK) {
+					late <- fmt.Sprint(body, err)
+					return
+				}
+			}
+		})
+	}
+	exclude()
+	excluded.Store(true)
+	for range 20 {
+		old.run("migrate", "status") // takes a moment
+	}
+	stop.Store(true)
+	drawing.Wait()
+	select {
+	case body := <-late:
+		return body
+	default:
+		return ""
+	}
+}
+
+// TestExcludedHaveStopped: when `migrate up` has ended, no binary draws any more that
+// the new schema does not admit. An exclusion that nobody waits behind is found.
+func TestExcludedHaveStopped(t *testing.T) {
+	t.Parallel()
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			old, next := on(t, url), on(t, url)
+			next.schema = "excluding"
+			require.Empty(t, drawnBehind(t, old, func() { next.ok("migrate", "up") }))
+		})
+	}
+	t.Run("at once", func(t *testing.T) {
+		t.Parallel()
+		url := stocktest.URL(t, "postgres")
+		old := on(t, url)
+		require.NotEmpty(t, drawnBehind(t, old, func() {
+			tamper(t, url, fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, old.knows()+1))
+		}))
+	})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLockWaitFits: the default wait for the lock gives way to the time of a
+// request, and one that somebody asked for is kept or refused.
+func TestLockWaitFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		line    []string
+		timeout time.Duration
+		want    time.Duration // 0 where it is refused
+	}{
+		{nil, 5 * time.Second, 2 * time.Second},
+		{nil, 4 * time.Second, 2 * time.Second},
+		{nil, time.Second, time.Second / 2},
+		{nil, 10 * time.Minute, 2 * time.Second},
+		{[]string{"--lock-wait=5s"}, 10 * time.Second, 5 * time.Second},
+		{[]string{"--lock-wait=5s"}, 9999 * time.Millisecond, 0},
+		{[]string{"--lock-wait=2s"}, time.Second, 0},
+	} {
+		var l lockFlags
+		f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		l.flags(f)
+		require.NoError(t, f.Parse(c.line))
+		err := l.fit(f, c.timeout)
+		if c.want == 0 {
+			require.ErrorContains(t, err, "must be at most half of --request-timeout")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, l.wait, "%v within %s", c.line, c.timeout)
+	}
+}
+
+// TestKnownKeysBehindALock: while another program holds the pool's lock and new draws
+// wait for it, known keys are answered within any time that a request may have.
+func TestKnownKeysBehindALock(t *testing.T) {
+	each(t, func(t *testing.T, url string) {
+		p := spring(t, url)
+		s := p.serve("--mode", "external", "--request-timeout", "1500ms")
+		first, _ := s.won("spring", "u1", "known")
+		tamper(t, url, `UPDATE locks SET expires_at = 9000000000000000, owner = 'another' WHERE key_id = 'spring'`)
+		refused := make(chan string, 1)
+		go func() {
+			_, body, err := s.draw("spring", "u1", "new")
+			if err != nil {
+				body = err.Error()
+			}
+			refused <- body
+		}()
+		answers := make(chan string, 8)
+		for range cap(answers) {
+			time.Sleep(20 * time.Millisecond)
+			go func() {
+				_, body, err := s.draw("spring", "u1", "known")
+				if err != nil {
+					body = err.Error()
+				}
+				answers <- body
+			}()
+		}
+		for range cap(answers) {
+			body := <-answers
+			require.Contains(t, body, `"replayed":true`)
+			again, _ := parseDraw(t, body)
+			require.Equal(t, first, again)
+		}
+		require.Contains(t, <-refused, `"code":"contended","outcome":"none"`)
+		require.Equal(t, exitOK, s.end().code)
+		p.ok("audit")
+	})
+}

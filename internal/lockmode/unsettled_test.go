@@ -1,0 +1,98 @@
+package lockmode_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// heldSettling is a session that holds every row which MySQL and MariaDB write to
+// wait for the disk, and the places of those that are not there yet.
+func heldSettling(t *testing.T, a *arena) (clear func()) {
+	t.Helper()
+	tx, err := a.store(1).LockDB().BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelSerializable})
+	require.NoError(t, err)
+	var rows int
+	require.NoError(t, tx.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM lock_tokens FOR UPDATE`).Scan(&rows))
+	return func() { require.NoError(t, tx.Rollback()) }
+}
+
+// TestFoundAndNotSafe: a known key that was found, and that nobody says is safe, is
+// in doubt, whether its batch is given up or its own time is over. Nobody says
+// of it that nothing happened.
+func TestFoundAndNotSafe(t *testing.T) {
+	for _, c := range []cell{
+		{mode: lockmode.ForUpdate, dialect: "mysql"}, {mode: lockmode.Optimistic, dialect: "mysql"}, {lockmode.External, "mysql", nobody},
+	} {
+		for name, short := range map[string]edit{
+			"given up": func(s *settings) {
+				s.Budget, s.OptimisticBudget, s.Settle = 1500*time.Millisecond, 500*time.Millisecond, 5*time.Second
+			},
+			"late": func(s *settings) { s.Timeout = 1500 * time.Millisecond },
+		} {
+			t.Run(c.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
+				a := newArena(t, c)
+				pool := a.pool(t, 9)
+				s := a.serve(t, 0, short)
+				draws(t, s, pool, "known", 3)
+				clear := heldSettling(t, a)
+				var known []<-chan answer
+				for n := range 3 {
+					known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))
+				}
+				for _, from := range known {
+					err := receive(t, from).err
+					require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "%v", err)
+				}
+				drain(t, s.Batcher)
+				clear()
+				s = a.serve(t, 0)
+				d, err := s.Draw(context.Background(), named(pool, "known-1"))
+				require.NoError(t, err)
+				require.True(t, d.Replayed)
+				stocktest.NoViolations(t, a.store(0), pool)
+			})
+		}
+	}
+}
+
+// lostLock is a lock that comes late, and is lost each time.
+type lostLock struct{ wait time.Duration }
+
+func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Context, int64) error) error {
+	time.Sleep(l.wait)
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return fn(ctx, 1)
+}
+
+// TestReplaysWhileTheLockIsLost: a known key does not wait for a lock that is lost
+// again and again, for longer than it has time.
+func TestReplaysWhileTheLockIsLost(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			a := newArena(t, cell{lockmode.External, dialect, nobody})
+			pool := a.pool(t, 50)
+			lock := &swapped{Locker: a.locks[0]}
+			s := a.serve(t, 0, func(s *settings) { s.Locker, s.Timeout = lock, 6*time.Second })
+			draws(t, s, pool, "known", 1)
+			lock.Locker = &lostLock{2 * time.Second}
+			fresh := once(t, s, named(pool, "new"))
+			known := receive(t, once(t, s, named(pool, "known-0")))
+			require.NoError(t, known.err)
+			require.True(t, known.draw.Replayed)
+			require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, fresh).err))
+			stocktest.NoViolations(t, a.store(0), pool)
+		})
+	}
+}
