@@ -102,6 +102,7 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 		case len(buf) > most:
 			return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", most)
 		case err == io.EOF:
+			_ = r.Body.Close() // else net/http reads it to its end once more before it answers
 			return buf, nil
 		case isTimeout(err):
 			return buf, draw.Errorf(codeRequestTimeout, "the body did not arrive in time")
