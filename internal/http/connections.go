@@ -36,17 +36,20 @@ type connections struct {
 	// room has a token after a connection has ended, or has become idle.
 	room chan struct{}
 
-	mu   sync.Mutex // guards open, what stands in its conns, and full
-	open map[*conn]struct{}
-	full time.Time // of the last line of the log
+	mu    sync.Mutex // guards open, what stands in its conns, idled, and full
+	open  map[*conn]struct{}
+	idled uint64    // counts how often a connection has become idle
+	full  time.Time // of the last line of the log
 }
 
-// standing is the state of a connection and, unless it is at work, since when it
-// has it. Each draw changes it twice: it stands in the conn, so that no map is
-// searched for that.
+// standing is the state of a connection. Each draw changes it twice: it stands in
+// the conn, so that no map is searched for that, and no clock is read.
 type standing struct {
 	state nethttp.ConnState
-	since time.Time
+	// made is when the connection was made, turn the count at which it became idle
+	// last.
+	made time.Time
+	turn uint64
 }
 
 func newConnections(most int, log *slog.Logger, reclaimed prometheus.Counter) *connections {
@@ -71,11 +74,12 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	of.standing.state = state
 	if state != nethttp.StateIdle {
-		of.standing.state = state
 		return
 	}
-	of.standing = standing{state, time.Now()}
+	c.idled++
+	of.standing.turn = c.idled
 	c.wake()
 }
 
@@ -131,7 +135,7 @@ func (c *connections) try(of *conn) (idle *conn, admitted bool) {
 		}
 		delete(c.open, idle)
 	}
-	of.standing = standing{nethttp.StateNew, now}
+	of.standing = standing{state: nethttp.StateNew, made: now}
 	c.open[of] = struct{}{}
 	return idle, true
 }
@@ -142,10 +146,11 @@ func (c *connections) longestIdle(now time.Time) (longest *conn) {
 	var found standing
 	for of := range c.open {
 		s := of.standing
-		if s.state != nethttp.StateIdle && (s.state != nethttp.StateNew || now.Sub(s.since) < silentMax) {
+		if s.state != nethttp.StateIdle && (s.state != nethttp.StateNew || now.Sub(s.made) < silentMax) {
 			continue
 		}
-		if longest == nil || s.state > found.state || s.state == found.state && s.since.Before(found.since) {
+		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // new ones have no turn
+		if longest == nil || s.state > found.state || s.state == found.state && isLonger {
 			longest, found = of, s
 		}
 	}
