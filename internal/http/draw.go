@@ -62,7 +62,8 @@ func (s *Server) postDraw(c call) error {
 	}
 	c.spanDraw(&made)
 	if made.Receipt || request.Receipt {
-		return c.writeReceipted(&made, request.Receipt)
+		receipted := made // a copy, so that other draws stay off the heap
+		return c.writeReceipted(&receipted, request.Receipt)
 	}
 	c.writeDraw(&made)
 	return nil
