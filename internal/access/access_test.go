@@ -32,7 +32,7 @@ func TestFileRoundTrip(t *testing.T) {
 	for token, want := range map[string]Token{a: tokens[0], b: tokens[1], c: tokens[2]} {
 		got, found := set.Find(DigestOf(token))
 		require.True(t, found)
-		require.Equal(t, want, got)
+		require.Equal(t, want, *got)
 	}
 	_, found := set.Find(DigestOf(a + "x"))
 	require.False(t, found)

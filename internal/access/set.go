@@ -8,14 +8,14 @@ import (
 
 // Set holds the tokens that are valid side by side. It is never changed.
 type Set struct {
-	tokens map[Digest]Token
+	tokens map[Digest]*Token
 }
 
 // NewSet returns a set of the tokens. Several tokens may have one name, so that
 // the next one can be handed out before the last one ends; their role is the
 // same then. An error says which two contradict each other.
 func NewSet(tokens ...Token) (*Set, error) {
-	s := &Set{tokens: make(map[Digest]Token, len(tokens))}
+	s := &Set{tokens: make(map[Digest]*Token, len(tokens))}
 	roles := map[string]Role{}
 	for i := range tokens {
 		t := tokens[i]
@@ -28,15 +28,16 @@ func NewSet(tokens ...Token) (*Set, error) {
 		if role, taken := roles[t.Name]; taken && role != t.Role {
 			return nil, fmt.Errorf("name %q has the roles %s and %s: a name has one role", t.Name, role, t.Role)
 		}
-		s.tokens[t.Digest], roles[t.Name] = t, t.Role
+		s.tokens[t.Digest], roles[t.Name] = &t, t.Role
 	}
 	return s, nil
 }
 
-// Find returns the token of a digest, an expired one too. The work is the same
+// Find returns the token of a digest, an expired one too, which is not to be
+// changed. The work is the same
 // for every token that is sent: one digest, and one access to a map by it. What
 // the time of that tells of a digest tells nothing of the token.
-func (s *Set) Find(d Digest) (t Token, found bool) {
+func (s *Set) Find(d Digest) (t *Token, found bool) {
 	t, found = s.tokens[d]
 	return t, found
 }

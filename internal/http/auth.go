@@ -39,6 +39,7 @@ func (r refusedToken) Error() string { return "token refused: " + string(r) }
 // gate decides who may make a call.
 type gate struct {
 	tokens      *access.Keeper
+	anyone      *access.Token // who needs no token
 	allowed     map[role][]role
 	publicDraw  bool
 	openMetrics bool
@@ -51,27 +52,27 @@ type gate struct {
 
 func newGate(c *Config, m metrics) *gate {
 	return &gate{
-		tokens: c.Tokens, allowed: allowed(), publicDraw: c.PublicDraw, openMetrics: c.OpenMetrics,
+		tokens: c.Tokens, anyone: &access.Token{}, allowed: allowed(), publicDraw: c.PublicDraw, openMetrics: c.OpenMetrics,
 		hosts: c.AllowedHosts, proxies: c.TrustedProxies, guesses: newGuesses(), metrics: m, now: time.Now,
 	}
 }
 
-// admit returns the token that lets r make a call that needs a role; the zero
-// token where none is needed. The token comes before everything else, so that
+// admit returns the token that lets r make a call that needs a role; anyone
+// where none is needed. The token comes before everything else, so that
 // nobody learns more without one.
-func (g *gate) admit(need role, r *nethttp.Request) (access.Token, error) {
+func (g *gate) admit(need role, r *nethttp.Request) (*access.Token, error) {
 	if g.isOpen(need, r) {
-		return access.Token{}, nil
+		return g.anyone, nil
 	}
 	token, err := g.identify(r)
 	if err != nil {
 		if need == roleDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
-			return token, draw.Errorf(draw.CodeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
+			return nil, draw.Errorf(draw.CodeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
 		}
-		return token, err
+		return nil, err
 	}
 	if !slices.Contains(g.allowed[token.Role], need) {
-		return token, draw.Errorf(draw.CodeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
+		return nil, draw.Errorf(draw.CodeForbidden, "this call needs a token of role %s; the token has the role %s", need, token.Role)
 	}
 	return token, nil
 }
@@ -93,10 +94,10 @@ func (g *gate) isOpen(need role, r *nethttp.Request) bool {
 // identify returns the token of r. Wrong tokens count as guesses of the
 // address that they come from; after too many, only tokens that came from
 // there before are read.
-func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
+func (g *gate) identify(r *nethttp.Request) (*access.Token, error) {
 	text, given := bearer(r.Header)
 	if !given {
-		return access.Token{}, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
+		return nil, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
 	}
 	now, from, digest := g.now(), g.remote(r), access.DigestOf(text)
 	may, proven := g.guesses.mayTry(from, digest, now)
@@ -117,9 +118,9 @@ func (g *gate) identify(r *nethttp.Request) (access.Token, error) {
 	return token, nil
 }
 
-func (g *gate) refuse(reason refusedToken, code draw.Code, detail string) (access.Token, error) {
+func (g *gate) refuse(reason refusedToken, code draw.Code, detail string) (*access.Token, error) {
 	g.metrics.refused.WithLabelValues(string(reason)).Inc()
-	return access.Token{}, draw.Wrap(code, reason, "%s", detail)
+	return nil, draw.Wrap(code, reason, "%s", detail)
 }
 
 // bearer returns the token that h holds. given is false without the header;

@@ -26,8 +26,8 @@ type call struct {
 	// id names the request in the log and in the answer's headers.
 	id    string
 	query url.Values
-	// caller is the token that let the call in; its zero value is anyone.
-	caller access.Token
+	// caller is the token that let the call in.
+	caller *access.Token
 }
 
 // handler answers a call. An error that it returns becomes a problem, or cuts

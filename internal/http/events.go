@@ -39,7 +39,7 @@ func (s *Server) events(c call) error {
 	// its caller.
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
 	return s.Watcher.Watch(ctx, func(frame []byte) error {
-		if !s.gate.admits(&c.caller, c.route.role) {
+		if !s.gate.admits(c.caller, c.route.role) {
 			end()
 			return nil
 		}
