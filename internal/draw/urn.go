@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -144,6 +145,9 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.commitTo(0, 0) // another history may be committed to other seeds, or to none
 	}
 	u.commitTo(s.Committed, s.Opened)
+	if n := len(s.Prizes); len(u.prizes) == 0 { // the read is whole, and its size known
+		u.prizes, u.places, u.units.sums = make([]urnPrize, 0, n), make(map[string]int, n), slices.Grow(u.units.sums, n)
+	}
 	for _, p := range s.Prizes {
 		u.put(p)
 	}
