@@ -95,7 +95,7 @@ func (p *Proxy) Cut() {
 	defer p.mu.Unlock()
 	p.mode = cut
 	if p.listener != nil {
-		_ = p.listener.Close()
+		hangUp(p.listener)
 		p.listener = nil
 	}
 	for l := range p.links {
