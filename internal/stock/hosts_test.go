@@ -86,7 +86,7 @@ func TestHangingHost(t *testing.T) {
 						return false
 					}
 					t.Cleanup(func() { require.NoError(t, conn.Close()) })
-					require.Equal(t, before, hangs.Taken(), "the one that hangs was asked again")
+					require.Equal(t, before, hangs.Taken(), "the one that hangs took another connection")
 					_, err = conn.ExecContext(t.Context(), `SELECT 1`)
 					return err == nil
 				}, waitMax, tick)
