@@ -133,7 +133,7 @@ func TestAuditBesideDraws(t *testing.T) {
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := spring(t, stocktest.URL(t, dialect))
+			p := spring(t, stocktest.Migrated(t, dialect))
 			s := p.serve()
 			done := make(chan struct{})
 			go func() {

@@ -55,7 +55,7 @@ func TestBackupPage(t *testing.T) {
 func TestBackupPageIsCaught(t *testing.T) {
 	t.Parallel()
 	var executed sync.Map
-	w := newPlace(t, &executed, stocktest.URL(t, "sqlite"), nil)
+	w := newPlace(t, &executed, stocktest.Migrated(t, "sqlite"), nil)
 	w.blocks = map[string]string{
 		"good": "DATABASE=x\ndrawsvc audit | grep -q violations\n", "kept": "[ $DATABASE = x ]\n",
 		"first line": "drawsvc audit --frob\ntrue\n", "in a pipe": "drawsvc pools | cat\n", "missing": "drawsrv audit\n",
@@ -70,7 +70,7 @@ func TestBackupPageIsCaught(t *testing.T) {
 }
 
 func testSQLitePage(t *testing.T, executed *sync.Map) {
-	w := newPlace(t, executed, stocktest.URL(t, "sqlite"), nil)
+	w := newPlace(t, executed, stocktest.Migrated(t, "sqlite"), nil)
 	kept := w.draw(30)
 	w.do("sqlite-backup")
 	lost := w.draw(30)

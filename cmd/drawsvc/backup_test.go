@@ -66,7 +66,7 @@ func (p program) startsNot(part string) {
 // to the backup.
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	path := strings.TrimPrefix(url, "sqlite:")
 	p := on(t, url)
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
@@ -137,7 +137,7 @@ func copyTo(tb testing.TB, from, to string) {
 // backup is put in their place.
 func TestReplacedWhileItIsServed(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	path := strings.TrimPrefix(url, "sqlite:")
 	p := on(t, url)
 	p.vars["DRAWSVC_ADMIN_TOKEN"] = "an-admin-token"
@@ -167,7 +167,7 @@ func TestReplacedWhileItIsServed(t *testing.T) {
 // is acknowledged until a backup is restored.
 func TestDamagedWhileItIsServed(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	path := strings.TrimPrefix(url, "sqlite:")
 	p := on(t, url)
 	p.vars["DRAWSVC_ADMIN_TOKEN"] = "an-admin-token"

@@ -33,7 +33,7 @@ type twin struct {
 // newTwin makes two databases with the pools mono, which has issued two units,
 // and dry, which has none; the second database is served.
 func newTwin(t *testing.T, dialect string) *twin {
-	w := &twin{t: t, files: t.TempDir(), tokens: map[string]string{}, url: stocktest.URL(t, dialect)}
+	w := &twin{t: t, files: t.TempDir(), tokens: map[string]string{}, url: stocktest.Migrated(t, dialect)}
 	w.write("rules", `{"fallback":"none","limits":[{"of":"draws","max":5,"per":"day"},{"of":"wins","max":2}]}`)
 	w.write("limits", `{"fallback":"none","limits":[{"of":"draws","max":7},{"of":"prize","prize":"gold","max":1,"per":"168h"}],"blocked":["bob"]}`)
 	week := w.write("week", `{"limits":[{"of":"draws","max":1,"per":"168h"}]}`)
@@ -45,7 +45,7 @@ func newTwin(t *testing.T, dialect string) *twin {
 	w.write("moments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2999-01-06T09:00:00+01:00,tin,-1,b\n")
 	w.write("latemoments", "at,prize,delta,reason\n2999-01-05T09:00:00Z,gold,2,a\n2001-01-06T09:00:00+01:00,tin,-1,b\n")
 	recipients, identity := keyFiles(t)
-	w.local = on(t, stocktest.URL(t, dialect))
+	w.local = on(t, stocktest.Migrated(t, dialect))
 	w.local.vars["DRAWSVC_SEED_RECIPIENTS"], w.local.vars["DRAWSVC_SEED_IDENTITY_FILE"] = recipients, identity
 	var entries []made
 	for name, role := range map[string]string{"ci": "admin", "eye": "auditor", "clerk": "stock"} {

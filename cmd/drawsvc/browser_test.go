@@ -40,7 +40,7 @@ func browse(t *testing.T, home string, width, height int, more ...chromedp.Actio
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, // and an empty folder of its own, which chromedp removes
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(width, height))
+		chromedp.WSURLReadTimeout(stepMax), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(width, height))
 	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, end := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
 	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}

@@ -136,7 +136,7 @@ func (p program) written(name, text string) string {
 // TestRulesOverHTTP: versions, tags, and what is refused.
 func TestRulesOverHTTP(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve()
 	s.admin(201, "POST", "/admin/pools", strings.Replace(campaign, `"prizes"`, `"rules":{"fallback":"none"},"prizes"`, 1))
 	first := members(t, s.admin(200, "GET", "/admin/pools/spring/rules", ""))
@@ -250,7 +250,7 @@ func TestBlanksOnTheCommandLine(t *testing.T) {
 func TestSimulate(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	config := p.written("pool.json", `{"id":"spring","name":"Spring","rules":{"fallback":"none","win":"1/50","budget":{"max":"30.00"}},
 		"prizes":[{"id":"gold","name":"Gold","value":"5.00","stock":10},{"id":"tin","name":"Tin","stock":990},{"id":"none","name":"N","kind":"blank"}]}`)

@@ -78,7 +78,7 @@ func TestTicketIsOneDraw(t *testing.T) {
 // answered all the same.
 func TestTicketGate(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=9")
 	keys := p.written("keys.json", keysFile(ticketSecret))

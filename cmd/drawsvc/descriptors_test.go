@@ -42,7 +42,7 @@ func withDescriptors(cmd *exec.Cmd, limit int) *exec.Cmd {
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	const limit, callers = 128, 200
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	p.wrap = func(cmd *exec.Cmd) *exec.Cmd { return withDescriptors(cmd, limit) }
 	s := p.start()
 	require.Contains(t, s.stderr.String(), `"limit":128,"connections_max":64`)

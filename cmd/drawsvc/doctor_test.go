@@ -95,7 +95,7 @@ func TestStatementBinlog(t *testing.T) {
 // and the files of secrets too.
 func TestDoctorTakesServesConfiguration(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0")
 	require.Equal(t, exitViolation, o.code)
@@ -175,7 +175,7 @@ func TestDoctorFindsMissingPrivilegesOfMySQL(t *testing.T) {
 // type any user.
 func TestDoctorFindsUsersThatNobodyProves(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	const counting = `{"limits":[{"of":"draws","max":1}]}`
 	for rules, isFound := range map[string]bool{counting: true, `{"tickets":true,"limits":[{"of":"draws","max":1}]}`: false, `{"blocked":["u1"]}`: false} {
 		p.ok("rules", "set", "--pool", "spring", p.written("rules.json", rules))

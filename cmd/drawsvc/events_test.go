@@ -21,7 +21,7 @@ import (
 // and nothing is left of the streams when they end.
 func TestManyPages(t *testing.T) {
 	const most = 400
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--connections-max", fmt.Sprint(2*most))
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"spring","name":"Spring","prizes":[{"id":"gold","name":"Gold","stock":100000}]}`)
 	before := runtime.NumGoroutine()
@@ -72,7 +72,7 @@ func TestManyPages(t *testing.T) {
 // TestEventsEndWithTheService: a page that listens does not hold the end up.
 func TestEventsEndWithTheService(t *testing.T) {
 	t.Parallel()
-	s := on(t, stocktest.URL(t, "sqlite")).serve()
+	s := on(t, stocktest.Migrated(t, "sqlite")).serve()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()

@@ -75,7 +75,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 	} {
 		t.Run(dialect+" busy", func(t *testing.T) {
 			t.Parallel()
-			url := stocktest.URL(t, dialect)
+			url := stocktest.Migrated(t, dialect)
 			s := spring(t, url).serve("--request-timeout", "1s")
 			tx, err := rows(t, url).BeginTx(context.Background(), nil)
 			require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 	}
 	t.Run("lock away", func(t *testing.T) {
 		t.Parallel()
-		s := spring(t, stocktest.URL(t, "postgres")).serve("--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0", "--lock-wait", "100ms")
+		s := spring(t, stocktest.Migrated(t, "postgres")).serve("--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0", "--lock-wait", "100ms")
 		drawsNamed(t, s, 5, 503)
 		require.NoError(t, tells(s))
 	})

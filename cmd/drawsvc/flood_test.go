@@ -68,7 +68,7 @@ func TestFloodOfReads(t *testing.T) {
 	for _, dialect := range []string{"postgres", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := on(t, stocktest.URL(t, dialect))
+			p := on(t, stocktest.Migrated(t, dialect))
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring")
 			var file strings.Builder

@@ -28,7 +28,7 @@ import (
 // TestHealthcheck: of the service that --listen or --url names.
 func TestHealthcheck(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve()
 	address := strings.TrimPrefix(s.url, "http://")
 	require.Equal(t, "ready\n", p.ok("healthcheck", "--listen", address))
@@ -79,7 +79,7 @@ func TestTLS(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	cert, key := writeCertificate(t, folder, 1)
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	p.refused(exitUsage, "give both or none", "serve", "--listen", "127.0.0.1:0", "--tls-cert", cert)
 	p.refused(exitUsage, "--tls-cert and --tls-key", "serve", "--listen", "127.0.0.1:0", "--tls-cert", key, "--tls-key", cert)
 	s := p.start("--tls-cert", cert, "--tls-key", key)
@@ -112,7 +112,7 @@ func TestTLS(t *testing.T) {
 // TestMetricsListen: probes and metrics without a token, nothing else.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--metrics-listen", "127.0.0.1:0", "--draw-token", "a-token-of-the-test")
 	var found []string
 	require.Eventually(t, func() bool {

@@ -34,7 +34,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 		_, _ = io.WriteString(w, `{"prizes":[{"id":"gold","description":"An ounce of it"}]}`)
 	}))
 	t.Cleanup(source.Close)
-	url := stocktest.URL(t, "postgres")
+	url := stocktest.Migrated(t, "postgres")
 	spring(t, url)
 	p := on(t, url)
 	flags := []string{"--catalogue-url", source.URL, "--admin-token", "an-admin-token"}
@@ -81,7 +81,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 // TestJobCommands: the switch, the pin and their actor, straight on the database.
 func TestJobCommands(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "mysql")
+	url := stocktest.Migrated(t, "mysql")
 	spring(t, url)
 	p := on(t, url)
 	require.NotContains(t, p.ok("job", "list"), "audit", "no instance has served yet")
@@ -117,7 +117,7 @@ func TestCatalogueFromAnotherAddress(t *testing.T) {
 		t.Cleanup(source.Close)
 		sources = append(sources, source.URL)
 	}
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	spring(t, url)
 	p := on(t, url)
 	for _, n := range []int{0, 0, 1} {

@@ -37,7 +37,7 @@ func (p program) migrateUp() {
 const pending = "a migration is pending: run `drawsvc migrate up`"
 
 func TestMigrate(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		none := outcome{exitPending, pending, p.standsAt(0, fmt.Sprintf("migrations pending: %d", p.knows())), ""}
 		require.Equal(t, none, p.run("migrate", "status"))
@@ -61,7 +61,7 @@ func TestMigrate(t *testing.T) {
 // TestMigrateStatus: what scripts and init containers read, as a schema comes
 // and goes.
 func TestMigrateStatus(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		status := func(schema string, code int) (says map[string]any) {
 			o := program{tb: t, vars: map[string]string{"DRAWSVC_DATABASE": url}, schema: schema}.run("migrate", "status", "--output", "json")
 			require.Equal(t, code, o.code, o.message)
@@ -98,7 +98,7 @@ func TestMigrateStatus(t *testing.T) {
 
 // TestMigrateSQL: what it prints does what `migrate up` does.
 func TestMigrateSQL(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		p.schema = "additive"
 		for _, from := range []string{"nothing", "a release"} {
@@ -156,7 +156,7 @@ func TestMigrateByTwo(t *testing.T) {
 // TestSchemaOfAnotherTime: nothing but `migrate` works on a schema that is not
 // there, and nothing at all writes on one that does not admit the program.
 func TestSchemaOfAnotherTime(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		writing := [][]string{
 			{"pool", "create", "spring"}, {"pool", "pause", "spring"},
@@ -188,7 +188,7 @@ func TestSchemaOfAnotherTime(t *testing.T) {
 
 // TestMigrateOthers: a database that holds somebody else's tables is left alone.
 func TestMigrateOthers(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		_, err := rows(t, url).ExecContext(t.Context(), `CREATE TABLE prizes (id INTEGER)`)
 		require.NoError(t, err)
 		p := on(t, url)

@@ -83,7 +83,7 @@ func settled(t *testing.T, s *service) (exposition string) {
 // name is served, and every one that is served is documented.
 func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--mode", "external")
 	s.won("spring", "u1", "")
 	s.admin(202, "POST", "/admin/jobs/audit/run", "")
@@ -113,7 +113,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 // TestPoolMetrics: the counts are the database's, and their number is bounded.
 func TestPoolMetrics(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("pool", "create", "paused", "--prize", "id=gold,stock=3")
 	p.ok("pool", "pause", "paused")
 	text := settled(t, p.serve())
@@ -235,7 +235,7 @@ type series struct {
 // and each panel without an error, and fires for a pool that is sold out.
 func TestPrometheusScrapes(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "postgres"))
+	p := on(t, stocktest.Migrated(t, "postgres"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
 	one := p.serve()

@@ -9,14 +9,25 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// each runs a test on a new database of every dialect.
+// each runs a test on a new, migrated database of every dialect.
 func each(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	eachOf(t, stocktest.Migrated, test)
+}
+
+// eachEmpty runs a test on a new, empty database of every dialect.
+func eachEmpty(t *testing.T, test func(t *testing.T, url string)) {
+	t.Helper()
+	eachOf(t, stocktest.URL, test)
+}
+
+func eachOf(t *testing.T, database func(testing.TB, string) string, test func(t *testing.T, url string)) {
 	t.Helper()
 	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			test(t, stocktest.URL(t, dialect))
+			test(t, database(t, dialect))
 		})
 	}
 }
@@ -75,7 +86,7 @@ silver  0.00   90       0       90         Silver, spoon
 // TestPoolJSON: the commands and the service show a pool alike.
 func TestPoolJSON(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve()
 	s.won("spring", "u1", "")
 	s.admin(200, "PATCH", "/admin/pools/spring", `{"mode":"optimistic"}`)

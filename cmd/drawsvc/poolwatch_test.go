@@ -53,7 +53,7 @@ func (w *watched) code() int {
 // is closed or Ctrl-C; a service that is away for a while does not end it.
 func TestPoolWatch(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve()
 	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
 	near, over, lines := p.watch("--watch=100ms"), far.watch("--watch=100ms"), far.watch("--watch=100ms", "--output", "json")
@@ -86,7 +86,7 @@ func TestPoolWatch(t *testing.T) {
 // is deleted does.
 func TestPoolWatchGoesOn(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve()
 	far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
 	w, other := far.watch("--watch=100ms"), far.watch("--watch=100ms")
@@ -112,7 +112,7 @@ func TestPoolWatchGoesOn(t *testing.T) {
 // TestPoolWatchInterrupted: Ctrl-C ends the process with exit code 0.
 func TestPoolWatchInterrupted(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	cmd := p.command("pool", "show", "spring", "--watch")
 	var out text
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr

@@ -94,7 +94,7 @@ func (s *process) insist(sig os.Signal) (code int) {
 
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	for _, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		s := p.start()
 		s.won("spring", "u1", "")
@@ -103,7 +103,7 @@ func TestSignals(t *testing.T) {
 		require.Less(t, took, stopMax)
 	}
 
-	url := stocktest.URL(t, "postgres")
+	url := stocktest.Migrated(t, "postgres")
 	spring(t, url)
 	proxy := servertest.StartProxy(t, url)
 	s := on(t, proxy.URL()).start()
@@ -149,7 +149,7 @@ func TestMessages(t *testing.T) {
 func TestKilled(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000", "--prize", "id=tin,stock=100000")
 	answers := map[string]string{}
 	for round := range 5 {

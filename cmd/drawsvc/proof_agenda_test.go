@@ -22,7 +22,7 @@ func TestVerifiableAgenda(t *testing.T) {
 	t.Parallel()
 	servertest.NeedPrograms(t, "python3", "python3")
 	recipients, identity := keyFiles(t)
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5", "--prize", "id=silver,stock=95")
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }

@@ -43,7 +43,7 @@ func TestVerifiableDrawsOfBeacon(t *testing.T) {
 			t.Parallel()
 			recipients, identity := keyFiles(t)
 			chain := drand.New(t, time.Now().Unix()-100, 1)
-			p := on(t, stocktest.URL(t, dialect))
+			p := on(t, stocktest.Migrated(t, dialect))
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
 			note := p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients, "--beacon", chain.Beacon())

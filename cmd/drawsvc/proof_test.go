@@ -28,7 +28,7 @@ func TestVerifiableDraws(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			recipients, identity := keyFiles(t)
-			p := on(t, stocktest.URL(t, dialect))
+			p := on(t, stocktest.Migrated(t, dialect))
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
 			p.ok("prize", "rename", "--pool=spring", "--prize=gold", "--name=Golden <coin>")
@@ -183,7 +183,7 @@ func TestExportRefusesForks(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			recipients, identity := keyFiles(t)
-			url := stocktest.URL(t, dialect)
+			url := stocktest.Migrated(t, dialect)
 			p := on(t, url)
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5")
@@ -210,7 +210,7 @@ func TestExportRefusesForks(t *testing.T) {
 func TestProofUsage(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	for line, want := range map[string]string{
 		"pool commit":                                                                              "the pool's id is missing",
 		"pool commit spring --origin=a.example":                                                    "--seed-recipients is missing",

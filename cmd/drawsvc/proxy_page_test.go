@@ -61,7 +61,7 @@ func startNginx(tb testing.TB, listen, config string) {
 // is recognized, and only what is to be public can be reached.
 func TestReverseProxyPage(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--draw-token", "a-token-of-the-test", "--trusted-proxies", "127.0.0.1")
 	listen := servertest.FreeAddr(t)
 	startNginx(t, listen, pageConfig(t, listen, strings.TrimPrefix(s.url, "http://")))
@@ -85,7 +85,7 @@ func TestReverseProxyPage(t *testing.T) {
 
 	// A service without a token for draws takes no draws through the proxy. The
 	// control, a proxy that says nothing of itself, shows what the page warns of.
-	open := spring(t, stocktest.URL(t, "sqlite")).serve()
+	open := spring(t, stocktest.Migrated(t, "sqlite")).serve()
 	upstream := strings.TrimPrefix(open.url, "http://")
 	listen, silent := servertest.FreeAddr(t), servertest.FreeAddr(t)
 	startNginx(t, listen, pageConfig(t, listen, upstream))

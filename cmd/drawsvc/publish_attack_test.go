@@ -63,7 +63,7 @@ func python(t *testing.T, args ...string) (int, string) {
 // and the publisher of the folder of before names the first version that differs.
 func TestWitnessCatches(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	p, identity := committed(t, url)
 	dir := filepath.Join(t.TempDir(), "public")
 	c := &cheater{program: p, t: t, url: url, identity: identity}

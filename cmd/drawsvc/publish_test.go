@@ -46,7 +46,7 @@ func TestPublish(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p, identity := committed(t, stocktest.URL(t, dialect))
+			p, identity := committed(t, stocktest.Migrated(t, dialect))
 			dir := filepath.Join(t.TempDir(), "public")
 			folder := filepath.Join(dir, "spring")
 			publish := []string{"publish", "--once", "--dir", dir, "--seed-identity-file", identity}
@@ -97,7 +97,7 @@ func TestPublish(t *testing.T) {
 // TestSecondPublisher: a folder has one publisher.
 func TestSecondPublisher(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "postgres")
+	url := stocktest.Migrated(t, "postgres")
 	p, identity := committed(t, url)
 	dir := filepath.Join(t.TempDir(), "public")
 	first, log := p.publisher("--dir", dir, "--every", "100ms", "--publish-entries", "live", "--seed-identity-file", identity)

@@ -23,7 +23,7 @@ func TestReceipts(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			recipients, identity := keyFiles(t)
-			p := on(t, stocktest.URL(t, dialect))
+			p := on(t, stocktest.Migrated(t, dialect))
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")
 			p.ok("pool", "create", "secret", "--prize", "id=gold,stock=5")
@@ -83,7 +83,7 @@ func TestReceipts(t *testing.T) {
 func TestReceiptsForAll(t *testing.T) {
 	t.Parallel()
 	recipients, identity := keyFiles(t)
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	for _, id := range []string{"spring", "summer"} {
 		p.ok("pool", "create", id, "--state=paused", "--prize", "id=gold,stock=5,value=19.90", "--prize", "id=silver,stock=95")

@@ -81,7 +81,7 @@ func TestNewOnOld(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is migrated at the start
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			url := stocktest.URL(t, dialect)
+			url := stocktest.Migrated(t, dialect)
 			old := spring(t, url)
 			next := on(t, url)
 			next.schema = "excluding"
@@ -155,7 +155,7 @@ func TestMigrateKilledWithLock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			url := stocktest.URL(t, dialect)
+			url := stocktest.Migrated(t, dialect)
 			old := spring(t, url)
 			next := on(t, url)
 			next.schema = "additive"

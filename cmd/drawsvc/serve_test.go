@@ -38,7 +38,7 @@ func curlLines(printed string) (lines []string) {
 }
 
 func TestDemo(t *testing.T) {
-	each(t, func(t *testing.T, url string) {
+	eachEmpty(t, func(t *testing.T, url string) {
 		p := on(t, url)
 		args := []string{"--demo"}
 		if !strings.HasPrefix(url, "sqlite:") {
@@ -89,7 +89,7 @@ func TestDemo(t *testing.T) {
 // TestServeAdminToken: made, printed and good for one run.
 func TestServeAdminToken(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	first := p.serve("--log-level", "debug")
 	require.Regexp(t, `^admin token for this run: [A-Z2-7]{26}\n$`, first.stdout.String())
 	first.admin(200, "GET", "/admin/pools", "")
@@ -103,7 +103,7 @@ func TestServeAdminToken(t *testing.T) {
 
 func TestLogFormats(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	p := spring(t, url)
 	s := p.serve("--log-format", "json", "--mode", "external")
 	listening := s.log()[0]

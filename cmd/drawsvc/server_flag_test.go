@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,13 +11,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
 )
 
 // TestServerRefuses: what goes wrong over HTTP alone.
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	w := newTwin(t, "sqlite")
-	url, away := w.server.url, "http://"+free(t)
+	url, away := w.server.url, "http://"+servertest.ClosedAddr(t)
 	const secret = "secret-token-of-nobody"
 	wrong := w.write("wrong", secret)
 	none := program{tb: t, vars: map[string]string{}}
@@ -80,15 +81,6 @@ func TestServerWarns(t *testing.T) {
 	require.NotContains(t, o.stderr+o.message, string(token))
 	p.vars["DRAWSVC_TOKEN"] = string(token)
 	require.Contains(t, p.ok("pool", "list", "--server", w.server.url), "mono", "the environment is no command line")
-}
-
-// free is an address of this machine that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
 }
 
 // notOurs is a server that is no drawsvc.

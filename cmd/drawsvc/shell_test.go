@@ -17,7 +17,7 @@ import (
 // flags and the ids of pools, of a database and over HTTP.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		require.Contains(t, p.ok("completion", shell), "drawsvc")
 	}
@@ -107,7 +107,7 @@ func exists(path string) bool {
 // letter is one wide.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--name", "春の抽選", "--mode", "optimistic")
 	p.ok("pool", "create", "summer")

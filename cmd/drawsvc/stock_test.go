@@ -90,7 +90,7 @@ func TestStockImportBesideDraws(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := on(t, stocktest.URL(t, dialect))
+			p := on(t, stocktest.Migrated(t, dialect))
 			p.ok("migrate", "up")
 			p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
 			s := p.serve()

@@ -129,7 +129,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 	var all []*silenced
 	var waiting, exiting sync.WaitGroup
 	for _, dialect := range []string{"postgres", "mysql"} {
-		url := stocktest.URL(t, dialect)
+		url := stocktest.Migrated(t, dialect)
 		spring(t, url)
 		proxy := servertest.StartProxy(t, url)
 		s := on(t, proxy.URL()).serve("--request-timeout", "2m")

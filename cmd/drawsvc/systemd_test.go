@@ -51,7 +51,7 @@ func (m *manager) heard(within time.Duration) string {
 func TestServiceManagerIsTold(t *testing.T) {
 	t.Parallel()
 	m := newManager(t)
-	p := program{tb: t, vars: map[string]string{"NOTIFY_SOCKET": m.path, "DRAWSVC_DATABASE": stocktest.URL(t, "sqlite")}}
+	p := program{tb: t, vars: map[string]string{"NOTIFY_SOCKET": m.path, "DRAWSVC_DATABASE": stocktest.Migrated(t, "sqlite")}}
 	s := p.start("--shutdown-delay", "100ms")
 	require.Equal(t, "READY=1", m.heard(commandMax))
 	status, _, err := s.ask("GET", "/readyz", "")

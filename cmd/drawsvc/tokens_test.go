@@ -111,7 +111,7 @@ func (s *process) reload(text string) {
 // meets it.
 func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	boss, old, next := p.newToken("--name", "boss", "--role", "admin"),
@@ -160,7 +160,7 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 // TestTokenFilesAreFollowed without a signal too, within the promised 10 s.
 func TestTokenFilesAreFollowed(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	a, b := p.newToken("--name", "a", "--role", "admin"), p.newToken("--name", "b", "--role", "auditor", "--until", "2999-01-01T00:00:00Z")
 	writeTokens(t, path, a)
@@ -174,7 +174,7 @@ func TestTokenFilesAreFollowed(t *testing.T) {
 
 func TestTokenFilesThatCannotBe(t *testing.T) {
 	t.Parallel()
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	p.refused(exitUsage, "--tokens: open ", "serve", "--listen", "127.0.0.1:0", "--tokens", path)
 	require.NoError(t, os.WriteFile(path, []byte("ci:admin"), 0o600))
@@ -193,7 +193,7 @@ func TestTokenFilesThatCannotBe(t *testing.T) {
 // as usual until the delay has ended. The control has no delay.
 func TestShutdownDelay(t *testing.T) {
 	t.Parallel()
-	url := stocktest.URL(t, "postgres")
+	url := stocktest.Migrated(t, "postgres")
 	spring(t, url)
 	p := on(t, url)
 	s := p.start("--shutdown-delay", "15s", "--mode", "external")

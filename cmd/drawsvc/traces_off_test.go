@@ -25,7 +25,7 @@ func TestNoTraces(t *testing.T) {
 		"not sampled": {"OTEL_TRACES_SAMPLER=always_off"},
 	} {
 		c := startCollector(t)
-		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(c.http, variables...).start("--log-level", "debug")
+		s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(c.http, variables...).start("--log-level", "debug")
 		drawsNamed(t, s.service, 5, 200)
 		s.endsWell()
 		require.Empty(t, c.spans(), name)
@@ -43,7 +43,7 @@ func TestCollectorAway(t *testing.T) {
 	require.NoError(t, err)
 	defer silent.Close() // it accepts, and says nothing
 	for _, endpoint := range []string{"http://" + servertest.ClosedAddr(t), "http://" + silent.Addr().String()} {
-		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(endpoint, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=16",
+		s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(endpoint, "OTEL_BSP_SCHEDULE_DELAY=10", "OTEL_BSP_MAX_QUEUE_SIZE=16",
 			"OTEL_BSP_MAX_EXPORT_BATCH_SIZE=4", "OTEL_BSP_EXPORT_TIMEOUT=200").start()
 		var all sync.WaitGroup
 		for range 10 {

@@ -112,7 +112,7 @@ func TestTraceOfADraw(t *testing.T) {
 	for _, protocol := range []string{"http/protobuf", "grpc"} {
 		c := startCollector(t)
 		endpoint := map[string]string{"http/protobuf": c.http, "grpc": c.grpc}[protocol]
-		s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol,
+		s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL="+protocol,
 			"OTEL_RESOURCE_ATTRIBUTES=deployment.environment=test,service.version=9", "OTEL_SERVICE_NAME=tombola",
 			"OTEL_EXPORTER_OTLP_HEADERS=api-key=collectors-own").
 			start("--log-level", "debug", "--draw-token", "secret-token-of-draws", "--admin-token", "secret-token-of-admins")
@@ -169,7 +169,7 @@ func requestLine(s *service, route string) map[string]any {
 func TestTracesOfABatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
-	s := spring(t, stocktest.URL(t, "sqlite")).tracedTo(c.http).start()
+	s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(c.http).start()
 	drawsNamed(t, s.service, 90, 200)
 	s.endsWell()
 	all := c.spans()
@@ -211,7 +211,7 @@ func TestTracesOfSharedTransactions(t *testing.T) {
 	t.Parallel()
 	const pools, draws = 20, 8
 	c := startCollector(t)
-	p := on(t, stocktest.URL(t, "postgres"))
+	p := on(t, stocktest.Migrated(t, "postgres"))
 	p.ok("migrate", "up")
 	for i := range pools {
 		p.ok("pool", "create", fmt.Sprint("pool-", i), "--prize", "id=tin,stock=100")
@@ -245,7 +245,7 @@ func TestTracesOfSharedTransactions(t *testing.T) {
 func TestTraceOfAFailedBatch(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t)
-	url := stocktest.URL(t, "postgres")
+	url := stocktest.Migrated(t, "postgres")
 	s := spring(t, url).tracedTo(c.http).start("--request-timeout", "1s")
 	tx, err := rows(t, url).BeginTx(context.Background(), nil)
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	url := stocktest.URL(t, "sqlite")
+	url := stocktest.Migrated(t, "sqlite")
 	p := program{tb: t}
 	p.vars = map[string]string{"DRAWSVC_DATABASE": url}
 	running := p.serve()

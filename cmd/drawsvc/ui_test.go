@@ -29,7 +29,7 @@ func administered(t *testing.T) *service {
 func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 	t.Helper()
 	servertest.NeedPrograms(t, "chromium", "chromium")
-	p := on(t, stocktest.URL(t, "sqlite"))
+	p := on(t, stocktest.Migrated(t, "sqlite"))
 	var entries []string
 	for _, role := range roles {
 		sum := sha256.Sum256([]byte(role))

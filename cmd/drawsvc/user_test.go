@@ -18,7 +18,7 @@ func TestUserForget(t *testing.T) {
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			p := spring(t, stocktest.URL(t, dialect))
+			p := spring(t, stocktest.Migrated(t, dialect))
 			for _, id := range []string{"summer", "empty"} {
 				p.ok("pool", "create", id, "--prize", "id=gold,stock=9")
 			}
@@ -67,7 +67,7 @@ func TestUserForget(t *testing.T) {
 
 func TestUserForgetRefuses(t *testing.T) {
 	t.Parallel()
-	p := spring(t, stocktest.URL(t, "sqlite"))
+	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	p.refused(exitUsage, "a subcommand is missing", "user")
 	p.refused(exitUsage, "give --pool ID or --all", "user", "forget", "ann")
 	p.refused(exitUsage, "give --pool ID or --all", "user", "forget", "ann", "--pool", "spring", "--all")

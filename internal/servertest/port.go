@@ -106,6 +106,15 @@ func (p *port) listen() (listener net.Listener, err error) {
 	}
 }
 
+// hangUp refuses connections from now on: a program that is being started may
+// still have the listener, and the kernel would take connections for it.
+func hangUp(listener net.Listener) {
+	if raw, err := listener.(*net.TCPListener).SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RD) })
+	}
+	_ = listener.Close()
+}
+
 func (p *port) addr() string { return loopback(p.number) }
 
 func (p *port) release() { _ = p.mark.Close() }

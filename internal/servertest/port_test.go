@@ -1,9 +1,13 @@
 package servertest
 
 import (
+	"net"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // TestLinkReturnsWhileProgramsStart: a program that is being started has all
@@ -31,4 +35,20 @@ func TestLinkReturnsWhileProgramsStart(t *testing.T) {
 		p.Pass()
 		p.Cut()
 	}
+}
+
+// TestACutLinkRefusesWhoeverElseHasIt: nor does a connection reach what such a
+// program still has.
+func TestACutLinkRefusesWhoeverElseHasIt(t *testing.T) {
+	p := StartProxy(t, "127.0.0.1:9")
+	other, err := p.listener.(*net.TCPListener).File()
+	require.NoError(t, err)
+	defer other.Close()
+	p.Cut()
+	_, err = net.Dial("tcp", p.Addr())
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	p.Pass()
+	conn, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
 }

@@ -31,6 +31,7 @@ type Proxy struct {
 	server string // host:port
 	port   *port
 	turns  atomic.Int64
+	taken  atomic.Int64
 	under  sync.WaitGroup // goroutines under way
 
 	mu       sync.Mutex
@@ -78,6 +79,9 @@ func (p *Proxy) URL() string { return strings.Replace(p.target, p.server, p.Addr
 // round trips of all connections since the start, those of connecting included.
 func (p *Proxy) Turns() int64 { return p.turns.Load() }
 
+// Taken counts the connections that clients have made since the start.
+func (p *Proxy) Taken() int64 { return p.taken.Load() }
+
 // Pass lets bytes through, those that were held first. After Cut it takes
 // connections again.
 func (p *Proxy) Pass() { p.turn(passing) }
@@ -95,7 +99,7 @@ func (p *Proxy) Cut() {
 	defer p.mu.Unlock()
 	p.mode = cut
 	if p.listener != nil {
-		_ = p.listener.Close()
+		hangUp(p.listener)
 		p.listener = nil
 	}
 	for l := range p.links {
@@ -127,6 +131,7 @@ func (p *Proxy) accept(listener net.Listener) {
 		if err != nil {
 			return // closed by Cut
 		}
+		p.taken.Add(1)
 		p.under.Go(func() { p.serve(listener, client) })
 	}
 }

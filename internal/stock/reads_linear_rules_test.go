@@ -60,11 +60,11 @@ ORDER BY t.user_id, t.what, t.seq LIMIT 100`
 // fillRuled makes a pool as fillPool does, each of whose moves an agenda has
 // planned, and each of whose awards is a turn of a user.
 func fillRuled(t *testing.T, s *stock.Store, poolID string, prizes int, user string) {
-	fillPool(t, s, poolID, prizes)
 	character := map[string]string{"postgres": "CHR(31)"}[s.Dialect()]
 	if character == "" {
 		character = "CHAR(31)"
 	}
+	fillPoolFor(t, s, poolID, prizes, user, `CONCAT(`+character+`, CONCAT('item ', n + 1))`)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
 	award := fmt.Sprint(prizes) + ` + n + 1`
 	seq := "1"
@@ -72,10 +72,6 @@ func fillRuled(t *testing.T, s *stock.Store, poolID string, prizes int, user str
 		seq = "n + 1"
 	}
 	for _, statement := range []string{
-		`DELETE FROM awards WHERE pool_id = '` + poolID + `'`,
-		`INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-SELECT pools.id, ` + award + `, CONCAT('draw-', ` + fmt.Sprint(prizes) + ` + n), 1, ` + user + `, CONCAT('prize-', 100000 + n), 1, pools.created_at` + rows,
-		`UPDATE moves SET key_id = CONCAT(` + character + `, CONCAT('item ', version)) WHERE pool_id = '` + poolID + `'`,
 		`INSERT INTO agenda (pool_id, item, at, what, body, actor, done)
 SELECT pools.id, n + 1, pools.created_at, 'stock', CONCAT('{"prize":"prize-', CONCAT(100000 + n, '","delta":1000,"reason":"r"}')), 'test', n + 1` + rows,
 		`INSERT INTO turns (pool_id, user_id, what, seq, version, run, at)

@@ -59,6 +59,13 @@ func TestReadsAreLinear(t *testing.T) {
 // fillPool makes a pool of so many prizes, with a move and an award of each,
 // as an import and a draw of each would leave it.
 func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
+	fillPoolFor(t, s, poolID, prizes, "'u'", "NULL")
+}
+
+// fillPoolFor is fillPool with the users of the awards and the keys of the moves.
+// No row is changed afterwards: what a database has left of an old one, and until
+// when, may change its plans.
+func fillPoolFor(t *testing.T, s *stock.Store, poolID string, prizes int, user, key string) {
 	_, err := s.CreatePool(t.Context(), draw.Pool{ID: poolID, Name: poolID}, "test")
 	require.NoError(t, err)
 	rows := fmt.Sprintf(` FROM (%s) AS numbers, pools WHERE pools.id = '%s' AND n < %d`, numbers(prizes), poolID, prizes)
@@ -66,10 +73,10 @@ func fillPool(t *testing.T, s *stock.Store, poolID string, prizes int) {
 		`DELETE FROM changes WHERE pool_id = '` + poolID + `'`, // as of an earlier schema
 		`INSERT INTO prizes (pool_id, id, name, value, stocked, issued, added, changed)
 SELECT pools.id, CONCAT('prize-', 100000 + n), CONCAT('Prize ', n), 1.50, 1000, 1, n + 1, ` + fmt.Sprint(prizes) + ` + n + 1` + rows,
-		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, stocked, issued, at)
-SELECT pools.id, n + 1, CONCAT('prize-', 100000 + n), 1000, 'delivery', 1000, 0, pools.created_at` + rows,
+		`INSERT INTO moves (pool_id, version, prize_id, delta, reason, key_id, stocked, issued, at)
+SELECT pools.id, n + 1, CONCAT('prize-', 100000 + n), 1000, 'delivery', ` + key + `, 1000, 0, pools.created_at` + rows,
 		`INSERT INTO awards (pool_id, version, draw_id, ordinal, user_id, prize_id, unit, at)
-SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Sprint(prizes) + ` + n), 1, 'u', CONCAT('prize-', 100000 + n), 1, pools.created_at` + rows,
+SELECT pools.id, ` + fmt.Sprint(prizes) + ` + n + 1, CONCAT('draw-', ` + fmt.Sprint(prizes) + ` + n), 1, ` + user + `, CONCAT('prize-', 100000 + n), 1, pools.created_at` + rows,
 		fmt.Sprintf(`UPDATE pools SET version = %d WHERE id = '%s'`, 2*prizes, poolID),
 	} {
 		_, err := s.LockDB().ExecContext(t.Context(), statement)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -161,12 +160,11 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	if err != nil || len(libraries) == 0 {
 		return s, nil, errors.New("faketime is not installed: apt-get install faketime")
 	}
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	addr := servertest.FreeAddr(r.tb)
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return s, nil, err
 	}
-	port := listener.Addr().(*net.TCPAddr).Port
-	_ = listener.Close() // the server takes it over
 	dir := r.tb.TempDir()
 	clock := filepath.Join(dir, "clock")
 	set = func(amount string) error {
@@ -179,7 +177,7 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 	if err := set("+0s"); err != nil {
 		return s, nil, err
 	}
-	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir, "--save", "")
+	cmd := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", "")
 	cmd.Env = []string{
 		// The C library's malloc comes before jemalloc, which asks for the time
 		// before faketime can say it.
@@ -194,7 +192,6 @@ func fakedRedis(r *rig) (s Subject, set func(amount string) error, err error) {
 		_ = cmd.Wait()
 	})
 	s = r.Subject
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.Lock = "redis://" + addr + "/0"
 	for {
 		if _, err := redisDo(r.ctx, addr, "PING"); err == nil {
