@@ -50,21 +50,33 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 // hold long rules.
 const linesBytesMax = 16 << 20
 
+// Lines share parts of partBytes, so that few of them take memory of their own.
+// Where less than lineRoom is left in one, the next is begun.
+const (
+	partBytes = 64 << 10
+	lineRoom  = 512
+)
+
 // page reads lines of a pool's public log from a version on, up to another: at most
 // about limit, and the last draw whole. It has ended where there are no more.
 func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
-	size, last := 0, (*proof.Line)(nil)
+	var text []byte // of lines so far, in parts that are full before the next is made
+	size, whole := 0, false
 	for l, err := range s.linesWithin(ctx, q, of, from, to) {
 		if err != nil {
 			return nil, false, err
 		}
-		if (len(lines) >= limit || size > linesBytesMax) && (last.Kind != proof.KindAward || last.Ordinal == last.Count) {
+		if (len(lines) >= limit || size > linesBytesMax) && whole {
 			return lines, false, nil
 		}
 		if l.Version >= from {
-			text := l.Append(nil)
-			lines = append(lines, proof.Numbered{Version: l.Version, Text: text})
-			size, last = size+len(text), l
+			if cap(text)-len(text) < lineRoom {
+				text = make([]byte, 0, partBytes)
+			}
+			begin := len(text)
+			text = l.Append(text)
+			lines = append(lines, proof.Numbered{Version: l.Version, Text: text[begin:len(text):len(text)]})
+			size, whole = size+len(text)-begin, l.Kind != proof.KindAward || l.Ordinal == l.Count
 		}
 	}
 	return lines, true, nil
