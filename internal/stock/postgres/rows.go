@@ -24,7 +24,7 @@ func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []
 	}
 	return conn.Raw(func(c any) error {
 		rows, err := c.(*stdlib.Conn).Conn().Query(ctx, query, args...)
-		if pgconn.SafeToRetry(err) {                                    // as package stdlib has it
+		if pgconn.SafeToRetry(err) { // as package stdlib has it
 			return driver.ErrBadConn
 		}
 		if err != nil {
