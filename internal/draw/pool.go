@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -9,6 +10,16 @@ import (
 // TimeFormat is how times are written for callers: RFC 3339 in UTC, always with
 // six decimals.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
+
+// AppendTime appends a time as [TimeFormat] has it. Package time has a quick way for
+// RFC 3339 without a fraction, which takes a fifth of what any other layout takes.
+func AppendTime(b []byte, t time.Time) []byte {
+	b = t.UTC().AppendFormat(b, time.RFC3339)
+	dot := len(b) - 1 // in place of the Z
+	b = strconv.AppendInt(b[:dot], 1e6+int64(t.Nanosecond()/1000), 10)
+	b[dot] = '.' // in place of the 1, which keeps the zeros behind it
+	return append(b, 'Z')
+}
 
 // State says whether a pool may be drawn from.
 type State string

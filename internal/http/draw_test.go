@@ -109,8 +109,8 @@ func TestValuesHaveTwoDecimals(t *testing.T) {
 func TestTimesHaveSixDecimals(t *testing.T) {
 	for _, ns := range []int{0, 999, 1000, 890_000, 100_000_000, 999_999_999} {
 		made := time.Date(2026, 3, 4, 5, 6, 7, ns, time.FixedZone("", 3600))
-		require.Equal(t, formatTime(made), string(appendTime(nil, made)))
-		require.Equal(t, fmt.Sprintf("at 2026-03-04T04:06:07.%06dZ", ns/1000), string(appendTime([]byte("at "), made)))
+		require.Equal(t, formatTime(made), string(draw.AppendTime(nil, made)))
+		require.Equal(t, fmt.Sprintf("at 2026-03-04T04:06:07.%06dZ", ns/1000), string(draw.AppendTime([]byte("at "), made)))
 	}
 }
 

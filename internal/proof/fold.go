@@ -79,10 +79,15 @@ func (v *verifier) readLog() error {
 	}
 	v.replay = draw.NewReplay(v.commitment.Pool(), source, v.documents)
 	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
-	if err := v.eachLine(v.take); err != nil {
-		return err
+	err := v.beginCheckpoints()
+	defer v.stop()
+	if err == nil {
+		err = v.eachLine(v.take)
 	}
-	return v.end()
+	if err == nil {
+		err = v.end()
+	}
+	return err
 }
 
 // take checks the next line.
@@ -109,24 +114,14 @@ func (v *verifier) take(b []byte) error {
 	return v.compare(n)
 }
 
-// compare compares the tree with what was signed of its size.
-func (v *verifier) compare(size int64) error {
-	for len(v.signed) > 0 && v.signed[0].Size == size {
-		if v.signed[0].Root != v.tree.Root() {
-			return findf(size, v.signed[0].rule, "the log up to here has another root than the one that was signed")
-		}
-		v.signed = v.signed[1:]
-	}
-	return nil
-}
-
 func (v *verifier) end() error {
 	n := v.tree.Size()
+	missing, _ := v.expects()
 	switch {
 	case v.isDrawing():
 		return findf(n, RuleDraw, "the log ends within a draw")
-	case len(v.signed) > 0:
-		return findf(n+1, v.signed[0].rule, "a log of %d entries was signed, and this one has %d", v.signed[0].Size, n)
+	case missing != nil:
+		return findf(n+1, missing.rule, "a log of %d entries was signed, and this one has %d", missing.Size, n)
 	case n <= v.commitment.Size:
 		return findf(n+1, RuleCommitment, "the log ends before the commitment's entry")
 	case v.covered < n:

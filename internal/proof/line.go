@@ -77,7 +77,7 @@ func (l *Line) isFirst() bool { return l.Name != "" }
 func (l *Line) Append(b []byte) []byte {
 	w := writer{append(b, '{')}
 	w.number("v", l.Version)
-	w.text("at", l.At.UTC().Format(draw.TimeFormat))
+	w.at(l.At)
 	w.text("kind", string(l.Kind))
 	switch l.Kind {
 	case KindAward:
@@ -172,6 +172,11 @@ func (w *writer) text(name, s string) {
 	w.b = appendText(w.b, s)
 }
 
+func (w *writer) at(t time.Time) {
+	w.member("at")
+	w.b = append(draw.AppendTime(append(w.b, '"'), t), '"')
+}
+
 func (w *writer) optional(name, s string) {
 	if s != "" {
 		w.text(name, s)
@@ -183,25 +188,30 @@ func (w *writer) optional(name, s string) {
 func appendText(b []byte, s string) []byte {
 	const hexadecimal = "0123456789abcdef"
 	b = append(b, '"')
+	from := 0 // what is before it is appended
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
 			b = append(b, '\\', c)
-		case c >= ' ':
-			b = append(b, c)
-		case c == '\b':
+		case '\b':
 			b = append(b, '\\', 'b')
-		case c == '\f':
+		case '\f':
 			b = append(b, '\\', 'f')
-		case c == '\n':
+		case '\n':
 			b = append(b, '\\', 'n')
-		case c == '\r':
+		case '\r':
 			b = append(b, '\\', 'r')
-		case c == '\t':
+		case '\t':
 			b = append(b, '\\', 't')
 		default:
 			b = append(b, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&15])
 		}
 	}
-	return append(b, '"')
+	return append(append(b, s[from:]...), '"')
 }

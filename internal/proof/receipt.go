@@ -2,7 +2,6 @@ package proof
 
 import (
 	"encoding/base64"
-	"iter"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -43,57 +42,57 @@ func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
 // Of is the receipt of a draw whose awards have their redirects. rules are those
 // that were in force at its first award, nil for none.
 func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
-	salt := r.salts.Of(awards[0].DrawID)
+	by := r.salts.tagger()
+	salt := by.sum("", awards[0].DrawID)
 	text := append([]byte(r.origin), receiptSuffix...)
-	for line := range r.salts.lines(salt, awards, rules) {
+	var line Line
+	by.lines(&line, salt, awards, rules, func() bool {
 		text = line.Append(text)
-	}
+		return true
+	})
 	signed, err := note.Sign(&note.Note{Text: string(text)}, r.signer)
 	if err != nil {
 		return Receipt{}, draw.Wrap(draw.CodeInternal, err, "the receipt of a draw could not be signed")
 	}
-	receipt := Receipt{Note: string(signed), Salt: base64.RawURLEncoding.EncodeToString(salt)}
+	receipt := Receipt{Note: string(signed), Salt: salt.String()}
 	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {
-		receipt.UserSalt = base64.RawURLEncoding.EncodeToString(r.salts.OfUser(awards[0].UserID))
+		receipt.UserSalt = r.salts.OfUser(awards[0].UserID).String()
 	}
 	return receipt, nil
 }
 
-// lines are those of the awards of one draw, by the salt of its name. A tag is
-// hashed once for as long as the rows have one user. A user who was erased is known
-// by his tag alone.
-func (s Salts) lines(salt []byte, awards []draw.Award, rules *draw.Rules) iter.Seq[*Line] {
-	return func(yield func(*Line) bool) {
-		drawTag, user := tag(salt, "draw\n", awards[0].DrawID), ""
-		for i := range awards {
-			a := &awards[i]
-			if i == 0 || a.UserID != awards[i-1].UserID {
-				user = s.userOf(salt, a.UserID, rules)
-			}
-			line := &Line{
-				Version: a.Version, At: a.At, Kind: KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: drawTag,
-				Ordinal: a.Ordinal, Count: len(awards), User: user, Redirect: a.Redirect,
-			}
-			if !yield(line) {
-				return
-			}
+// lines makes line those of the awards of one draw, by the salt of its name, and calls
+// each for every one until it is false. A tag is hashed once for as long as the rows
+// have one user. A user who was erased is known by his tag alone.
+func (t *tagger) lines(line *Line, salt Salt, awards []draw.Award, rules *draw.Rules, each func() bool) bool {
+	*line = Line{Kind: KindAward, Draw: salt.tag("draw\n", awards[0].DrawID), Count: len(awards)}
+	for i := range awards {
+		a := &awards[i]
+		if i == 0 || a.UserID != awards[i-1].UserID {
+			line.User = t.userOf(salt, a.UserID, rules)
+		}
+		line.Version, line.At, line.PrizeID, line.Unit, line.Ordinal, line.Redirect = a.Version, a.At, a.PrizeID, a.Unit, a.Ordinal, a.Redirect
+		if !each() {
+			return false
 		}
 	}
+	return true
 }
 
 // UserOf is the tag of the user of a draw that was made under rules, nil for none.
 func (s Salts) UserOf(drawID, user string, rules *draw.Rules) string {
-	return s.userOf(s.Of(drawID), user, rules)
+	t := s.tagger()
+	return t.userOf(t.sum("", drawID), user, rules)
 }
 
-func (s Salts) userOf(salt []byte, user string, rules *draw.Rules) string {
+func (t *tagger) userOf(salt Salt, user string, rules *draw.Rules) string {
 	if tag, erased := draw.ErasedTag(user); erased {
 		return tag
 	}
 	if CountsUsers(rules) {
-		return s.Pseudonym(user)
+		return t.pseudonym(user)
 	}
-	return tag(salt, "user\n", user)
+	return salt.tag("user\n", user)
 }
 
 // Promised are the lines that a receipt promises, those of one draw.
@@ -102,7 +101,8 @@ type Promised struct {
 	// Encoded are the lines as the log has them.
 	Encoded [][]byte
 
-	salt, userSalt []byte
+	salt     Salt
+	userSalt *Salt // nil where the receipt has none
 }
 
 // Open reads a receipt that a key has signed. Error: CodeInvalidRequest, with what
@@ -114,9 +114,11 @@ func (r *Receipt) Open(key note.Verifier) (*Promised, error) {
 		return nil, err
 	}
 	if r.UserSalt != "" {
-		if p.userSalt, err = parseSalt("user_salt", r.UserSalt); err != nil {
+		salt, err := parseSalt("user_salt", r.UserSalt)
+		if err != nil {
 			return nil, err
 		}
+		p.userSalt = &salt
 	}
 	text, err := Open([]byte(r.Note), key)
 	if err != nil {
@@ -155,14 +157,14 @@ func (p *Promised) check() error {
 // empty one is not compared. Error: CodeInvalidRequest.
 func (p *Promised) Opens(drawID, user string) error {
 	first := p.Lines[0]
-	if drawID != "" && tag(p.salt, "draw\n", drawID) != first.Draw {
+	if drawID != "" && p.salt.tag("draw\n", drawID) != first.Draw {
 		return draw.Errorf(draw.CodeInvalidRequest, "the receipt is not of the draw %q", drawID)
 	}
 	salt := p.salt
 	if p.userSalt != nil {
-		salt = p.userSalt
+		salt = *p.userSalt
 	}
-	if erased, is := draw.ErasedTag(user); user != "" && tag(salt, "user\n", user) != first.User && (!is || erased != first.User) {
+	if erased, is := draw.ErasedTag(user); user != "" && salt.tag("user\n", user) != first.User && (!is || erased != first.User) {
 		return draw.Errorf(draw.CodeInvalidRequest, "the receipt is not of a draw of the user %q", user)
 	}
 	return nil
@@ -200,10 +202,10 @@ func OpenCheckpoint(signed []byte, key note.Verifier) (*Checkpoint, error) {
 }
 
 // parseSalt reads 32 bytes of unpadded base64url in the one right form.
-func parseSalt(name, text string) ([]byte, error) {
+func parseSalt(name, text string) (salt Salt, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(b) != len(Salts{}) || base64.RawURLEncoding.EncodeToString(b) != text {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "%s is not 32 bytes of unpadded base64url", name)
+	if err != nil || copy(salt[:], b) != len(salt) || salt.String() != text {
+		return salt, draw.Errorf(draw.CodeInvalidRequest, "%s is not 32 bytes of unpadded base64url", name)
 	}
-	return b, nil
+	return salt, nil
 }

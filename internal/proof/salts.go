@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 
 	"drawsvc/internal/draw"
 )
@@ -28,43 +29,65 @@ func NewSalts() (s Salts) {
 }
 
 // Of is the salt of a draw's name: who holds it can open that draw alone.
-func (s Salts) Of(drawID string) []byte { return s.sum(drawID) }
+func (s Salts) Of(drawID string) Salt { return s.sum("", drawID) }
 
 // OfUser is the salt of a user in a pool whose rules count users.
-func (s Salts) OfUser(user string) []byte { return s.sum("user\n" + user) }
+func (s Salts) OfUser(user string) Salt { return s.sum("user\n", user) }
 
-func (s Salts) sum(text string) []byte {
-	sum := hmac.New(sha256.New, s[:])
-	sum.Write([]byte(text))
-	return sum.Sum(nil)
+// Salt opens the tags of one draw, or of one user.
+type Salt [sha256.Size]byte
+
+func (s Salts) sum(label, text string) Salt { return s.tagger().sum(label, text) }
+
+// tagger makes salts one after another, and keeps the state that they begin with: to
+// make it anew takes longer than all else of a salt.
+type tagger struct {
+	mac hash.Hash
+	b   []byte
+}
+
+func (s Salts) tagger() *tagger { return &tagger{mac: hmac.New(sha256.New, s[:])} }
+
+func (t *tagger) sum(label, text string) Salt {
+	t.mac.Reset()
+	t.b = append(append(t.b[:0], label...), text...)
+	t.mac.Write(t.b)
+	t.b = t.mac.Sum(t.b[:0])
+	return Salt(t.b)
 }
 
 // DrawTag stands for a draw's name.
-func (s Salts) DrawTag(drawID string) string { return tag(s.Of(drawID), "draw\n", drawID) }
+func (s Salts) DrawTag(drawID string) string { return s.Of(drawID).tag("draw\n", drawID) }
 
 // Pseudonym stands for a user in all draws under rules that count users.
-func (s Salts) Pseudonym(user string) string { return tag(s.OfUser(user), "user\n", user) }
+func (s Salts) Pseudonym(user string) string { return s.tagger().pseudonym(user) }
+
+func (t *tagger) pseudonym(user string) string { return t.sum("user\n", user).tag("user\n", user) }
 
 // StockSalt is the salt of the stock line of a version.
 func (s Salts) StockSalt(version int64) string {
-	salt := s.sum("stock\n" + string(binary.BigEndian.AppendUint64(nil, uint64(version))))
+	salt := s.sum("stock\n", string(binary.BigEndian.AppendUint64(nil, uint64(version))))
 	return base64.RawURLEncoding.EncodeToString(salt[:tagSize])
 }
 
 // Seal commits to the body of a change of an agenda, in hexadecimal, and does not
 // tell it.
 func (s Salts) Seal(version int64, body string) string {
-	seal := s.sum("agenda\n" + string(binary.BigEndian.AppendUint64(nil, uint64(version))) + body)
-	return hex.EncodeToString(seal)
+	seal := s.sum("agenda\n", string(binary.BigEndian.AppendUint64(nil, uint64(version)))+body)
+	return hex.EncodeToString(seal[:])
 }
 
 // tag: a draw's name and a user hold no line's end.
-func tag(salt []byte, label, name string) string {
-	sum := sha256.New()
-	sum.Write(salt)
-	sum.Write([]byte(label + name))
-	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:tagSize])
+func (s Salt) tag(label, name string) string {
+	const room = 256 // for what is hashed, so that most of it takes no memory of its own
+	sum := sha256.Sum256(append(append(append(make([]byte, 0, room), s[:]...), label...), name...))
+	var text [tagTextSize]byte
+	base64.RawURLEncoding.Encode(text[:], sum[:tagSize])
+	return string(text[:])
 }
+
+// String is the salt as a receipt has it.
+func (s Salt) String() string { return base64.RawURLEncoding.EncodeToString(s[:]) }
 
 // CountsUsers says that users bear one pseudonym for all their draws under the
 // rules, nil for none, so that outsiders can fold limits.

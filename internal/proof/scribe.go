@@ -16,13 +16,15 @@ type Scribe struct {
 	prizes map[string]*draw.Prize // nil until one is needed
 	added  map[string]bool
 	rules  *draw.Rules
+	tagger *tagger
+	line   Line // of an award
 }
 
 // NewScribe begins before the first entry. prizes reads those of the pool, with the
 // names and values that they were added with. It is called once, for the first line
 // that needs them, which those of awards do not.
 func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
-	return &Scribe{salts: salts, read: prizes, added: map[string]bool{}}
+	return &Scribe{salts: salts, tagger: salts.tagger(), read: prizes, added: map[string]bool{}}
 }
 
 // prize is the pool's prize that the entry of a version is about. Errors: those of
@@ -55,13 +57,9 @@ func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, er
 			if len(held) == 0 {
 				return true
 			}
-			for line := range s.salts.lines(s.salts.Of(held[0].DrawID), held, s.rules) {
-				if !yield(line, nil) {
-					return false
-				}
-			}
+			more := s.tagger.lines(&s.line, s.tagger.sum("", held[0].DrawID), held, s.rules, func() bool { return yield(&s.line, nil) })
 			held = held[:0]
-			return true
+			return more
 		}
 		for e, err := range entries {
 			if err != nil {

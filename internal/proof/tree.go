@@ -1,6 +1,10 @@
 package proof
 
-import "golang.org/x/mod/sumdb/tlog"
+import (
+	"crypto/sha256"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
 
 // Tree is an RFC 6962 tree that grows by leaves at its right edge. It keeps the
 // roots of its perfect subtrees alone, at most 63.
@@ -10,14 +14,30 @@ type Tree struct {
 	peaks []tlog.Hash
 }
 
+// NewTree is a tree of size leaves, by the roots of its perfect subtrees, the largest
+// first.
+func NewTree(size int64, peaks []tlog.Hash) *Tree { return &Tree{size, peaks} }
+
+// LeafHash is the hash of a line as a leaf.
+func LeafHash(line []byte) tlog.Hash {
+	const room = 512 // so that the hash of most lines takes no memory of its own
+	return sha256.Sum256(append(append(make([]byte, 0, room), 0), line...))
+}
+
 // Add adds the line as the next leaf.
-func (t *Tree) Add(line []byte) { t.AddHash(tlog.RecordHash(line)) }
+func (t *Tree) Add(line []byte) { t.AddHash(LeafHash(line)) }
 
 // AddHash adds the next leaf by its hash.
-func (t *Tree) AddHash(h tlog.Hash) {
+func (t *Tree) AddHash(h tlog.Hash) { t.Grow(h, func(tlog.Hash) {}) }
+
+// Grow is AddHash, and calls made with the hashes that the leaf makes: its own, and
+// the root of each perfect subtree that it completes.
+func (t *Tree) Grow(h tlog.Hash, made func(tlog.Hash)) {
+	made(h)
 	for size := t.size; size&1 == 1; size >>= 1 {
 		h = tlog.NodeHash(t.peaks[len(t.peaks)-1], h)
 		t.peaks = t.peaks[:len(t.peaks)-1]
+		made(h)
 	}
 	t.peaks = append(t.peaks, h)
 	t.size++

@@ -129,9 +129,11 @@ type verifier struct {
 	numbers    *Numbers // nil before the reveal
 	// witnesses are those that the folder names, sightings what those of the options saw.
 	witnesses []*Witness
-	sightings []sighting
-	signed    []expected
-	promised  map[int64][]byte // the lines that receipts promise, by version
+	sightings map[*Witness][]sighting
+	checkpoints
+	// signed are the roots that the tree must have besides.
+	signed   []expected
+	promised map[int64][]byte // the lines that receipts promise, by version
 	folding
 }
 

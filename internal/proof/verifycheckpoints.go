@@ -2,44 +2,81 @@ package proof
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"hash"
+	"io"
 	"io/fs"
+	"iter"
 
 	"drawsvc/internal/draw"
 )
 
-// readCheckpoints checks all checkpoints of the folder. Of those of a publisher that
-// runs, the ones behind the latest are its next.
-func (v *verifier) readCheckpoints() error {
-	latest, err := v.read("checkpoint")
-	if err != nil {
+// checkpoints are those of the folder. A long campaign has one of each second, so they
+// are read twice and not kept: first all are verified, then each is compared with the
+// tree as the log grows to its size.
+type checkpoints struct {
+	latest []byte
+	// verified is what was read first, again what was read since: the same, or the
+	// file was changed in between.
+	verified, again hash.Hash
+	// next is the one that the tree is compared with next, nil behind the last.
+	next *expected
+	pull func() ([]byte, error, bool)
+	stop func()
+}
+
+// readCheckpoints verifies all checkpoints of the folder.
+func (v *verifier) readCheckpoints() (err error) {
+	if v.latest, err = v.read("checkpoint"); err != nil {
 		return err
 	}
-	joined, err := v.files.Open("checkpoints")
-	if errors.Is(err, fs.ErrNotExist) { // the last is enough
-		joined, err = v.files.Open("checkpoint")
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = joined.Close() }() // it was only read
+	v.verified, v.again = sha256.New(), sha256.New()
 	isLast := false
-	for signed, err := range SplitNotes(joined) {
+	for signed, err := range v.eachCheckpoint() {
 		if err != nil {
-			return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
+			return err
 		}
 		if err := v.readCheckpoint(signed); err != nil {
 			return err
 		}
-		isLast = bytes.Equal(signed, latest)
-		if v.options.Live && textOf(signed) == textOf(latest) { // which may have gained cosignatures meanwhile
-			return nil
-		}
+		isLast = v.options.Live && textOf(signed) == textOf(v.latest) || bytes.Equal(signed, v.latest)
 	}
 	if !isLast {
 		return findf(0, RuleCheckpoint, "checkpoint is not the last of checkpoints")
 	}
 	return nil
+}
+
+// eachCheckpoint yields the notes of the checkpoints. Of those of a publisher that runs,
+// the ones behind the latest are its next. It ends after its first error.
+func (v *verifier) eachCheckpoint() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		joined, err := v.files.Open("checkpoints")
+		if errors.Is(err, fs.ErrNotExist) { // the last is enough
+			joined, err = nil, nil
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		in := io.Reader(bytes.NewReader(v.latest))
+		if joined != nil {
+			defer func() { _ = joined.Close() }() // it was only read
+			in = joined
+		}
+		for signed, err := range SplitNotes(in) {
+			if err != nil {
+				err = findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
+			}
+			if !yield(signed, err) || err != nil {
+				return
+			}
+			if v.options.Live && textOf(signed) == textOf(v.latest) { // which may have gained cosignatures meanwhile
+				return
+			}
+		}
+	}
 }
 
 // readCheckpoint checks the next checkpoint of the folder.
@@ -54,9 +91,66 @@ func (v *verifier) readCheckpoint(signed []byte) error {
 	if c.Size < v.covered {
 		return findf(0, RuleCheckpoint, "checkpoints: the size %d comes behind %d", c.Size, v.covered)
 	}
-	v.covered, c.Origin = c.Size, v.commitment.Origin // which it is: no text is kept
-	v.signed = append(v.signed, expected{*c, RuleCheckpoint})
+	v.covered = c.Size
+	v.verified.Write([]byte(c.Text()))
 	return nil
+}
+
+// beginCheckpoints reads them from the first on again.
+func (v *verifier) beginCheckpoints() error {
+	v.pull, v.stop = iter.Pull2(v.eachCheckpoint())
+	return v.nextCheckpoint()
+}
+
+// nextCheckpoint reads the next one, which was verified already.
+func (v *verifier) nextCheckpoint() error {
+	signed, err, more := v.pull()
+	if err != nil {
+		return err
+	}
+	if v.next = nil; !more {
+		if !bytes.Equal(v.again.Sum(nil), v.verified.Sum(nil)) {
+			return findf(0, RuleFile, "checkpoints: the file was changed while it was verified")
+		}
+		return nil
+	}
+	c, err := ReadCheckpoint(signed)
+	if err != nil {
+		return findf(0, RuleFile, "checkpoints: %s", draw.DetailOf(err))
+	}
+	v.next = &expected{*c, RuleCheckpoint}
+	v.again.Write([]byte(c.Text()))
+	return nil
+}
+
+// expects is what was signed of the smallest size that the tree was not compared with
+// yet, nil for none: of one size the commitment, then a checkpoint, then what was kept.
+func (v *verifier) expects() (e *expected, isNext bool) {
+	if c := v.next; c != nil && (len(v.signed) == 0 || c.Size < v.signed[0].Size || c.Size == v.signed[0].Size && v.signed[0].rule != RuleCommitment) {
+		return c, true
+	}
+	if len(v.signed) == 0 {
+		return nil, false
+	}
+	return &v.signed[0], false
+}
+
+// compare compares the tree with what was signed of its size.
+func (v *verifier) compare(size int64) error {
+	for {
+		e, isNext := v.expects()
+		if e == nil || e.Size != size {
+			return nil
+		}
+		if e.Root != v.tree.Root() {
+			return findf(size, e.rule, "the log up to here has another root than the one that was signed")
+		}
+		if !isNext {
+			v.signed = v.signed[1:]
+		} else if err := v.nextCheckpoint(); err != nil {
+			return err
+		}
+	}
 }
 
 // textOf is the text of a note, which nobody has verified.

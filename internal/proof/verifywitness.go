@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"drawsvc/internal/draw"
 )
@@ -47,23 +46,22 @@ func (v *verifier) cosigned(signed []byte, c *Checkpoint) error {
 		case !ok:
 			return findf(0, RuleWitness, "%s has not cosigned the checkpoint of %d entries", w.Name(), c.Size)
 		}
-		v.sightings = append(v.sightings, sighting{by: w, size: c.Size, at: at})
+		if v.sightings == nil {
+			v.sightings = map[*Witness][]sighting{}
+		}
+		v.sightings[w] = append(v.sightings[w], sighting{c.Size, at.Unix()})
 	}
 	return nil
 }
 
-// sighting is a log of some size that a witness saw.
-type sighting struct {
-	by   *Witness
-	size int64
-	at   time.Time
-}
+// sighting is a log of some size that a witness saw, at a time of whole seconds.
+type sighting struct{ size, at int64 }
 
 // foreseen checks that each witness saw the announcement of a round before the
 // round was there: else it may have been announced because it suits.
 func (v *verifier) foreseen(a announcement) error {
 	for _, w := range v.options.Witnesses {
-		if !slices.ContainsFunc(v.sightings, func(s sighting) bool { return s.by == w && s.size >= a.version && s.at.Before(a.comes) }) {
+		if !slices.ContainsFunc(v.sightings[w], func(s sighting) bool { return s.size >= a.version && s.at < a.comes.Unix() }) {
 			return findf(a.version, RuleBeacon, "%s did not see that round %d was announced before it was there", w.Name(), a.round)
 		}
 	}

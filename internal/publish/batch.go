@@ -60,13 +60,12 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	return tail.Ended, err
 }
 
-// agrees compares the tree with what another signer signed of it.
+// agrees compares the tree, as it is grown, with what another signer signed of it.
 func (p *pool) agrees(c *signed) error {
-	root, err := p.tiles.root(c.Size)
-	if err == nil && root != c.Root {
-		err = errOtherRoot(c.Size)
+	if p.tiles.grown.Root() != c.Root {
+		return errOtherRoot(c.Size)
 	}
-	return err
+	return nil
 }
 
 func errOtherRoot(version int64) error {
@@ -89,11 +88,7 @@ func (p *pool) others(ctx context.Context, of *Pool) (all []*signed, err error) 
 // publish publishes the log up to the last of lines, which are behind what is
 // published. note is a checkpoint of it where there is one.
 func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byte) error {
-	size := p.tiles.size
-	root, err := p.tiles.root(size)
-	if err != nil {
-		return err
-	}
+	size, root := p.tiles.size, p.tiles.grown.Root()
 	if err := p.tiles.save(size); err != nil {
 		return err
 	}
@@ -106,6 +101,7 @@ func (p *pool) publish(ctx context.Context, of *Pool, lines [][]byte, note []byt
 		return err
 	}
 	if note == nil {
+		var err error
 		if note, err = of.Sign((&proof.Checkpoint{Origin: of.Origin, Size: size, Root: root}).Text()); err != nil {
 			return err
 		}

@@ -119,7 +119,7 @@ func (e *entries) add(lines [][]byte) error {
 			if err := e.bundle(); err != nil {
 				return err
 			}
-			e.block = nil
+			e.block = e.block[:0]
 		}
 	}
 	if err := e.disk.settle(); err != nil {
@@ -134,11 +134,15 @@ func (e *entries) bundle() error {
 	if len(e.block) == 0 {
 		return nil
 	}
-	var b []byte
+	length := 2 * len(e.block)
 	for _, line := range e.block {
 		if len(line) > math.MaxUint16 {
 			return nil
 		}
+		length += len(line)
+	}
+	b := make([]byte, 0, length)
+	for _, line := range e.block {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(line))), line...)
 	}
 	tile := tlog.Tile{H: tileHeight, L: -1, N: (e.size - 1) / tileWidth, W: len(e.block)}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"drawsvc/internal/proof"
 )
 
 // tileHeight makes tiles of 256 hashes, as c2sp.org/tlog-tiles has them.
@@ -24,31 +26,46 @@ type tiles struct {
 	// those behind it.
 	signed tlog.Tree
 	size   int64
-	// fresh are the hashes behind it, by their places.
-	fresh map[int64]tlog.Hash
+	// grown is the tree of all of them, nil until its edge was read from the files.
+	grown *proof.Tree
+	// fresh are the hashes behind the signed tree, in the order of their places.
+	fresh []tlog.Hash
 }
 
 // reset drops what is behind the tree that was signed.
 func (t *tiles) reset(signed tlog.Tree) {
-	t.signed, t.size, t.fresh = signed, signed.N, map[int64]tlog.Hash{}
+	if t.grown != nil && t.grown.Size() != signed.N {
+		t.grown = nil
+	}
+	t.signed, t.size, t.fresh = signed, signed.N, t.fresh[:0]
 }
 
 // add adds the line as the next leaf.
 func (t *tiles) add(line []byte) error {
-	hashes, err := tlog.StoredHashes(t.size, line, t)
-	if err != nil {
-		return err
+	if t.grown == nil {
+		if err := t.begin(); err != nil {
+			return err
+		}
 	}
-	place := tlog.StoredHashIndex(0, t.size)
-	for i, h := range hashes {
-		t.fresh[place+int64(i)] = h
-	}
+	t.grown.Grow(proof.LeafHash(line), func(h tlog.Hash) { t.fresh = append(t.fresh, h) })
 	t.size++
 	return nil
 }
 
-// root is the root over the first size leaves.
-func (t *tiles) root(size int64) (tlog.Hash, error) { return tlog.TreeHash(size, t) }
+// begin reads the edge of the signed tree.
+func (t *tiles) begin() error {
+	var places []int64
+	for level := 62; level >= 0; level-- {
+		if at := t.signed.N >> level; at&1 == 1 {
+			places = append(places, tlog.StoredHashIndex(level, at-1))
+		}
+	}
+	peaks, err := t.ReadHashes(places)
+	if err == nil {
+		t.grown = proof.NewTree(t.signed.N, peaks)
+	}
+	return err
+}
 
 // leaf is the hash of a version's line.
 func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
@@ -77,12 +94,8 @@ func (t *tiles) save(size int64) error {
 // whole.
 func (t *tiles) sign(tree tlog.Tree) error {
 	whole := tlog.NewTiles(tileHeight, t.signed.N, tree.N)
-	for place := range t.fresh {
-		if place < tlog.StoredHashIndex(0, tree.N) {
-			delete(t.fresh, place)
-		}
-	}
-	t.signed = tree
+	behind := t.fresh[tlog.StoredHashIndex(0, tree.N)-t.begun():]
+	t.signed, t.fresh = tree, append(t.fresh[:0], behind...)
 	for _, tile := range whole {
 		if tile.W == tileWidth {
 			if err := os.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
@@ -93,13 +106,18 @@ func (t *tiles) sign(tree tlog.Tree) error {
 	return nil
 }
 
+// begun is the place of the first hash behind the signed tree.
+func (t *tiles) begun() int64 { return tlog.StoredHashIndex(0, t.signed.N) }
+
 // ReadHashes implements tlog.HashReader.
 func (t *tiles) ReadHashes(places []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(places))
 	var missing, at []int64
+	begun := t.begun()
 	for i, place := range places {
-		h, ok := t.fresh[place]
-		if hashes[i] = h; !ok {
+		if fresh := place - begun; 0 <= fresh && fresh < int64(len(t.fresh)) {
+			hashes[i] = t.fresh[fresh]
+		} else {
 			missing, at = append(missing, place), append(at, int64(i))
 		}
 	}

@@ -49,7 +49,7 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			if f, err = s.newFolding(ctx, tx, poolID); err != nil {
 				return err
 			}
-			entries = s.redirected(ctx, tx, poolID, math.MinInt64, entries)
+			entries = s.redirected(ctx, tx, poolID, math.MinInt64, entriesMax, entries)
 		}
 		for e, err := range entries {
 			if err != nil {

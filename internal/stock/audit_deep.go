@@ -71,10 +71,10 @@ func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID st
 
 // redirected is a sequence of entries behind a version whose awards have their
 // redirects.
-func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, after int64, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
+func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
 	log := engine.Redirects()
 	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-	redirects := inPages(ctx, q, query, log, after, func(r *engine.Redirected) draw.Entry {
+	redirects := inPages(ctx, q, query, log, after, wanted, func(r *engine.Redirected) draw.Entry {
 		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
 	})
 	return func(yield func(draw.Entry, error) bool) {

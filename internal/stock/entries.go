@@ -2,7 +2,6 @@ package stock
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/Masterminds/squirrel"
@@ -20,34 +19,39 @@ import (
 // Each log is read in pages, so that one connection can read several logs of
 // one snapshot side by side, and memory holds one page of each.
 func (s *Store) entries(ctx context.Context, q engine.Querier, poolID string, after int64) entrySeq {
-	return s.entriesWithin(ctx, q, poolID, after, squirrel.Eq{"pool_id": poolID})
+	return s.entriesWithin(ctx, q, poolID, after, entriesMax, squirrel.Eq{"pool_id": poolID})
 }
 
-// entriesUpTo are the entries after a version and up to another.
-func (s *Store) entriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64) entrySeq {
-	return s.entriesWithin(ctx, q, poolID, after, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
+// entriesUpTo are the entries after a version and up to another, of which about so
+// many are wanted.
+func (s *Store) entriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64, wanted int) entrySeq {
+	return s.entriesWithin(ctx, q, poolID, after, wanted, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
 }
 
 // entriesWithin are the entries that a condition holds for.
-func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, within squirrel.Sqlizer) entrySeq {
+func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, within squirrel.Sqlizer) entrySeq {
 	awards, moves, changes := s.selectFrom("awards", s.awards.Read("")), s.selectMoves(poolID), s.selectChanges(poolID)
 	return merge([]*pagedLog{
-		inPages(ctx, q, awards.Where(within), s.awards, after, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
-		inPages(ctx, q, moves.Where(within), s.moves, after, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
-		inPages(ctx, q, changes.Where(within), s.changes, after, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		inPages(ctx, q, awards.Where(within), s.awards, after, wanted, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
+		inPages(ctx, q, moves.Where(within), s.moves, after, wanted, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, changes.Where(within), s.changes, after, wanted, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
 
 // entrySeq yields entries, and ends after its first error.
 type entrySeq = iter.Seq2[draw.Entry, error]
 
-// inPages reads a log after a version.
-func inPages[T any](ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, of func(*T) draw.Entry) *pagedLog {
+// inPages reads a log after a version, in pages of about as many rows as are wanted of
+// all, and no more than entriesMax.
+func inPages[T any](
+	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, wanted int, of func(*T) draw.Entry,
+) *pagedLog {
 	var page []T
+	most := min(wanted, entriesMax)
 	return &pagedLog{
-		after: after,
+		after: after, most: most,
 		page: func(after int64) (n int, err error) {
-			page, err = readPage(ctx, q, page, pageAfter(all, after, entriesMax), log.Fields)
+			page, err = readPage(ctx, q, page, pageAfter(all, after, most), log.Fields)
 			return len(page), err
 		},
 		row: func(i int) draw.Entry { return of(&page[i]) },
@@ -66,31 +70,23 @@ func pageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.Sele
 // readPage reads rows into the place of the last page. The fields to scan into
 // are those of one row, which is copied: a history has millions of rows, and
 // whatever is allocated for each costs more than the check of it.
-func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) (_ []T, err error) {
+func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) ([]T, error) {
 	text, args, err := query.ToSql()
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.QueryContext(ctx, text, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
 	var row T
-	scanned := fields(&row)
-	for page = page[:0]; rows.Next(); page = append(page, row) {
-		if err := rows.Scan(scanned...); err != nil {
-			return nil, err
-		}
-	}
-	return page, rows.Err()
+	page = page[:0]
+	err = engine.EachRow(ctx, q, text, args, fields(&row), func() { page = append(page, row) })
+	return page, err
 }
 
 // pagedLog is one of a pool's logs, of which it holds one page.
 type pagedLog struct {
-	// page reads the rows after a version, in order, at most entriesMax, and
-	// returns their number. row is one of them.
+	// page reads the rows after a version, in order, at most so many, and returns
+	// their number. row is one of them.
 	page func(after int64) (int, error)
+	most int
 	row  func(int) draw.Entry
 
 	after      int64 // the version of the last row that was taken
@@ -104,7 +100,7 @@ func (l *pagedLog) peek() (version int64, ok bool, err error) {
 		if l.held, err = l.page(l.after); err != nil {
 			return 0, false, err
 		}
-		l.next, l.ended = 0, l.held < entriesMax
+		l.next, l.ended = 0, l.held < l.most
 	}
 	if l.next == l.held {
 		return 0, false, nil

@@ -222,7 +222,7 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 			}
 		}
 		var line []byte
-		for l, err := range s.linesWithin(ctx, tx, linesOf{w.poolID, w.salts, w.prizes}, lo+1, hi+draw.CountMax) {
+		for l, err := range s.linesWithin(ctx, tx, linesOf{w.poolID, w.salts, w.prizes}, lo+1, hi+draw.CountMax, tileSize) {
 			switch {
 			case int64(len(leaves)) == hi-lo: // what comes behind may be of a prize that was added since
 				return nil

@@ -20,9 +20,9 @@ type linesOf struct {
 }
 
 // linesWithin are the lines of a pool's public log from some version before the
-// draw of from on, up to another. It reads no more rows than these, and what was
-// changed of prizes and rules.
-func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64) iter.Seq2[*proof.Line, error] {
+// draw of from on, up to another. It reads little more rows than the wanted ones, and
+// what was changed of prizes and rules.
+func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, from, to int64, wanted int) iter.Seq2[*proof.Line, error] {
 	poolID, after := of.poolID, max(0, from-1-draw.CountMax)
 	scribe := proof.NewScribe(of.salts, func() ([]draw.Prize, error) {
 		if of.prizes != nil {
@@ -34,7 +34,8 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 	if err != nil {
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
-	entries := s.redirected(ctx, q, poolID, after, s.entriesUpTo(ctx, q, poolID, after, to))
+	wanted += 2 * draw.CountMax // those before, and the rest of the last draw
+	entries := s.redirected(ctx, q, poolID, after, wanted, s.entriesUpTo(ctx, q, poolID, after, to, wanted))
 	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
 		within := after > 0 // maybe, of a draw that began before
 		for e, err := range entries {
@@ -50,21 +51,33 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 // hold long rules.
 const linesBytesMax = 16 << 20
 
+// Lines share parts of partBytes, so that few of them take memory of their own.
+// Where less than lineRoom is left in one, the next is begun.
+const (
+	partBytes = 64 << 10
+	lineRoom  = 512
+)
+
 // page reads lines of a pool's public log from a version on, up to another: at most
 // about limit, and the last draw whole. It has ended where there are no more.
 func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to int64, limit int) (lines []proof.Numbered, ended bool, err error) {
-	size, last := 0, (*proof.Line)(nil)
-	for l, err := range s.linesWithin(ctx, q, of, from, to) {
+	var text []byte // of lines so far, in parts that are full before the next is made
+	size, whole := 0, false
+	for l, err := range s.linesWithin(ctx, q, of, from, to, limit) {
 		if err != nil {
 			return nil, false, err
 		}
-		if (len(lines) >= limit || size > linesBytesMax) && (last.Kind != proof.KindAward || last.Ordinal == last.Count) {
+		if (len(lines) >= limit || size > linesBytesMax) && whole {
 			return lines, false, nil
 		}
 		if l.Version >= from {
-			text := l.Append(nil)
-			lines = append(lines, proof.Numbered{Version: l.Version, Text: text})
-			size, last = size+len(text), l
+			if cap(text)-len(text) < lineRoom {
+				text = make([]byte, 0, partBytes)
+			}
+			begin := len(text)
+			text = l.Append(text)
+			lines = append(lines, proof.Numbered{Version: l.Version, Text: text[begin:len(text):len(text)]})
+			size, whole = size+len(text)-begin, l.Kind != proof.KindAward || l.Ordinal == l.Count
 		}
 	}
 	return lines, true, nil

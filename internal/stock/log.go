@@ -148,20 +148,40 @@ func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
 // version, or returns CodePoolNotFound.
 func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
 	return s.snapshot(ctx, func(tx *sql.Tx) error {
-		if s.engine.ByKey != "" {
-			if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
-				return err
-			}
-		}
-		found, err := selectAll(ctx, tx, s.selectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), scanInt)
+		version, err := s.versionOf(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
-			return s.absent(ctx, tx, engine.PoolNotFound(poolID))
-		}
-		return fn(tx, found[0])
+		return fn(tx, version)
 	})
+}
+
+// rowsOf is ofPool for reading many rows.
+func (s *Store) rowsOf(ctx context.Context, poolID string, fn func(q engine.Querier, version int64) error) error {
+	return s.snapshotBy(ctx, s.engine.Read, func(conn *sql.Conn, tx *sql.Tx) error {
+		version, err := s.versionOf(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		return fn(s.engine.ByDriver(conn, tx), version)
+	})
+}
+
+// versionOf is the version of a pool, of which rows are found by key from here on.
+func (s *Store) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
+	if s.engine.ByKey != "" {
+		if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
+			return 0, err
+		}
+	}
+	found, err := selectAll(ctx, tx, s.selectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), scanInt)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, s.absent(ctx, tx, engine.PoolNotFound(poolID))
+	}
+	return found[0], nil
 }
 
 // selectAwards reads awards of a pool, each with its prize. The prize is looked

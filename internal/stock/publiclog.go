@@ -44,11 +44,11 @@ var errRewritten = errors.New("stock: the log that was read is no longer the poo
 func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
-		err := l.store.ofPool(ctx, l.of.poolID, func(tx *sql.Tx, version int64) (err error) {
+		err := l.store.rowsOf(ctx, l.of.poolID, func(q engine.Querier, version int64) (err error) {
 			if l.tree.Size() == 0 {
 				l.began = version
 			}
-			lines, ended, err = l.read(ctx, tx, min(version, last))
+			lines, ended, err = l.read(ctx, q, min(version, last))
 			return err
 		})
 		if err == nil {

@@ -83,9 +83,9 @@ func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text,
 // about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
 // for rows that have no line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
-	err = p.store.ofPool(ctx, p.poolID, func(tx *sql.Tx, _ int64) error {
-		t = proof.Tail{Writable: engine.CheckWritable(ctx, tx, p.store.engine.Dialect) == nil}
-		t.Lines, t.Ended, err = p.store.page(ctx, tx, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
+	err = p.store.rowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
+		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.engine.Dialect) == nil}
+		t.Lines, t.Ended, err = p.store.page(ctx, q, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
 		return err
 	})
 	return t, err

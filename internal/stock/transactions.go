@@ -119,16 +119,26 @@ func (s *Store) snapshot(ctx context.Context, fn func(*sql.Tx) error) error {
 
 // snapshotOn is snapshot on given connections.
 func (s *Store) snapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) error) error {
+	return s.snapshotBy(ctx, db, func(_ *sql.Conn, tx *sql.Tx) error { return fn(tx) })
+}
+
+// snapshotBy is snapshotOn with the connection of the transaction.
+func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
 	return repeated(ctx, func() error {
 		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
-		tx, err := db.BeginTx(ctx, &s.engine.Snapshot)
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return engine.Classify(err, s.engine.ByCode)
+		}
+		defer conn.Close() //nolint:errcheck // it goes back to its pool
+		tx, err := conn.BeginTx(ctx, &s.engine.Snapshot)
 		if err != nil {
 			return engine.Classify(err, s.engine.ByCode)
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
-		return engine.Classify(fn(tx), s.engine.ByCode)
+		return engine.Classify(fn(conn, tx), s.engine.ByCode)
 	})
 }
 

@@ -36,6 +36,8 @@ type Dialect struct {
 	// Commit commits tx, which is on conn; nil for tx.Commit. An error means
 	// that the commit is not acknowledged.
 	Commit func(conn *sql.Conn, tx *sql.Tx) error
+	// ReadRows, where set, reads rows faster than package database/sql.
+	ReadRows ReadRows
 	// ByKey, where set, is a statement for the beginning of a transaction: the
 	// planner then finds rows through keys and in the order of a key, whatever
 	// it believes of the size of a table. A table that was filled a moment ago

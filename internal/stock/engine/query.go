@@ -29,6 +29,45 @@ func QueryAll[T any](ctx context.Context, q Querier, scan func(Scanner) (T, erro
 	return found, rows.Err()
 }
 
+// EachRow scans each row of a query into the same fields, and calls each for it.
+func EachRow(ctx context.Context, q Querier, query string, args, fields []any, each func()) (err error) {
+	if own, is := q.(*OwnRows); is {
+		return own.read(ctx, own.conn, query, args, fields, each)
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := rows.Scan(fields...); err != nil {
+			return err
+		}
+		each()
+	}
+	return rows.Err()
+}
+
+// ReadRows is [EachRow] by what a driver has for it, on the connection of a transaction.
+type ReadRows func(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error
+
+// OwnRows is a transaction whose rows are read by the driver's own means. In package
+// database/sql a row of a log takes three times as long.
+type OwnRows struct {
+	*sql.Tx
+	conn *sql.Conn
+	read ReadRows
+}
+
+// ByDriver is a transaction on a connection, whose rows are read by the driver where the
+// database has a way for it.
+func (e *Engine) ByDriver(conn *sql.Conn, tx *sql.Tx) Querier {
+	if e.ReadRows == nil {
+		return tx
+	}
+	return &OwnRows{tx, conn, e.ReadRows}
+}
+
 // CheckWritable is nil on a server that can be written. What another lacks may
 // only not have come there yet, so a refusal must not rest on it.
 func CheckWritable(ctx context.Context, q Querier, d *Dialect) error {

@@ -31,6 +31,9 @@ type timestamp struct {
 // returns.
 func ScanTime(to *time.Time) sql.Scanner { return &timestamp{to: to} }
 
+// Time is where the time is scanned into, for drivers that know times.
+func (t *timestamp) Time() *time.Time { return t.to }
+
 // Scan implements sql.Scanner.
 func (t *timestamp) Scan(value any) error {
 	switch v := value.(type) {

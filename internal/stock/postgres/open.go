@@ -32,6 +32,7 @@ func Dialect() *engine.Dialect {
 		Change:      sql.TxOptions{Isolation: sql.LevelReadCommitted}, // whatever the role's default is
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		Commit:      commit,
+		ReadRows:    readRows,
 		ByKey:       sqlByKey,
 		AwardPrize:  sqlAwardPrize,
 		TurnAward:   sqlTurnAward,

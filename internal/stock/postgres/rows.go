@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// readRows implements engine.ReadRows: values go from the protocol's binary form into
+// the fields, and are no values of package database/sql in between.
+func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error {
+	into := make([]any, len(fields))
+	for i, field := range fields {
+		into[i] = field
+		if t, is := field.(interface{ Time() *time.Time }); is {
+			into[i] = (*inUTC)(t.Time())
+		}
+	}
+	return conn.Raw(func(c any) error {
+		rows, err := c.(*stdlib.Conn).Conn().Query(ctx, query, args...)
+		if pgconn.SafeToRetry(err) { // as package stdlib has it
+			return driver.ErrBadConn
+		}
+		if err != nil {
+			return err
+		}
+		_, err = pgx.ForEachRow(rows, into, func() error { each(); return nil })
+		return err
+	})
+}
+
+// inUTC is a time that is read in UTC, whatever the zone of this machine.
+type inUTC time.Time
+
+// ScanTimestamptz implements pgtype.TimestamptzScanner.
+func (t *inUTC) ScanTimestamptz(v pgtype.Timestamptz) error {
+	*t = inUTC(v.Time.UTC())
+	return nil
+}
