@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,34 @@ func TestPackagesHaveTheSame(t *testing.T) {
 	require.Empty(t, paths)
 	require.Equal(t, testVersion, ok(t, nil, "rpm", "--query", "--queryformat", "%{VERSION}", "--package", rpm[0]))
 	require.Contains(t, ok(t, nil, "rpm", "--query", "--configfiles", "--package", rpm[0]), "/etc/drawsvc/drawsvc.env")
+}
+
+// TestRelease builds the files of a release in a fresh clone, for this machine alone:
+// their checksums hold, and the program says the version and the commit. A tree with
+// changes makes no release.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "drawsvc")
+	ok(t, nil, "git", "clone", "--quiet", ".", folder)
+	variables := []string{"VERSION=" + testVersion, "PLATFORMS=linux/" + runtime.GOARCH}
+	ok(t, variables, filepath.Join(folder, "deploy/packages/release"))
+	files, err := filepath.Glob(filepath.Join(folder, "bin/release/*"))
+	require.NoError(t, err)
+	var kinds []string
+	for _, file := range files {
+		kinds = append(kinds, filepath.Ext(file))
+	}
+	require.ElementsMatch(t, []string{"", "", ".deb", ".rpm", ".tgz"}, kinds, "program, checksums, packages, chart: %v", files)
+	require.Empty(t, ok(t, nil, "env", "-C", filepath.Join(folder, "bin/release"), "sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"))
+	commit := strings.TrimSpace(ok(t, nil, "git", "-C", folder, "rev-parse", "HEAD"))
+	said := ok(t, nil, filepath.Join(folder, "bin/release/drawsvc-linux-"+runtime.GOARCH), "version", "--output", "json")
+	require.Contains(t, said, `"`+testVersion+`"`)
+	require.Contains(t, said, commit)
+
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "LICENSE"), nil, 0o600))
+	output, err := command(t, variables, filepath.Join(folder, "deploy/packages/release"))
+	require.Error(t, err)
+	require.Contains(t, output, "not committed")
 }
 
 // TestProgramIsSmallAndStatic: one file without a loader, below 60 MB.
