@@ -82,9 +82,12 @@ func TestDebianPackage(t *testing.T) {
 	service := start(t, state, variables, i.path(begin[0]), begin[1:]...)
 	service.answers("http://"+listen+"/readyz", 200)
 	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
-	_, after, found := strings.Cut(service.output.String(), "admin token for this run: ")
-	require.True(t, found)
-	token, _, _ := strings.Cut(after, "\n")
+	var token string
+	until(t, service.ended, func() (isWhole bool) { // the line is printed when the service listens, and may be under way
+		_, after, _ := strings.Cut(service.output.String(), "admin token for this run: ")
+		token, _, isWhole = strings.Cut(after, "\n")
+		return isWhole
+	}, service.output.String)
 	makePool(t, listen, token)
 	wins(t, listen, "p")
 	service.stop()
