@@ -59,8 +59,9 @@ image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (regis
 .PHONY: package-test
 package-test: ## What the service is shipped as: packages, unit, image, compose file, chart; tools in a module of their own
 	.ci/packages
+	$(GO) -C tools/package build tool
 	$(GO) -C tools/package vet ./...
-	$(GO) -C tools/package test -v -timeout 20m ./...
+	$(GO) -C tools/package test -v -timeout 60m ./...
 
 .PHONY: vuln
 vuln: ## Checks the modules against go.sum, and the code against known vulnerabilities

@@ -69,9 +69,12 @@ func agendaAddCommand(env environment) *cobra.Command {
 	var pool poolName
 	var output output
 	var wanted newAgendaItem
+	var key keyFlag
 	c := &cobra.Command{
 		Use:   "add --pool ID --at TIME (--state STATE | --rules FILE.json | --prize ID --delta N --reason TEXT)",
 		Short: "Plan one item",
+		Long: `Plan one item. With --key it is planned once: the same key again prints the
+first result. Without it the same item again is planned again.`,
 		Example: `  drawsvc agenda add --pool spring --at 2026-12-01T09:00:00+01:00 --state open
   drawsvc agenda add --pool spring --at 2026-12-24T17:00:00Z --prize gold --delta 10 --reason eve`,
 	}
@@ -80,7 +83,11 @@ func agendaAddCommand(env environment) *cobra.Command {
 	pool.declare(c, false)
 	output.flag(c.Flags())
 	wanted.flags(c)
+	key.flag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := key.check(c); err != nil {
+			return err
+		}
 		item, err := wanted.item(c, env)
 		if err != nil {
 			return err
@@ -89,14 +96,15 @@ func agendaAddCommand(env environment) *cobra.Command {
 			if err := wanted.fits(ctx, planner, string(pool), &item); err != nil {
 				return err
 			}
-			planned, err := planner.PlanItem(ctx, string(pool), item, string(by))
+			planned, err := planner.PlanItem(ctx, string(pool), item, string(key), string(by))
 			if err != nil {
 				return err
 			}
 			if output == outputJSON {
 				return http.WriteItem(env.stdout, &planned)
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s: item %d is planned for %s: %s\n", pool, planned.Number, timeOf(&planned), whatOf(&planned))
+			_, err = fmt.Fprintf(env.stdout, "pool %s: item %d is planned for %s: %s%s\n",
+				pool, planned.Number, timeOf(&planned), whatOf(&planned), plannedBefore(planned.Replayed))
 			return err
 		})
 	}

@@ -69,20 +69,24 @@ func printPlanned(w io.Writer, o output, pool string, p *draw.Planned) error {
 	if o == outputJSON {
 		return http.WritePlanned(w, p)
 	}
-	again := ""
-	if p.Replayed {
-		again = "; this key was used already, and nothing was planned again"
-	}
 	_, err := fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)%s\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
-		pool, counted(int64(p.Count), "item"), p.First, p.Version, again, p.Seal.SHA256, p.Seal.Salt)
+		pool, counted(int64(p.Count), "item"), p.First, p.Version, plannedBefore(p.Replayed), p.Seal.SHA256, p.Seal.Salt)
 	return err
+}
+
+// plannedBefore is what is said of what was planned under the key before.
+func plannedBefore(replayed bool) string {
+	if !replayed {
+		return ""
+	}
+	return "; this key was used already, and nothing was planned again"
 }
 
 // keyFlag names what is planned, so that it is planned once; "" is no key.
 type keyFlag string
 
 func (k *keyFlag) flag(c *cobra.Command) {
-	c.Flags().StringVar((*string)(k), "key", "", "the schedule's own `KEY`: a schedule with this key is planned once, however often it is asked for")
+	c.Flags().StringVar((*string)(k), "key", "", "its own `KEY`: what has this key is planned once, however often it is asked for")
 }
 
 func (k *keyFlag) check(c *cobra.Command) error {

@@ -33,8 +33,10 @@ func complete(c *cobra.Command, env environment) {
 		complete(sub, env)
 	}
 	f := c.Flags()
-	if f.Lookup("output") != nil {
-		_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp)) // there is this flag
+	for name, values := range map[string][]string{"output": {string(outputTable), string(outputJSON)}, "formulas": formulaStyles()} {
+		if f.Lookup(name) != nil {
+			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // there is this flag
+		}
 	}
 	if f.Lookup("pool") == nil || f.Lookup(databaseFlag) == nil {
 		return

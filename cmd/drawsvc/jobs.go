@@ -119,13 +119,18 @@ func startJobs(ctx context.Context, c *config, store *stock.Store, r prometheus.
 	return j, nil
 }
 
-// askForCatalogue asks for a run where what is stored came from another address.
+// askForCatalogue asks for a run where what is stored came from another address, unless
+// the job is off: whoever has switched it off wants no fetch.
 func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) error {
 	if j.catalogueURL == "" {
 		return nil
 	}
 	stored, err := store.Catalogue(ctx, "")
 	if err != nil || stored == nil || stored.IsFrom(j.catalogueURL) {
+		return err
+	}
+	row, _, err := store.Job(ctx, catalogue.JobName)
+	if err != nil || !row.Enabled {
 		return err
 	}
 	_, err = store.WantJob(ctx, catalogue.JobName, "serve")

@@ -130,6 +130,15 @@ func TestCatalogueFromAnotherAddress(t *testing.T) {
 	}
 	require.EqualValues(t, 1, asked[0].Load(), "a start with the same address finds what is stored")
 	require.EqualValues(t, 1, asked[1].Load())
+
+	p.ok("job", "disable", "catalogue")
+	s := p.serve("--catalogue-url", sources[0], "--admin-token", "an-admin-token")
+	_, off, err := s.ask("GET", "/admin/jobs/catalogue", "", "Authorization", "Bearer an-admin-token")
+	require.NoError(t, err)
+	require.Contains(t, off, `"enabled":false`)
+	require.Contains(t, off, `"requested":false`)
+	require.Equal(t, exitOK, s.end().code)
+	require.EqualValues(t, 1, asked[0].Load(), "a job that is off is not asked for")
 }
 
 // TestCatalogueThatNeverCame has an age that grows, for its alert.

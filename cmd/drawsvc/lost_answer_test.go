@@ -69,6 +69,11 @@ func TestLostAnswer(t *testing.T) {
 	require.Len(t, strings.Split(strings.TrimSpace(w.far.ok("agenda", "list", "--pool", "mono")), "\n"), 1+1+3, "each was planned once")
 
 	lost.Store(false)
+	require.NotContains(t, p.ok("agenda", "add", "--pool", "mono", "--at", "2999-01-07T09:00:00Z", "--prize", "gold", "--delta", "1", "--reason", "a"), "already")
+	require.True(t, lost.Load())
+	require.Len(t, strings.Split(strings.TrimSpace(w.far.ok("agenda", "list", "--pool", "mono")), "\n"), 1+1+3+1, "it was planned once")
+
+	lost.Store(false)
 	p.refused(exitFailure, "the change may have been made although no answer says so", "pool", "pause", "mono")
 	require.Contains(t, w.far.ok("pool", "show", "mono"), "paused")
 	require.Equal(t, 1, strings.Count(w.far.ok("log", "--pool", "mono"), `"what":"state"`))

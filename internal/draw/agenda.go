@@ -48,6 +48,8 @@ type Item struct {
 	Done int64
 	// Line is that of the file that the item came from, 0 for none.
 	Line int
+	// Replayed says that the item had been planned already under the same key.
+	Replayed bool
 }
 
 // Planned is the record of items that were planned together.
@@ -140,9 +142,13 @@ func (i *Item) ReadBody(body string) (err error) {
 }
 
 // Shown is the JSON object of an item with its time, as the history shows what
-// was planned.
-func (i *Item) Shown() jsontext.Value {
-	return jsontext.Value(`{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:])
+// was planned; mark, unless it is "", is that of the key that it was planned under.
+func (i *Item) Shown(mark string) jsontext.Value {
+	shown := `{"item":` + strconv.FormatInt(i.Number, 10) + `,"at":"` + i.At.UTC().Format(TimeFormat) + `",` + i.Body()[1:]
+	if mark != "" {
+		shown = strings.TrimSuffix(shown, "}") + `,"key":"` + mark + `"}`
+	}
+	return jsontext.Value(shown)
 }
 
 // NewSeal seals a schedule of stock items: the SHA-256 of the salt and a line

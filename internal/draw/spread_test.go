@@ -66,7 +66,7 @@ func TestItemBodies(t *testing.T) {
 		back := draw.Item{At: at, Kind: item.Kind}
 		require.NoError(t, back.ReadBody(item.Body()))
 		require.Equal(t, item.Body(), back.Body())
-		require.Contains(t, string(item.Shown()), `"at":"2999-12-01T00:00:00.000000Z",`)
+		require.Contains(t, string(item.Shown("")), `"at":"2999-12-01T00:00:00.000000Z",`)
 		require.Error(t, back.ReadBody("x"))
 	}
 	one := []draw.Item{{At: at, Kind: draw.ItemStock, Number: 1, Stock: draw.Stocking{PrizeID: "gold", Delta: 1, Reason: "r"}}}

@@ -19,14 +19,18 @@ var (
 	_ Scheduler = (*Admin)(nil)
 )
 
-// PlanItem implements Planner.
-func (a *Admin) PlanItem(ctx context.Context, poolID string, item draw.Item, _ string) (draw.Item, error) {
+// PlanItem implements Planner. Without a key the item is given one, so that a lost
+// answer can be asked for again.
+func (a *Admin) PlanItem(ctx context.Context, poolID string, item draw.Item, key, _ string) (draw.Item, error) {
 	body := newItemBody(&item)
-	planned, err := send[itemAnswer](ctx, a, client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda")}, &body)
+	c := client.Call{Method: nethttp.MethodPost, Path: poolPath(poolID, "agenda"), Key: cmp.Or(key, client.NewKey())}
+	answer, err := send[plannedItemAnswer](ctx, a, c, &body)
 	if err != nil {
 		return draw.Item{}, err
 	}
-	return planned.item()
+	planned, err := answer.item()
+	planned.Replayed = answer.Replayed && key != "" // to who gave no key a retry is no replay
+	return planned, err
 }
 
 func newItemBody(i *draw.Item) itemBody {

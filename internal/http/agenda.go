@@ -24,7 +24,8 @@ type Agendas interface {
 
 // Planner changes the agendas of pools.
 type Planner interface {
-	PlanItem(ctx context.Context, poolID string, item draw.Item, actor string) (draw.Item, error)
+	// PlanItem plans an item; under a key, unless it is "", once.
+	PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error)
 	RemoveItem(ctx context.Context, poolID string, item int64, actor string) error
 }
 
@@ -62,9 +63,17 @@ func newItem(i *draw.Item) itemAnswer {
 	return a
 }
 
-// WriteItem writes an item as a line of JSON, as GET …/agenda shows it. Errors
-// are those of w.
-func WriteItem(w io.Writer, i *draw.Item) error { return writeLine(w, newItem(i)) }
+// plannedItemAnswer is what is said of an item that was planned.
+type plannedItemAnswer struct {
+	itemAnswer
+	Replayed bool `json:"replayed"`
+}
+
+// WriteItem writes an item that was planned as a line of JSON, as POST …/agenda
+// answers it. Errors are those of w.
+func WriteItem(w io.Writer, i *draw.Item) error {
+	return writeLine(w, plannedItemAnswer{newItem(i), i.Replayed})
+}
 
 // WriteItems writes all items of an agenda, as GET …/agenda shows its last page.
 // Errors are those of w.
@@ -133,17 +142,22 @@ func (b *itemBody) item() (draw.Item, error) {
 }
 
 // planItem answers POST /admin/pools/{pool}/agenda.
-func (s *Server) planItem(ctx context.Context, c call, body *itemBody) (itemAnswer, error) {
+func (s *Server) planItem(ctx context.Context, c call, body *itemBody) (plannedItemAnswer, error) {
 	wanted, err := body.item()
 	if err != nil {
-		return itemAnswer{}, err
+		return plannedItemAnswer{}, err
 	}
-	item, err := s.Planner.PlanItem(ctx, c.param("pool"), wanted, c.actor())
+	key, err := idempotencyKey(c.gin.Request.Header)
 	if err != nil {
-		return itemAnswer{}, err
+		return plannedItemAnswer{}, err
 	}
+	item, err := s.Planner.PlanItem(ctx, c.param("pool"), wanted, key, c.actor())
+	if err != nil {
+		return plannedItemAnswer{}, err
+	}
+	c.replayed(item.Replayed)
 	c.created("/admin/pools/" + c.param("pool") + "/agenda?after=" + strconv.FormatInt(item.Number-1, 10))
-	return newItem(&item), nil
+	return plannedItemAnswer{newItem(&item), item.Replayed}, nil
 }
 
 // removeItem answers DELETE /admin/pools/{pool}/agenda/{item}.

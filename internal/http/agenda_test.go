@@ -17,6 +17,7 @@ type planned struct {
 	open  bool
 	after int64
 	limit int
+	key   string
 	actor string
 }
 
@@ -39,9 +40,9 @@ func (f fakeStore) Opening(_ context.Context, poolID string) (opens, closes time
 	return at, time.Time{}, f.note(planned{pool: poolID})
 }
 
-func (f fakeStore) PlanItem(_ context.Context, poolID string, item draw.Item, actor string) (draw.Item, error) {
-	err := f.note(planned{pool: poolID, item: item, actor: actor})
-	item.Number, item.Actor = 8, actor
+func (f fakeStore) PlanItem(_ context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
+	err := f.note(planned{pool: poolID, item: item, key: key, actor: actor})
+	item.Number, item.Actor, item.Replayed = 8, actor, key == "again"
 	return item, err
 }
 
@@ -54,10 +55,10 @@ func TestAgendaIsPlanned(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
 	for body, want := range map[string]string{
-		`{"at":"2999-01-01T01:00:00+01:00","state":"closed"}`:                        `{"item":8,"at":"2999-01-01T00:00:00.000000Z","state":"closed","actor":"admin","done":null}`,
-		`{"at":"2999-01-01T00:00:00.25Z","prize":"gold","delta":-5,"reason":"back"}`: `{"item":8,"at":"2999-01-01T00:00:00.250000Z","prize":"gold","delta":-5,"reason":"back","actor":"admin","done":null}`,
-		`{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`:                  `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":{"fallback":"none"},"actor":"admin","done":null}`,
-		`{"at":"2999-01-01T00:00:00Z","rules":null}`:                                 `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":null,"actor":"admin","done":null}`,
+		`{"at":"2999-01-01T01:00:00+01:00","state":"closed"}`:                        `{"item":8,"at":"2999-01-01T00:00:00.000000Z","state":"closed","actor":"admin","done":null,"replayed":false}`,
+		`{"at":"2999-01-01T00:00:00.25Z","prize":"gold","delta":-5,"reason":"back"}`: `{"item":8,"at":"2999-01-01T00:00:00.250000Z","prize":"gold","delta":-5,"reason":"back","actor":"admin","done":null,"replayed":false}`,
+		`{"at":"2999-01-01T00:00:00Z","rules":{"fallback":"none"}}`:                  `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":{"fallback":"none"},"actor":"admin","done":null,"replayed":false}`,
+		`{"at":"2999-01-01T00:00:00Z","rules":null}`:                                 `{"item":8,"at":"2999-01-01T00:00:00.000000Z","rules":null,"actor":"admin","done":null,"replayed":false}`,
 	} {
 		answer := do(s, asAdmin("POST", "/admin/pools/p/agenda", body))
 		require.Equal(t, 201, answer.Code, answer.Body.String())
@@ -65,6 +66,16 @@ func TestAgendaIsPlanned(t *testing.T) {
 		require.JSONEq(t, want, answer.Body.String())
 		require.Equal(t, "admin", f.last().(planned).actor)
 	}
+	const closing = `{"at":"2999-01-01T00:00:00Z","state":"closed"}`
+	again := do(s, asAdmin("POST", "/admin/pools/p/agenda", closing, "Idempotency-Key", `"again"`))
+	require.Equal(t, 201, again.Code)
+	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
+	require.Contains(t, again.Body.String(), `"replayed":true`)
+	require.Equal(t, "again", f.last().(planned).key)
+	require.Equal(t, "invalid-request", problemIn(t, do(s, asAdmin("POST", "/admin/pools/p/agenda", closing, "Idempotency-Key", "a b")).Result()).Code)
+	f.err = draw.Errorf(draw.CodeKeyReused, "because")
+	require.Equal(t, 422, do(s, asAdmin("POST", "/admin/pools/p/agenda", closing, "Idempotency-Key", "other")).Code)
+	f.err = nil
 	for name, body := range map[string]string{
 		"no time":          `{"state":"open"}`,
 		"a local time":     `{"at":"2999-01-01T00:00:00","state":"open"}`,

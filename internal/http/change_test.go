@@ -23,6 +23,8 @@ func TestRevisionIsTheTag(t *testing.T) {
 		`*`:             nil,
 		`"5"`:           {5},
 		`"5", "7" `:     {5, 7},
+		`"5-gzip"`:      {5},
+		`"5-br"`:        {},
 		`5`:             {},
 		`W/"5"`:         {},
 		`"05"`:          {},
@@ -74,6 +76,10 @@ func TestLogIsStreamed(t *testing.T) {
 	w = do(s, asAdmin("GET", "/admin/pools/spring/log?after=2", "", "Accept", "application/x-ndjson"))
 	require.Equal(t, logJSON()[2]+"\n", w.Body.String())
 	w = do(s, asAdmin("GET", "/admin/pools/spring/log?limit=2", "", "Accept", "application/x-ndjson"))
+	require.Equal(t, strings.Join(logJSON()[:2], "\n")+"\n", w.Body.String(), "as many as are wanted")
+	w = do(s, asAdmin("GET", "/admin/pools/spring/log?acts=true", "", "Accept", "application/x-ndjson"))
+	require.Equal(t, strings.Join(logJSON()[:2], "\n")+"\n", w.Body.String(), "without awards")
+	w = do(s, asAdmin("GET", "/admin/pools/spring/log?limit=0", "", "Accept", "application/x-ndjson"))
 	require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code)
 }
 

@@ -182,7 +182,7 @@ func leave(places chan struct{}) { <-places }
 func matches(h nethttp.Header, tag string) bool {
 	for wanted := range strings.SplitSeq(strings.Join(h["If-None-Match"], ","), ",") {
 		wanted = strings.TrimSpace(wanted)
-		if wanted == "*" || strings.TrimPrefix(wanted, "W/") == tag {
+		if wanted == "*" || plainTag(strings.TrimPrefix(wanted, "W/")) == tag {
 			return true
 		}
 	}

@@ -139,8 +139,7 @@ func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
 }
 
-// pool answers GET /pools/{pool} from memory. Compressed, the answer has a weak tag:
-// it means the same in other bytes.
+// pool answers GET /pools/{pool} from memory.
 func (s *Server) pool(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
@@ -149,11 +148,8 @@ func (s *Server) pool(c call) error {
 		return err
 	}
 	h := c.gin.Writer.Header()
-	body, compressed := c.chosen(answer.packed)
 	h["Etag"] = []string{answer.tag}
-	if compressed {
-		h["Etag"] = []string{"W/" + answer.tag}
-	}
+	body := c.chosen(answer.packed)
 	if matches(c.gin.Request.Header, answer.tag) {
 		h.Del("Content-Encoding") // there is no content
 		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)

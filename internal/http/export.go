@@ -3,13 +3,10 @@ package http
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
+	"io"
 	"math"
 	nethttp "net/http"
-	"strconv"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"drawsvc/internal/draw"
 )
@@ -35,22 +32,44 @@ func or(mediaType string, preferred, json handler) handler {
 // export is a log that is streamed: how it is read, and how an entry is written.
 type export[E any] struct {
 	contentType string
-	read        func(ctx context.Context, poolID string, after int64, limit int) ([]E, error)
-	version     func(*E) int64
+	// read returns at most limit entries above after, in order of version. through
+	// is the version up to which these are all.
+	read    func(ctx context.Context, poolID string, after int64, limit int) (found []E, through int64, err error)
+	version func(*E) int64
 	// write adds an entry to what is sent next; it cannot fail, as it writes to
 	// memory. flush, where set, is called when a page is written.
 	write func(*E)
 	flush func()
 }
 
-// stream sends all entries after a version, up to the pool's version at the
-// beginning, so that it ends however fast draws go on. It holds one page at a
-// time, in out. An error once entries were sent cuts the connection: a file that
-// ends early must not look like a whole one.
+// paged reads a log whose page ends early only where the log ends.
+func paged[E any](
+	read func(ctx context.Context, poolID string, after int64, limit int) ([]E, error), version func(*E) int64,
+) func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
+	return func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
+		found, err := read(ctx, poolID, after, limit)
+		return found, Through(found, limit, version), err
+	}
+}
+
+// Through is the version up to which a page of a log is complete: all of them, unless
+// it has as many entries as were asked for.
+func Through[E any](found []E, limit int, version func(*E) int64) int64 {
+	if len(found) < limit {
+		return math.MaxInt64
+	}
+	return version(&found[len(found)-1])
+}
+
+// stream sends all entries after a version, or as many as the caller wants, up to the
+// pool's version at the beginning, so that it ends however fast draws go on. It holds
+// one page at a time, in out. An error once entries were sent cuts the connection: a
+// file that ends early must not look like a whole one.
 func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	s := c.server
-	if c.query.Has("limit") {
-		return draw.Errorf(draw.CodeInvalidRequest, "limit is for pages of JSON; a stream has all entries")
+	left, err := c.number("limit", 1, limitMax, math.MaxInt64)
+	if err != nil {
+		return err
 	}
 	after, err := c.number("after", 0, math.MaxInt64, 0)
 	if err != nil {
@@ -61,19 +80,15 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 		return err
 	}
 	pace := pace{left: s.limits.page, each: s.limits.pace}
-	for more := true; more; {
-		found, err := x.page(c, after)
+	for {
+		found, through, err := x.page(c, after, int(min(left, limitMax)))
 		if err != nil {
 			return err
 		}
-		more = len(found) == limitMax && c.gin.Request.Method != nethttp.MethodHead
 		for i := range found {
-			if x.version(&found[i]) > last {
-				more = false
-				break
+			if x.version(&found[i]) <= last {
+				x.write(&found[i])
 			}
-			after = x.version(&found[i])
-			x.write(&found[i])
 		}
 		if x.flush != nil {
 			x.flush()
@@ -81,8 +96,11 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 		if err := pace.of(c, func() error { return c.send(x.contentType, out) }); err != nil {
 			return err
 		}
+		left -= int64(len(found))
+		if after = through; after >= last || left <= 0 || c.gin.Request.Method == nethttp.MethodHead {
+			return nil
+		}
 	}
-	return nil
 }
 
 // pace is how long a caller may take to read a stream: some time at first, and
@@ -98,76 +116,47 @@ func (p *pace) of(c call, send func() error) error {
 	return send()
 }
 
-func (x export[E]) page(c call, after int64) ([]E, error) {
+func (x export[E]) page(c call, after int64, limit int) ([]E, int64, error) {
 	ctx, cancel := c.within(c.server.RequestTimeout)
 	defer cancel()
-	return x.read(ctx, c.param("pool"), after, limitMax)
+	return x.read(ctx, c.param("pool"), after, limit)
 }
 
-// formulas is the query parameter that makes an export safe for spreadsheets.
-const formulas = "formulas"
-
-// exportCSV streams a log as CSV; row writes an entry, and text is for what
-// callers chose. Fields are written exactly as they are, quoted as CSV needs and
-// nothing more, unless the caller wants formulas escaped.
-func exportCSV[E any](c call, header string, x export[E], row func(e *E, text func(string) string) []string) error {
-	style, err := c.word(formulas, "exact", "escaped")
+// exportRows streams a log as CSV.
+func exportRows[E any](c call, rowsTo func(io.Writer, bool) *Rows[E], x export[E]) error {
+	style, err := c.word(formulas, FormulasExact, FormulasEscaped)
 	if err != nil {
 		return err
 	}
-	text := func(field string) string { return field }
-	if style == "escaped" {
-		text = escapeFormula
-	}
 	var out bytes.Buffer
-	rows := csv.NewWriter(&out)
-	_ = rows.Write(strings.Split(header, ",")) // to memory: cannot fail
-	x.contentType = "text/csv; charset=utf-8; header=present"
-	x.write = func(entry *E) { _ = rows.Write(row(entry, text)) }
-	x.flush = rows.Flush
+	rows := rowsTo(&out, style == FormulasEscaped)
+	x.contentType = typeCSVHeader
+	x.write = rows.Write
+	x.flush = func() { _ = rows.Flush() } // to memory: cannot fail
 	return x.stream(c, &out)
 }
 
-// exportAwards streams the awards of a pool as CSV.
+func versionOfAward(a *draw.Award) int64 { return a.Version }
+func versionOfMove(m *draw.Move) int64   { return m.Version }
+
+// exportAwards streams the awards of a pool as CSV, or those that a search finds.
 func (s *Server) exportAwards(c call) error {
-	x := export[draw.Award]{read: s.History.Awards, version: func(a *draw.Award) int64 { return a.Version }}
-	return exportCSV(c, "version,at,draw,ordinal,user,prize,name,value,unit", x, func(a *draw.Award, text func(string) string) []string {
-		return []string{
-			number(a.Version), formatTime(a.At), text(a.DrawID), strconv.Itoa(a.Ordinal), text(a.UserID),
-			a.PrizeID, text(a.PrizeName), a.Value.StringFixed(2), number(a.Unit),
+	f, given, err := c.filter()
+	if err != nil {
+		return err
+	}
+	read := paged(s.History.Awards, versionOfAward)
+	if given {
+		read = func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, int64, error) {
+			return s.Finder.FindAwards(ctx, poolID, f, after, limit)
 		}
-	})
+	}
+	return exportRows(c, NewAwardRows, export[draw.Award]{read: read, version: versionOfAward})
 }
 
 // exportMoves streams the moves of a pool as CSV.
 func (s *Server) exportMoves(c call) error {
-	x := export[draw.Move]{read: s.History.Moves, version: func(m *draw.Move) int64 { return m.Version }}
-	return exportCSV(c, "version,at,prize,delta,reason,actor,stocked,issued", x, func(m *draw.Move, text func(string) string) []string {
-		return []string{
-			number(m.Version), formatTime(m.At), m.PrizeID, numberOrEndless(m.Delta, m.IsEndless), text(m.Reason), text(m.Actor),
-			numberOrEndless(m.Stocked, m.IsEndless), number(m.Issued),
-		}
-	})
-}
-
-// numberOrEndless is a number of units in a CSV file.
-func numberOrEndless(n int64, isEndless bool) string {
-	if isEndless {
-		return "endless"
-	}
-	return number(n)
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// escapeFormula puts an apostrophe before a field that a spreadsheet would take
-// for a formula, also in the wide letters of East Asian ones.
-func escapeFormula(field string) string {
-	first, _ := utf8.DecodeRuneInString(field)
-	if strings.ContainsRune("=+-@\t\r\uff1d\uff0b\uff0d\uff20", first) {
-		return "'" + field
-	}
-	return field
+	return exportRows(c, NewMoveRows, export[draw.Move]{read: paged(s.History.Moves, versionOfMove), version: versionOfMove})
 }
 
 // poolVersion returns the version of the call's pool.

@@ -78,6 +78,26 @@ type gzipWriter struct {
 	to *gzip.Writer
 }
 
+// gzipTag is what the tag of a compressed answer ends with.
+const gzipTag = "-gzip"
+
+// asGzip is the headers of an answer that is compressed. Its tag is another one, as
+// RFC 9110 has it of other bytes, and a strong one: If-Match takes no weak ones.
+func asGzip(h nethttp.Header) {
+	h.Set("Content-Encoding", "gzip")
+	if tag, isTag := strings.CutSuffix(h.Get("ETag"), `"`); isTag {
+		h.Set("ETag", tag+gzipTag+`"`)
+	}
+}
+
+// plainTag is the tag of the same answer as it is before it is compressed.
+func plainTag(tag string) string {
+	if compressed, is := strings.CutSuffix(tag, gzipTag+`"`); is {
+		return compressed + `"`
+	}
+	return tag
+}
+
 // begin decides, before the headers are sent.
 func (w *gzipWriter) begin() {
 	if w.begun {
@@ -90,7 +110,7 @@ func (w *gzipWriter) begin() {
 		return
 	}
 	h.Del("Content-Length")
-	h.Set("Content-Encoding", "gzip")
+	asGzip(h)
 	w.to = w.writers.Get().(*gzip.Writer)
 	w.to.Reset(w.ResponseWriter)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,19 +101,57 @@ func TestGzipIsForWidePools(t *testing.T) {
 	}
 
 	tag := ask("/pools/wide").Header().Get("ETag")
-	require.Equal(t, "W/"+tag, ask("/pools/wide", "Accept-Encoding", "gzip").Header().Get("ETag"), "other bytes, the same meaning")
-	for _, known := range []string{tag, "W/" + tag} {
+	compressed := ask("/pools/wide", "Accept-Encoding", "gzip").Header().Get("ETag")
+	for _, known := range []string{tag, "W/" + tag, compressed, "W/" + compressed} {
 		w := ask("/pools/wide", "Accept-Encoding", "gzip", "If-None-Match", known)
 		require.Equal(t, 304, w.Code)
 		require.Empty(t, w.Header().Get("Content-Encoding"))
 	}
-	require.Equal(t, `"1"`, ask("/admin/pools/wide", "Accept-Encoding", "gzip").Header().Get("ETag"), "for If-Match")
 	one, err := s.copies.get(t.Context(), "wide")
 	require.NoError(t, err)
 	s.copies.kept["wide"].at = time.Now().Add(-copyFor)
 	other, err := s.copies.get(t.Context(), "wide")
 	require.NoError(t, err)
 	require.Same(t, &one.small[0], &other.small[0], "an unchanged pool is compressed once")
+}
+
+// TestTagsAreOfOneAnswer: of every call whose answer has a tag and may be compressed, the
+// tags of both forms are strong and differ, as their bytes do, and If-Match knows both.
+func TestTagsAreOfOneAnswer(t *testing.T) {
+	f := &fake{rules: longRules(t)}
+	s := newServer(t, f, func(c *Config) { c.Reader = widePool{fakeStore{f}} })
+	tagged := 0
+	for _, call := range calls() {
+		if call.method != "GET" {
+			continue
+		}
+		answers := map[string]*httptest.ResponseRecorder{}
+		for _, encoding := range []string{"identity", "gzip"} {
+			answers[encoding] = do(s, asAdmin(call.method, call.target, call.body, "Accept-Encoding", encoding))
+		}
+		tag, compressed := answers["identity"].Header().Get("ETag"), answers["gzip"].Header().Get("ETag")
+		require.Equal(t, tag == "", compressed == "", call.target)
+		if tag == "" {
+			continue
+		}
+		tagged++
+		require.Equal(t, "gzip", answers["gzip"].Header().Get("Content-Encoding"), "%s: the test is of long answers", call.target)
+		require.Equal(t, strings.TrimSuffix(tag, `"`)+`-gzip"`, compressed, call.target)
+		require.Equal(t, ifMatch(nethttp.Header{"If-Match": {tag}}, nil), ifMatch(nethttp.Header{"If-Match": {compressed}}, nil), call.target)
+	}
+	require.Equal(t, 3, tagged, "GET /pools/{pool}, /admin/pools/{pool} and /admin/pools/{pool}/rules")
+}
+
+// longRules are rules whose document is worth compressing.
+func longRules(t *testing.T) *draw.Rules {
+	t.Helper()
+	blocked := make([]string, 300)
+	for i := range blocked {
+		blocked[i] = fmt.Sprintf(`"user-%d"`, i)
+	}
+	rules, err := draw.ParseRules([]byte(`{"blocked":[` + strings.Join(blocked, ",") + `]}`))
+	require.NoError(t, err)
+	return rules
 }
 
 // TestGzipIsNotForAll: short answers, problems, HEAD and draws are as they were.

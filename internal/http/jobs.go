@@ -151,8 +151,13 @@ func (c call) day(name string) (string, error) {
 	if len(values) == 0 {
 		return "", nil
 	}
-	if _, err := time.Parse(time.DateOnly, values[0]); err != nil || strings.ContainsAny(values[0], " ") {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", name)
+	return values[0], CheckDay(name, values[0])
+}
+
+// CheckDay reports what is no day. Error: CodeInvalidRequest.
+func CheckDay(what, day string) error {
+	if _, err := time.Parse(time.DateOnly, day); err != nil || strings.ContainsAny(day, " ") {
+		return draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", what)
 	}
-	return values[0], nil
+	return nil
 }

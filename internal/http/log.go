@@ -54,15 +54,20 @@ func newEntry(e *draw.Entry) any {
 	return changeEntry{"change", c.Version, formatTime(c.At), c.What, body, c.Actor}
 }
 
+// logRead reads the log that the call asks for: the whole, or acts alone.
+func (s *Server) logRead(c call) (func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error), error) {
+	acts, err := c.word("acts", "false", "true")
+	if acts == "true" {
+		return s.Finder.Acts, err
+	}
+	return s.History.Log, err
+}
+
 // log answers GET /admin/pools/{pool}/log.
 func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
-	acts, err := c.word("acts", "false", "true")
+	read, err := s.logRead(c)
 	if err != nil {
 		return logAnswer{}, err
-	}
-	read := s.History.Log
-	if acts == "true" {
-		read = s.Finder.Acts
 	}
 	found, next, err := readPage(ctx, c, "pool", read, func(e *draw.Entry) int64 { return e.Version() })
 	return logAnswer{each(found, newEntry), next}, err
@@ -70,11 +75,13 @@ func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
 
 // exportLog streams it, a line of JSON for each entry.
 func (s *Server) exportLog(c call) error {
-	if c.query.Has("acts") {
-		return draw.Errorf(draw.CodeInvalidRequest, "acts is for pages of JSON; a stream has all entries")
+	read, err := s.logRead(c)
+	if err != nil {
+		return err
 	}
+	version := func(e *draw.Entry) int64 { return e.Version() }
 	var out bytes.Buffer
-	x := export[draw.Entry]{contentType: typeNDJSON, read: s.History.Log, version: func(e *draw.Entry) int64 { return e.Version() }}
+	x := export[draw.Entry]{contentType: typeNDJSON, read: paged(read, version), version: version}
 	x.write = func(e *draw.Entry) { _ = WriteEntry(&out, e) } // to memory: cannot fail
 	return x.stream(c, &out)
 }

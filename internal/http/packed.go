@@ -28,21 +28,18 @@ func pack(plain []byte) packed {
 func (p packed) size() int { return len(p.plain) + len(p.small) }
 
 // chosen is what a caller gets of p. Its headers are set, if there is a choice.
-func (c call) chosen(p packed) (body []byte, compressed bool) {
+func (c call) chosen(p packed) []byte {
 	if p.small == nil {
-		return p.plain, false
+		return p.plain
 	}
 	h := c.gin.Writer.Header()
 	h.Set("Vary", "Accept-Encoding")
 	if !acceptsGzip(c.gin.Request.Header) {
-		return p.plain, false
+		return p.plain
 	}
-	h.Set("Content-Encoding", "gzip")
-	return p.small, true
+	asGzip(h)
+	return p.small
 }
 
 // writePacked answers with p.
-func (c call) writePacked(p packed) {
-	body, _ := c.chosen(p)
-	c.write(nethttp.StatusOK, body)
-}
+func (c call) writePacked(p packed) { c.write(nethttp.StatusOK, c.chosen(p)) }

@@ -251,7 +251,7 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 	}
 	revisions := []int64{}
 	for tag := range strings.SplitSeq(strings.Join(lines, ","), ",") {
-		tag = strings.TrimSpace(tag)
+		tag = plainTag(strings.TrimSpace(tag))
 		if tag == "*" {
 			return present
 		}

@@ -60,7 +60,7 @@ func (s *Server) routes() []route {
 		{"PATCH", "/admin/pools/:pool/prizes/:prize", roleAdmin, nil, jsons, takes(s.changePrize)},
 		{"POST", "/admin/pools/:pool/prizes/:prize/stock", roleStock, nil, jsons, takes(s.stock)},
 		{"POST", "/admin/pools/:pool/import", roleStock, []string{"dry_run", "reason"}, jsons, s.importFile},
-		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), csvs, s.gzipped(orCSV(reads(s.awards), unfiltered(streamed(s.exportAwards))))},
+		{"GET", "/admin/pools/:pool/awards", roleAuditor, append(filters(), export...), csvs, s.gzipped(orCSV(reads(s.awards), streamed(s.exportAwards)))},
 		{"GET", "/admin/pools/:pool/moves", roleAuditor, export, csvs, s.gzipped(orCSV(reads(s.moves), streamed(s.exportMoves)))},
 		{"GET", "/admin/pools/:pool/log", roleAuditor, append([]string{"acts"}, page...), ndjsons, s.gzipped(orNDJSON(reads(s.log), streamed(s.exportLog)))},
 		{"PUT", "/admin/pools/:pool/rules", roleAdmin, nil, jsons, s.putRules},

@@ -33,16 +33,6 @@ func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 	return f, given, f.Check()
 }
 
-// unfiltered refuses filters, for a stream of all awards.
-func unfiltered(stream handler) handler {
-	return func(c call) error {
-		if _, given, _ := c.filter(); given {
-			return draw.Errorf(draw.CodeInvalidRequest, "user, prize and draw are for pages of JSON; a stream has all entries")
-		}
-		return stream(c)
-	}
-}
-
 // findAwards answers GET /admin/pools/{pool}/awards with a filter. A page may be
 // short of its limit, or empty, and yet have a next: a search goes through a
 // bounded part of the log.

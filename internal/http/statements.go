@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 
 	"drawsvc/internal/job"
 )
@@ -75,15 +74,12 @@ func (s *Server) exportStatements(c call) error {
 		return err
 	}
 	var out bytes.Buffer
-	rows := csv.NewWriter(&out)
-	_ = rows.Write([]string{"day", "prize", "issued", "remaining", "value", "to_version"}) // a buffer takes all
-	for _, l := range lines {
-		_ = rows.Write([]string{
-			l.Day, l.Prize, number(l.Issued), numberOrEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), number(l.ToVersion),
-		})
+	rows := NewStatementRows(&out)
+	for i := range lines {
+		rows.Write(&lines[i])
 	}
-	rows.Flush()
-	c.gin.Writer.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	_ = rows.Flush() // to memory: cannot fail
+	c.gin.Writer.Header().Set("Content-Type", typeCSVHeader)
 	c.write(c.gin.Writer.Status(), out.Bytes())
 	return nil
 }

@@ -11,12 +11,19 @@ import (
 	"drawsvc/internal/prizefile"
 )
 
-// PlanItem plans one item and returns it with its number. Errors:
-// CodeInvalidRequest, also for a time that has passed, CodePoolNotFound,
-// CodePoolClosed, and those of the store.
-func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, actor string) (draw.Item, error) {
+// PlanItem plans one item and returns it with its number; a key is as in
+// ImportAgenda. Errors: CodeInvalidRequest, also for a time that has passed,
+// CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the store.
+func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
 	items := []draw.Item{item}
-	_, err := s.plan(ctx, poolID, items, planKey{}, actor, func(draw.Planned) any { return items[0].Shown() })
+	once := planKey{key, "item " + string(items[0].Shown(""))}
+	if err := once.check(); err != nil {
+		return draw.Item{}, err
+	}
+	p, err := s.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
+	if p.Replayed {
+		return s.plannedItem(ctx, poolID, p.First)
+	}
 	return items[0], err
 }
 

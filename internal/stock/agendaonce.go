@@ -60,12 +60,11 @@ func randomBelow(n int64) int64 {
 	return i.Int64()
 }
 
-// planKey is the key that items are planned under together, and what was asked
-// for. Without a key they are planned each time.
+// planKey is the key that items are planned under, and what was asked for. Without a key they are planned each time.
 type planKey struct{ key, wanted string }
 
-// plannedBody is the body of the change that many items are planned by. Key is the
-// mark of their key.
+// plannedBody is the body of the change that many items are planned by, and what a
+// replay needs of that of one. Key is the mark of their key.
 type plannedBody struct {
 	Item   int64  `json:"item"`
 	Count  int    `json:"count"`
@@ -138,4 +137,22 @@ func (s *Store) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key pl
 		}
 	}
 	return p, nil
+}
+
+// plannedItem is an item as it was when it was planned, whatever became of it.
+func (s *Store) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
+	query := s.selectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
+	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		found, err := selectAll(ctx, tx, query, scanItem)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return draw.Errorf(draw.CodeInternal, "item %d of pool %q was planned, and is not there", number, poolID)
+		}
+		i = found[0]
+		i.Done, i.Replayed = 0, true
+		return nil
+	})
+	return i, err
 }

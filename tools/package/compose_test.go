@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/compose-spec/compose-go/v2/loader"
 	"github.com/compose-spec/compose-go/v2/types"
@@ -112,27 +111,29 @@ func TestComposeRuns(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.secrets, "database"), []byte(servertest.Postgres(t)), 0o600))
 	s.replaced = []string{"/run/secrets/", s.secrets + "/"}
 	migration := s.run("migrate")
-	require.NoError(t, <-migration.ended, migration.output)
+	migration.succeeds()
 
 	var probes []*daemon
 	for n := range 3 {
 		name, listen, metrics := "drawsvc-"+strconv.Itoa(n+1), servertest.FreeAddr(t), servertest.FreeAddr(t)
 		service := s.run(name, "0.0.0.0:8080", listen, "0.0.0.0:9090", metrics)
-		awaitStatus(t, "http://"+metrics+"/readyz", 200, service.output)
-		health := start(t, t.TempDir(), []string{"DRAWSVC_LISTEN=" + listen}, program(t), s.project.Services[name].HealthCheck.Test[2:]...)
-		require.NoError(t, <-health.ended, health.output)
+		service.answers("http://"+metrics+"/readyz", 200)
+		service.healthy(func() *daemon {
+			return start(t, t.TempDir(), []string{"DRAWSVC_LISTEN=" + listen}, program(t), s.project.Services[name].HealthCheck.Test[2:]...)
+		})
 		s.replaced = append(s.replaced, name+":8080", listen, name+":9090", metrics)
 		s.instances, probes = append(s.instances, metrics), append(probes, service)
 	}
 	proxy := s.nginx()
 	admin, draw := strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "admin-token"))), strings.TrimSpace(readFile(t, filepath.Join(s.secrets, "draw-token")))
 	makePool(t, proxy, admin)
-	for range 9 {
-		wins(t, proxy, "p", "Authorization", "Bearer "+draw)
-	}
-	for _, metrics := range s.instances {
-		_, body := ask(t, "GET", "http://"+metrics+"/metrics", "")
-		require.Regexp(t, `(?m)^drawsvc_draws_total\{mode="for-update",outcome="won"\} [1-9]`, body, "the proxy knows this instance")
+	won := regexp.MustCompile(`(?m)^drawsvc_draws_total\{mode="for-update",outcome="won"\} [1-9]`)
+	for _, metrics := range s.instances { // the proxy passes over one for a while that has been slow
+		until(t, nil, func() bool {
+			wins(t, proxy, "p", "Authorization", "Bearer "+draw)
+			_, body := ask(t, "GET", "http://"+metrics+"/metrics", "")
+			return won.MatchString(body)
+		}, func() string { return "the proxy does not know " + metrics })
 	}
 	s.prometheus()
 	probes[0].stop()
@@ -151,7 +152,7 @@ func (s *site) nginx() (listen string) {
 	file := filepath.Join(folder, "nginx.conf")
 	require.NoError(s.t, os.WriteFile(file, []byte(whole), 0o600))
 	proxy := start(s.t, folder, os.Environ(), "/usr/sbin/nginx", "-p", folder, "-c", file)
-	awaitStatus(s.t, "http://"+listen+"/livez", 200, proxy.output)
+	proxy.answers("http://"+listen+"/livez", 200)
 	return listen
 }
 
@@ -167,13 +168,13 @@ func (s *site) prometheus() {
 	require.NoError(s.t, os.WriteFile(file, []byte(config), 0o600))
 	ok(s.t, nil, "promtool", "check", "config", file)
 	server := start(s.t, folder, os.Environ(), "prometheus", "--config.file="+file, "--storage.tsdb.path="+folder, "--web.listen-address="+listen)
-	awaitStatus(s.t, "http://"+listen+"/-/ready", 200, server.output)
-	require.Eventually(s.t, func() bool {
+	server.answers("http://"+listen+"/-/ready", 200)
+	until(s.t, server.ended, func() bool {
 		_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/query?query=drawsvc_ready{job=%22drawsvc%22}==1", "")
 		var answer struct{ Data struct{ Result []any } }
 		return json.Unmarshal([]byte(body), &answer) == nil && len(answer.Data.Result) == len(s.instances)
-	}, waitMax, 100*time.Millisecond, server.output)
-	_, body := ask(s.t, "GET", "http://"+listen+"/api/v1/rules", "")
+	}, server.output.String)
+	_, body := settled(s.t, "GET", "http://"+listen+"/api/v1/rules", "")
 	require.Contains(s.t, body, "DrawsvcDown")
 }
 

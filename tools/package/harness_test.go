@@ -3,12 +3,14 @@ package packaging
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,8 +25,37 @@ import (
 // root is the top of the repository, seen from this package.
 const root = "../.."
 
-// waitMax is the longest that a test waits for one thing.
-const waitMax = time.Minute
+// reportMax is the time that a test keeps of that of all tests, to say what it waited for.
+const reportMax = 30 * time.Second
+
+// left is how long a test may still wait: as long as all tests may run. No wait has a
+// limit of its own, because on a busy machine each would be wrong.
+func left(tb testing.TB) time.Duration {
+	limited, is := tb.(interface{ Deadline() (time.Time, bool) })
+	if !is {
+		return time.Hour
+	}
+	deadline, has := limited.Deadline()
+	if !has {
+		return time.Hour
+	}
+	return max(time.Until(deadline)-reportMax, 0)
+}
+
+// until waits for a condition, or until ended, which may be nil, is closed.
+func until(tb testing.TB, ended <-chan struct{}, condition func() bool, about func() string) {
+	tb.Helper()
+	over := time.After(left(tb))
+	for !condition() {
+		select {
+		case <-ended:
+			require.Fail(tb, "the process ended", about())
+		case <-over:
+			require.Fail(tb, "the time of all tests is over", about())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
 
 // read returns a file of the repository.
 func read(tb testing.TB, path string) string {
@@ -38,7 +69,7 @@ func read(tb testing.TB, path string) string {
 // end, and returns what it printed.
 func command(tb testing.TB, variables []string, name string, args ...string) (string, error) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Minute)
+	ctx, cancel := context.WithTimeout(tb.Context(), left(tb))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), variables...)
@@ -109,7 +140,9 @@ type daemon struct {
 	tb     testing.TB
 	cmd    *exec.Cmd
 	output *output
-	ended  chan error
+	// ended is closed when the process has ended, with err.
+	ended chan struct{}
+	err   error
 }
 
 // output is what a process printed; it may be read while the process writes.
@@ -139,36 +172,63 @@ func start(tb testing.TB, folder string, variables []string, name string, args .
 // startAs starts it with attributes of the process, such as another account.
 func startAs(tb testing.TB, as *syscall.SysProcAttr, folder string, variables []string, name string, args ...string) *daemon {
 	tb.Helper()
-	d := &daemon{tb: tb, cmd: exec.CommandContext(context.Background(), name, args...), output: &output{}, ended: make(chan error, 1)}
+	d := &daemon{tb: tb, cmd: exec.CommandContext(context.Background(), name, args...), output: &output{}, ended: make(chan struct{})}
 	d.cmd.Dir, d.cmd.Env = folder, append([]string{}, variables...)
 	d.cmd.Stdout, d.cmd.Stderr, d.cmd.SysProcAttr = d.output, d.output, as
 	require.NoError(tb, d.cmd.Start())
-	go func() { d.ended <- d.cmd.Wait() }()
+	go func() {
+		d.err = d.cmd.Wait()
+		close(d.ended)
+	}()
 	tb.Cleanup(func() { _ = d.cmd.Process.Kill() }) // if it runs still
 	return d
+}
+
+// wait waits until the process has ended, and returns its error.
+func (d *daemon) wait() error {
+	d.tb.Helper()
+	select {
+	case <-d.ended:
+		return d.err
+	case <-time.After(left(d.tb)):
+		require.Fail(d.tb, "the process does not end", d.output.String())
+		return nil
+	}
+}
+
+// succeeds waits until the process has ended, which must be well.
+func (d *daemon) succeeds() {
+	d.tb.Helper()
+	require.NoError(d.tb, d.wait(), d.output)
 }
 
 // stop sends SIGTERM; the process must end well.
 func (d *daemon) stop() {
 	d.tb.Helper()
 	require.NoError(d.tb, d.cmd.Process.Signal(syscall.SIGTERM))
-	select {
-	case err := <-d.ended:
-		require.NoError(d.tb, err, d.output)
-	case <-time.After(waitMax):
-		require.Fail(d.tb, "the process does not end", d.output.String())
-	}
+	d.succeeds()
 }
 
-// awaitStatus waits until a GET is answered with the status, and returns the body.
-func awaitStatus(tb testing.TB, url string, status int, why *output) (body string) {
-	tb.Helper()
-	require.Eventually(tb, func() bool {
+// answers waits until the process answers a GET with the status.
+func (d *daemon) answers(url string, status int) {
+	d.tb.Helper()
+	var body string
+	until(d.tb, d.ended, func() bool {
 		var got int
-		got, body = ask(tb, "GET", url, "")
+		got, body = ask(d.tb, "GET", url, "")
 		return got == status
-	}, waitMax, 5*time.Millisecond, "%s: %s\n%s", url, body, why)
-	return body
+	}, func() string { return url + ": " + body + "\n" + d.output.String() })
+}
+
+// healthy waits until a health check says that the service is well. A check has a limit
+// of its own, which a busy machine may exceed.
+func (d *daemon) healthy(check func() *daemon) {
+	d.tb.Helper()
+	var last *daemon
+	until(d.tb, d.ended, func() bool {
+		last = check()
+		return last.wait() == nil
+	}, func() string { return last.output.String() + d.output.String() })
 }
 
 // ask makes a call; headers are pairs. The status is 0 when nobody answers.
@@ -189,14 +249,27 @@ func ask(tb testing.TB, method, url, body string, headers ...string) (int, strin
 	}
 	defer answer.Body.Close()
 	content, err := io.ReadAll(answer.Body)
-	require.NoError(tb, err)
+	if err != nil {
+		return 0, err.Error()
+	}
 	return answer.StatusCode, string(content)
+}
+
+// settled makes a call again until nothing stands between it and its answer: the
+// service and the proxy have limits that a busy machine may exceed.
+func settled(tb testing.TB, method, url, body string, headers ...string) (status int, answer string) {
+	tb.Helper()
+	until(tb, nil, func() bool {
+		status, answer = ask(tb, method, url, body, headers...)
+		return !slices.Contains([]int{0, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status)
+	}, func() string { return answer })
+	return status, answer
 }
 
 // wins draws and must win a prize of the pool.
 func wins(tb testing.TB, address, pool string, headers ...string) {
 	tb.Helper()
-	status, body := ask(tb, "POST", "http://"+address+"/draw", `{"pool":"`+pool+`","user":"u1"}`, headers...)
+	status, body := settled(tb, "POST", "http://"+address+"/draw", `{"pool":"`+pool+`","user":"u1"}`, append(headers, "Idempotency-Key", rand.Text())...)
 	require.Equal(tb, http.StatusOK, status, body)
 	var draw struct{ Awards []any }
 	require.NoError(tb, json.Unmarshal([]byte(body), &draw))

@@ -109,12 +109,13 @@ func TestImage(t *testing.T) {
 	attributes := &syscall.SysProcAttr{Chroot: folder, Credential: &syscall.Credential{Uid: nonroot, Gid: nonroot}}
 	variables := []string{"DRAWSVC_DATABASE=" + servertest.Postgres(t)}
 	migration := startAs(t, attributes, "/", variables, "/ko-app/drawsvc", "migrate", "up")
-	require.NoError(t, <-migration.ended, migration.output)
+	migration.succeeds()
 	listen := servertest.FreeAddr(t)
 	service := startAs(t, attributes, "/", append(variables, "DRAWSVC_LISTEN="+listen, "DRAWSVC_ADMIN_TOKEN=an-admin-token-of-the-test"), "/ko-app/drawsvc", "serve")
-	awaitStatus(t, "http://"+listen+"/readyz", 200, service.output)
-	health := startAs(t, attributes, "/", []string{"DRAWSVC_LISTEN=" + listen}, "/ko-app/drawsvc", "healthcheck")
-	require.NoError(t, <-health.ended, health.output)
+	service.answers("http://"+listen+"/readyz", 200)
+	service.healthy(func() *daemon {
+		return startAs(t, attributes, "/", []string{"DRAWSVC_LISTEN=" + listen}, "/ko-app/drawsvc", "healthcheck")
+	})
 	makePool(t, listen, "an-admin-token-of-the-test")
 	wins(t, listen, "p")
 	service.stop()

@@ -88,19 +88,26 @@ func TestChartStarts(t *testing.T) {
 			require.NoError(t, err)
 			for _, job := range ofKind[batch.Job](t, manifests, "Job") {
 				migration := run(t, job.Spec.Template.Spec, s, nil)
-				require.NoError(t, <-migration.ended, migration.output)
+				migration.succeeds()
 			}
 			pod := ofKind[apps.Deployment](t, manifests, "Deployment")[0].Spec.Template.Spec
-			ports := map[string]string{"http": servertest.FreeAddr(t), "metrics": servertest.FreeAddr(t)}
-			service := run(t, pod, s, ports)
-			c := pod.Containers[0]
-			for _, probe := range []*core.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
-				awaitStatus(t, "http://"+ports[probe.HTTPGet.Port.StrVal]+probe.HTTPGet.Path, 200, service.output)
+			warned := true
+			for range 3 { // a busy machine is worth a warning too, but not at each start
+				ports := map[string]string{"http": servertest.FreeAddr(t), "metrics": servertest.FreeAddr(t)}
+				service := run(t, pod, s, ports)
+				c := pod.Containers[0]
+				for _, probe := range []*core.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+					service.answers("http://"+ports[probe.HTTPGet.Port.StrVal]+probe.HTTPGet.Path, 200)
+				}
+				makePool(t, ports["http"], admin)
+				wins(t, ports["http"], "p", "Authorization", "Bearer "+draw)
+				service.stop()
+				t.Log(service.output)
+				if warned = strings.Contains(service.output.String(), `"level":"WARN"`); !warned {
+					break
+				}
 			}
-			makePool(t, ports["http"], admin)
-			wins(t, ports["http"], "p", "Authorization", "Bearer "+draw)
-			service.stop()
-			require.NotContains(t, service.output.String(), `"level":"WARN"`, "a warning at each start is never read")
+			require.False(t, warned, "a warning at each start is never read")
 		})
 	}
 }

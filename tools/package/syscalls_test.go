@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -93,19 +92,20 @@ func TestUnitLetsTheServiceWork(t *testing.T) {
 		service := startAs(t, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nonroot, Gid: nonroot}}, folder,
 			[]string{"PATH=" + os.Getenv("PATH"), "DRAWSVC_DATABASE=" + database, "DRAWSVC_LISTEN=" + listen, "DRAWSVC_MIGRATE=true", "DRAWSVC_ADMIN_TOKEN=an-admin-token-of-the-test"},
 			"strace", "-f", "-qq", "-o", trace, binary, "serve")
-		awaitStatus(t, "http://"+listen+"/readyz", 200, service.output)
+		service.answers("http://"+listen+"/readyz", 200)
 		makePool(t, listen, "an-admin-token-of-the-test")
 		wins(t, listen, "p")
 		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for its end
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(first, syscall.SIGTERM))
-		select {
-		case err := <-service.ended:
-			require.NoError(t, err, service.output)
-		case <-time.After(waitMax):
-			_ = syscall.Kill(first, syscall.SIGKILL) // strace would leave it behind
-			require.Fail(t, "the service does not end", service.output.String())
-		}
+		t.Cleanup(func() {
+			select {
+			case <-service.ended:
+			default:
+				_ = syscall.Kill(first, syscall.SIGKILL) // strace would leave it behind
+			}
+		})
+		service.succeeds()
 		calls := readFile(t, trace)
 		require.Contains(t, calls, "accept4(")
 		require.Empty(t, rejected(t, unit, calls))

@@ -24,7 +24,7 @@ func testAgendaPlan(t *testing.T, s *stock.Store) {
 	numbers := PlanAll(t, s, "p", StateAt(noon, draw.StateOpen), StateAt(noon.Add(time.Hour), draw.StateClosed), StockAt(noon, "gold", 5),
 		draw.Item{At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"none","win":"1/3"}`)}, draw.Item{At: noon, Kind: draw.ItemRules})
 	require.Equal(t, []int64{1, 2, 3, 4, 5}, numbers)
-	_, err = s.PlanItem(ctx, "p", StateAt(noon, draw.StatePaused), "anna")
+	_, err = s.PlanItem(ctx, "p", StateAt(noon, draw.StatePaused), "", "anna")
 	code(t, draw.CodeInvalidRequest, err)
 	planned, err := s.PlanItems(ctx, "p", []draw.Item{StockAt(noon, "gold", 1), StockAt(noon.Add(time.Minute), "gold", 2)}, "salt", "ben")
 	require.NoError(t, err)
@@ -97,11 +97,11 @@ func refusesItems(t *testing.T, s *stock.Store, noon time.Time) {
 		"no kind":               {At: noon},
 		"rules that do not fit": {At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"fallback":"gold"}`)},
 	} {
-		_, err := s.PlanItem(ctx, "p", item, "anna")
+		_, err := s.PlanItem(ctx, "p", item, "", "anna")
 		code(t, draw.CodeInvalidRequest, err)
 		require.NotEmpty(t, name)
 	}
-	_, err := s.PlanItem(ctx, "absent", StateAt(noon, draw.StateOpen), "anna")
+	_, err := s.PlanItem(ctx, "absent", StateAt(noon, draw.StateOpen), "", "anna")
 	code(t, draw.CodePoolNotFound, err)
 }
 
@@ -176,7 +176,7 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Empty(t, deep.Violations)
 	require.Empty(t, left(t, s, `SELECT COUNT(*) FROM pools WHERE due_at IS NOT NULL`))
-	_, err = s.PlanItem(ctx, "p", StockAt(s.Now().Add(time.Hour), "gold", 1), "anna")
+	_, err = s.PlanItem(ctx, "p", StockAt(s.Now().Add(time.Hour), "gold", 1), "", "anna")
 	code(t, draw.CodePoolClosed, err)
 }
 

@@ -79,7 +79,52 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 		require.False(t, planned.Replayed)
 	}
 	require.Len(t, itemsFrom(t, s, "q"), 6)
+	planItemOnce(t, s, "q", longest, noon)
 	NoViolations(t, s, "q")
+}
+
+// planItemOnce: an item of each kind, under a key of its own; used is a key of a file.
+func planItemOnce(t *testing.T, s *stock.Store, poolID, used string, noon time.Time) {
+	t.Helper()
+	ctx := t.Context()
+	kinds := map[string]draw.Item{
+		"state": StateAt(noon, draw.StatePaused), "stock": StockAt(noon, "a", 1),
+		"rules": {At: noon, Kind: draw.ItemRules, Rules: rulesOf(t, `{"limits":[{"of":"draws","max":9}]}`)}, "no rules": {At: noon, Kind: draw.ItemRules},
+	}
+	first := map[string]draw.Item{}
+	for key, item := range kinds {
+		planned, err := s.PlanItem(ctx, poolID, item, key, "ben")
+		require.NoError(t, err)
+		require.False(t, planned.Replayed)
+		first[key] = planned
+	}
+	count := len(itemsFrom(t, s, poolID))
+	require.NoError(t, s.RemoveItem(ctx, poolID, first["stock"].Number, "ben"))
+	before, err := s.Pool(ctx, poolID)
+	require.NoError(t, err)
+	for key, item := range kinds {
+		item.At = item.At.In(time.FixedZone("CET", 3600)).Add(time.Nanosecond) // the same instant, as it is stored
+		again, err := s.PlanItem(ctx, poolID, item, key, "eve")
+		require.NoError(t, err)
+		want := first[key]
+		want.Replayed = true
+		require.True(t, want.At.Equal(again.At))
+		again.At = want.At
+		require.Equal(t, want, again, "the first result, also of an item that was removed")
+		item.At = noon.Add(time.Second)
+		_, err = s.PlanItem(ctx, poolID, item, key, "ben")
+		code(t, draw.CodeKeyReused, err)
+		_, err = s.PlanItem(ctx, poolID, item, used, "ben")
+		code(t, draw.CodeKeyReused, err)
+		_, err = s.ImportAgenda(ctx, poolID, strings.NewReader("at,prize,delta,reason\n"+noon.Format(time.RFC3339)+",a,1,x\n"), key, "ben")
+		code(t, draw.CodeKeyReused, err)
+	}
+	after, err := s.Pool(ctx, poolID)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "replays and refusals changed the pool")
+	require.Len(t, itemsFrom(t, s, poolID), count-1)
+	_, err = s.PlanItem(ctx, poolID, StateAt(noon.Add(time.Hour), draw.StateOpen), "\u00fcmlaut", "ben")
+	code(t, draw.CodeInvalidRequest, err)
 }
 
 // itemsFrom are the items of a pool's agenda, in order.

@@ -33,7 +33,7 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 	tb.Helper()
 	numbers := make([]int64, len(items))
 	for i, item := range items {
-		planned, err := s.PlanItem(tb.Context(), poolID, item, "anna")
+		planned, err := s.PlanItem(tb.Context(), poolID, item, "", "anna")
 		require.NoError(tb, err)
 		numbers[i] = planned.Number
 	}
@@ -66,7 +66,7 @@ func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Ti
 func plan(tb testing.TB, s *stock.Store, poolID string, items []draw.Item) error {
 	tb.Helper()
 	for _, item := range items {
-		if _, err := s.PlanItem(tb.Context(), poolID, item, "anna"); err != nil {
+		if _, err := s.PlanItem(tb.Context(), poolID, item, "", "anna"); err != nil {
 			return err
 		}
 	}

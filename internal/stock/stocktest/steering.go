@@ -115,7 +115,7 @@ func testAgendaBeacon(t *testing.T, s *stock.Store) {
 		if _, err := commitToBeacon(t, s, chain, "p", 2, 100, false); err != nil {
 			return err
 		}
-		_, err := s.PlanItem(ctx, "p", StateAt(at.Add(time.Hour), draw.StateOpen), "test")
+		_, err := s.PlanItem(ctx, "p", StateAt(at.Add(time.Hour), draw.StateOpen), "", "test")
 		code(t, draw.CodeInvalidRequest, err)
 		items := []draw.Item{StockAt(at, "gold", 5), {At: at, Kind: draw.ItemRules}, StateAt(at.Add(1e6), draw.StatePaused), StockAt(at.Add(1e6), "gold", 7)}
 		if err := plan(t, s, "p", items); err != nil {

@@ -1,0 +1,123 @@
+package http
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"math"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/client"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/job"
+)
+
+// TestExportHeedsLimitAndFilters: CSV has what JSON would have, of many pages too.
+func TestExportHeedsLimitAndFilters(t *testing.T) {
+	t.Parallel()
+	_, s := newGrowing(t, 2500)
+	versions := func(query string) []string {
+		w := do(s, asAdmin("GET", "/admin/pools/p/awards"+query, "", "Accept", "text/csv"))
+		require.Equal(t, 200, w.Code, w.Body)
+		rows, err := csv.NewReader(w.Body).ReadAll()
+		require.NoError(t, err)
+		var found []string
+		for _, row := range rows[1:] {
+			found = append(found, row[0])
+		}
+		return found
+	}
+	require.Equal(t, []string{"1", "2", "3"}, versions("?limit=3"))
+	require.Equal(t, []string{"1999", "2000"}, versions("?after=1998&limit=2"))
+	require.Len(t, versions("?limit=1000"), 1000)
+	require.Greater(t, len(versions("")), 2000)
+	for _, query := range []string{"?limit=0", "?limit=1001", "?limit=x", "?user=", "?prize=GOLD"} {
+		w := do(s, asAdmin("GET", "/admin/pools/p/awards"+query, "", "Accept", "text/csv"))
+		require.Equal(t, "invalid-request", problemIn(t, w.Result()).Code, query)
+	}
+}
+
+// TestExportSearches goes on behind each part of the log that a search went through.
+func TestExportSearches(t *testing.T) {
+	t.Parallel()
+	f := &fake{awards: manyAwards(7)}
+	s := newServer(t, f, func(c *Config) { c.Reader = &growing{fakeStore: fakeStore{f}} })
+	w := do(s, asAdmin("GET", "/admin/pools/p/awards?user=u1&prize=gold", "", "Accept", "text/csv"))
+	require.Equal(t, 200, w.Code)
+	var asked []any
+	for after := int64(0); after < 7; after += 3 {
+		asked = append(asked, [4]any{"p", draw.AwardFilter{UserID: "u1", PrizeID: "gold"}, after, limitMax})
+	}
+	require.Equal(t, asked, f.asked, "the fake's search goes through three versions")
+}
+
+// TestExportsOverHTTP: what the service's client reads is what the store has.
+func TestExportsOverHTTP(t *testing.T) {
+	t.Parallel()
+	f := &fake{awards: []draw.Award{award("d1", "u1")}}
+	f.awards[0].Blank = true
+	server := httptest.NewServer(newServer(t, f).Handler())
+	defer server.Close()
+	admin, store := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}), fakeStore{f}
+
+	awards, through, err := admin.FindAwards(t.Context(), "p", draw.AwardFilter{}, 5, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, math.MaxInt64, through)
+	require.True(t, awards[0].Value.Equal(f.awards[0].Value))
+	require.True(t, awards[0].At.Equal(f.awards[0].At))
+	awards[0].Value, awards[0].At = f.awards[0].Value, f.awards[0].At
+	require.Equal(t, f.awards, awards)
+	wanted := draw.AwardFilter{UserID: "u 1", PrizeID: "gold", DrawID: "d/1"}
+	_, _, err = admin.FindAwards(t.Context(), "p", wanted, 5, 10)
+	require.NoError(t, err)
+	require.Contains(t, f.asked, [4]any{"p", wanted, int64(5), 10})
+
+	moves, err := admin.Moves(t.Context(), "p", 0, 10)
+	require.NoError(t, err)
+	want, err := store.Moves(t.Context(), "p", 0, 10)
+	require.NoError(t, err)
+	require.True(t, moves[0].At.Equal(want[0].At))
+	want[0].PoolID, want[0].At = "p", moves[0].At
+	require.Equal(t, want, moves)
+
+	lines, err := admin.Statements(t.Context(), "p", "2026-03-01", 10)
+	require.NoError(t, err)
+	stated, err := fakeJobs{f}.Statements(t.Context(), "p", "2026-03-01", 10)
+	require.NoError(t, err)
+	require.Equal(t, written(t, stated), written(t, lines))
+	require.Equal(t, 5, strings.Count(written(t, lines), "\n"))
+}
+
+func written(t *testing.T, lines []job.Line) string {
+	t.Helper()
+	var out bytes.Buffer
+	rows := NewStatementRows(&out)
+	for i := range lines {
+		rows.Write(&lines[i])
+	}
+	require.NoError(t, rows.Flush())
+	return out.String()
+}
+
+// TestStatementsOfGreatWorth: the sum of a day is longer than the value of one unit.
+func TestStatementsOfGreatWorth(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Statements = wealthy{} }).Handler())
+	defer server.Close()
+	admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
+	lines, err := admin.Statements(t.Context(), "p", "", 10)
+	require.NoError(t, err)
+	require.Equal(t, "12345678901234567.89", lines[0].Value.StringFixed(2))
+}
+
+// wealthy has a day of great worth.
+type wealthy struct{}
+
+func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, error) {
+	return []job.Line{{Day: "2026-03-01", Prize: "gold", Issued: 1, Value: decimal.RequireFromString("12345678901234567.89"), ToVersion: 2}}, nil
+}
