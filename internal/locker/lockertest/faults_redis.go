@@ -231,11 +231,12 @@ func oneOfThreeDown(r *rig) error {
 			return err
 		}
 		time.Sleep(2 * r.TTL)
-		if err := mustBeContended(other.WithLock(r.ctx, r.key, nothing)); err != nil {
-			return err
-		}
+		err = mustBeContended(other.WithLock(r.ctx, r.key, nothing))
 		if first.isLost() {
-			return errors.New("the holder lost a lock that a majority keeps")
+			return errNotRenewed
+		}
+		if err != nil {
+			return err
 		}
 		if err := first.release(); err != nil {
 			return err
