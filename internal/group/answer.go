@@ -17,9 +17,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 		}
 	}
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
-	if b.phase == inDoubt {
-		b.queue.batcher.observer.DoubtSettled(len(b.waiters))
-	}
+	b.doubtSettled(t)
 	b.release()
 	b.report(t)
 }
@@ -35,6 +33,7 @@ func (b *Batch) SettleReplays(p *draw.Plan) {
 			w.answer()
 		}
 	}
+	b.doubtSettled(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
 		b.release()
@@ -63,6 +62,22 @@ func (t *tally) leave(w *waiter, p *draw.Plan, i int) {
 		t.blanks++
 	default:
 		t.wins++
+	}
+}
+
+// answers is how many there are.
+func (t *tally) answers() int {
+	n := t.wins + t.blanks + t.replays
+	for _, refused := range t.refusals {
+		n += refused
+	}
+	return n
+}
+
+// doubtSettled tells the observer of answers to draws that were in doubt.
+func (b *Batch) doubtSettled(t tally) {
+	if n := t.answers(); b.phase == inDoubt && n > 0 {
+		b.queue.batcher.observer.DoubtSettled(n)
 	}
 }
 

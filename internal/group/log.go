@@ -117,6 +117,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		d, ok := known[w.DrawID]
 		if w.found = ok; ok {
 			w.Known = &d
+			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		}
 	}
 	return nil

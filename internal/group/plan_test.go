@@ -47,6 +47,14 @@ func (l lookUp) Draws(_ context.Context, _ string, ids []string) (map[string]dra
 	return l(ids)
 }
 
+// noTurns is a log of draws alone, whose turns cannot be read.
+type noTurns struct{ lookUp }
+
+// Turns implements Log.
+func (noTurns) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
+	return nil, errors.New("no turns")
+}
+
 // Turns implements Log: the tests' pools have no rules.
 func (l lookUp) Turns(context.Context, *draw.Urn, []draw.Need) (*draw.Facts, error) {
 	return draw.NewFacts(nil), nil
@@ -201,4 +209,54 @@ func TestPlanSkipsTheWithdrawn(t *testing.T) {
 	require.False(t, b.waiters[2].state.CompareAndSwap(waiting, withdrawn), "those that may be written cannot")
 	b.Settle(planOf(t, b, nil))
 	require.Equal(t, int64(1), b.Urn.Remaining())
+}
+
+// TestFoundIsNotWithdrawn: of a draw that the log was seen to hold nobody says that it
+// was withdrawn and nothing happened, however its attempt ended.
+func TestFoundIsNotWithdrawn(t *testing.T) {
+	rules, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":9}]}`))
+	require.NoError(t, err)
+	u := draw.NewUrn("p")
+	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(10), Prizes: poolOf("p", 9).Prizes, Rules: rules})
+	b := batchOf(u, named("old"), named("new"))
+	b.KnownKey()
+	_, err = b.Plan(t.Context(), time.Now(), noTurns{func([]string) (map[string]draw.Draw, error) {
+		return map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}, nil
+	}})
+	require.ErrorContains(t, err, "no turns")
+	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
+		w := b.waiters[i]
+		require.True(t, w.giveUp())
+		close(w.done)
+		_, err := w.wait(t.Context())
+		code(t, want, err)
+	}
+}
+
+// TestDoubtSettledByReplays: draws in doubt count as settled when they are answered, once
+// each.
+func TestDoubtSettledByReplays(t *testing.T) {
+	for _, left := range []bool{false, true} {
+		requests := []draw.Request{named("a")}
+		if left {
+			requests = append(requests, named("b"))
+		}
+		b := batchOf(urnOf(10), requests...)
+		p := planOf(t, b, nil)
+		b.InDoubt(p)
+		log := lookUp(func([]string) (map[string]draw.Draw, error) {
+			return map[string]draw.Draw{"a": {ID: "a", UserID: "u", Awards: p.Awards[:1]}}, nil
+		})
+		replays, err := b.PlanReplays(t.Context(), errors.New("later"), log)
+		require.NoError(t, err)
+		b.SettleReplays(replays)
+		seen := b.queue.batcher.observer.(*watcher)
+		require.Equal(t, 1, seen.settled)
+		require.Equal(t, !left, b.IsSettled())
+		require.NoError(t, b.waiters[0].err)
+		if left {
+			b.Settle(planOf(t, b, nil))
+			require.Equal(t, 2, seen.settled)
+		}
+	}
 }

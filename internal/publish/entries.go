@@ -111,7 +111,8 @@ func versionOf(line []byte) (v int64, whole bool) {
 }
 
 // add appends lines, which follow those that are there. Their whole bundles come
-// first: the length of the log says how far both have come.
+// first: the length of the log says how far both have come. Lines share memory with
+// many others: those of the block are copied, as they stay until it is whole.
 func (e *entries) add(lines [][]byte) error {
 	for _, line := range lines {
 		e.size++
@@ -119,8 +120,12 @@ func (e *entries) add(lines [][]byte) error {
 			if err := e.bundle(); err != nil {
 				return err
 			}
+			clear(e.block)
 			e.block = e.block[:0]
 		}
+	}
+	for i := max(0, len(e.block)-len(lines)); i < len(e.block); i++ {
+		e.block[i] = bytes.Clone(e.block[i])
 	}
 	if err := e.disk.settle(); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (t *tiles) begin() error {
 	return err
 }
 
-// leaf is the hash of a version's line.
+// leaves are the hashes of the lines of some versions.
 func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 	places := make([]int64, 0, to-from+1)
 	for v := from; v <= to; v++ {
@@ -95,7 +95,7 @@ func (t *tiles) save(size int64) error {
 func (t *tiles) sign(tree tlog.Tree) error {
 	whole := tlog.NewTiles(tileHeight, t.signed.N, tree.N)
 	behind := t.fresh[tlog.StoredHashIndex(0, tree.N)-t.begun():]
-	t.signed, t.fresh = tree, append(t.fresh[:0], behind...)
+	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // those of a long batch are megabytes
 	for _, tile := range whole {
 		if tile.W == tileWidth {
 			if err := os.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {

@@ -21,10 +21,10 @@ func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, key
 		return draw.Item{}, err
 	}
 	p, err := s.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
-	if p.Replayed {
-		return s.plannedItem(ctx, poolID, p.First)
+	if err != nil || !p.Replayed {
+		return items[0], err
 	}
-	return items[0], err
+	return s.plannedItem(ctx, poolID, p.First)
 }
 
 // PlanItems plans stock items together, all or none: one change, which tells

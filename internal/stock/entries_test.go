@@ -15,7 +15,7 @@ import (
 func listed(versions []int64, after int64, reads *int) *pagedLog {
 	var page []int64
 	return &pagedLog{
-		after: after,
+		after: after, most: entriesMax,
 		page: func(after int64) (int, error) {
 			*reads++
 			from, _ := slices.BinarySearch(versions, after+1)

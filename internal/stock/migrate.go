@@ -46,7 +46,8 @@ const excludedMax = 2 * schemaEvery
 // awaitExcluded returns when binaries that the schema before admitted, and that it
 // does not admit now, have stopped to draw: what comes behind the migration may be
 // what they do not know. Nobody else is at work on an SQLite file, or on a schema
-// that was not there. Errors: those of the store.
+// that was not there. Errors: those of the store, and CodeStoreUnavailable where ctx
+// ends before.
 func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := s.Schema(ctx)
 	if err != nil || s.engine.Migrating == nil || before.Current == 0 || schema.AdmitsFrom == before.AdmitsFrom {
@@ -54,9 +55,10 @@ func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
 	}
 	select {
 	case <-ctx.Done():
+		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "the schema is migrated, and binaries that it does not admit may draw for another %s", excludedMax)
 	case <-time.After(excludedMax):
+		return nil
 	}
-	return nil
 }
 
 // migrateUp applies what is pending. A migration waits for a table's lock only

@@ -1,10 +1,12 @@
 package stock_test
 
 import (
+	"context"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +49,31 @@ func TestMigrateAtOnce(t *testing.T) {
 			require.NoError(t, schema.Check())
 			require.NoError(t, s.Migrate(t.Context()), "a second time changes nothing")
 			stocktest.Pool(t, s, "p", 1)
+		})
+	}
+}
+
+// TestMigrateIsGivenUp: a migration that is given up while binaries that it excludes may
+// still draw does not end as one that has stopped them.
+func TestMigrateIsGivenUp(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, stocktest.Migrated(t, dialect), stock.Options{Migrations: stocktest.Excluding()})
+			ctx, giveUp := context.WithCancel(t.Context())
+			go func() {
+				defer giveUp()
+				for {
+					schema, err := s.Schema(t.Context())
+					isBrought := err == nil && len(schema.Pending) == 0
+					time.Sleep(300 * time.Millisecond) // it waits for the others by now
+					if err != nil || isBrought {
+						return
+					}
+				}
+			}()
+			err := s.Migrate(ctx)
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 		})
 	}
 }

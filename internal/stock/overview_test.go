@@ -1,6 +1,7 @@
 package stock_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,7 +85,8 @@ func TestFindAwards(t *testing.T) {
 				{"a draw", draw.AwardFilter{DrawID: "d2"}, 0, 10, []string{"d2"}, 7},
 				{"a draw of another user", draw.AwardFilter{DrawID: "d2", UserID: "Ann"}, 0, 10, nil, 7},
 				{"nobody", draw.AwardFilter{UserID: "bob"}, 0, 10, nil, 7},
-				{"behind the end", draw.AwardFilter{UserID: "ann"}, 1 << 62, 10, nil, 7},
+				{"at the end", draw.AwardFilter{UserID: "ann"}, 7, 10, nil, math.MaxInt64},
+				{"behind the end", draw.AwardFilter{DrawID: "d2"}, 1 << 62, 10, nil, math.MaxInt64},
 			} {
 				found, through, err := s.FindAwards(ctx, "p", c.filter, c.after, c.limit)
 				require.NoError(t, err, c.about)

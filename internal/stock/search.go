@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"math"
 	"slices"
 
 	"github.com/Masterminds/squirrel"
@@ -16,8 +17,10 @@ const searchMax = 100_000
 
 // FindAwards returns at most limit awards that f wants, in order of their
 // versions, from the first above after. It goes through searchMax versions at
-// most; through is the version up to which it has found all. A draw is found by
-// its key, in one step. Errors: CodePoolNotFound, and those of the store.
+// most; through is the version up to which it has found all, and math.MaxInt64 where
+// the pool has nothing above after: whoever goes on behind it comes to an end, also
+// where versions were lost meanwhile. A draw is found by its key, in one step. Errors:
+// CodePoolNotFound, and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
 	query := s.selectAwards(poolID)
 	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
@@ -26,7 +29,10 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 		}
 	}
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
-		through = version
+		if through = version; after >= version {
+			through = math.MaxInt64
+			return nil
+		}
 		if f.DrawID != "" {
 			// No order by versions: a planner would go through all of them.
 			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")

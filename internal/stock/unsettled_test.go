@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,9 @@ func TestUnsettledIsNoDoubt(t *testing.T) {
 	require.NoError(t, err)
 	tx.Rollback()
 	require.NoError(t, s.Write(t.Context(), stocktest.On(urn, stocktest.Plan("p", urn.Version, "a", 0, "first")), stock.TxOptions{}))
+	item := stocktest.StateAt(s.Now().Add(time.Hour), draw.StatePaused)
+	_, err = s.PlanItem(t.Context(), "p", item, "key", "test")
+	require.NoError(t, err)
 	stocktest.ExecAll(t, s, []string{`DROP TABLE lock_tokens`})
 
 	paused := draw.StatePaused
@@ -30,6 +34,8 @@ func TestUnsettledIsNoDoubt(t *testing.T) {
 	pool, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, draw.StateOpen, pool.State)
+	_, err = s.PlanItem(t.Context(), "p", item, "key", "test")
+	require.Equal(t, draw.CodeInternal, draw.CodeOf(err), "what is there already, and may not be on the disk: %v", err)
 	_, err = s.Draw(t.Context(), "p", "first")
 	require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
 }

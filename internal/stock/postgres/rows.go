@@ -3,17 +3,17 @@ package postgres
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // readRows implements engine.ReadRows: values go from the protocol's binary form into
-// the fields, and are no values of package database/sql in between.
+// the fields, and are no values of package database/sql in between. An error is that of
+// pgx: at driver.ErrBadConn, Raw would wait for the end of the transaction on conn, which
+// its caller would end behind it.
 func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []any, each func()) error {
 	into := make([]any, len(fields))
 	for i, field := range fields {
@@ -24,9 +24,6 @@ func readRows(ctx context.Context, conn *sql.Conn, query string, args, fields []
 	}
 	return conn.Raw(func(c any) error {
 		rows, err := c.(*stdlib.Conn).Conn().Query(ctx, query, args...)
-		if pgconn.SafeToRetry(err) { // as package stdlib has it
-			return driver.ErrBadConn
-		}
 		if err != nil {
 			return err
 		}
