@@ -30,11 +30,16 @@ test: ## Installs the servers that the tests need, and runs every test; of each 
 	$(TEST) -timeout 15m -p 3 $(LONGEST) ./...
 
 .PHONY: test-all
-test-all: ## Every test with the race detector, and with every combination of what it ranges over
+test-all: ## Before a release: every test with the race detector, and every combination of what it ranges over
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
 	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -timeout 25m $(LONGEST) ./...
+
+.PHONY: race
+race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers
+	@$(call COMPILE,$(RACE))
+	CI=false $(TEST) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute

@@ -108,6 +108,9 @@ func unpack(ctx context.Context, folder, commit, into string) error {
 		if shallow == "true" {
 			return fmt.Errorf("%w: the clone is shallow, and lacks commit %s", errNoHistory, commit)
 		}
+		if commits, err := git(ctx, "-C", folder, "rev-list", "--count", "HEAD"); err == nil && commits == "1" {
+			return fmt.Errorf("%w: one commit is all there is, and commit %s is not there", errNoHistory, commit)
+		}
 		return fmt.Errorf("the repository has no commit %s: %w", commit, err)
 	}
 	archive := filepath.Join(into, "archive.tar")
@@ -146,7 +149,7 @@ func built(t *testing.T, r release) string {
 	defer cancel()
 	file, err := build(ctx, r.commit, t.TempDir())
 	if errors.Is(err, errNoHistory) {
-		servertest.Missing(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
+		servertest.NotCloned(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
 	}
 	require.NoError(t, err)
 	return file
@@ -182,6 +185,10 @@ func TestHistory(t *testing.T) {
 	require.NoError(t, unpack(t.Context(), clone, commits[1], t.TempDir()))
 	require.ErrorIs(t, unpack(t.Context(), clone, commits[0], t.TempDir()), errNoHistory)
 	require.ErrorIs(t, unpack(t.Context(), t.TempDir(), commits[0], t.TempDir()), errNoHistory)
+	alone := t.TempDir() // a tree without its history
+	run("init", "-q", alone)
+	run("-C", alone, "commit", "-q", "--allow-empty", "-m", "all")
+	require.ErrorIs(t, unpack(t.Context(), alone, commits[0], t.TempDir()), errNoHistory)
 	err = unpack(t.Context(), whole, strings.Repeat("0", 40), t.TempDir())
 	require.ErrorContains(t, err, "the repository has no commit 0000")
 	require.NotErrorIs(t, err, errNoHistory)
