@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
@@ -19,12 +20,14 @@ type external struct {
 	name     string
 	observer Observer
 	log      *slog.Logger
+
+	replayMax time.Duration
 }
 
 func newExternal(o Options) mode {
 	d := newDecider(o, External)
 	d.policy.lockLast = true // changes of stock do not ask the lock, and may be first each time
-	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
+	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log, replayMax: replayMax(o)}
 }
 
 const (
@@ -67,7 +70,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}
 		// The lock is waited for anew, and a replay needs none.
-		if replay(ctx, m.decider.store, b, errNotPlanned, b.SettleReplays); b.IsSettled() {
+		if replayWithin(ctx, m.replayMax, m.decider.store, b, errNotPlanned, b.SettleReplays); b.IsSettled() {
 			return nil
 		}
 		backoff(ctx, stale+lost)

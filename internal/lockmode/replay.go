@@ -44,6 +44,13 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 	settle(plan)
 }
 
+// replayWithin is replay that ends after a time, where the batch has no end of its own.
+func replayWithin(ctx context.Context, most time.Duration, s Store, b *group.Batch, err error, settle func(*draw.Plan)) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	replay(ctx, s, b, err, settle)
+}
+
 // lastReplay is the end of a batch that its mode gave up with err: draws that
 // the log holds are answered all the same.
 func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) error {
@@ -52,9 +59,7 @@ func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) erro
 		return err
 	}
 	b.WaitedInVain()
-	ctx, cancel := context.WithTimeout(ctx, s.replayMax)
-	defer cancel()
-	replay(ctx, s.store, b, err, b.Settle)
+	replayWithin(ctx, s.replayMax, s.store, b, err, b.Settle)
 	if b.IsSettled() {
 		return nil
 	}
@@ -68,10 +73,8 @@ func (s *Switch) firstReplay(ctx context.Context, b *group.Batch) {
 	if !b.IsBehindVain() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.replayMax)
-	defer cancel()
 	b.SetMode(s.name(b.Urn.Mode))
-	replay(ctx, s.store, b, errNotPlanned, b.SettleReplays)
+	replayWithin(ctx, s.replayMax, s.store, b, errNotPlanned, b.SettleReplays)
 }
 
 // errNotPlanned keeps a plan of replays from giving units to the other draws.
@@ -94,8 +97,8 @@ func errInDoubt(err error) error {
 	}
 }
 
-// replayPart is the part of Options.Settle that the last lookup in the log may
-// take, on top of it.
+// replayPart is the part of Options.Settle that a lookup in the log may take before or
+// behind all attempts, or between two holds of a lock, on top of it.
 const replayPart = 9
 
 func replayMax(o Options) time.Duration { return o.Settle / replayPart }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -95,4 +97,36 @@ func TestReplaysWhileTheLockIsLost(t *testing.T) {
 			stocktest.NoViolations(t, a.store(0), pool)
 		})
 	}
+}
+
+// hung is a store that does not answer while it hangs.
+type hung struct {
+	lockmode.Store
+	hangs atomic.Bool
+}
+
+func (s *hung) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	if s.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.Store.Read(ctx, urn, o)
+}
+
+// TestReplaysOfAHungStore: whoever looks for a known key between two holds of a lock does
+// not wait for ever for a database that does not answer.
+func TestReplaysOfAHungStore(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{lockmode.External, "sqlite", nobody})
+	pool := a.pool(t, 50)
+	lock, store := &swapped{Locker: a.locks[0]}, &hung{Store: a.store(0)}
+	s := a.serve(t, 0, func(s *settings) { s.Locker, s.Store, s.Sharer = lock, store, nil })
+	draws(t, s, pool, "known", 1)
+	free := lock.Locker
+	lock.Locker = &lostLock{}
+	store.hangs.Store(true)
+	require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, once(t, s, named(pool, "known-0"))).err))
+	lock.Locker = free
+	store.hangs.Store(false)
+	require.NoError(t, receive(t, once(t, s, named(pool, "new"))).err)
 }

@@ -134,7 +134,7 @@ func (r *rooting) root(lo, hi int64) (h tlog.Hash) {
 		h, r.hashes = r.hashes[0], r.hashes[1:]
 		return h
 	case hi-lo == 1:
-		return tlog.RecordHash(r.lines[lo-r.first])
+		return LeafHash(r.lines[lo-r.first])
 	}
 	middle := lo + half(hi-lo)
 	if middle <= r.first { // what holds a line comes first

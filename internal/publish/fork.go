@@ -40,7 +40,7 @@ func (p *pool) same(from int64, tail *proof.Tail) error {
 			return &difference{next, "is missing, and was signed"}
 		case l.Version < next:
 			return &difference{l.Version, "is there twice"}
-		case tlog.RecordHash(l.Text) != hashes[next-from]:
+		case proof.LeafHash(l.Text) != hashes[next-from]:
 			return &difference{next, "is not the one that was signed"}
 		}
 		next++

@@ -232,7 +232,7 @@ func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []
 				return nil
 			case l.Version > lo:
 				line = l.Append(line[:0])
-				leaves = append(leaves, tlog.RecordHash(line))
+				leaves = append(leaves, proof.LeafHash(line))
 			}
 		}
 		return nil
