@@ -116,9 +116,10 @@ func (c *config) read(cmd *cobra.Command) error {
 	if err := firstOf(c.database.check(cmd), c.lock.read(flags), c.jobs.read(flags)); err != nil {
 		return err
 	}
-	if err := firstOf(c.Validate(), c.lock.fit(flags, c.timeout)); err != nil {
+	if err := c.Validate(); err != nil {
 		return usageError{err}
 	}
+	c.lock.fit(c.timeout)
 	if c.tokens, err = c.readTokens(); err != nil {
 		return usageError{err}
 	}

@@ -69,7 +69,6 @@ func TestDoctorRefuses(t *testing.T) {
 	p.refused(exitUsage, "lock must be one of", "doctor", "--lock", "x")
 	p.refused(exitUsage, "--lock-ttl must be 100ms to 1h0m0s", "doctor", "--lock-ttl", "1ms")
 	p.refused(exitUsage, "--lock-wait must be 0s to 1m0s", "doctor", "--lock-wait", "2m")
-	p.refused(exitUsage, "--lock-wait 4s must be at most half of --request-timeout 5s", "doctor", "--lock-wait", "4s")
 	p.refused(exitUsage, "must be table or json", "doctor", "--output", "xml")
 	p.refused(exitUsage, "database must be sqlite:PATH", "doctor", "--database", "oracle:x")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 type lockFlags struct {
 	secret    secret
 	ttl, wait time.Duration
+	asked     time.Duration // of which wait is what a request's time leaves
 	// url is read from the secret.
 	url string
 }
@@ -21,25 +23,25 @@ type lockFlags struct {
 func (l *lockFlags) flags(f *pflag.FlagSet) {
 	l.secret.flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, at most half of --request-timeout")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout")
 }
 
 // lockWaitFlag is the name of the flag of the longest wait.
 const lockWaitFlag = "lock-wait"
 
-// fit keeps the wait within a request's time. Known keys are looked up
-// behind a wait in vain, when others have waited as long. The default gives way; a
-// longer wait that somebody asked for is refused.
-func (l *lockFlags) fit(flags *pflag.FlagSet, timeout time.Duration) error {
-	longest := timeout / 2
-	switch {
-	case l.wait <= longest:
-	case sourceOf(flags, lockWaitFlag) != byNobody:
-		return fmt.Errorf("--lock-wait %s must be at most half of --request-timeout %s: behind a longer wait there is no time left to answer known keys", l.wait, timeout)
-	default:
-		l.wait = longest
+// fit keeps the wait within half of a request's time: known keys are looked up in
+// vain behind others that have waited for longer.
+func (l *lockFlags) fit(timeout time.Duration) {
+	l.asked = l.wait
+	l.wait = min(l.wait, timeout/2)
+}
+
+// warn logs that the wait is shorter than the one that somebody asked for.
+func (l *lockFlags) warn(flags *pflag.FlagSet, log *slog.Logger) {
+	if l.asked > l.wait && sourceOf(flags, lockWaitFlag) != byNobody {
+		log.Warn("the wait for the lock is cut to half of --request-timeout, so that known keys behind it are answered",
+			"lock_wait", l.asked, "used", l.wait)
 	}
-	return nil
 }
 
 // read takes the URL from its file, where it is in one.

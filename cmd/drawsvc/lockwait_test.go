@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,34 +11,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLockWaitFits: the default wait for the lock gives way to the time of a
-// request, and one that somebody asked for is kept or refused.
+// TestLockWaitFits: the wait for the lock is cut to half of a request's time, and
+// the log says so where somebody asked for more.
 func TestLockWaitFits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		line    []string
-		timeout time.Duration
-		want    time.Duration // 0 where it is refused
+		line          []string
+		timeout, want time.Duration
+		warns         bool
 	}{
-		{nil, 5 * time.Second, 2 * time.Second},
-		{nil, 4 * time.Second, 2 * time.Second},
-		{nil, time.Second, time.Second / 2},
-		{nil, 10 * time.Minute, 2 * time.Second},
-		{[]string{"--lock-wait=5s"}, 10 * time.Second, 5 * time.Second},
-		{[]string{"--lock-wait=5s"}, 9999 * time.Millisecond, 0},
-		{[]string{"--lock-wait=2s"}, time.Second, 0},
+		{nil, 5 * time.Second, 2 * time.Second, false},
+		{nil, 4 * time.Second, 2 * time.Second, false},
+		{nil, time.Second, time.Second / 2, false},
+		{nil, 10 * time.Minute, 2 * time.Second, false},
+		{[]string{"--lock-wait=5s"}, 10 * time.Second, 5 * time.Second, false},
+		{[]string{"--lock-wait=5s"}, 9998 * time.Millisecond, 4999 * time.Millisecond, true},
+		{[]string{"--lock-wait=2s"}, time.Second, time.Second / 2, true},
 	} {
 		var l lockFlags
 		f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 		l.flags(f)
 		require.NoError(t, f.Parse(c.line))
-		err := l.fit(f, c.timeout)
-		if c.want == 0 {
-			require.ErrorContains(t, err, "must be at most half of --request-timeout")
-			continue
-		}
-		require.NoError(t, err)
+		l.fit(c.timeout)
 		require.Equal(t, c.want, l.wait, "%v within %s", c.line, c.timeout)
+		var said bytes.Buffer
+		l.warn(f, slog.New(slog.NewTextHandler(&said, nil)))
+		require.Equal(t, c.warns, strings.Contains(said.String(), "cut to half of --request-timeout"), "%v within %s", c.line, c.timeout)
 	}
 }
 

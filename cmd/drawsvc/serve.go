@@ -192,6 +192,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	for _, s := range c.secrets() {
 		s.warn(flags, log)
 	}
+	c.lock.warn(flags, log)
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)

@@ -46,8 +46,6 @@ func TestUsage(t *testing.T) {
 		"serve --optimistic-budget soon":                     `--optimistic-budget must be a time such as 500ms, 10s or 1h, not "soon"`,
 		"serve --lock-ttl 1ms":                               "--lock-ttl must be 100ms to 1h0m0s",
 		"serve --lock-wait -1s":                              "--lock-wait must be 0s to 1m0s",
-		"serve --lock-wait 2501ms":                           "--lock-wait 2.501s must be at most half of --request-timeout 5s",
-		"serve --lock-wait 2s --request-timeout 3s":          "--lock-wait 2s must be at most half of --request-timeout 3s",
 		"serve --batch-max 0":                                "--batch-max must be 1 to 10000",
 		"serve --batch-max 1e3":                              `--batch-max must be a whole number, not "1e3"`,
 		"serve --queue-max 0":                                "--queue-max must be 1 to 1000000",
