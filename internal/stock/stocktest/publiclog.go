@@ -53,7 +53,7 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	issued, before := version-2, version+3
 	version = before
 	// One who signs and holds the row lets two draws in, before and behind; a
-	// machine that is busy elsewhere may let no more in, and is asked again.
+	// machine that is busy elsewhere may let no more in: then it is repeated.
 	during := int64(0)
 	for tries := 0; during <= 3 && tries < 20; tries++ {
 		signed := make(chan error, 1)
