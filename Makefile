@@ -39,7 +39,7 @@ test-all: ## Before a release: every test with the race detector, and every comb
 .PHONY: race
 race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers
 	@$(call COMPILE,$(RACE))
-	CI=false $(TEST) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
+	CI=false $(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
