@@ -149,7 +149,7 @@ func built(t *testing.T, r release) string {
 	defer cancel()
 	file, err := build(ctx, r.commit, t.TempDir())
 	if errors.Is(err, errNoHistory) {
-		servertest.NotCloned(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
+		servertest.Missing(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
 	}
 	require.NoError(t, err)
 	return file

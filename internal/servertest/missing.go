@@ -15,9 +15,6 @@ const (
 	fail
 )
 
-// errNotCloned says that a clone lacks a part of the history.
-var errNotCloned = errors.New("this clone was made without it")
-
 // errShort says that a run is short.
 var errShort = errors.New("go test -short starts no servers, browsers or other programs of packages, and nothing that takes long")
 
@@ -30,7 +27,7 @@ func isShort() bool { return testing.Testing() && testing.Short() }
 // start is a failure everywhere.
 func judge(err error, ci string) verdict {
 	_, missing := errors.AsType[*missingError](err)
-	if ci != "true" && (missing || errors.Is(err, errShort)) || errors.Is(err, errNotCloned) {
+	if ci != "true" && (missing || errors.Is(err, errShort)) {
 		return skip
 	}
 	return fail
@@ -49,15 +46,9 @@ func giveUp(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
-// NotCloned ends a test that needs a part of the repository's history that this
-// clone was made without: it is skipped, loudly, also where CI=true.
-func NotCloned(tb testing.TB, what string) {
-	tb.Helper()
-	giveUp(tb, fmt.Errorf("%w: %s", errNotCloned, what))
-}
-
-// Missing ends a test that needs a program that no package brings: it is skipped
-// as for a missing server, and fails where CI=true.
+// Missing ends a test that needs what is not here and what no package brings,
+// such as the history of the repository: it is skipped as for a missing server,
+// and fails where CI=true.
 func Missing(tb testing.TB, what string) {
 	tb.Helper()
 	giveUp(tb, &missingError{program: what})
