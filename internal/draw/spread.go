@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -28,6 +29,8 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 		return nil, Errorf(CodeInvalidRequest, "units must be a whole number from 1 to %d", StockMax)
 	case span < step:
 		return nil, Errorf(CodeInvalidRequest, "to must be behind from")
+	case span == math.MaxInt64: // or more, which Sub cannot say
+		return nil, Errorf(CodeInvalidRequest, "to must be at most 292 years behind from")
 	case s.Every < 0 || s.Every > 0 && s.Every < time.Second:
 		return nil, Errorf(CodeInvalidRequest, "every must be 1s or more")
 	case s.Every == 0 && s.Units > AgendaMax:
@@ -37,7 +40,7 @@ func (s *Spread) Items(below func(n int64) int64) ([]Item, error) {
 	if s.Every == 0 {
 		items = s.random(int64(span/step), below)
 	} else {
-		n := int64((span + s.Every - 1) / s.Every)
+		n := int64((span-1)/s.Every) + 1 // rounded up, in this order, because their sum may pass 64 bits
 		if n > AgendaMax {
 			return nil, Errorf(CodeInvalidRequest, "%d releases would be more than the %d items that can be planned at once", n, AgendaMax)
 		}

@@ -1,6 +1,7 @@
 package draw_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -44,11 +45,21 @@ func TestSpread(t *testing.T) {
 		{Units: 1, To: from.Add(time.Hour), Every: time.Millisecond},
 		{Units: draw.AgendaMax + 1, To: from.Add(time.Hour)},
 		{Units: 1, To: from.Add(100_001 * time.Second), Every: time.Second},
+		{Units: 5, To: from.AddDate(1000, 0, 0)},
+		{Units: 5, To: from.AddDate(1000, 0, 0), Every: 1000 * 24 * time.Hour},
+		{Units: 5, To: from.AddDate(250, 0, 0), Every: time.Second},
+		{Units: 5, To: from.Add(math.MaxInt64 - 1), Every: time.Hour},
 	} {
 		s.PrizeID, s.Reason, s.From = "gold", "r", from
 		_, err := s.Items(rand.Int64N)
 		require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(err))
 	}
+	// One release, though the span and the time between two are more together than
+	// a time.Duration holds.
+	long := draw.Spread{PrizeID: "gold", Reason: "r", From: from, To: from.AddDate(250, 0, 0), Units: 5, Every: math.MaxInt64}
+	items, err := long.Items(rand.Int64N)
+	require.NoError(t, err)
+	require.Len(t, items, 1)
 }
 
 // TestItemBodies: what an item plans comes back from its body, and a seal is of
