@@ -55,14 +55,16 @@ func prizeOf(given map[string]string) (prize draw.Prize, err error) {
 		case "value":
 			prize.Value, err = draw.ParseValue(value)
 		case "stock":
-			prize.Stocked, err = strconv.ParseInt(value, 10, 64)
+			if prize.Stocked, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return prize, fmt.Errorf("stock must be a whole number from 0 to %d, not %q", draw.StockMax, value)
+			}
 		case "kind":
 			prize.Kind = draw.Kind(value)
 		default:
 			return prize, fmt.Errorf("%q is none of id, name, value, stock and kind", key)
 		}
 		if err != nil {
-			return prize, fmt.Errorf("%s %q: %s", key, value, plain(err))
+			return prize, fmt.Errorf("%s %q: %s", key, value, message(err))
 		}
 	}
 	if _, ok := given["stock"]; !ok {
@@ -72,15 +74,7 @@ func prizeOf(given map[string]string) (prize draw.Prize, err error) {
 		prize.Stocked = draw.EndlessStock
 	}
 	if err := prize.Check(); err != nil {
-		return prize, errors.New(plain(err))
+		return prize, errors.New(message(err))
 	}
 	return prize, nil
-}
-
-// plain is what an error says to the reader of a command's line.
-func plain(err error) string {
-	if e, ok := errors.AsType[*strconv.NumError](err); ok {
-		return e.Err.Error()
-	}
-	return message(err)
 }

@@ -79,7 +79,7 @@ func prizeRenameCommand(env environment) *cobra.Command {
 		if f.Changed("value") {
 			amount, err := draw.ParseValue(value)
 			if err != nil {
-				return usageError{fmt.Errorf("--value: %s", plain(err))}
+				return usageError{fmt.Errorf("--value: %s", message(err))}
 			}
 			change.Value = &amount
 		}
