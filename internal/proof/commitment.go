@@ -124,10 +124,10 @@ func (c *Commitment) Check() error {
 		return draw.Errorf(draw.CodeInvalidRequest, "epochs must be 1 to %d", EpochsMax)
 	}
 	if c.EpochLength < 1 || c.EpochLength > EpochLengthMax {
-		return draw.Errorf(draw.CodeInvalidRequest, "epoch-length must be 1 to %d", int64(EpochLengthMax))
+		return draw.Errorf(draw.CodeInvalidRequest, "epoch_length must be 1 to %d", int64(EpochLengthMax))
 	}
 	if c.StockWhileOpen && c.Beacon == nil {
-		return draw.Errorf(draw.CodeInvalidRequest, "stock-while-open is for a pool with a beacon: without one, stock moves at any time")
+		return draw.Errorf(draw.CodeInvalidRequest, "stock_while_open is for a pool with a beacon: without one, stock moves at any time")
 	}
 	if c.Size < 1 {
 		return draw.Errorf(draw.CodeInvalidRequest, "a log has at least the entry that made its pool")
