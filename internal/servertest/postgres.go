@@ -26,10 +26,11 @@ func postgresDatabases(tb testing.TB) databases {
 }
 
 // PostgresAs is Postgres with a database that is as fill leaves an empty one. A
-// test process passes the same fill each time. The first call fills a database
-// that stays, of which each caller has a copy: that takes a fraction of the work.
-// On a server that the environment names, where nothing may stay, each is filled.
-func PostgresAs(tb testing.TB, fill func(url string) error) string {
+// test process passes the same fill with a name each time. The first call fills a
+// database that stays, of which each caller has a copy: that takes a fraction of
+// the work. On a server that the environment names, where nothing may stay, each
+// is filled.
+func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)
 	if isNamed("postgres") {
@@ -39,7 +40,7 @@ func PostgresAs(tb testing.TB, fill func(url string) error) string {
 		}
 		return url
 	}
-	template, err := Once("a template of PostgreSQL", func() (string, error) {
+	template, err := Once("a template of PostgreSQL, "+name, func() (string, error) {
 		name := databaseName()
 		if err := all.statement("CREATE DATABASE " + name); err != nil {
 			return "", err
