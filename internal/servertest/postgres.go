@@ -22,14 +22,31 @@ func Postgres(tb testing.TB) string {
 
 func postgresDatabases(tb testing.TB) databases {
 	tb.Helper()
-	return databases{base: sharedURL(tb, "postgres"), dropOption: " WITH (FORCE)", execute: executePostgres}
+	all := databases{base: sharedURL(tb, "postgres"), dropOption: " WITH (FORCE)", execute: executePostgres}
+	if !isNamed("postgres") {
+		all.createOption, _ = Once("how PostgreSQL copies", all.fileCopy)
+	}
+	return all
+}
+
+// fileCopy is the option that has PostgreSQL copy a database's files, which is half
+// the work of writing each block to the log. Releases before 15 do not know it, and
+// have no other way.
+func (d databases) fileCopy() (string, error) {
+	const option = " STRATEGY FILE_COPY"
+	name := databaseName()
+	if err := d.statement("CREATE DATABASE " + name + option); err != nil {
+		return "", err
+	}
+	return option, d.statement("DROP DATABASE " + name)
 }
 
 // PostgresAs is Postgres with a database that is as fill leaves an empty one. A
-// test process passes the same fill each time. The first call fills a database
-// that stays, of which each caller has a copy: that takes a fraction of the work.
-// On a server that the environment names, where nothing may stay, each is filled.
-func PostgresAs(tb testing.TB, fill func(url string) error) string {
+// test process passes the same fill with a name each time. The first call fills a
+// database that stays, of which each caller has a copy: that takes a fraction of
+// the work. On a server that the environment names, where nothing may stay, each
+// is filled.
+func PostgresAs(tb testing.TB, name string, fill func(url string) error) string {
 	tb.Helper()
 	all := postgresDatabases(tb)
 	if isNamed("postgres") {
@@ -39,7 +56,7 @@ func PostgresAs(tb testing.TB, fill func(url string) error) string {
 		}
 		return url
 	}
-	template, err := Once("a template of PostgreSQL", func() (string, error) {
+	template, err := Once("a template of PostgreSQL, "+name, func() (string, error) {
 		name := databaseName()
 		if err := all.statement("CREATE DATABASE " + name); err != nil {
 			return "", err
@@ -49,7 +66,7 @@ func PostgresAs(tb testing.TB, fill func(url string) error) string {
 	if err != nil {
 		tb.Fatalf("make the template of test databases: %v", err)
 	}
-	all.createOption = " TEMPLATE " + template
+	all.createOption += " TEMPLATE " + template
 	return all.lend(tb)
 }
 

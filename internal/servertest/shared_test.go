@@ -80,7 +80,7 @@ func TestPostgresAs(t *testing.T) {
 		filled++
 		return executePostgres(context.Background(), url, "CREATE TABLE fact (answer int)")
 	}
-	first, second := PostgresAs(t, fill), PostgresAs(t, fill)
+	first, second := PostgresAs(t, "filled", fill), PostgresAs(t, "filled", fill)
 	require.LessOrEqual(t, filled, 1, "once for this process")
 	require.NoError(t, executePostgres(t.Context(), first, "DROP TABLE fact"))
 	require.NoError(t, executePostgres(t.Context(), second, "SELECT answer FROM fact"))
@@ -89,7 +89,7 @@ func TestPostgresAs(t *testing.T) {
 	t.Setenv(s.kind.variable, s.URL())
 	filled = 0
 	for range 2 {
-		url := PostgresAs(t, fill)
+		url := PostgresAs(t, "filled", fill)
 		require.Equal(t, s.Addr(), hostOf(t, url))
 		require.NoError(t, executePostgres(t.Context(), url, "SELECT answer FROM fact"))
 	}

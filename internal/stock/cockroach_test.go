@@ -1,6 +1,7 @@
 package stock_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -60,12 +61,18 @@ func cockroachSchema(t *testing.T) migrations.Set {
 // PostgreSQL.
 func TestFurtherDatabase(t *testing.T) {
 	t.Parallel()
+	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
+	migrated := func(url string) error {
+		s, err := stock.OpenDialect(context.Background(), cockroach(), url, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.Migrate(context.Background()), s.Close())
+	}
 	stocktest.RunShare(t, wayFurther, waysToPostgres, func(t *testing.T) *stock.Store {
-		o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
-		s, err := stock.OpenDialect(t.Context(), cockroach(), servertest.Postgres(t), o)
+		s, err := stock.OpenDialect(t.Context(), cockroach(), servertest.PostgresAs(t, "of cockroach", migrated), o)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		require.NoError(t, s.Migrate(t.Context()))
 		require.Equal(t, "cockroach", s.Dialect())
 		return s
 	})

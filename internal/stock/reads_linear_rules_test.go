@@ -15,46 +15,40 @@ import (
 // whether they are one user's or everybody has some, without statistics and with
 // those from before.
 func TestReadsOfRulesAreLinear(t *testing.T) {
-	for _, dialect := range stock.Dialects() {
-		for _, statistics := range []string{"none", "stale"} {
-			t.Run(dialect+"/"+statistics, func(t *testing.T) {
-				t.Parallel()
-				m := newMetered(t, dialect)
-				s := stocktest.Open(t, m.url, stock.Options{})
-				if statistics == "stale" {
-					fillRuled(t, s, "old", 10, "'u'")
-					m.gather(t, s)
-				}
-				fillRuled(t, s, "one", m.fresh, "'u'")
-				fillRuled(t, s, "many", m.fresh, "CONCAT('user-', 100000 + n)")
-				require.NoError(t, s.Close())
-				s = m.open(t)
-				const tables = 6 // prizes, moves, awards, turns with their awards, and the agenda
-				for _, pool := range []string{"one", "many"} {
-					read := m.count(t, s, func() { stocktest.NoViolations(t, s, pool) })
-					t.Logf("%s: read %d to see %d rows", pool, read, tables*m.fresh)
-					require.LessOrEqual(t, read, readMax(tables*m.fresh), pool)
-				}
-				read := m.count(t, s, func() {
-					found, err := s.Agenda(t.Context(), "one", int64(m.fresh/2), pageRows, false)
-					require.NoError(t, err)
-					require.Len(t, found, pageRows)
-				})
-				require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
-				usersOfBatch(t, m, s)
-				userPage(t, m, s)
-				// A page of one user's turns, as it was read before.
-				if dialect == "postgres" {
-					const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
-ORDER BY t.user_id, t.what, t.seq LIMIT 100`
-					read = m.count(t, s, func() {
-						require.NoError(t, m.drain(t.Context(), s.Engine().Read, page, "one", "u", "u", "draw", "draw", m.fresh-100))
-					})
-					require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
-				}
-			})
+	eachMetered(t, func(t *testing.T, m metered, statistics string) {
+		s := stocktest.Open(t, m.url, stock.Options{})
+		if statistics == "stale" {
+			fillRuled(t, s, "old", 10, "'u'")
+			m.gather(t, s)
 		}
-	}
+		fillRuled(t, s, "one", m.fresh, "'u'")
+		fillRuled(t, s, "many", m.fresh, "CONCAT('user-', 100000 + n)")
+		require.NoError(t, s.Close())
+		s = m.open(t)
+		const tables = 6 // prizes, moves, awards, turns with their awards, and the agenda
+		for _, pool := range []string{"one", "many"} {
+			read := m.count(t, s, func() { stocktest.NoViolations(t, s, pool) })
+			t.Logf("%s: read %d to see %d rows", pool, read, tables*m.fresh)
+			require.LessOrEqual(t, read, readMax(tables*m.fresh), pool)
+		}
+		read := m.count(t, s, func() {
+			found, err := s.Agenda(t.Context(), "one", int64(m.fresh/2), pageRows, false)
+			require.NoError(t, err)
+			require.Len(t, found, pageRows)
+		})
+		require.LessOrEqual(t, read, readMax(pageRows), "page of an agenda")
+		usersOfBatch(t, m, s)
+		userPage(t, m, s)
+		// A page of one user's turns, as it was read before.
+		if m.dialect == "postgres" {
+			const page = `SELECT t.seq FROM turns AS t WHERE t.pool_id = ? AND t.user_id >= ? AND (t.user_id > ? OR t.what > ? OR t.what = ? AND t.seq > ?)
+ORDER BY t.user_id, t.what, t.seq LIMIT 100`
+			read = m.count(t, s, func() {
+				require.NoError(t, m.drain(t.Context(), s.Engine().Read, page, "one", "u", "u", "draw", "draw", m.fresh-100))
+			})
+			require.Greater(t, read, readMax(100), "it must break the bound, or that bounds nothing")
+		}
+	})
 }
 
 // fillRuled makes a pool as fillPool does, each of whose moves an agenda has

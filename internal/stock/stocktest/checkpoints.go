@@ -41,9 +41,9 @@ func signEach(t *testing.T, s *stock.Store) (sizes []int64) {
 // checkpoints leave the house; else that of the last is enough for all before.
 func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	ctx := t.Context()
-	signedPool(t, s, 700)
+	signedPool(t, s, 500)
 	sizes := signEach(t, s)
-	require.Greater(t, len(sizes), 1500)
+	require.Greater(t, len(sizes), 1250)
 	export := func() error {
 		var b strings.Builder
 		_, err := s.ExportProof(ctx, "p", &b)

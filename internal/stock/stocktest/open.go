@@ -46,7 +46,7 @@ func Migrated(tb testing.TB, dialect string) string {
 		require.NoError(tb, os.WriteFile(strings.TrimPrefix(url, "sqlite:"), []byte(file), 0o600))
 		return url
 	case "postgres":
-		return servertest.PostgresAs(tb, migrate)
+		return servertest.PostgresAs(tb, "migrated", migrate)
 	}
 	url := URL(tb, dialect)
 	require.NoError(tb, migrate(url))
