@@ -187,7 +187,7 @@ func (r *Rules) CountsUsers() bool {
 // SameWindow says that what was spent under other rules counts on under r's
 // budget: both have one, over the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
-	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per == other.Budget.Per &&
+	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.same(other.Budget.Per) &&
 		r.Zone.String() == other.Zone.String()
 }
 
