@@ -547,7 +547,7 @@ def check_rules(rules):
     low = rules.get("low", [])
     need(all(type(w.get("prize")) is str and ID.fullmatch(w["prize"]) and is_whole(w.get("below"), 1, STOCK_MAX) for w in low), "low")
     need(len({w["prize"] for w in low}) == len(low), "low")
-    need(len(encode(rules).encode("utf-8", "surrogatepass")) <= 65536, "length")
+    need(len(encode(rules).encode("utf-8", "surrogatepass")) <= 131072, "length")
 
 
 def window(limit):

@@ -13,6 +13,9 @@ import (
 const (
 	// RulesMax is the largest document, in bytes as it comes in.
 	RulesMax = 64 << 10
+	// PublishedMax is the largest document of a public log, in bytes: each user in
+	// blocked bears a tag there, which may be longer than his name.
+	PublishedMax = 2 * RulesMax
 	// LimitsMax is the most limits of a document.
 	LimitsMax = 16
 	// LimitMax is the highest max of a limit.

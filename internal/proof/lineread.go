@@ -146,7 +146,7 @@ func (l *Line) Rules() (*draw.Rules, error) {
 	if l.Document == "null" {
 		return nil, nil //nolint:nilnil // no rules are what the document says
 	}
-	return draw.ParseRules([]byte(l.Document))
+	return draw.ParsePublished([]byte(l.Document))
 }
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
