@@ -13,6 +13,9 @@ import (
 const (
 	// RulesMax is the largest document, in bytes as it comes in.
 	RulesMax = 64 << 10
+	// PublishedMax is the largest document of a public log, in bytes: each user in
+	// blocked bears a tag there, which may be longer than his name.
+	PublishedMax = 2 * RulesMax
 	// LimitsMax is the most limits of a document.
 	LimitsMax = 16
 	// LimitMax is the highest max of a limit.
@@ -187,7 +190,7 @@ func (r *Rules) CountsUsers() bool {
 // SameWindow says that what was spent under other rules counts on under r's
 // budget: both have one, over the same windows.
 func (r *Rules) SameWindow(other *Rules) bool {
-	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per == other.Budget.Per &&
+	return other != nil && r.Budget != nil && other.Budget != nil && r.Budget.Per.same(other.Budget.Per) &&
 		r.Zone.String() == other.Zone.String()
 }
 

@@ -59,9 +59,14 @@ type lowDocument struct {
 
 // ParseRules reads a rules document. An error has CodeInvalidRequest and names
 // the member. What depends on the pool is checked by [Rules.Check].
-func ParseRules(b []byte) (*Rules, error) {
-	if len(b) > RulesMax {
-		return nil, Errorf(CodeInvalidRequest, "rules are larger than %d bytes", RulesMax)
+func ParseRules(b []byte) (*Rules, error) { return parseRules(b, RulesMax) }
+
+// ParsePublished is ParseRules for a document of a public log.
+func ParsePublished(b []byte) (*Rules, error) { return parseRules(b, PublishedMax) }
+
+func parseRules(b []byte, bytesMax int) (*Rules, error) {
+	if len(b) > bytesMax {
+		return nil, Errorf(CodeInvalidRequest, "rules are larger than %d bytes", bytesMax)
 	}
 	if err := checkNoNull(b); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"strings"
 	"time"
 	_ "time/tzdata" // time zones, on machines that have none
 )
@@ -11,6 +10,7 @@ import (
 type Per struct {
 	calendar calendar
 	rolling  time.Duration
+	text     string // as the document has it
 }
 
 // calendar names the windows that follow the calendar of a zone.
@@ -29,7 +29,7 @@ const (
 	rollingMax = 8760 * time.Hour
 )
 
-// ParsePer reads what String has written of a Per that is not ever. Error:
+// ParsePer reads what String returns of a Per that is not ever. Error:
 // CodeInvalidRequest.
 func ParsePer(text string) (Per, error) { return parsePer("per", text) }
 
@@ -37,30 +37,20 @@ func ParsePer(text string) (Per, error) { return parsePer("per", text) }
 func parsePer(member, s string) (Per, error) {
 	switch c := calendar(s); c {
 	case perHour, perDay, perWeek, perMonth:
-		return Per{calendar: c}, nil
+		return Per{calendar: c, text: s}, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < rollingMin || d > rollingMax || d%time.Microsecond != 0 {
 		return Per{}, Errorf(CodeInvalidRequest, "%s must be hour, day, week, month, or a duration from 1s to 8760h", member)
 	}
-	return Per{rolling: d}, nil
+	return Per{rolling: d, text: s}, nil
 }
 
-// String returns the calendar's word, or the duration without parts that are 0,
-// such as 168h, "" for ever.
-func (p Per) String() string {
-	if p.rolling > 0 {
-		text := p.rolling.String()
-		if short, ok := strings.CutSuffix(text, "m0s"); ok {
-			text = short + "m"
-		}
-		if short, ok := strings.CutSuffix(text, "h0m"); ok {
-			text = short + "h"
-		}
-		return text
-	}
-	return string(p.calendar)
-}
+// String returns what the document has, such as day or 168h, "" for ever.
+func (p Per) String() string { return p.text }
+
+// same says that both are one length of time, however they are written.
+func (p Per) same(other Per) bool { return p.calendar == other.calendar && p.rolling == other.rolling }
 
 // IsEver says that there is one window without a start.
 func (p Per) IsEver() bool { return p == Per{} }

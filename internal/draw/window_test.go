@@ -173,3 +173,15 @@ func TestWeeksAndMonths(t *testing.T) {
 		}
 	})
 }
+
+// TestPerIsAsWritten: answers name a window as the document does, and equal ones
+// are equal however they are written.
+func TestPerIsAsWritten(t *testing.T) {
+	for _, text := range []string{"day", "60m", "90m", "3600s", "168h", "1.5h", "1h30m0s"} {
+		require.Equal(t, text, per(t, text).String())
+	}
+	r := rulesOf(t, `{"limits":[{"of":"draws","max":1,"per":"60m"}]}`)
+	require.Equal(t, "60m", r.Limits[0].Per.String())
+	_, err := draw.ParseRules([]byte(`{"limits":[{"of":"draws","max":1,"per":"60m"},{"of":"draws","max":2,"per":"1h"}]}`))
+	require.ErrorContains(t, err, "limits the same")
+}

@@ -3,6 +3,7 @@ package proof
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -69,4 +70,30 @@ func TestVerifiersAgree(t *testing.T) {
 	code, last := secondSays(t, files, "--key", w.key)
 	require.Equal(t, 0, code, last)
 	require.Equal(t, fmt.Sprintf("%s: %d entries hold: %d awards replayed from version %d on, %d openings", worldOrigin, r.Entries, r.Replayed, r.From, r.Openings), last)
+}
+
+// TestLargestRules: rules as large as they may come in are published, though
+// each user that they block bears a tag there that is longer than his name.
+func TestLargestRules(t *testing.T) {
+	w := newWorld(t)
+	w.prize("none", -1, "0.00")
+	odds, users := &strings.Builder{}, &strings.Builder{}
+	for i := range draw.OddsMax {
+		id := fmt.Sprintf("p%03d-%s", i, strings.Repeat("x", 48))
+		w.prize(id, 1, "1.00")
+		fmt.Fprintf(odds, `,%q:1`, id)
+		fmt.Fprintf(users, `,"%03d"`, i)
+	}
+	document := fmt.Sprintf(`{"odds":{"of":1000,"prizes":{%s}},"fallback":"none","blocked":[%s]}`, odds.String()[1:], users.String()[1:])
+	require.Greater(t, len(document), draw.RulesMax-4096)
+	w.rules(document)
+	w.commit(4, 1000)
+	w.state(draw.StateOpen)
+	w.rules(document)
+	w.draw("d", "u", 3)
+	files := w.publishAll()
+	r := verified(t, files, VerifyOptions{Key: w.key})
+	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+	code, last := secondSays(t, files, "--key", w.key)
+	require.Equal(t, 0, code, last)
 }

@@ -185,7 +185,7 @@ func (v *verifier) changed(l *Line) error {
 		}
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has values that are some
-		if err := v.replay.Correct(l.PrizeID, l.Name, value); err != nil {
+		if err := v.replay.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
 	case KindRules:
@@ -249,7 +249,8 @@ func (v *verifier) stock(l *Line) error {
 	if !l.isFirst() {
 		return v.replay.Stock(l.PrizeID, l.Delta)
 	}
-	p := draw.Prize{ID: l.PrizeID, Name: l.Name, Kind: draw.KindPrize, Stocked: l.Delta}
+	// Names decide nothing, and a log may have any.
+	p := draw.Prize{ID: l.PrizeID, Name: l.PrizeID, Kind: draw.KindPrize, Stocked: l.Delta}
 	p.Value, _ = draw.ParseValue(l.Value) // a line has values that are some
 	if l.IsBlank {
 		p.Kind = draw.KindBlank

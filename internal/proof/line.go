@@ -53,7 +53,7 @@ type Line struct {
 	IsBlank, IsEndless bool
 	// Delta is a stock move; an endless blank has none.
 	Delta int64
-	// Reason is of stock; Salt is 16 random bytes as unpadded base64url.
+	// Reason is of stock, and may be of pause and close; Salt is 16 random bytes as unpadded base64url.
 	Reason, Salt string
 	// Hash is the commitment's, in hexadecimal.
 	Hash string
@@ -106,7 +106,9 @@ func (l *Line) Append(b []byte) []byte {
 			w.number("round", l.Round)
 			w.text("signature", l.Signature)
 		}
-	case KindCreated, KindArchive, KindPause, KindClose, KindErased:
+	case KindPause, KindClose:
+		w.optional("reason", l.Reason)
+	case KindCreated, KindArchive, KindErased:
 	}
 	return append(w.b, '}', '\n')
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -84,10 +85,10 @@ func (l *Line) check() error {
 	case KindAward:
 		good = l.checkAward()
 	case KindStock:
-		good = isID(l.PrizeID) && (!l.isFirst() || isValue(l.Value)) && draw.CheckReason(l.Reason) == nil && isTag(l.Salt) &&
+		good = isID(l.PrizeID) && (!l.isFirst() || isText(l.Name) && isValue(l.Value)) && isText(l.Reason) && isTag(l.Salt) &&
 			(l.IsBlank || !l.IsEndless)
 	case KindPrize:
-		good = isID(l.PrizeID) && isValue(l.Value)
+		good = isID(l.PrizeID) && isText(l.Name) && isValue(l.Value)
 	case KindCommit:
 		good = isHash(l.Hash)
 	case KindRules:
@@ -95,12 +96,14 @@ func (l *Line) check() error {
 	case KindAgenda:
 		good = l.Items > 0 && isHash(l.SHA256)
 	case KindName:
-		good = draw.CheckName("name", l.Name) == nil
+		good = isText(l.Name)
 	case KindOpening:
 		good = isRound(l.Round)
 	case KindOpen:
 		good = l.Round == 0 && l.Signature == "" || isRound(l.Round) && isSignature(l.Signature)
-	case KindMode, KindCreated, KindArchive, KindPause, KindClose, KindErased:
+	case KindPause, KindClose:
+		good = l.Reason == "" || isText(l.Reason)
+	case KindMode, KindCreated, KindArchive, KindErased:
 		good = true
 	}
 	if !good {
@@ -143,10 +146,14 @@ func (l *Line) Rules() (*draw.Rules, error) {
 	if l.Document == "null" {
 		return nil, nil //nolint:nilnil // no rules are what the document says
 	}
-	return draw.ParseRules([]byte(l.Document))
+	return draw.ParsePublished([]byte(l.Document))
 }
 
 func isID(s string) bool { return draw.CheckID("id", s) == nil }
+
+// isText says that s may be a name or a reason in a line. The service is
+// stricter; what a log shows of its texts decides nothing.
+func isText(s string) bool { return s != "" && utf8.RuneCountInString(s) <= draw.NameMax }
 
 func isValue(s string) bool {
 	v, err := draw.ParseValue(s)

@@ -220,7 +220,7 @@ func (s *Scribe) published(rules *draw.Rules) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	published, err := draw.ParseRules(replaced)
+	published, err := draw.ParsePublished(replaced)
 	if err != nil {
 		return "", err
 	}

@@ -68,10 +68,10 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			return err
 		}
 		planned.end(now)
-		if err := s.auditTurns(ctx, tx, poolID, &a.found); err != nil {
+		if err := s.auditTurns(ctx, tx, poolID, a); err != nil {
 			return err
 		}
-		if err := s.auditSpent(ctx, tx, poolID, &a.found); err != nil {
+		if err := s.auditSpent(ctx, tx, poolID, a); err != nil {
 			return err
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}

@@ -12,7 +12,7 @@ import (
 
 // auditTurns reads the turns of a pool once, in the order of their key, each
 // with the award that it is of.
-func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string, found *findings) error {
+func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
 	var last draw.Turn
 	for n := 0; n < len(turnRanges()); n++ {
 		page, err := s.turnsAfter(ctx, q, poolID, turnRanges()[n](last))
@@ -20,7 +20,7 @@ func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string,
 			return err
 		}
 		for i := range page {
-			page[i].check(&last, found)
+			page[i].check(&last, a)
 			last = page[i].Turn
 		}
 		if len(page) == entriesMax {
@@ -66,10 +66,16 @@ func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, poolID string,
 }
 
 // check compares a turn with the one before it and with its award.
-func (t *auditedTurn) check(before *draw.Turn, found *findings) {
-	expected, version := int64(1), int64(0)
+func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
+	found := &a.found
+	expected, version, run := int64(1), int64(0), int64(0)
 	if before.UserID == t.UserID && before.Counted == t.Counted {
-		expected, version = before.Seq+1, before.Version
+		expected, version, run = before.Seq+1, before.Version, before.Run
+	}
+	if p := a.byID[t.prize]; t.Counted != draw.CountedMiss || p != nil && p.kind != draw.KindBlank {
+		run = 0
+	} else {
+		run++
 	}
 	if t.Seq != expected || t.Version <= version {
 		found.add(ruleTurnGap, "turn %d %q of version %d stands where turn %d of a version above %d is due", t.Seq, t.Counted, t.Version, expected, version)
@@ -84,12 +90,14 @@ func (t *auditedTurn) check(before *draw.Turn, found *findings) {
 		found.add(ruleTurnStray, "turn %d %q is of another time than its award of version %d", t.Seq, t.Counted, t.Version)
 	case isPrize && prize != t.prize:
 		found.add(ruleTurnStray, "turn %d %q is of version %d, an award of prize %q", t.Seq, t.Counted, t.Version, t.prize)
+	case t.Run != run && t.Seq == expected:
+		found.add(ruleTurnStray, "turn %d %q of version %d has %d misses in a row, its awards make %d", t.Seq, t.Counted, t.Version, t.Run, run)
 	}
 }
 
-// auditSpent compares what the pool says was spent of its budget with the
-// awards.
-func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string, found *findings) error {
+// auditSpent compares the rules that the pool's row says are in force with its
+// changes, and what it says was spent of their budget with the awards.
+func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
 	spent, err := selectAll(ctx, q, s.selectFrom("pools", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
 			rules    int64
@@ -98,12 +106,16 @@ func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string,
 			err = row.Scan(&r.rules, &r.spending.Cents, engine.ScanTime(&r.spending.From))
 			return r, err
 		})
-	if err != nil || len(spent) == 0 || spent[0].rules == 0 {
+	if err != nil || len(spent) == 0 {
 		return err
 	}
-	ruling, err := s.ruling(ctx, q, poolID, spent[0].rules)
-	if err != nil || ruling.Version == 0 {
-		found.add(draw.RuleRulesUnknown, "the rules in force are of version %d, which no change of rules has", spent[0].rules)
+	if spent[0].rules != a.rules {
+		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", spent[0].rules, a.rules)
+		return nil
+	}
+	ruling, err := s.ruling(ctx, q, poolID, a.rules)
+	if err != nil {
+		a.found.add(draw.RuleRulesUnknown, "the rules of version %d cannot be read", a.rules)
 		return nil //nolint:nilerr // it was found
 	}
 	if ruling.Rules == nil || ruling.Rules.Budget == nil {
@@ -114,7 +126,7 @@ func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string,
 		return err
 	}
 	if cents != spent[0].spending.Cents {
-		found.add(ruleSpentIsAwards, "%d cents were spent by the pool's row, %d by its awards", spent[0].spending.Cents, cents)
+		a.found.add(ruleSpentIsAwards, "%d cents were spent by the pool's row, %d by its awards", spent[0].spending.Cents, cents)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const (
 	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not fall
 	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
-	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, and of its time
+	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, of its time, and has the misses up to it
 	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that the log makes
 	ruleSpentIsAwards   = "spent-is-awards"   // what was spent of a budget is the value of the awards
 	ruleBudgetPassed    = "budget-passed"     // no award is beyond the budget of its time
@@ -42,6 +42,8 @@ type auditor struct {
 	// has set, "" where none has.
 	ruled bool
 	state draw.State
+	// rules is the version of the rules that the changes put in force, 0 for none.
+	rules int64
 }
 
 // auditedPrize is a prize's counters beside what its history says.
@@ -102,15 +104,23 @@ func (a *auditor) rises(kind string, e draw.Entry) {
 	a.at = e.At()
 }
 
-// changed notes the state that a change has set.
+// changed notes the state or the rules that a change has set.
 func (a *auditor) changed(c *draw.Change) {
 	a.ruled = true
-	if c.What != draw.WhatCreated && c.What != draw.WhatState {
-		return
+	var body struct {
+		State draw.State
+		Rules *struct{}
 	}
-	var body struct{ State draw.State }
 	_ = json.Unmarshal([]byte(c.Body), &body) // a body that is damaged says nothing
-	a.state = body.State
+	switch c.What {
+	case draw.WhatCreated, draw.WhatState:
+		a.state = body.State
+	case draw.WhatRules:
+		if a.rules = 0; body.Rules != nil {
+			a.rules = c.Version
+		}
+	default:
+	}
 }
 
 func (a *auditor) awarded(w *draw.Award) {

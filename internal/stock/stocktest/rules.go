@@ -99,7 +99,8 @@ func testRules(t *testing.T, s *stock.Store) {
 func testTurns(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		id := "pool-" + name
-		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2},{"of":"prize","prize":"gold","max":1,"per":"day"}],"budget":{"max":"5.00"}}`)
+		campaign(t, s, id, `{"fallback":"none","limits":[{"of":"draws","max":2},{"of":"prize","prize":"gold","max":1,"per":"day"}],`+
+			`"guarantee":{"after":9,"prize":"gold"},"budget":{"max":"5.00"}}`)
 		urn := draw.NewUrn(id)
 		for i := range 3 {
 			d, err := drawOne(t, s, urn, o, "u1", fmt.Sprint("d", i))
@@ -129,6 +130,11 @@ func testTurns(t *testing.T, s *stock.Store) {
 		{"turn-gap", `UPDATE turns SET version = version - 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`}, // two turns of one award
 		{"turn-missing", `DELETE FROM turns WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET version = 1 WHERE user_id = 'u2' AND what = 'draw'`},
+		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
+		{"turn-stray", `UPDATE turns SET run = 2 WHERE user_id = 'u1' AND what = 'miss' AND seq = 2`},
+		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // that was a win
+		{"rules-unknown", `UPDATE pools SET rules = 0 WHERE id = 'pool-locked'`},
+		{"rules-unknown", `UPDATE pools SET rules = rules + 1 WHERE id = 'pool-locked'`},
 		{"spent-is-awards", `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`},
 		{"outside-urn", `DELETE FROM redirects`},
 	} {
