@@ -160,8 +160,8 @@ func TestBatcherOverload(t *testing.T) {
 	require.Equal(t, 4, l.issued("p"))
 }
 
-// TestBatcherGivesUp: a caller that goes while its draw waits has not drawn, and is
-// told so unless its key may be known already; one that goes while it is being written
+// TestBatcherGivesUp: a caller that goes while its draw waits has not drawn, and
+// hears so unless its key may be known already; one that goes while it is being written
 // retries and gets the answer.
 func TestBatcherGivesUp(t *testing.T) {
 	for name, limits := range map[string]Limits{"caller disconnected": {}, "timeout": {Timeout: 50 * time.Millisecond}} {

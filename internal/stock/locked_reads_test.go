@@ -12,7 +12,7 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestLockedReads: who reads what another session keeps locked is told that the
+// TestLockedReads: who reads what another session keeps locked hears that the
 // database does not answer. A pool is contended for those alone who write to it.
 func TestLockedReads(t *testing.T) {
 	t.Parallel()
