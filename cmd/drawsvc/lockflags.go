@@ -23,7 +23,7 @@ type lockFlags struct {
 func (l *lockFlags) flags(f *pflag.FlagSet) {
 	l.secret.flag(f, "lock", "table:", "`URL` of external mode's lock")
 	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
-	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout, with a warning where it was set")
 }
 
 // lockWaitFlag is the name of the flag of the longest wait.

@@ -81,6 +81,7 @@ func TestDoubtIsOfAName(t *testing.T) {
 	}
 
 	b = batchOf(urnOf(9), named("a"), named("a"))
+	b.KnownKey() // so that the log is asked
 	b.Undo(planOf(t, b, nil))
 	for _, w := range b.waiters {
 		_, err := w.wait(ended)

@@ -115,7 +115,11 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 		w.asked = true
 		d, ok := known[w.DrawID]
-		if w.found = ok; ok {
+		w.found = ok
+		if !w.hasAnswer() { // else it was not asked for
+			w.absent.Store(!ok)
+		}
+		if ok {
 			w.Known = &d
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		}

@@ -22,8 +22,9 @@ type waiter struct {
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not
-	// that could be answered.
-	found bool
+	// that could be answered; absent says that it did not.
+	found  bool
+	absent atomic.Bool
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -69,12 +70,18 @@ func (w *waiter) inDoubt(reason error) error {
 }
 
 // failure is what becomes of the draw where no plan could be written. Of one that
-// the log was seen to hold nobody says that nothing happened.
+// the log was seen to hold nobody says that nothing happened. Where the log cannot
+// be asked, a key that may be known is in doubt: contended is the answer of new
+// draws alone.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
-	case draw.CodeContended, draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
+	case draw.CodeContended:
+		if w.mayBeKnown() && !w.absent.Load() {
+			return w.inDoubt(err)
+		}
+	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
 		if w.found {
 			return w.inDoubt(err)
 		}
@@ -114,6 +121,9 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
+		if w.Named && !w.absent.Load() {
+			return draw.Draw{}, w.inDoubt(nil)
+		}
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
 	case unknown:
 		return draw.Draw{}, w.inDoubt(nil)

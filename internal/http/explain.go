@@ -79,7 +79,7 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeStoreUnavailable: {"The database does not answer, or does not take writes. Nothing happened.", remedyRetry},
 		draw.CodeLockUnavailable:  {"The lock service does not answer. Nothing happened.", remedyRetry},
 		draw.CodeDraining:         {"This instance is shutting down. Nothing happened.", remedyRetry + " Another instance will answer."},
-		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided. It may have happened.",
+		draw.CodeOutcomeUnknown: {"The deadline came while the request was being decided, or it cannot be known whether its key has drawn before. It may have happened.",
 			"Retry with the same Idempotency-Key until there is an answer: it happens once at most. Without a key, read before you repeat."},
 	}
 	maps.Copy(all, explanationsOfCommitted())

@@ -35,7 +35,7 @@ func (a *arena) proven(t *testing.T, pool string, granted int) string {
 	r, err := proof.Verify(files, proof.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	require.Equal(t, int64(granted), r.Replayed)
+	require.Equal(t, int64(granted), r.Recomputed)
 	lawful(t, a.store(0), pool)
 	return dir
 }

@@ -80,7 +80,7 @@ func testCommitted(t *testing.T, a *arena) {
 	r, err := proof.Verify(files, proof.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	require.Equal(t, int64(granted), r.Replayed)
+	require.Equal(t, int64(granted), r.Recomputed)
 	secondVerifies(t, dir)
 	lawful(t, a.store(0), pool)
 }
@@ -112,7 +112,7 @@ func testCommittedPools(t *testing.T, a *arena) {
 		r, err := proof.Verify(files, proof.VerifyOptions{})
 		require.NoError(t, err)
 		require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-		require.Equal(t, int64(30), r.Replayed)
+		require.Equal(t, int64(30), r.Recomputed)
 	}
 }
 

@@ -42,7 +42,7 @@ func deckNumbers(t *testing.T) *proof.Numbers {
 }
 
 // deckStep is one line of the script of a sealed deck: what an operator does, and
-// the same for a replay that no database has seen. Then units are drawn.
+// the same for a recomputation that no database has seen. Then units are drawn.
 type deckStep struct {
 	stock draw.Stocking
 	prize draw.Prize
@@ -90,8 +90,8 @@ func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 	require.NoError(t, err)
 }
 
-// redo does the step in a replay, and says whether it makes a version.
-func (s *deckStep) redo(t *testing.T, r *draw.Replay) bool {
+// redo does the step in a recomputation, and says whether it makes a version.
+func (s *deckStep) redo(t *testing.T, r *draw.Recompute) bool {
 	var err error
 	switch {
 	case s.prize.ID != "":
@@ -120,7 +120,7 @@ func deckReplayed(t *testing.T) (all []string) {
 			documents = append(documents, rules)
 		}
 	}
-	r := draw.NewReplay("deck", deckNumbers(t), documents)
+	r := draw.NewRecompute("deck", deckNumbers(t), documents)
 	for _, p := range deckPrizes() {
 		require.NoError(t, r.AddPrize(p))
 	}

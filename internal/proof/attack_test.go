@@ -123,15 +123,15 @@ func attacks(w *world) []attack {
 		{name: "truncated and closed", passes: true, edit: func(all []*Line, n int) []*Line {
 			return append(all[:awardsOf(all)[n]:awardsOf(all)[n]], all[len(all)-1])
 		}},
-		{name: "a draw dropped, and all behind replayed", passes: true, edit: func(all []*Line, n int) []*Line {
+		{name: "a draw dropped, and all behind recomputed", passes: true, edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)[n]
-			return replayed(w, append(all[:at:at], all[at+1:]...))
+			return recomputed(w, append(all[:at:at], all[at+1:]...))
 		}},
-		{name: "a draw invented, and all behind replayed", passes: true, edit: func(all []*Line, n int) []*Line {
+		{name: "a draw invented, and all behind recomputed", passes: true, edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)[n]
 			own := *all[at]
 			own.Draw = w.salts.DrawTag("invented")
-			return replayed(w, append(all[:at:at], append([]*Line{&own}, all[at:]...)...))
+			return recomputed(w, append(all[:at:at], append([]*Line{&own}, all[at:]...)...))
 		}},
 		{name: "owners of two awards swapped", passes: true, edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)
@@ -143,11 +143,11 @@ func attacks(w *world) []attack {
 	}
 }
 
-// replayed gives every award what the seed gives it where it stands now.
-func replayed(w *world, all []*Line) []*Line {
+// recomputed gives every award what the seed gives it where it stands now.
+func recomputed(w *world, all []*Line) []*Line {
 	numbers, _ := NewNumbers(w.commitment, w.commitment.Size+1, w.seed, w.commitment.Epochs)
-	v := &verifier{folding: folding{replay: draw.NewReplay("spring", numbers, nil)}, commitment: w.commitment}
-	v.replay.SetState(draw.StateOpen)
+	v := &verifier{folding: folding{recompute: draw.NewRecompute("spring", numbers, nil)}, commitment: w.commitment}
+	v.recompute.SetState(draw.StateOpen)
 	for i, l := range all {
 		own := *l
 		all[i], own.Version = &own, int64(i)+1
@@ -155,12 +155,12 @@ func replayed(w *world, all []*Line) []*Line {
 		case KindStock:
 			_ = v.stock(&own)
 		case KindAward:
-			a, err := v.replay.Next(own.Version, draw.Request{DrawID: own.Draw, UserID: own.User, Count: 1}, 1, own.At)
+			a, err := v.recompute.Next(own.Version, draw.Request{DrawID: own.Draw, UserID: own.User, Count: 1}, 1, own.At)
 			if err != nil {
 				return all
 			}
 			own.PrizeID, own.Unit = a.PrizeID, a.Unit
-			_ = v.replay.Take(&a)
+			_ = v.recompute.Take(&a)
 		default:
 		}
 	}

@@ -34,27 +34,27 @@ func moreAttacks(w *world) []attack {
 			all[at] = &own
 			return renumbered(all)
 		}},
-		{name: "a version let pass by an erasure, and all behind replayed", edit: func(all []*Line, n int) []*Line {
+		{name: "a version let pass by an erasure, and all behind recomputed", edit: func(all []*Line, n int) []*Line {
 			at := awardsOf(all)[n]
 			erased := &Line{At: all[at].At, Kind: KindErased}
-			return replayed(w, append(all[:at:at], append([]*Line{erased}, all[at:]...)...))
+			return recomputed(w, append(all[:at:at], append([]*Line{erased}, all[at:]...)...))
 		}},
 	}
 }
 
 // prizeOf is what a version would give behind some lines.
 func prizeOf(numbers *Numbers, before []*Line, version int64) string {
-	v := &verifier{folding: folding{replay: draw.NewReplay("spring", numbers, nil)}}
-	v.replay.SetState(draw.StateOpen)
+	v := &verifier{folding: folding{recompute: draw.NewRecompute("spring", numbers, nil)}}
+	v.recompute.SetState(draw.StateOpen)
 	for _, l := range before {
 		switch l.Kind {
 		case KindStock:
 			_ = v.stock(l)
 		case KindAward:
-			_ = v.replay.Take(&draw.Award{Version: l.Version, PrizeID: l.PrizeID, Unit: l.Unit})
+			_ = v.recompute.Take(&draw.Award{Version: l.Version, PrizeID: l.PrizeID, Unit: l.Unit})
 		default:
 		}
 	}
-	a, _ := v.replay.Next(max(version, numbers.version+1), draw.Request{Count: 1}, 1, before[len(before)-1].At)
+	a, _ := v.recompute.Next(max(version, numbers.version+1), draw.Request{Count: 1}, 1, before[len(before)-1].At)
 	return a.PrizeID
 }

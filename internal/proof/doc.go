@@ -1,7 +1,7 @@
 // Package proof makes draws verifiable: the seeds that are committed before a
 // pool opens, the numbers that follow from them, the lines of the public log,
-// the tree over them, signed notes, and the verifier that replays it all. It
-// imports package draw alone, whose code decides in the replay as it did in the
+// the tree over them, signed notes, and the verifier that recomputes it all. It
+// imports package draw alone, whose code decides in the verifier as it did in the
 // service. docs/verify/format.md has the exact bytes.
 //
 // It keeps law 9: everything that decides a draw is in the log. The number of a

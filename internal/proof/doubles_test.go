@@ -172,7 +172,7 @@ func TestLive(t *testing.T) {
 	require.Equal(t, RuleReveal, verified(t, files, VerifyOptions{}).Rule)
 	r := verified(t, files, VerifyOptions{Live: true})
 	require.True(t, r.OK, r.Detail)
-	require.Less(t, r.Replayed, int64(300))
+	require.Less(t, r.Recomputed, int64(300))
 	delete(files, "checkpoints")
 	require.True(t, verified(t, files, VerifyOptions{Live: true}).OK, "the last checkpoint is enough")
 	code, last := secondSays(t, files, "--live")

@@ -15,16 +15,16 @@ import (
 // folding is the log as far as it was read.
 type folding struct {
 	tree      Tree
-	replay    *draw.Replay
+	recompute *draw.Recompute
 	documents []*draw.Rules
 	at        time.Time
 	state     draw.State // "" before the first line that says one
 	// covered is the size of the last checkpoint of the folder.
 	covered int64
 	// last is the award before, of a draw that may go on.
-	last     *Line
-	drawn    *names
-	replayed int64
+	last       *Line
+	drawn      *names
+	recomputed int64
 	openings
 }
 
@@ -77,7 +77,7 @@ func (v *verifier) readLog() error {
 	if v.numbers != nil {
 		source = v.numbers
 	}
-	v.replay = draw.NewReplay(v.commitment.Pool(), source, v.documents)
+	v.recompute = draw.NewRecompute(v.commitment.Pool(), source, v.documents)
 	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 	err := v.beginCheckpoints()
 	defer v.stop()
@@ -134,7 +134,7 @@ func (v *verifier) end() error {
 	return nil
 }
 
-// first is the first version that is replayed.
+// first is the first version that is recomputed.
 func (v *verifier) first() int64 {
 	if v.commitment == nil {
 		return 0
@@ -185,13 +185,13 @@ func (v *verifier) changed(l *Line) error {
 		}
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has values that are some
-		if err := v.replay.Correct(l.PrizeID, l.PrizeID, value); err != nil {
+		if err := v.recompute.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}
 	case KindRules:
 		rules, err := l.Rules()
 		if err == nil {
-			err = v.replay.SetRules(rules, l.At)
+			err = v.recompute.SetRules(rules, l.At)
 		}
 		if err != nil {
 			return findf(n, RuleRules, "%s", draw.DetailOf(err))
@@ -241,13 +241,13 @@ func (v *verifier) setState(l *Line) error {
 	case draw.StatePaused:
 	}
 	v.state = to
-	v.replay.SetState(to)
+	v.recompute.SetState(to)
 	return nil
 }
 
 func (v *verifier) stock(l *Line) error {
 	if !l.isFirst() {
-		return v.replay.Stock(l.PrizeID, l.Delta)
+		return v.recompute.Stock(l.PrizeID, l.Delta)
 	}
 	// Names decide nothing, and a log may have any.
 	p := draw.Prize{ID: l.PrizeID, Name: l.PrizeID, Kind: draw.KindPrize, Stocked: l.Delta}
@@ -261,7 +261,7 @@ func (v *verifier) stock(l *Line) error {
 	if p.IsEndless() != l.IsEndless {
 		return draw.Errorf(draw.CodeInvalidRequest, "a blank of as many units is endless")
 	}
-	return v.replay.AddPrize(p)
+	return v.recompute.AddPrize(p)
 }
 
 // numbered says that the numbers of a version are known.

@@ -20,7 +20,7 @@ func (v *verifier) award(l *Line) error {
 			return err
 		}
 	}
-	if err := v.replay.Take(a); err != nil {
+	if err := v.recompute.Take(a); err != nil {
 		return findf(l.Version, RuleStock, "%s", draw.DetailOf(err))
 	}
 	return nil
@@ -55,11 +55,11 @@ func (v *verifier) decide(l *Line, logged *draw.Award) error {
 		return findf(l.Version, RuleReveal, "the seed of the version is not revealed")
 	}
 	q := draw.Request{PoolID: v.commitment.Pool(), UserID: l.User, DrawID: l.Draw, Named: true, Count: l.Count}
-	a, err := v.replay.Next(l.Version, q, l.Ordinal, l.At)
+	a, err := v.recompute.Next(l.Version, q, l.Ordinal, l.At)
 	if err != nil {
 		return findf(l.Version, RuleRefused, "%s", draw.DetailOf(err))
 	}
-	v.replayed++
+	v.recomputed++
 	if a.PrizeID != logged.PrizeID || a.Unit != logged.Unit || redirected(a.Redirect) != redirected(logged.Redirect) {
 		return findf(l.Version, RuleAward, "the log has unit %d of %s%s, the seed gives unit %d of %s%s",
 			logged.Unit, logged.PrizeID, redirected(logged.Redirect), a.Unit, a.PrizeID, redirected(a.Redirect))

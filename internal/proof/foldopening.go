@@ -106,6 +106,6 @@ func (v *verifier) steers(l *Line) error {
 
 // revalues says that a correction changes a prize's value, which budgets go by.
 func (v *verifier) revalues(l *Line) bool {
-	p := v.replay.Prize(l.PrizeID)
+	p := v.recompute.Prize(l.PrizeID)
 	return p == nil || p.Value.StringFixed(2) != l.Value
 }

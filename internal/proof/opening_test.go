@@ -68,7 +68,7 @@ func TestOpenings(t *testing.T) {
 	files := w.publishAll()
 	r := verified(t, files, VerifyOptions{})
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	require.EqualValues(t, 300, r.Replayed)
+	require.EqualValues(t, 300, r.Recomputed)
 	require.EqualValues(t, 3, r.Openings)
 	require.Zero(t, r.Passed)
 	code, last := secondSays(t, files)

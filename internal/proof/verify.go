@@ -77,10 +77,10 @@ type Report struct {
 	Entry  int64  `json:"entry"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
-	// From is the first version that was replayed, Replayed how many awards were.
-	From     int64 `json:"-"`
-	Replayed int64 `json:"-"`
-	Openings int64 `json:"-"`
+	// From is the first version that was recomputed, Recomputed how many awards were.
+	From       int64 `json:"-"`
+	Recomputed int64 `json:"-"`
+	Openings   int64 `json:"-"`
 	// Passed is how many announced rounds the pool was not opened with.
 	// StockWhileOpen says that the commitment lets stock move at any time.
 	Passed         int64 `json:"-"`
@@ -107,7 +107,7 @@ func findf(entry int64, rule, format string, args ...any) error {
 func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
-	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Replayed: v.replayed}
+	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Recomputed: v.recomputed}
 	r.Openings, r.Passed = v.opened, v.passed
 	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {

@@ -23,10 +23,10 @@ func StartGalera(tb testing.TB, nodes int, opts ...Option) []*Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h := homeOf(tb)
+	sh := sharedOf(tb)
 	c := &galera{}
 	for range nodes {
-		s, err := h.open("galera", c.kind(), o)
+		s, err := sh.open("galera", c.kind(), o)
 		if err != nil {
 			giveUp(tb, err)
 		}

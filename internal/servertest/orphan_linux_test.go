@@ -38,7 +38,7 @@ func TestNothingOutlivesATestProcessThatEnds(t *testing.T) {
 // returns what it had started.
 func bequeath(t *testing.T, end func(child *exec.Cmd, input io.Closer)) testament {
 	t.Helper()
-	homeOf(t) // the child has servers
+	sharedOf(t) // the child has servers
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run=^TestChild$")
@@ -94,10 +94,10 @@ func TestChild(t *testing.T) {
 		left.Others = append(left.Others, s.process.others()...)
 		left.Folders = append(left.Folders, s.Dir(), filepath.Dir(s.Dir()))
 	}
-	h, err := home()
+	sh, err := sharedOnce()
 	require.NoError(t, err)
 	for _, kind := range Kinds() {
-		s, err := h.shared[kind]()
+		s, err := sh.servers[kind]()
 		require.NoError(t, err)
 		own(s)
 	}

@@ -41,12 +41,12 @@ type Patroni struct {
 // long. It returns when the cluster is whole, and ends with the test.
 func StartPatroni(tb testing.TB, nodes int) *Patroni {
 	tb.Helper()
-	h := homeOf(tb)
+	sh := sharedOf(tb)
 	etcd := Start(tb, "etcd")
 	p, password := &Patroni{}, secret()
 	for n := range nodes {
 		name := fmt.Sprintf("node%d", n+1)
-		s, err := h.open(name, patroniKind(name, password, etcd), options{})
+		s, err := sh.open(name, patroniKind(name, password, etcd), options{})
 		if err != nil {
 			giveUp(tb, err)
 		}

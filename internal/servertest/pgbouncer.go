@@ -20,12 +20,12 @@ func StartPgBouncer(tb testing.TB, database string, opts ...Option) *Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h := homeOf(tb)
+	sh := sharedOf(tb)
 	location, err := url.Parse(database)
 	if err != nil {
 		tb.Fatalf("the database's URL: %v", err)
 	}
-	s, err := h.open("pgbouncer", pgBouncerKind(location), o)
+	s, err := sh.open("pgbouncer", pgBouncerKind(location), o)
 	if err != nil {
 		giveUp(tb, err)
 	}

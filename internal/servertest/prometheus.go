@@ -31,7 +31,7 @@ func StartPrometheus(tb testing.TB, rules string, targets ...string) *Server {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := homeOf(tb).open("prometheus", prometheusKind(string(config)), options{})
+	s, err := sharedOf(tb).open("prometheus", prometheusKind(string(config)), options{})
 	if err != nil {
 		giveUp(tb, err)
 	}

@@ -23,8 +23,8 @@ func Redis(tb testing.TB) string {
 	if os.Getenv(redisKind().variable) != "" {
 		return base
 	}
-	h := homeOf(tb)
-	number := h.redisTurn.Add(1) % redisDatabases
+	sh := sharedOf(tb)
+	number := sh.redisTurn.Add(1) % redisDatabases
 	addr := strings.TrimSuffix(strings.TrimPrefix(base, "redis://"), "/0")
 	tb.Cleanup(func() {
 		words := fmt.Sprintf("SELECT %d\r\nFLUSHDB\r\nQUIT\r\n", number)

@@ -45,8 +45,8 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h := homeOf(tb)
-	s, err := h.launch(kind, o)
+	sh := sharedOf(tb)
+	s, err := sh.launch(kind, o)
 	if err != nil {
 		giveUp(tb, err)
 	}
@@ -55,24 +55,24 @@ func Start(tb testing.TB, kind string, opts ...Option) *Server {
 }
 
 // launch makes a server and starts it; on an error nothing of it is left.
-func (h *house) launch(name string, o options) (*Server, error) {
+func (sh *shared) launch(name string, o options) (*Server, error) {
 	k, ok := kinds()[name]
 	if !ok {
 		return nil, fmt.Errorf("unknown kind of server %q: one of %s", name, strings.Join(Kinds(), ", "))
 	}
-	return h.open(name, k, o)
+	return sh.open(name, k, o)
 }
 
 // open is launch for a kind that need not be in the registry.
-func (h *house) open(name string, k kind, o options) (*Server, error) {
+func (sh *shared) open(name string, k kind, o options) (*Server, error) {
 	programs, err := k.find()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{name: name, kind: k, options: o, programs: programs}
-	folder := h.memory
+	folder := sh.memory
 	if o.durable {
-		folder = h.disk
+		folder = sh.disk
 	}
 	if err := s.begin(folder); err != nil {
 		err = fmt.Errorf("start %s: %w\n%s", name, err, s.tail())

@@ -103,16 +103,16 @@ func TestServerTakesFurtherArguments(t *testing.T) {
 }
 
 func TestServerThatDoesNotStartShowsItsLog(t *testing.T) {
-	h := homeOf(t)
-	_, err := h.launch("postgres", options{args: []string{"-c", "no_such_setting=1"}})
+	sh := sharedOf(t)
+	_, err := sh.launch("postgres", options{args: []string{"-c", "no_such_setting=1"}})
 	require.ErrorContains(t, err, "unrecognized configuration parameter")
 	require.ErrorContains(t, err, "ended at once", "nobody waits for it")
-	left, err := filepath.Glob(filepath.Join(h.memory, "postgres-*"))
+	left, err := filepath.Glob(filepath.Join(sh.memory, "postgres-*"))
 	require.NoError(t, err)
 	for _, dir := range left {
 		_, err := os.Stat(filepath.Join(dir, "data/postmaster.pid"))
 		require.NoError(t, err, "only folders of running servers are left")
 	}
-	_, err = h.launch("oracle", options{})
+	_, err = sh.launch("oracle", options{})
 	require.ErrorContains(t, err, "etcd, mysql, postgres, redis, zookeeper")
 }

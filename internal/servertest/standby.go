@@ -17,7 +17,7 @@ func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Optio
 	for _, opt := range opts {
 		opt(&o)
 	}
-	h := homeOf(tb)
+	sh := sharedOf(tb)
 	k := postgresKind()
 	k.programs["pg_basebackup"] = []string{"/usr/lib/postgresql/*/bin/pg_basebackup"}
 	k.setUp = func(ctx context.Context, s *Server) error {
@@ -33,7 +33,7 @@ func StartStandby(tb testing.TB, primary *Server, by, name string, opts ...Optio
 		return s.run(ctx, s.programs["pg_basebackup"], "--dbname", from.String(), "--pgdata", s.path("data"),
 			"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
 	}
-	s, err := h.open("standby", k, o)
+	s, err := sh.open("standby", k, o)
 	if err != nil {
 		giveUp(tb, err)
 	}

@@ -43,7 +43,7 @@ func Backup(ctx context.Context, rawURL, file string, o Options) (size int64, er
 		return 0, err
 	}
 	if err := sqlite.Copy(ctx, s.engine.Read, part.Name()); err != nil {
-		return 0, engine.Public(engine.Classify(err, s.engine.ByCode))
+		return 0, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	if err := sqlite.Seal(ctx, part.Name()); err != nil {
 		return 0, err

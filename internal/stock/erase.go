@@ -53,7 +53,7 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 	}
 	found, err := s.versionsOf(ctx, s.engine.Read, poolID, user, 0, seen)
 	if err != nil {
-		return 0, engine.Public(engine.Classify(err, s.engine.ByCode))
+		return 0, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		of, err := s.lockPool(ctx, tx, poolID, actor)

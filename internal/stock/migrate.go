@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -22,26 +23,38 @@ const (
 
 // Migrate brings the schema to what this binary knows. Several processes may
 // do so at once: one does, the others wait for it, and say so in the log. What
-// was interrupted can be run again. Errors: CodeStoreUnavailable, also when the
+// was interrupted can be run again. When it returns, binaries that the schema no
+// longer admits have stopped to draw. Errors: CodeStoreUnavailable, also when the
 // schema is newer and does not admit this binary.
 func (s *Store) Migrate(ctx context.Context) error {
 	schema, err := s.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	if len(schema.Pending) == 0 {
+	if len(schema.Pending) == 0 && (schema.Current > schema.Target || !s.isMigrating(ctx)) {
 		return schema.Check()
 	}
-	err = s.migrateAlone(ctx, func() error { return s.migrateUp(ctx) })
-	if err != nil {
+	if err := s.migrateAlone(ctx, func() error { return s.upgrade(ctx) }); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
-	return s.awaitExcluded(ctx, schema)
+	return nil
+}
+
+// upgrade applies what is pending, and waits for those that may no longer draw. Where
+// it is killed before that, its lock keeps the next one waiting for longer.
+func (s *Store) upgrade(ctx context.Context) error {
+	before, err := s.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.migrateUp(ctx)
+	return cmp.Or(err, s.awaitExcluded(ctx, before)) // what failed may have excluded all the same
 }
 
 // excludedMax is until when each binary that runs has read that the schema no longer
-// admits it.
-const excludedMax = 2 * schemaEvery
+// admits it: it begins to read once in schemaEvery, and a reading under way may have
+// begun before. Two readings take less than schemaMax.
+const excludedMax = schemaEvery + schemaMax
 
 // awaitExcluded returns when binaries that the schema before admitted, and that it
 // does not admit now, have stopped to draw: what comes behind the migration may be
@@ -55,7 +68,7 @@ func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
 	}
 	select {
 	case <-ctx.Done():
-		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "the schema is migrated, and binaries that it does not admit may draw for another %s", excludedMax)
+		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "binaries that the schema does not admit may draw for another %s", excludedMax)
 	case <-time.After(excludedMax):
 		return nil
 	}
@@ -148,6 +161,9 @@ func (s *Store) migrateAlone(ctx context.Context, fn func() error) error {
 	}
 	l.held = true
 	err = fn()
+	if ctx.Err() != nil {
+		return err // the lock runs out, and keeps others waiting for what this one did not wait for
+	}
 	if unlocked := locker.Unlock(ctx, s.engine.Migrate); unlocked != nil { // and it runs out by itself
 		s.options.Log.Warn("the lock of the migration was not given back", "error", unlocked)
 	}

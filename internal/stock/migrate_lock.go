@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -61,12 +62,21 @@ func (l *migrateLock) again(err error) bool {
 func (l *migrateLock) holder() string {
 	ctx, cancel := context.WithTimeout(context.Background(), migrateTick)
 	defer cancel()
-	var name string
+	return cmp.Or(l.store.migrating(ctx), "unknown")
+}
+
+// isMigrating says that another process migrates, or was killed while it did.
+func (s *Store) isMigrating(ctx context.Context) bool {
+	return s.engine.Migrating != nil && s.migrating(ctx) != ""
+}
+
+// migrating is who migrates, "" for nobody and where the database does not say.
+func (s *Store) migrating(ctx context.Context) (holder string) {
 	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
-	if err := l.store.engine.Migrate.QueryRowContext(ctx, question).Scan(&name); err != nil || name == "" {
-		return "unknown"
+	if err := s.engine.Migrate.QueryRowContext(ctx, question).Scan(&holder); err != nil {
+		return ""
 	}
-	return name
+	return holder
 }
 
 // lockError says why the lock was not had.

@@ -29,7 +29,7 @@ func (s *Store) PendingSQL(ctx context.Context) (string, error) {
 	rows, err := versions.ListMigrations(ctx, s.engine.Read)
 	isNew := err != nil && s.lacksTable(err)
 	if err != nil && !isNew {
-		return "", engine.Public(engine.Classify(err, s.engine.ByCode))
+		return "", engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	var script script
 	if isNew {

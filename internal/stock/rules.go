@@ -240,7 +240,7 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o draw.Stateme
 
 // inspect reads a pool, and of a user what its rules count, as one state.
 func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*draw.Urn, *draw.Facts) error) error {
-	return repeated(ctx, func() error {
+	return engine.PublicRead(repeated(ctx, func() error {
 		urn := draw.NewUrn(poolID)
 		tx, err := s.Read(ctx, urn, TxOptions{})
 		if err != nil {
@@ -254,5 +254,5 @@ func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*dra
 			}
 		}
 		return fn(urn, facts)
-	})
+	}))
 }

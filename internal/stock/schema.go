@@ -89,18 +89,18 @@ const (
 // package goose keeps its notes in: a reader must not write.
 func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
 	if err := s.engine.Refusal(); err != nil {
-		return engine.Public(err)
+		return engine.PublicRead(err)
 	}
 	err := s.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !s.lacksTable(err) {
-		return engine.Public(engine.Classify(err, s.engine.ByCode))
+		return engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
 	err = s.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
 	if err != nil && !s.lacksTable(err) {
-		return engine.Public(engine.Classify(err, s.engine.ByCode))
+		return engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (s *Store) MissingTables(ctx context.Context) (missing []string, err error)
 			continue
 		}
 		if !s.lacksTable(err) {
-			return nil, engine.Public(engine.Classify(err, s.engine.ByCode))
+			return nil, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 		}
 		missing = append(missing, table)
 	}

@@ -25,11 +25,11 @@ const (
 // change runs fn in a transaction and commits it; what others were first at is
 // run again in a new one. Its errors are *draw.Error.
 func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
-	return repeated(ctx, func() error {
+	return engine.Public(repeated(ctx, func() error {
 		err := s.behindAgenda(ctx, fn)
 		s.engine.Observe(err) // now that the connection is given back
 		return err
-	})
+	}))
 }
 
 // behindAgenda is once, behind what the agenda of the pool has before it.
@@ -57,11 +57,11 @@ func repeated(ctx context.Context, try func() error) error {
 			dead++
 		}
 		if class != ClassConflict && class != ClassUnavailable || n == repeatMax || dead > deadMax {
-			return engine.Public(err)
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return engine.Public(err)
+			return err
 		case <-time.After(rand.N(repeatWait << n)):
 		}
 	}
@@ -124,7 +124,7 @@ func (s *Store) snapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) err
 
 // snapshotBy is snapshotOn with the connection of the transaction.
 func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
-	return repeated(ctx, func() error {
+	return engine.PublicRead(repeated(ctx, func() error {
 		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
 		return engine.Classify(fn(conn, tx), s.engine.ByCode)
-	})
+	}))
 }
 
 func (s *Store) isDuplicate(err error) bool {

@@ -34,7 +34,7 @@ type operator struct {
 	key        string
 	seed       proof.Seed
 	commitment *proof.Commitment
-	replay     *draw.Replay
+	recompute  *draw.Recompute
 	checks     [][]byte
 }
 
@@ -120,31 +120,31 @@ func (o *operator) open(awards int64) error {
 	hash := o.commitment.Hash()
 	version := o.put(&proof.Line{Kind: proof.KindCommit, Hash: hex.EncodeToString(hash[:])})
 	numbers, _ := proof.NewNumbers(o.commitment, version, o.seed, o.commitment.Epochs)
-	o.replay = draw.NewReplay(pool, numbers, []*draw.Rules{rules})
+	o.recompute = draw.NewRecompute(pool, numbers, []*draw.Rules{rules})
 	for _, p := range prizes {
-		if err := o.replay.AddPrize(p); err != nil {
+		if err := o.recompute.AddPrize(p); err != nil {
 			return err
 		}
 	}
-	if err := o.replay.SetRules(rules, o.at); err != nil {
+	if err := o.recompute.SetRules(rules, o.at); err != nil {
 		return err
 	}
 	o.put(&proof.Line{Kind: proof.KindOpen})
-	o.replay.SetState(draw.StateOpen)
+	o.recompute.SetState(draw.StateOpen)
 	return nil
 }
 
 func (o *operator) restock(awards int64) error {
 	delta := awards/100 + 1
 	o.put(&proof.Line{Kind: proof.KindStock, PrizeID: "gold", Delta: delta, Reason: "more", Salt: o.salts.StockSalt(o.tree.Size() + 1)})
-	return o.replay.Stock("gold", delta)
+	return o.recompute.Stock("gold", delta)
 }
 
 func (o *operator) award(i int64) error {
 	name, version, at := fmt.Sprintf("draw-%d", i), o.tree.Size()+1, o.at.Add(time.Millisecond)
-	a, err := o.replay.Next(version, draw.Request{PoolID: pool, DrawID: name, UserID: "u", Count: 1}, 1, at)
+	a, err := o.recompute.Next(version, draw.Request{PoolID: pool, DrawID: name, UserID: "u", Count: 1}, 1, at)
 	if err == nil {
-		err = o.replay.Take(&a)
+		err = o.recompute.Take(&a)
 	}
 	o.put(&proof.Line{
 		Kind: proof.KindAward, PrizeID: a.PrizeID, Unit: a.Unit, Draw: o.salts.DrawTag(name), Ordinal: 1, Count: 1,

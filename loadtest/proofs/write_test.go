@@ -21,5 +21,5 @@ func TestWhatIsWrittenHolds(t *testing.T) {
 	r, err := proof.Verify(os.DirFS(folder), proof.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	require.EqualValues(t, 5000, r.Replayed)
+	require.EqualValues(t, 5000, r.Recomputed)
 }

@@ -24,7 +24,7 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	}
 	v, err := doctor.vitals(ctx, e)
 	if err != nil {
-		return nil, engine.Public(engine.Classify(err, e.ByCode))
+		return nil, engine.PublicRead(engine.Classify(err, e.ByCode))
 	}
 	committed, err := s.PublicHeads(ctx, "")
 	if err != nil { // the schema is older, as checkSchema says
@@ -63,7 +63,7 @@ func checkClock(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	var there time.Time
 	before := time.Now()
 	if err := e.Read.QueryRowContext(ctx, `SELECT `+e.Clock).Scan(&there); err != nil {
-		return nil, engine.Public(engine.Classify(err, e.ByCode))
+		return nil, engine.PublicRead(engine.Classify(err, e.ByCode))
 	}
 	trip := time.Since(before)
 	off := there.Sub(before.Add(trip / 2))

@@ -191,6 +191,15 @@ func Public(err error) error {
 	}
 }
 
+// PublicRead is Public for what was only read: nobody was first at it, and what
+// keeps a reader waiting keeps the database from answering.
+func PublicRead(err error) error {
+	if class := ClassOf(err); class == ClassConflict || class == ClassDue {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database keeps readers waiting; nothing happened")
+	}
+	return Public(err)
+}
+
 // PoolNotFound is the error of a pool that is not there.
 func PoolNotFound(poolID string) error {
 	return draw.Errorf(draw.CodePoolNotFound, "there is no pool %q", poolID)

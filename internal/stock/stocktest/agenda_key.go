@@ -71,6 +71,10 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	again, err = in("p", longest, file)
 	require.NoError(t, err, "a known key is answered, whatever the state")
 	require.Equal(t, first, again)
+	spread.Units = 3
+	again, err = s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+	require.NoError(t, err)
+	require.Equal(t, moments, again, "whatever instants come by chance now")
 	_, err = in("p", "new", file)
 	code(t, draw.CodePoolClosed, err)
 	for range 2 { // without a key the file plans again

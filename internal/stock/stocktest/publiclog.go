@@ -75,7 +75,7 @@ func testLongLog(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
 	require.Equal(t, version+1, r.Entries)
-	require.Equal(t, version-before, r.Replayed)
+	require.Equal(t, version-before, r.Recomputed)
 }
 
 // writeBehind writes as the modes do: it tries again where whoever held the pool's

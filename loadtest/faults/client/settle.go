@@ -13,8 +13,9 @@ const (
 	// RecoverMax is the longest that an instance may take to draw again after
 	// a fault has ended.
 	RecoverMax = 5 * time.Second
-	// settleMax is the longest that retries may take to end all doubts.
-	settleMax = 15 * time.Second
+	// SettleMax is the longest that retries may take to end all doubts: how fast they
+	// come is no promise, and a busy machine is slow.
+	SettleMax = time.Minute
 	// linearMax bounds the search for an order of events that explains a pool.
 	linearMax = 20 * time.Second
 )
@@ -73,7 +74,7 @@ func (t *Trial) settle() {
 	t.settled = t.History.Now()
 	doubts := t.History.Doubtful(t.settled)
 	t.Unknown = len(doubts)
-	limit := settleMax
+	limit := SettleMax
 	if t.Condemned {
 		limit = time.Second // it does not deserve more
 	}

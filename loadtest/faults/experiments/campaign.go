@@ -145,7 +145,8 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 		case 8:
 			item = map[string]any{"rules": json.RawMessage(campaignRules(50 + 10*c.bursts))}
 		}
-		if err := c.plan(at, item); err != nil {
+		var err error
+		if at, err = c.planSoon(at, item); err != nil {
 			return at, err
 		}
 		if n < 11 {
@@ -153,6 +154,18 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 		}
 	}
 	return at, nil
+}
+
+// planSoon plans an item at a time, or at a later one where that has passed while it
+// was asked for, as on a busy machine. It returns the time of the item.
+func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error) {
+	for lead := campaignLead; ; lead *= 2 {
+		err := c.plan(at, item)
+		if err == nil || at.After(c.now()) || c.Ctx.Err() != nil {
+			return at, err
+		}
+		at = c.now().Add(lead)
+	}
 }
 
 // awaitDone waits until no item is open.

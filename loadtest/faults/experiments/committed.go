@@ -41,7 +41,7 @@ func committedFaults() []Experiment {
 
 // committed draws units of one committed pool, under rules of every kind, while
 // instances are killed, stock moves, prizes come, and rules and modes change. Then
-// the pool is closed and revealed, and both verifiers replay its log.
+// the pool is closed and revealed, and both verifiers recompute its draws.
 func committed(name string, units int64) Experiment {
 	e := Experiment{
 		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, Longest: 20 * time.Minute, base: withSeedKeys,
@@ -185,7 +185,7 @@ func (r *committedRun) work(n int) {
 	}
 }
 
-// verify closes the pool, and has both verifiers replay what is published.
+// verify closes the pool, and has both verifiers recompute what is published.
 func (r *committedRun) verify() error {
 	path := "/admin/pools/" + committedPool
 	if err := r.insist("PATCH", path, `{"state":"closed"}`, http.StatusOK); err != nil {

@@ -63,9 +63,13 @@ func (t *trial) asking(pool string, n int) []history.Op {
 // atOnce sends requests in the same moment and returns them answered. Those that
 // are not settled come again, as the response says.
 func (t *trial) atOnce(ops []history.Op) []history.Op {
-	answered := make([]history.Op, len(ops))
+	answered, came := make([]history.Op, len(ops)), make([]bool, len(ops))
+	known := map[string]bool{} // the keys that were answered before
+	for _, o := range t.History.Ops() {
+		known[o.Key] = known[o.Key] || o.Won()
+	}
 	var again atomic.Int64
-	ctx, end := context.WithTimeout(t.Ctx, 2*edgeTimeout)
+	ctx, end := context.WithTimeout(t.Ctx, client.SettleMax)
 	defer end()
 	ready := make(chan struct{})
 	go func() {
@@ -77,11 +81,28 @@ func (t *trial) atOnce(ops []history.Op) []history.Op {
 		var requests int
 		answered[n], requests = t.Insist(ctx, ops[n])
 		again.Add(int64(requests - 1))
+		came[n] = requests > 1
 	})
+	ownReplays(answered, came, known)
 	if n := again.Load(); n > 0 {
 		t.Note("%d came again because they were not settled", n)
 	}
 	return answered
+}
+
+// ownReplays says of one request for each key that it won, where all answers are
+// replays of what nobody was answered before: the answer of the one that won came too
+// late, and it came again.
+func ownReplays(answered []history.Op, came []bool, known map[string]bool) {
+	won := maps.Clone(known)
+	for i := range answered {
+		won[answered[i].Key] = won[answered[i].Key] || answered[i].Won() && !answered[i].Replayed
+	}
+	for i := range answered {
+		if o := &answered[i]; came[i] && o.Replayed && !won[o.Key] {
+			o.Replayed, won[o.Key] = false, true
+		}
+	}
 }
 
 // mustAnswer wants exactly these answers.

@@ -16,26 +16,26 @@ import (
 //go:embed reaper.sh
 var reaper string
 
-// house is what the servers of one test process have in common.
-type house struct {
+// shared is what the servers of one test process have in common.
+type shared struct {
 	// disk and memory are the folders that hold the servers' folders: those
 	// of durable servers, and those of the others.
 	disk, memory string
 	// lifeline is the writing end of the reaper's input. It is never written
 	// to; the kernel closes it when this process ends, in whatever way.
 	lifeline *os.File
-	// shared starts the process's one server of a kind at its first call.
-	shared map[string]func() (*Server, error)
+	// servers start the process's one server of a kind at its first call.
+	servers map[string]func() (*Server, error)
 	// redisTurn counts the tests that asked for a database of Redis.
 	redisTurn atomic.Int64
 }
 
-// home and once are this package's variables: tests of one process can share a
+// sharedOnce and once are this package's variables: tests of one process can share a
 // server, or what is made once, only through the process, and there is no common
 // TestMain to hold it.
 var (
-	home = sync.OnceValues(openHouse)
-	once sync.Map // by name, a func() (string, error)
+	sharedOnce = sync.OnceValues(openShared)
+	once       sync.Map // by name, a func() (string, error)
 )
 
 // Once returns what make returned at the first call with this name in the test
@@ -45,40 +45,40 @@ func Once(name string, make func() (string, error)) (string, error) {
 	return made.(func() (string, error))()
 }
 
-// homeOf is home for a test, which ends where there is none.
-func homeOf(tb testing.TB) *house {
+// sharedOf is sharedOnce for a test, which ends where there is none.
+func sharedOf(tb testing.TB) *shared {
 	tb.Helper()
-	h, err := home()
+	sh, err := sharedOnce()
 	if err != nil {
 		giveUp(tb, err)
 	}
-	return h
+	return sh
 }
 
-func openHouse() (*house, error) {
+func openShared() (*shared, error) {
 	if isShort() {
 		return nil, errShort
 	}
-	h := &house{shared: make(map[string]func() (*Server, error))}
+	sh := &shared{servers: make(map[string]func() (*Server, error))}
 	var err error
-	if h.disk, err = openFolder(os.TempDir()); err != nil {
+	if sh.disk, err = openFolder(os.TempDir()); err != nil {
 		return nil, err
 	}
-	h.memory = h.disk
+	sh.memory = sh.disk
 	if memory := memoryFolder(); memory != "" {
 		if folder, err := openFolder(memory); err == nil {
-			h.memory = folder
+			sh.memory = folder
 		}
 	}
-	if err := h.hireReaper(); err != nil {
+	if err := sh.hireReaper(); err != nil {
 		return nil, fmt.Errorf("start the reaper: %w", err)
 	}
 	for name := range kinds() {
-		h.shared[name] = sync.OnceValues(func() (*Server, error) {
-			return h.launch(name, options{})
+		sh.servers[name] = sync.OnceValues(func() (*Server, error) {
+			return sh.launch(name, options{})
 		})
 	}
-	return h, nil
+	return sh, nil
 }
 
 // openFolder makes a folder for the servers under parent and returns its path
@@ -102,13 +102,13 @@ func openFolder(parent string) (string, error) {
 // runs under the servers' account, because only that account (or a root with
 // all its capabilities, which a container's root has not) may see where they
 // work. Its output goes nowhere: go test waits for whoever holds its own.
-func (h *house) hireReaper() error {
+func (sh *shared) hireReaper() error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer read.Close()
-	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", h.disk, h.memory)
+	cmd := exec.Command("/bin/sh", "-c", reaper, "drawsvc-servertest-reaper", sh.disk, sh.memory)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=/usr/bin:/bin:" + os.Getenv("PATH")}
 	cmd.Stdin = read
@@ -116,7 +116,7 @@ func (h *house) hireReaper() error {
 		_ = write.Close()
 		return err
 	}
-	h.lifeline = write
+	sh.lifeline = write
 	return nil
 }
 
@@ -127,8 +127,8 @@ func sharedURL(tb testing.TB, name string) string {
 	if isNamed(name) {
 		return os.Getenv(kinds()[name].variable)
 	}
-	h := homeOf(tb)
-	s, err := h.shared[name]()
+	sh := sharedOf(tb)
+	s, err := sh.servers[name]()
 	if err != nil {
 		giveUp(tb, err)
 	}

@@ -1,0 +1,40 @@
+package stock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// TestLockedReads: who reads what another session keeps locked hears that the
+// database does not answer. A pool is contended for those alone who write to it.
+func TestLockedReads(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms", stock.Options{LockWait: 20 * time.Millisecond})
+	stocktest.Pool(t, s, "p", 1)
+	require.NoError(t, stocktest.Write(t, s, stock.TxOptions{}, stocktest.Plan("p", 2, "a", 0, "d")))
+	holder, err := s.LockDB().Conn(t.Context())
+	require.NoError(t, err)
+	defer holder.Close()
+	for _, statement := range []string{`BEGIN`, `LOCK TABLE pools, prizes, awards IN ACCESS EXCLUSIVE MODE`} {
+		_, err := holder.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	for name, read := range map[string]func(context.Context) error{
+		"audit": func(ctx context.Context) error { _, err := s.Audit(ctx, "p"); return err },
+		"draw":  func(ctx context.Context) error { _, err := s.Draw(ctx, "p", "d"); return err },
+		"pool":  func(ctx context.Context) error { _, err := s.Pool(ctx, "p"); return err },
+		"odds":  func(ctx context.Context) error { _, err := s.Odds(ctx, "p", ""); return err },
+	} {
+		err := read(t.Context())
+		require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%s: %v", name, err)
+	}
+	_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "restock"}, "test")
+	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
+}
