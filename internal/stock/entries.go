@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/Masterminds/squirrel"
 
@@ -78,12 +77,7 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 	}
 	var row T
 	page = page[:0]
-	err = engine.EachRow(ctx, q, text, args, fields(&row), func() {
-		if len(page) == cap(page) {
-			page = slices.Grow(page, len(page)+1) // append alone would grow it by a quarter
-		}
-		page = append(page, row)
-	})
+	err = engine.EachRow(ctx, q, text, args, fields(&row), func() { page = engine.Appended(page, row) })
 	return page, err
 }
 
