@@ -41,7 +41,7 @@ func (v *verifier) run(ctx context.Context, folder string) (m measured, err erro
 		select {
 		case err = <-ended:
 			isRunning = false
-		case <-time.After(lookEvery):
+		case <-time.After(readEvery):
 			m.memory = max(m.memory, mostMemory(command.Process.Pid))
 		}
 	}
@@ -55,9 +55,9 @@ func (v *verifier) run(ctx context.Context, folder string) (m measured, err erro
 	return m, nil
 }
 
-// lookEvery is how often a verifier's memory is looked at. What the system says of it
+// readEvery is how often a verifier's memory is read. What the system says of it
 // at its end is no use: it counts what this program had when it started the verifier.
-const lookEvery = 50 * time.Millisecond
+const readEvery = 50 * time.Millisecond
 
 // judge says what a verification may not be.
 func (v *verifier) judge(m measured) error {
