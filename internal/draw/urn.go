@@ -231,6 +231,10 @@ func (u *Urn) put(p Prize) {
 		u.prizes = append(u.prizes, urnPrize{})
 		u.units.push(0)
 	}
+	// Prizes in a row are often worth the same: they share it.
+	if before := max(0, place-1); u.prizes[before].value.Exponent() == put.value.Exponent() && u.prizes[before].value.Equal(put.value) {
+		put.value = u.prizes[before].value
+	}
 	former := &u.prizes[place]
 	change := put.weight() - former.weight()
 	u.stocked += put.stock() - former.stock()

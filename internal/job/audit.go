@@ -15,7 +15,8 @@ const AuditName = "audit"
 
 // Audited is the database, as the audit reads it.
 type Audited interface {
-	Pools(ctx context.Context) ([]draw.Pool, error)
+	// PoolIDs returns the ids of all pools: their prizes are read one pool at a time.
+	PoolIDs(ctx context.Context) ([]string, error)
 	Audit(ctx context.Context, poolID string) (draw.Audit, error)
 }
 
@@ -60,17 +61,17 @@ func Audit(store Audited) Definition {
 
 func auditAll(ctx context.Context, store Audited) (AuditReport, error) {
 	report := AuditReport{OK: true, Broken: []BrokenPool{}}
-	pools, err := store.Pools(ctx)
+	pools, err := store.PoolIDs(ctx)
 	if err != nil {
 		return report, err
 	}
-	for _, p := range pools {
-		a, err := store.Audit(ctx, p.ID)
+	for _, id := range pools {
+		a, err := store.Audit(ctx, id)
 		if draw.CodeOf(err) == draw.CodePoolNotFound {
 			continue // deleted meanwhile
 		}
 		if err != nil {
-			return report, fmt.Errorf("audit of pool %s: %w", p.ID, err)
+			return report, fmt.Errorf("audit of pool %s: %w", id, err)
 		}
 		report.Pools++
 		if a.OK() {

@@ -36,7 +36,7 @@ const DaysMax = 400
 
 // Stated is the database, as the statement writes it.
 type Stated interface {
-	Pools(ctx context.Context) ([]draw.Pool, error)
+	PoolIDs(ctx context.Context) ([]string, error)
 	// StateDays writes the lines of a pool's days, local to the run's zone, that
 	// are over and have none, fenced by the run. It returns the number of days, at
 	// most DaysMax: 0 when none is left.
@@ -53,7 +53,7 @@ func Statement(store Stated) Definition {
 	return Definition{
 		Name: StatementName, Schedule: "0 1,2,3 * * *", Per: PerDay, Max: statementMax,
 		Do: func(ctx context.Context, run Run) ([]byte, error) {
-			pools, err := store.Pools(ctx)
+			pools, err := store.PoolIDs(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -61,13 +61,13 @@ func Statement(store Stated) Definition {
 				Pools int `json:"pools"`
 				Days  int `json:"days"`
 			}{}
-			for _, p := range pools {
-				n, err := stateAll(ctx, store, run, p.ID)
+			for _, id := range pools {
+				n, err := stateAll(ctx, store, run, id)
 				if draw.CodeOf(err) == draw.CodePoolNotFound {
 					continue // deleted meanwhile
 				}
 				if err != nil {
-					return nil, fmt.Errorf("statement of pool %s: %w", p.ID, err)
+					return nil, fmt.Errorf("statement of pool %s: %w", id, err)
 				}
 				report.Pools++
 				report.Days += n

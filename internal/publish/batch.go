@@ -28,7 +28,8 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var lines [][]byte
+	p.tiles.expect(len(tail.Lines))
+	lines := make([][]byte, 0, len(tail.Lines))
 	for _, l := range tail.Lines {
 		if l.Version <= p.size() {
 			continue
@@ -49,7 +50,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 		if err := p.publish(ctx, of, lines, others[0].note); err != nil {
 			return false, err
 		}
-		lines, others = nil, others[1:]
+		lines, others = lines[len(lines):], others[1:]
 	}
 	if n := len(before); tail.Ended && tail.Writable && n > 0 && before[n-1].Size > p.tiles.size {
 		return false, p.fork(ctx, of, &difference{p.tiles.size + 1, "is missing, and was signed"})

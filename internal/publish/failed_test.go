@@ -19,7 +19,7 @@ func TestFailedPass(t *testing.T) {
 	r.head.Version, r.head.Mark = 100, 100
 	require.NoError(t, p.Pass(t.Context(), r, false))
 
-	inTheWay := at("entries/000.new")
+	inTheWay := at("entries/000")
 	require.NoError(t, os.Mkdir(inTheWay, 0o750))
 	r.head.Version, r.head.Mark = 300, 300
 	for range 2 {

@@ -144,18 +144,18 @@ func examine(ctx context.Context, path string, o Options) (found Examined, err e
 	if found.Schema, err = s.Schema(ctx); err != nil || found.Schema.Check() != nil {
 		return found, err
 	}
-	pools, err := s.Pools(ctx)
+	pools, err := s.PoolIDs(ctx)
 	if err != nil {
 		return found, err
 	}
-	for _, pool := range pools {
-		audit, err := s.Audit(ctx, pool.ID)
+	for _, id := range pools {
+		audit, err := s.Audit(ctx, id)
 		if err != nil {
 			return found, err
 		}
 		if len(audit.Violations) > 0 {
 			v := audit.Violations[0]
-			return found, fmt.Errorf("%w: pool %q, %s: %s", ErrViolations, pool.ID, v.Rule, v.Detail)
+			return found, fmt.Errorf("%w: pool %q, %s: %s", ErrViolations, id, v.Rule, v.Detail)
 		}
 		found.Pools++
 		for _, p := range audit.Prizes {

@@ -77,7 +77,7 @@ func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squi
 	}
 	var row T
 	page = page[:0]
-	err = engine.EachRow(ctx, q, text, args, fields(&row), func() { page = append(page, row) })
+	err = engine.EachRow(ctx, q, text, args, fields(&row), func() { page = engine.Appended(page, row) })
 	return page, err
 }
 

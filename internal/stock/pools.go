@@ -123,7 +123,7 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 			var p draw.Prize
 			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
 			if pool := at[poolID]; pool != nil {
-				pool.Prizes = append(pool.Prizes, p)
+				pool.Prizes = engine.Appended(pool.Prizes, p)
 			}
 			return struct{}{}, err
 		})

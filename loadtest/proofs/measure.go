@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,17 +29,35 @@ type measured struct {
 // run verifies a folder.
 func (v *verifier) run(ctx context.Context, folder string) (m measured, err error) {
 	command := exec.CommandContext(ctx, v.command[0], append(v.command[1:len(v.command):len(v.command)], folder)...)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
 	begun := time.Now()
-	output, err := command.CombinedOutput()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+	if err := command.Start(); err != nil {
+		return m, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	for isRunning := true; isRunning; {
+		select {
+		case err = <-ended:
+			isRunning = false
+		case <-time.After(readEvery):
+			m.memory = max(m.memory, mostMemory(command.Process.Pid))
+		}
+	}
+	if _, is := errors.AsType[*exec.ExitError](err); err != nil && !is {
 		return m, err
 	}
 	state := command.ProcessState
-	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
-	return measured{
-		took: time.Since(begun), computing: state.UserTime() + state.SystemTime(), memory: mostMemory(state), code: state.ExitCode(), says: lines[len(lines)-1],
-	}, nil
+	lines := strings.Split(strings.TrimSpace(output.String()), "\n")
+	m.took, m.computing = time.Since(begun), state.UserTime()+state.SystemTime()
+	m.code, m.says = state.ExitCode(), lines[len(lines)-1]
+	return m, nil
 }
+
+// readEvery is how often a verifier's memory is read. What the system says of it
+// at its end is no use: it counts what this program had when it started the verifier.
+const readEvery = 50 * time.Millisecond
 
 // judge says what a verification may not be.
 func (v *verifier) judge(m measured) error {

@@ -1,12 +1,17 @@
 package main
 
-import (
-	"os"
-	"syscall"
-)
+import "github.com/prometheus/procfs"
 
-// mostMemory is the most memory of a process that was resident at once, in bytes.
-func mostMemory(state *os.ProcessState) int64 {
-	usage, _ := state.SysUsage().(*syscall.Rusage)
-	return usage.Maxrss << 10
+// mostMemory is the most memory of a process that was resident at once so far, in
+// bytes; 0 where it has ended.
+func mostMemory(pid int) int64 {
+	process, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0
+	}
+	status, err := process.NewStatus()
+	if err != nil {
+		return 0
+	}
+	return int64(status.VmHWM) //nolint:gosec // it is far below the most that fits
 }

@@ -161,8 +161,13 @@ func ScanPrize(row Scanner) (draw.Prize, error) {
 // it was read at.
 func ScanPrizeAt(row Scanner, at *int64) (draw.Prize, error) {
 	var p draw.Prize
-	err := row.Scan(&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, at)
+	err := row.Scan(PrizeFieldsAt(&p, at)...)
 	return p, err
+}
+
+// PrizeFieldsAt are where ScanPrizeAt reads into.
+func PrizeFieldsAt(p *draw.Prize, at *int64) []any {
+	return []any{&p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, at}
 }
 
 // Scanner is a row of a result, of pgx or of database/sql.

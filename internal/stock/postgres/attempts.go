@@ -142,7 +142,11 @@ func (tx *attempt) readRows(ctx context.Context, urn *draw.Urn) (row engine.Row,
 		return row, nil, err
 	}
 	at := row.Version()
-	prizes, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (draw.Prize, error) { return engine.ScanPrizeAt(r, &at) })
+	var p draw.Prize
+	_, err = pgx.ForEachRow(rows, engine.PrizeFieldsAt(&p, &at), func() error {
+		prizes = engine.Appended(prizes, p)
+		return nil
+	})
 	if err == nil && at != row.Version() {
 		err = engine.ErrTorn
 	}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMemoryIsTheVerifiers: what is measured is a verifier's own memory, and not that of
+// the program which wrote the files and started it.
+func TestMemoryIsTheVerifiers(t *testing.T) {
+	const own = 256 << 20
+	room := make([]byte, own)
+	for i := range room {
+		room[i] = 1
+	}
+	v := verifier{name: "sleep", command: []string{"sleep"}}
+	m, err := v.run(t.Context(), "0.5")
+	require.NoError(t, err)
+	require.NotZero(t, m.memory)
+	require.Less(t, m.memory, int64(own/4))
+	runtime.KeepAlive(room)
+}
