@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -112,6 +113,7 @@ func TestUpgradeFromRelease(t *testing.T) {
 	if len(releases) == 0 {
 		return
 	}
+	servertest.Long(t) // it builds the release
 	file := built(t, releases[len(releases)-1])
 	for _, dialect := range []string{"sqlite", "postgres", "mysql"} {
 		for _, schema := range []string{"", "additive"} {
