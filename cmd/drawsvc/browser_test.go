@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -9,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	cdptarget "github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
@@ -33,24 +36,28 @@ type browser struct {
 // stepMax bounds each step of a test, on a busy machine too.
 const stepMax = 2 * time.Minute
 
-// browse opens the admin page in a browser of its own, in a window of a size.
+// browse opens the admin page in a window of a size. Other tests have windows of the
+// same browser, but never this service's address, so that nothing kept is shared.
 func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
 	t.Helper()
-	servertest.NeedPrograms(t, "chromium", "chromium")
-	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, // and an empty folder of its own, which chromedp removes
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.WSURLReadTimeout(stepMax), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(width, height))
-	allocated, free := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, end := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
-	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
+	shared, leave := chromedp.NewRemoteAllocator(context.Background(), servertest.Chromium(t))
+	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
 	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx)
-		end()
-		free()
-		chromedp.FromContext(ctx).Allocator.Wait()
+		unlink()
+		leave()
+		chromedp.FromContext(link).Allocator.Wait()
 	})
+	connected, err := chromedp.FromContext(link).Allocator.Allocate(link)
+	require.NoError(t, err)
+	chromedp.FromContext(link).Browser = connected
+	executor := cdp.WithExecutor(link, connected)
+	window, err := cdptarget.CreateTarget("about:blank").WithNewWindow(true).Do(executor)
+	require.NoError(t, err)
+	ctx, end := chromedp.NewContext(link, chromedp.WithTargetID(window))
+	t.Cleanup(end)
+	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.note)
+	require.NoError(t, chromedp.Run(ctx)) // whose context is that of all that come
 	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
 	return b
 }
@@ -84,12 +91,8 @@ func (b *browser) note(event any) {
 // do runs steps.
 func (b *browser) do(steps ...chromedp.Action) {
 	b.t.Helper()
-	ctx := b.ctx
-	if chromedp.FromContext(ctx).Browser != nil { // the first run starts the browser, whose life is that of its context
-		limited, cancel := context.WithTimeout(ctx, stepMax)
-		defer cancel()
-		ctx = limited
-	}
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
 	require.NoError(b.t, chromedp.Run(ctx, steps...))
 }
 
@@ -108,16 +111,28 @@ func eval[T any](b *browser, expression string) (value T) {
 	return value
 }
 
+// awaiting settles when an expression is true. It looks when the page has changed,
+// and now and then for what is no part of it: a test that asked over and over would
+// cost more than the page.
+const awaiting = `new Promise((resolve, reject) => {
+	const end = (settle, value) => { changed.disconnect(); clearInterval(tick); settle(value); };
+	const look = () => { try { if (%s) end(resolve, true); } catch (problem) { end(reject, problem); } };
+	const changed = new MutationObserver(look);
+	changed.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+	const tick = setInterval(look, 200);
+	look();
+})`
+
 // await waits until an expression is true.
 func (b *browser) await(expression string) {
 	b.t.Helper()
-	end := time.Now().Add(stepMax)
-	for !eval[bool](b, "Boolean("+expression+")") {
-		if time.Now().After(end) {
-			b.t.Fatalf("never true: %s; the page says:\n%s", expression, eval[string](b, "document.body.innerText"))
-		}
-		time.Sleep(50 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	err := chromedp.Run(ctx, chromedp.Evaluate(fmt.Sprintf(awaiting, expression), nil, awaited))
+	if errors.Is(err, context.DeadlineExceeded) {
+		b.t.Fatalf("never true: %s; the page says:\n%s", expression, eval[string](b, "document.body.innerText"))
 	}
+	require.NoError(b.t, err, expression)
 }
 
 // press clicks the button with a text, in the dialog where one is open.

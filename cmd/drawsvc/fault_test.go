@@ -22,9 +22,10 @@ func traces() []string {
 
 // buildAsTested is the command that builds a program, with further tags, with
 // the flags of this test. It finds the packages of others compiled; with flags
-// of its own it would compile them all again.
+// of its own it would compile them all again. The compiler collects no garbage, as
+// in the Makefile.
 func buildAsTested(ctx context.Context, file, program string, tags ...string) *exec.Cmd {
-	args := []string{"build", "-o", file}
+	args := []string{"build", "-o", file, "-toolexec=env GOGC=off GOMEMLIMIT=1500MiB"}
 	info, _ := debug.ReadBuildInfo() // a test has it
 	for _, s := range info.Settings {
 		switch s.Key {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -64,6 +65,7 @@ func flood(t *testing.T, s *service) (end func() map[int]int64) {
 // TestFloodOfReads: while reads, audits and exports come as fast as they can, the
 // service says that it is ready, admins pause and open pools, and draws are won.
 func TestFloodOfReads(t *testing.T) {
+	servertest.Long(t) // both processors work all the while
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 )
 
 // knows is the version that a program brings a schema to.
-func (p program) knows() int64 { return stocktest.Target(schemas()[p.schema]) }
+func (p program) knows() int64 { return stocktest.Target(schemas[p.schema]()) }
 
 // standsAt is what `migrate` prints of a schema at a version.
 func (p program) standsAt(version int64, is string) string {
@@ -72,9 +72,9 @@ func TestMigrateStatus(t *testing.T) {
 		newer.schema = "additive"
 		known, next := float64(older.knows()), float64(newer.knows())
 		older.ok("migrate", "up")
-		admits := float64(stocktest.Admits(schemas()[""]))
+		admits := float64(stocktest.Admits(schemas[""]()))
 		says := map[string]any{
-			"ok": true, "works": true, "version": known, "known": known, "oldest": float64(schemas()[""].OldestSchema),
+			"ok": true, "works": true, "version": known, "known": known, "oldest": float64(schemas[""]().OldestSchema),
 			"admits_from": admits, "pending": []any{},
 		}
 		require.Equal(t, says, status("", exitOK))
@@ -167,7 +167,7 @@ func TestSchemaOfAnotherTime(t *testing.T) {
 		reading := [][]string{{"audit"}, {"audit", "--pool", "spring"}, {"pool", "list"}, {"pool", "show", "spring"}}
 		if !strings.HasPrefix(url, "sqlite:") { // that one migrates itself
 			for _, args := range append(writing, reading...) {
-				line := p.refused(exitFailure, fmt.Sprintf("the database's schema has version 0, this drawsvc needs %d or later", schemas()[""].OldestSchema), args...)
+				line := p.refused(exitFailure, fmt.Sprintf("the database's schema has version 0, this drawsvc needs %d or later", schemas[""]().OldestSchema), args...)
 				require.Contains(t, line, "run `drawsvc migrate up`, or serve with --migrate")
 			}
 		}

@@ -6,11 +6,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
 )
 
 // TestPages executes the shell blocks of README.md and docs/*.md as a reader
 // would paste them.
 func TestPages(t *testing.T) {
+	servertest.Long(t) // shells, curl and Python
 	t.Parallel()
 	files, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
@@ -32,6 +35,7 @@ func TestPages(t *testing.T) {
 
 // TestPagesAreCaught: pages that do not work as pasted.
 func TestPagesAreCaught(t *testing.T) {
+	servertest.Long(t) // shells, curl and Python
 	t.Parallel()
 	const demo = "# A page\n```sh\ndrawsvc serve --demo\n```\n"
 	const draw = "curl -s http://127.0.0.1:8080/draw -H 'Content-Type: application/json' -d '{\"pool\":\"demo\",\"user\":\"u1\"}'\n"

@@ -28,7 +28,7 @@ func administered(t *testing.T) *service {
 // administeredBy is one with tokens of some roles, and flags of its own.
 func administeredBy(t *testing.T, roles []string, flags ...string) *service {
 	t.Helper()
-	servertest.NeedPrograms(t, "chromium", "chromium")
+	servertest.Chromium(t)
 	p := on(t, stocktest.Migrated(t, "sqlite"))
 	var entries []string
 	for _, role := range roles {

@@ -6,7 +6,8 @@
 // that the whole test process shares and that is started by the first test
 // that asks. [Start] starts a private server that a test may kill, pause and
 // start again, [StartGalera] and [StartPatroni] clusters of them, [StartStandby]
-// a copy that follows one, [StartPgBouncer] a pooler before one. [StartProxy]
+// a copy that follows one, [StartPgBouncer] a pooler before one. [Chromium] is the
+// browser that tests share, each with windows of its own. [StartProxy]
 // puts a link between client and server that can be cut, held and counted.
 //
 // A running server can be named instead, in DRAWSVC_TEST_POSTGRES,
