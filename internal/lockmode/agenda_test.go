@@ -21,6 +21,10 @@ import (
 // behind it are planned meanwhile, on a busy machine too.
 const lead = 2500 * time.Millisecond
 
+// drawnBefore is how long before the first item draws begin: each of them would be
+// refused, at the cost of one that is not.
+const drawnBefore = 250 * time.Millisecond
+
 // testAgenda: draws never stop, while the agenda opens the pool, stocks it,
 // changes its rules and shuts it. By the history, no draw passes an item; and
 // whoever asks behind an item sees what it did, at once.
@@ -37,6 +41,7 @@ func testAgenda(t *testing.T, a *arena) {
 		stocktest.StateAt(shuts, draw.StatePaused), draw.Item{At: rules, Kind: draw.ItemRules, Rules: parsed},
 		stocktest.StockAt(restocks, "gold", 5), stocktest.StateAt(opens, draw.StateOpen))
 	services := a.three(t)
+	stocktest.Await(t, a.store(0), opens.Add(-drawnBefore))
 	stop := a.keepDrawing(t, services, pool)
 	probe := func(name string) error {
 		return receive(t, ask(t, services[1], named(pool, name))).err
@@ -158,6 +163,7 @@ func TestAgendaOfThousands(t *testing.T) {
 				pool := a.pool(t, 50, 1)
 				from := a.planThousands(t, pool, items)
 				services := a.three(t)
+				stocktest.Await(t, a.store(0), from.Add(-drawnBefore))
 				stop := a.keepDrawing(t, services, pool)
 				stocktest.Await(t, a.store(0), from.Add(time.Second))
 				var all sync.WaitGroup

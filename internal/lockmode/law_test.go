@@ -176,9 +176,9 @@ func TestLaw(t *testing.T) {
 		}
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
-			r := race{arena: newArena(t, c), pools: 1, units: 6000, meet: c.mode == lockmode.Optimistic}
+			r := race{arena: newArena(t, c), pools: 1, units: 4000, meet: c.mode == lockmode.Optimistic}
 			if c.dialect == "sqlite" {
-				r.pools, r.units = 2, 3000
+				r.pools, r.units = 2, 2000
 			}
 			got := r.run(t)
 			draws := r.pools * r.units / 10
@@ -198,7 +198,7 @@ func TestLawCondemnsAVersionPerPrize(t *testing.T) {
 	servertest.Long(t)
 	t.Parallel()
 	a := optimisticOnSQLite(t)
-	got := race{arena: a, pools: 2, units: 3000, meet: true, write: perPrize(a.store(0).LockDB())}.run(t)
+	got := race{arena: a, pools: 2, units: 2000, meet: true, write: perPrize(a.store(0).LockDB())}.run(t)
 	t.Logf("%d retries, %s", got.retries, shares(got.samples))
 	require.Error(t, drawtest.Judge(got.samples...))
 }
