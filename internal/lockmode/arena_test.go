@@ -65,9 +65,17 @@ type arena struct {
 	locks  []lockmode.Locker
 }
 
+// fewConnections has each instance draw on a few connections, which is more than batches
+// that it has under way: PostgreSQL takes as long to begin one as for fifty draws.
+const fewConnections = "&pool_max_conns=6"
+
 func newArena(t *testing.T, c cell) *arena {
 	t.Helper()
-	return newArenaOn(t, c, stocktest.Migrated(t, c.dialect))
+	url := stocktest.Migrated(t, c.dialect)
+	if c.dialect == "postgres" {
+		url += fewConnections
+	}
+	return newArenaOn(t, c, url)
 }
 
 func newArenaOn(t *testing.T, c cell, url string) *arena {

@@ -24,23 +24,37 @@ func (taken) WithLock(context.Context, string, func(context.Context, int64) erro
 // swapped is one lock after another.
 type swapped struct{ lockmode.Locker }
 
+// swap is an instance whose lock a test swaps for another, and a pool from which it
+// has made draws, whose keys are known-0 and so on.
+type swap struct {
+	*arena
+	*service
+	pool string
+	lock *swapped
+}
+
+func newSwap(t *testing.T, dialect string, known int, edits ...edit) *swap {
+	t.Helper()
+	a := newArena(t, cell{lockmode.External, dialect, nobody})
+	w := &swap{arena: a, pool: a.pool(t, 100), lock: &swapped{Locker: a.locks[0]}}
+	w.service = a.serve(t, 0, append(edits, func(s *settings) { s.Locker = w.lock })...)
+	draws(t, w.service, w.pool, "known", known)
+	return w
+}
+
 // TestAwayReplay: an instance that missed many writes answers a known key
 // while others hold the pool's lock.
 func TestAwayReplay(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, cell{lockmode.External, dialect, nobody})
-			pool := a.pool(t, 100)
-			lock := &swapped{Locker: a.locks[0]}
-			away := a.serve(t, 0, func(s *settings) { s.Locker = lock })
-			draws(t, away, pool, "first", 1)
-			draws(t, a.serve(t, 1), pool, "others", awayFor)
-			lock.Locker = taken{}
-			known, err := away.Draw(t.Context(), named(pool, "first-0"))
+			away := newSwap(t, dialect, 1)
+			draws(t, away.serve(t, 1), away.pool, "others", awayFor)
+			away.lock.Locker = taken{}
+			known, err := away.Draw(t.Context(), named(away.pool, "known-0"))
 			require.NoError(t, err)
 			require.True(t, known.Replayed)
-			stocktest.NoViolations(t, a.store(0), pool)
+			stocktest.NoViolations(t, away.store(0), away.pool)
 		})
 	}
 }

@@ -47,7 +47,7 @@ func testBeacon(t *testing.T, a *arena) {
 	pool, chain := a.blind(t, 400, 900)
 	services := a.three(t)
 	granted := 0
-	for round := range 5 {
+	for round := range instances {
 		var answers []<-chan answer
 		for i := range 45 {
 			r := named(pool, fmt.Sprint("blind-", round, "-", i))

@@ -49,17 +49,13 @@ func TestReplaysBehindALock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, cell{lockmode.External, dialect, nobody})
-			pool := a.pool(t, 50)
-			lock := &swapped{Locker: a.locks[0]}
-			s := a.serve(t, 0, func(s *settings) { s.Locker, s.Timeout = lock, 6*time.Second })
-			draws(t, s, pool, "known", 3)
+			w := newSwap(t, dialect, 3, func(s *settings) { s.Timeout = 6 * time.Second })
 			taken := &slowlyTaken{wait: 4 * time.Second, waiting: make(chan struct{}, 9)}
-			lock.Locker = taken
-			fresh := waits(t, s, pool, taken)
+			w.lock.Locker = taken
+			fresh := waits(t, w.service, w.pool, taken)
 			var known []<-chan answer
 			for n := range 3 {
-				known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))
+				known = append(known, once(t, w.service, named(w.pool, fmt.Sprint("known-", n))))
 			}
 			for _, from := range known {
 				got := receive(t, from)
@@ -67,7 +63,7 @@ func TestReplaysBehindALock(t *testing.T) {
 				require.True(t, got.draw.Replayed)
 			}
 			require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, fresh).err))
-			stocktest.NoViolations(t, a.store(0), pool)
+			stocktest.NoViolations(t, w.store(0), w.pool)
 		})
 	}
 }
@@ -89,14 +85,11 @@ func (s *tornReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) 
 // often that the pool is met between two of its states.
 func TestReplaysWhileReadsAreTorn(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, cell{lockmode.External, "sqlite", nobody})
-	pool := a.pool(t, 50)
-	lock, store := &swapped{Locker: a.locks[0]}, &tornReads{Store: a.store(0)}
-	s := a.serve(t, 0, func(s *settings) { s.Locker, s.Store, s.Sharer = lock, store, nil })
-	draws(t, s, pool, "known", 1)
-	lock.Locker = &slowlyTaken{waiting: make(chan struct{}, 9)}
+	store := &tornReads{}
+	w := newSwap(t, "sqlite", 1, func(s *settings) { store.Store, s.Store, s.Sharer = s.Store, store, nil })
+	w.lock.Locker = &slowlyTaken{waiting: make(chan struct{}, 9)}
 	store.left.Store(3)
-	got := receive(t, once(t, s, named(pool, "known-0")))
+	got := receive(t, once(t, w.service, named(w.pool, "known-0")))
 	require.NoError(t, got.err)
 	require.True(t, got.draw.Replayed)
 }

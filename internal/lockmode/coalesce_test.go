@@ -70,7 +70,7 @@ func spoils() map[string]func(int64, []*draw.Plan, func() ([]bool, error)) ([]bo
 }
 
 // manyPools is how many pools a test draws from at the same time.
-const manyPools = 40
+const manyPools = 25
 
 // TestShared: many pools that are drawn from a little, at three services, are
 // each sold out exactly, with one draw per key, whatever becomes of the

@@ -3,7 +3,6 @@ package lockmode_test
 import (
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"testing"
 
 	"github.com/shopspring/decimal"
@@ -119,9 +118,8 @@ func testCommittedPools(t *testing.T, a *arena) {
 // secondVerifies runs the second verifier.
 func secondVerifies(t *testing.T, dir string) {
 	t.Helper()
-	servertest.NeedPrograms(t, "python3", "python3")
-	out, err := exec.CommandContext(t.Context(), "python3", "../../docs/verify/verify.py", dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	code, said := servertest.SecondVerifier(t, dir)
+	require.Zero(t, code, said)
 }
 
 // testSeedAway: an instance that cannot unseal a pool's seed refuses the pool's

@@ -16,16 +16,21 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// promised are the lines of a draw's receipt, as the pool's log should have them.
-func promised(t *testing.T, s *stock.Store, d *draw.Draw) []byte {
+// promisedIn reads receipts of a pool: of each draw the lines, as the pool's log should
+// have them.
+func promisedIn(t *testing.T, s *stock.Store, pool string) func(*stock.Store, *draw.Draw) []byte {
 	t.Helper()
-	require.NoError(t, s.CheckReceipts(t.Context(), d.PoolID))
-	r, err := s.Receipt(t.Context(), d)
-	require.NoError(t, err)
-	p, err := r.Open(keyOf(t, s, d.PoolID))
-	require.NoError(t, err)
-	require.NoError(t, p.Opens(d.ID, d.UserID))
-	return bytes.Join(p.Encoded, nil)
+	require.NoError(t, s.CheckReceipts(t.Context(), pool))
+	key := keyOf(t, s, pool)
+	return func(s *stock.Store, d *draw.Draw) []byte {
+		t.Helper()
+		r, err := s.Receipt(t.Context(), d)
+		require.NoError(t, err)
+		p, err := r.Open(key)
+		require.NoError(t, err)
+		require.NoError(t, p.Opens(d.ID, d.UserID))
+		return bytes.Join(p.Encoded, nil)
+	}
 }
 
 func keyOf(t *testing.T, s *stock.Store, pool string) note.Verifier {
@@ -44,6 +49,7 @@ func testReceipts(t *testing.T, a *arena) {
 	services := a.three(t)
 	var made []draw.Draw
 	lines := map[string][]byte{}
+	promised := promisedIn(t, a.store(0), pool)
 	for round, rules := range []string{
 		"",
 		`{"odds":{"of":10,"prizes":{"silver":4,"gold":2}},"fallback":"none","guarantee":{"after":2,"prize":"silver"}}`,
@@ -67,7 +73,7 @@ func testReceipts(t *testing.T, a *arena) {
 			require.NoError(t, got.err)
 			require.True(t, got.draw.Ruled || got.draw.Replayed || a.lock != "", "a new draw says under which rules it was made")
 			made = append(made, got.draw)
-			lines[got.draw.ID] = promised(t, a.store(i), &got.draw)
+			lines[got.draw.ID] = promised(a.store(i), &got.draw)
 		}
 	}
 	redirects, before := 0, 0
@@ -77,7 +83,7 @@ func testReceipts(t *testing.T, a *arena) {
 		require.NoError(t, again.err)
 		require.True(t, again.draw.Replayed)
 		require.False(t, again.draw.Ruled)
-		require.Equal(t, string(lines[d.ID]), string(promised(t, a.store(i+2), &again.draw)))
+		require.Equal(t, string(lines[d.ID]), string(promised(a.store(i+2), &again.draw)))
 		redirects += bytes.Count(lines[d.ID], []byte(`"why":`))
 		// The double: a receipt under the rules of now.
 		again.draw.Ruled, again.draw.Awards = true, d.Awards
@@ -175,8 +181,9 @@ func testReceiptsOfMany(t *testing.T, a *arena) {
 				continue
 			}
 			require.NoError(t, got.err)
-			of := promised(t, a.store(i), &got.draw)
-			require.Equal(t, string(of), string(promised(t, a.store(i), &draw.Draw{ID: got.draw.ID, PoolID: got.draw.PoolID, UserID: got.draw.UserID, Awards: got.draw.Awards})))
+			promised := promisedIn(t, a.store(i), got.draw.PoolID)
+			of := promised(a.store(i), &got.draw)
+			require.Equal(t, string(of), string(promised(a.store(i), &draw.Draw{ID: got.draw.ID, PoolID: got.draw.PoolID, UserID: got.draw.UserID, Awards: got.draw.Awards})))
 		}
 	}
 	require.Equal(t, draw.CodeInvalidRequest, draw.CodeOf(a.store(0).CheckReceipts(t.Context(), secret)))

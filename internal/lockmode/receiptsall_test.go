@@ -26,12 +26,12 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	a.setState(t, 0, plain, draw.StatePaused)
 	require.NoError(t, stocktest.Commit(t, a.store(0), plain, 40, 100))
 	a.setState(t, 0, plain, draw.StateOpen)
-	services := a.three(t)
+	services, promised := a.three(t), promisedIn(t, a.store(0), pool)
 	var receipts [][]byte
 	kept := map[string]string{}
 	for round := range 3 {
 		var answers, others []<-chan answer
-		for i := range 30 {
+		for i := range 20 {
 			name := fmt.Sprint("all-", round, "-", i)
 			answers = append(answers, ask(t, services[i%instances], named(pool, name)))
 			others = append(others, ask(t, services[i%instances], named(plain, name)))
@@ -41,7 +41,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 			require.NoError(t, got.err)
 			require.True(t, got.draw.Receipt)
 			require.True(t, got.draw.Ruled || got.draw.Replayed || a.lock != "", "nothing is read for it")
-			kept[got.draw.ID] = string(promised(t, a.store(i), &got.draw))
+			kept[got.draw.ID] = string(promised(a.store(i), &got.draw))
 			r, err := a.store(i).Receipt(t.Context(), &got.draw)
 			require.NoError(t, err)
 			b, err := json.Marshal(r)
@@ -52,7 +52,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 			require.False(t, other.draw.Receipt, "that pool gives none")
 		}
 		if round == 0 {
-			a.setRules(t, 1, pool, `{"limits":[{"of":"draws","max":95,"per":"day"}]}`)
+			a.setRules(t, 1, pool, `{"limits":[{"of":"draws","max":65,"per":"day"}]}`)
 		}
 	}
 	again := func(from *service, shut bool) {
@@ -61,7 +61,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 			require.NoError(t, got.err)
 			require.True(t, got.draw.Replayed)
 			require.True(t, got.draw.Receipt, "shut: %t", shut)
-			require.Equal(t, lines, string(promised(t, a.store(0), &got.draw)))
+			require.Equal(t, lines, string(promised(a.store(0), &got.draw)))
 		}
 	}
 	again(services[0], false)

@@ -83,18 +83,14 @@ func TestReplaysWhileTheLockIsLost(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			a := newArena(t, cell{lockmode.External, dialect, nobody})
-			pool := a.pool(t, 50)
-			lock := &swapped{Locker: a.locks[0]}
-			s := a.serve(t, 0, func(s *settings) { s.Locker, s.Timeout = lock, 6*time.Second })
-			draws(t, s, pool, "known", 1)
-			lock.Locker = &lostLock{2 * time.Second}
-			fresh := once(t, s, named(pool, "new"))
-			known := receive(t, once(t, s, named(pool, "known-0")))
+			w := newSwap(t, dialect, 1, func(s *settings) { s.Timeout = 6 * time.Second })
+			w.lock.Locker = &lostLock{2 * time.Second}
+			fresh := once(t, w.service, named(w.pool, "new"))
+			known := receive(t, once(t, w.service, named(w.pool, "known-0")))
 			require.NoError(t, known.err)
 			require.True(t, known.draw.Replayed)
 			require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, fresh).err))
-			stocktest.NoViolations(t, a.store(0), pool)
+			stocktest.NoViolations(t, w.store(0), w.pool)
 		})
 	}
 }
@@ -118,16 +114,13 @@ func (s *hung) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stoc
 // happened under the key.
 func TestReplaysOfAHungStore(t *testing.T) {
 	t.Parallel()
-	a := newArena(t, cell{lockmode.External, "sqlite", nobody})
-	pool := a.pool(t, 50)
-	lock, store := &swapped{Locker: a.locks[0]}, &hung{Store: a.store(0)}
-	s := a.serve(t, 0, func(s *settings) { s.Locker, s.Store, s.Sharer = lock, store, nil })
-	draws(t, s, pool, "known", 1)
-	free := lock.Locker
-	lock.Locker = &lostLock{}
+	store := &hung{}
+	w := newSwap(t, "sqlite", 1, func(s *settings) { store.Store, s.Store, s.Sharer = s.Store, store, nil })
+	free := w.lock.Locker
+	w.lock.Locker = &lostLock{}
 	store.hangs.Store(true)
-	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, once(t, s, named(pool, "known-0"))).err))
-	lock.Locker = free
+	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, once(t, w.service, named(w.pool, "known-0"))).err))
+	w.lock.Locker = free
 	store.hangs.Store(false)
-	require.NoError(t, receive(t, once(t, s, named(pool, "new"))).err)
+	require.NoError(t, receive(t, once(t, w.service, named(w.pool, "new"))).err)
 }

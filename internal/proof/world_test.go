@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -271,13 +270,8 @@ func second(t *testing.T, args ...string) (int, string) {
 
 // secondPrints is what the Python program prints, line by line, and its exit code.
 func secondPrints(t *testing.T, args ...string) (code int, all []string) {
-	servertest.NeedPrograms(t, "python3", "python3")
-	command := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify/verify.py"}, args...)...)
-	out, err := command.CombinedOutput()
-	if command.ProcessState == nil {
-		require.NoError(t, err)
-	}
-	return command.ProcessState.ExitCode(), strings.Split(strings.TrimSpace(string(out)), "\n")
+	code, said := servertest.SecondVerifier(t, args...)
+	return code, strings.Split(strings.TrimSpace(said), "\n")
 }
 
 func clone(files fstest.MapFS) fstest.MapFS {

@@ -14,9 +14,9 @@ import (
 // start a browser takes several times the work of most pages.
 func Chromium(tb testing.TB) string {
 	tb.Helper()
-	h := homeOf(tb)
+	sh := sharedOf(tb)
 	url, err := Once("Chromium", func() (string, error) {
-		s, err := h.open("chromium", chromiumKind(), options{})
+		s, err := sh.open("chromium", chromiumKind(), options{})
 		if err != nil {
 			return "", err
 		}

@@ -30,12 +30,14 @@ type shared struct {
 	redisTurn atomic.Int64
 }
 
-// sharedOnce and once are this package's variables: tests of one process can share a
+// These are this package's variables: tests of one process can share a
 // server, or what is made once, only through the process, and there is no common
 // TestMain to hold it.
 var (
 	sharedOnce = sync.OnceValues(openShared)
 	once       sync.Map // by name, a func() (string, error)
+	// verifiers are those that nobody asks.
+	verifiers = sync.OnceValue(startVerifiers)
 )
 
 // Once returns what make returned at the first call with this name in the test

@@ -1,0 +1,118 @@
+package servertest
+
+import (
+	"bufio"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// verifierParent is the script that asks the second verifier of proofs.
+//
+//go:embed verifier.py
+var verifierParent string
+
+// verifier asks docs/verify/verify.py. Python takes ten times as long to start and
+// to compile it as it takes to check a small pool. It ends with the test process,
+// which holds the other end of its input.
+type verifier struct {
+	questions io.Writer
+	answers   *bufio.Reader
+}
+
+// startVerifiers is room for one verifier on each processor. Each is started by the
+// first test that comes to it.
+func startVerifiers() chan *verifier {
+	all := make(chan *verifier, runtime.GOMAXPROCS(0))
+	for range cap(all) {
+		all <- &verifier{}
+	}
+	return all
+}
+
+// SecondVerifier returns the exit code of docs/verify/verify.py with these arguments,
+// and what it prints. Each call is a process of its own, of a program that was
+// compiled once.
+func SecondVerifier(tb testing.TB, args ...string) (code int, said string) {
+	tb.Helper()
+	NeedPrograms(tb, "python3", "python3")
+	all := verifiers()
+	v := <-all
+	defer func() { all <- v }()
+	if v.questions == nil {
+		if err := v.start(); err != nil {
+			tb.Fatalf("start the second verifier: %v", err)
+		}
+	}
+	code, said, err := v.ask(args)
+	if err != nil {
+		v = &verifier{}
+		tb.Fatalf("ask the second verifier: %v\n%s", err, said)
+	}
+	return code, said
+}
+
+func (v *verifier) start() error {
+	program, err := besideModule("docs/verify/verify.py")
+	if err != nil {
+		return err
+	}
+	command := exec.Command("python3", "-c", verifierParent, program) //nolint:noctx // it ends with the process
+	questions, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	answers, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	command.Stderr = command.Stdout
+	v.questions, v.answers = questions, bufio.NewReader(answers)
+	return command.Start()
+}
+
+func (v *verifier) ask(args []string) (code int, said string, err error) {
+	question, err := json.Marshal(args)
+	if err != nil {
+		return 0, "", err
+	}
+	if _, err := v.questions.Write(append(question, '\n')); err != nil {
+		return 0, "", err
+	}
+	line, err := v.answers.ReadString('\n')
+	if err != nil {
+		return 0, line, err
+	}
+	var length int
+	if _, err := fmt.Sscanf(line, "%d %d\n", &code, &length); err != nil {
+		rest, _ := io.ReadAll(v.answers)
+		return 0, line + string(rest), err
+	}
+	b := make([]byte, length)
+	_, err = io.ReadFull(v.answers, b)
+	return code, string(b), err
+}
+
+// besideModule is the path of a file of this repository.
+func besideModule(name string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, name), nil
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return "", fmt.Errorf("no go.mod above %s", dir)
+		}
+		dir = above
+	}
+}

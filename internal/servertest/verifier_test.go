@@ -1,0 +1,36 @@
+package servertest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSecondVerifierIsTheProgram: what is asked of the program that is kept is what
+// the program says that is started, and each question finds it as it was.
+func TestSecondVerifierIsTheProgram(t *testing.T) {
+	NeedPrograms(t, "python3", "python3")
+	const program = "../../docs/verify/verify.py"
+	empty, vectors := t.TempDir(), filepath.Join(t.TempDir(), "vectors.json")
+	require.NoError(t, os.WriteFile(vectors, []byte("{"), 0o600))
+	for range 2 {
+		for exit, args := range map[int][]string{
+			0: {"--help"},
+			1: {"--vectors", vectors}, // ends it with a traceback
+			2: {empty, "--key", "none\n\"é"},
+			3: {empty},
+		} {
+			command := exec.CommandContext(t.Context(), "python3", append([]string{program}, args...)...)
+			want, _ := command.CombinedOutput()
+			require.Equal(t, exit, command.ProcessState.ExitCode(), "%s", want)
+			code, said := SecondVerifier(t, args...)
+			require.Equal(t, exit, code, said)
+			if exit != 1 { // the traceback tells who called it
+				require.Equal(t, string(want), said)
+			}
+		}
+	}
+}
