@@ -4,6 +4,45 @@ import (
 	"slices"
 )
 
+// Learn notes what the log holds of the request's name.
+func (a *Ask) Learn(known map[string]Draw) {
+	a.Asked, a.Known = true, nil
+	if d, ok := known[a.DrawID]; ok {
+		a.Known = &d
+	}
+}
+
+// Unasked are the names that the plan refuses although the log may hold them:
+// their callers chose them, and the log was not asked. No name is there twice.
+func (p *Plan) Unasked() []string {
+	var names []string
+	for i, a := range p.asks {
+		if p.isUnasked(i) {
+			names = append(names, a.DrawID)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (p *Plan) isUnasked(i int) bool {
+	return p.outcomes[i].err != nil && p.asks[i].Named && !p.asks[i].Asked
+}
+
+// Learn notes what the log holds of the names that were unasked. A draw that it
+// holds is replayed: it was refused, so that no other depends on its units.
+func (p *Plan) Learn(known map[string]Draw) {
+	for i, a := range p.asks {
+		if !p.isUnasked(i) {
+			continue
+		}
+		if a.Learn(known); a.Known != nil {
+			p.outcomes[i] = outcome{}
+			p.outcomes[i].replay(a)
+		}
+	}
+}
+
 func (o *outcome) replay(a *Ask) {
 	known := *a.Known
 	if known.UserID != a.UserID || len(known.Awards) != a.Count {

@@ -7,8 +7,9 @@ import (
 // Ask is a request as it comes before the urn, with what the log says of it.
 type Ask struct {
 	Request
-	// Known is the draw that the pool's log holds under the request's name, nil
-	// for none.
+	// Asked says that the log was asked for the request's name after the pool was
+	// read; Known is the draw that it holds, nil for none.
+	Asked bool
 	Known *Draw
 	// Tried are the first awards of writes of this request that may have been
 	// committed: a known draw that one of them made is no replay.

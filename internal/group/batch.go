@@ -167,6 +167,7 @@ func (b *Batch) doubt() {
 func (b *Batch) Undo(p *draw.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
+		w.found = w.found || w.Known != nil // the write may have asked
 		if len(w.Tried) == 0 && !w.found {
 			w.state.CompareAndSwap(planned, waiting)
 		}
@@ -186,10 +187,11 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 }
 
 // Plan decides every draw of the batch in order of arrival; see
-// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing is answered before Settle. The pool was read just
-// before. The log is asked only where it must be: after a write that met a
-// known key or was left in doubt, and before a named draw is refused, because
-// a known key is answered whatever the pool's state or stock is by now (law 4).
+// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing
+// is answered before Settle. The pool was read just before. The log is asked only
+// where it must be: after a write that met a known key or was left in doubt. Of
+// the draws that are refused, the write asks it: a known key is answered whatever
+// the pool's state or stock is by now (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, error) {
 	b.forgetLog()
 	if b.mustAsk() {
@@ -199,14 +201,6 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	}
 	facts, err := b.turns(ctx, log)
 	if err != nil {
-		return nil, err
-	}
-	plan := b.plan(now, facts)
-	if plan.IsDue() || !b.refusesUnasked(plan) {
-		return plan, nil
-	}
-	b.Undo(plan)
-	if err := b.ask(ctx, log); err != nil {
 		return nil, err
 	}
 	return b.plan(now, facts), nil
@@ -221,7 +215,7 @@ func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
 	}
 	b.forgetLog()
 	plan := b.plan(now, nil)
-	if plan.IsDue() || b.refusesUnasked(plan) {
+	if plan.IsDue() || len(plan.Unasked()) > 0 {
 		b.Undo(plan)
 		return nil
 	}

@@ -80,7 +80,9 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 		if err != nil {
 			return err
 		}
-		err = nil
+		if err := learn(ctx, plan, l); err != nil {
+			return err
+		}
 		if l.before != nil {
 			err = l.before(plan)
 		}

@@ -77,19 +77,8 @@ func (b *Batch) AsksLog() bool {
 // before: it may know more by now.
 func (b *Batch) forgetLog() {
 	for _, w := range b.waiters {
-		w.asked, w.Known = false, nil
+		w.Asked, w.Known = false, nil
 	}
-}
-
-// refusesUnasked says that the plan refuses a draw that the log may hold, and
-// was not asked about.
-func (b *Batch) refusesUnasked(p *draw.Plan) bool {
-	for i, w := range b.waiters {
-		if p.Err(i) != nil && w.mayBeKnown() && !w.asked {
-			return true
-		}
-	}
-	return false
 }
 
 // ask notes what the log says of the draws that it may hold.
@@ -113,10 +102,8 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		if !w.mayBeKnown() {
 			continue
 		}
-		w.asked = true
-		d, ok := known[w.DrawID]
-		if w.found = ok; ok {
-			w.Known = &d
+		w.Learn(known)
+		if w.found = w.Known != nil; w.found {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		}
 	}
