@@ -17,7 +17,7 @@ func (a *Ask) Learn(known map[string]Draw) {
 func (p *Plan) Unasked() []string {
 	var names []string
 	for i, a := range p.asks {
-		if p.isUnasked(i) {
+		if a.Named && !a.Asked && p.Err(i) != nil {
 			names = append(names, a.DrawID)
 		}
 	}
@@ -25,34 +25,27 @@ func (p *Plan) Unasked() []string {
 	return slices.Compact(names)
 }
 
-func (p *Plan) isUnasked(i int) bool {
-	return p.outcomes[i].err != nil && p.asks[i].Named && !p.asks[i].Asked
-}
-
 // Learn notes what the log holds of the names that were unasked. A draw that it
 // holds is replayed: it was refused, so that no other depends on its units.
 func (p *Plan) Learn(known map[string]Draw) {
 	for i, a := range p.asks {
-		if !p.isUnasked(i) {
-			continue
-		}
-		if a.Learn(known); a.Known != nil {
-			p.outcomes[i] = outcome{}
-			p.outcomes[i].replay(a)
+		if a.Named && !a.Asked && p.Err(i) != nil {
+			if a.Learn(known); a.Known != nil {
+				p.outcomes[i] = replay(a)
+			}
 		}
 	}
 }
 
-func (o *outcome) replay(a *Ask) {
+func replay(a *Ask) outcome {
 	known := *a.Known
 	if known.UserID != a.UserID || len(known.Awards) != a.Count {
-		o.err = errKeyReused(&a.Request)
-		return
+		return outcome{err: errKeyReused(&a.Request)}
 	}
 	// A draw that an earlier write of this request committed without hearing so
 	// is no replay: its caller has not had an answer yet.
 	known.Replayed = !a.made(&known)
-	o.known = &known
+	return outcome{known: &known}
 }
 
 // made says that a draw in the log is the doing of one of the writes that were

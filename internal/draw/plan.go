@@ -146,7 +146,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 // decide fills in the outcome of a request whose name no earlier one has.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if a.Known != nil {
-		o.replay(a)
+		*o = replay(a)
 		return
 	}
 	if o.err = refusal(a); o.err != nil {

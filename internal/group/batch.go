@@ -85,9 +85,9 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// TopUp adds the draws that have come since the batch was taken: while it
-// waited for its turn, many may have. A batch in doubt stays as it is. An attempt
-// begins with it, before the pool is read or while its row is locked.
+// TopUp adds the draws that have come since the batch was taken: while it waited
+// for its turn, many may have. A batch in doubt stays as it is. It comes before an
+// attempt, or behind the read that locks the pool's row: see Plan.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {
@@ -188,11 +188,15 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 
 // Plan decides every draw of the batch in order of arrival; see
 // [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing
-// is answered before Settle. The pool was read just before. The log is asked only
-// where it must be: after a write that met a known key or was left in doubt. Of
-// the draws that are refused, the write asks it: a known key is answered whatever
-// the pool's state or stock is by now (law 4).
-func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, error) {
+// is answered before Settle. The pool was read just before; where that locked its
+// row, nobody can have changed it since, and the batch takes in who has come. The
+// log is asked only where it must be: after a write that met a known key or was
+// left in doubt. Of the draws that are refused, the write asks it: a known key is
+// answered whatever the pool's state or stock is by now (law 4).
+func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
+	if locked {
+		b.TopUp()
+	}
 	b.forgetLog()
 	if b.mustAsk() {
 		if err := b.ask(ctx, log); err != nil {
@@ -210,16 +214,7 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 // have to be, which is always so under rules that count, and when an item of the
 // agenda is due.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	if !b.IsPlain() || b.CountsUsers() {
-		return nil
-	}
-	b.forgetLog()
-	plan := b.plan(now, nil)
-	if plan.IsDue() || len(plan.Unasked()) > 0 {
-		b.Undo(plan)
-		return nil
-	}
-	return plan
+	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Unasked()) == 0 })
 }
 
 // PlanCached plans the batch from the cached copy of its pool. It returns nil
@@ -229,11 +224,17 @@ func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 	if !b.IsPlainAt(now) {
 		return nil
 	}
-	plan := b.PlanPlain(now)
-	if plan == nil {
+	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
+}
+
+// planIf plans a plain batch, where the plan will do.
+func (b *Batch) planIf(now time.Time, does func(*draw.Plan) bool) *draw.Plan {
+	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
-	if len(plan.Awards) == 0 || b.refusesAny(plan) {
+	b.forgetLog()
+	plan := b.plan(now, nil)
+	if plan.IsDue() || !does(plan) {
 		b.Undo(plan)
 		return nil
 	}

@@ -76,7 +76,7 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 		if err := l.read(b.Urn); err != nil {
 			return err
 		}
-		plan, err := b.Plan(ctx, time.Now(), l)
+		plan, err := b.Plan(ctx, time.Now(), l, false)
 		if err != nil {
 			return err
 		}

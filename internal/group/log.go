@@ -58,7 +58,6 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {
-	b.forgetLog()
 	if failed := b.ask(ctx, log); failed != nil {
 		return nil, failed
 	}
@@ -90,11 +89,11 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids) // asked for twice, a draw's awards would come twice
-	known := map[string]draw.Draw{}
+	var known map[string]draw.Draw
 	if len(ids) > 0 {
 		var err error
-		if known, err = log.Draws(ctx, b.Urn.PoolID, ids); err != nil {
+		known, err = log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids)) // asked for twice, a draw's awards would come twice
+		if err != nil {
 			return err
 		}
 	}

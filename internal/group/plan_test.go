@@ -33,7 +33,7 @@ func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
 
 // plan plans a batch, and asks the log as a write does.
 func plan(t *testing.T, b *Batch, log Log) (*draw.Plan, error) {
-	p, err := b.Plan(t.Context(), time.Now(), log)
+	p, err := b.Plan(t.Context(), time.Now(), log, false)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
 	b.KnownKey()
 	broken := errors.New("no log")
-	_, err := b.Plan(t.Context(), time.Now(), lookUp(func([]string) (map[string]draw.Draw, error) { return nil, broken }))
+	_, err := b.Plan(t.Context(), time.Now(), lookUp(func([]string) (map[string]draw.Draw, error) { return nil, broken }), false)
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, int64(2), b.Urn.Remaining())
 	require.Len(t, planOf(t, b, nil).Awards, 2)
@@ -250,7 +250,7 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 	b.KnownKey()
 	_, err = b.Plan(t.Context(), time.Now(), noTurns{func([]string) (map[string]draw.Draw, error) {
 		return map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}, nil
-	}})
+	}}, false)
 	require.ErrorContains(t, err, "no turns")
 	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
 		w := b.waiters[i]

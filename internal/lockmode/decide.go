@@ -46,7 +46,6 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 	var s spent
 	var conflict error // the last one
 	for {
-		b.TopUp() // what came while this waited for its lock, or to retry
 		began := time.Now()
 		fromCache, err := false, error(nil)
 		if cached && d.policy.attempts > 1 {
@@ -85,6 +84,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		if next == retryLater && !fromCache { // a copy that is out of date is read anew at once
 			backoff(ctx, s.attempts)
 		}
+		b.TopUp() // what came meanwhile
 	}
 }
 
@@ -112,7 +112,7 @@ func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxO
 			return true, err
 		}
 		defer tx.Rollback()
-		return true, d.planAndWrite(ctx, b, tx)
+		return true, d.planAndWrite(ctx, b, tx, false)
 	}
 	plan := b.PlanCached(d.now())
 	if plan == nil {
@@ -132,15 +132,12 @@ func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions
 	if d.resolve(b.Urn.Mode) != d.name {
 		return errOtherMode
 	}
-	if o.Lock {
-		b.TopUp() // nobody can have changed the pool since it was read
-	}
-	return d.planAndWrite(ctx, b, tx)
+	return d.planAndWrite(ctx, b, tx, o.Lock)
 }
 
-// planAndWrite ends a transaction on a pool that was read.
-func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx) error {
-	plan, err := b.Plan(ctx, d.now(), tx)
+// planAndWrite ends a transaction on a pool that was read, and maybe locked then.
+func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx, locked bool) error {
+	plan, err := b.Plan(ctx, d.now(), tx, locked)
 	if err != nil {
 		return err
 	}
