@@ -86,8 +86,8 @@ func (b *Batch) Next() bool {
 }
 
 // TopUp adds the draws that have come since the batch was taken: while it waited
-// for its turn, many may have. A batch in doubt stays as it is. It comes before an
-// attempt, or behind the read that locks the pool's row: see Plan.
+// for a lock or to retry, many may have. A batch in doubt stays as it is. It comes
+// before what is read for the plan, or in Plan on a row that is locked.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {
