@@ -4,16 +4,48 @@ import (
 	"slices"
 )
 
-func (o *outcome) replay(a *Ask) {
+// Learn notes what the log holds of the request's name.
+func (a *Ask) Learn(known map[string]Draw) {
+	a.Asked, a.Known = true, nil
+	if d, ok := known[a.DrawID]; ok {
+		a.Known = &d
+	}
+}
+
+// Unasked are the names that the plan refuses although the log may hold them:
+// their callers chose them, and the log was not asked. No name is there twice.
+func (p *Plan) Unasked() []string {
+	var names []string
+	for i, a := range p.asks {
+		if a.Named && !a.Asked && p.Err(i) != nil {
+			names = append(names, a.DrawID)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Learn notes what the log holds of the names that were unasked. A draw that it
+// holds is replayed: it was refused, so that no other depends on its units.
+func (p *Plan) Learn(known map[string]Draw) {
+	for i, a := range p.asks {
+		if a.Named && !a.Asked && p.Err(i) != nil {
+			if a.Learn(known); a.Known != nil {
+				p.outcomes[i] = replay(a)
+			}
+		}
+	}
+}
+
+func replay(a *Ask) outcome {
 	known := *a.Known
 	if known.UserID != a.UserID || len(known.Awards) != a.Count {
-		o.err = errKeyReused(&a.Request)
-		return
+		return outcome{err: errKeyReused(&a.Request)}
 	}
 	// A draw that an earlier write of this request committed without hearing so
 	// is no replay: its caller has not had an answer yet.
 	known.Replayed = !a.made(&known)
-	o.known = &known
+	return outcome{known: &known}
 }
 
 // made says that a draw in the log is the doing of one of the writes that were

@@ -7,8 +7,9 @@ import (
 // Ask is a request as it comes before the urn, with what the log says of it.
 type Ask struct {
 	Request
-	// Known is the draw that the pool's log holds under the request's name, nil
-	// for none.
+	// Asked says that the log was asked for the request's name after the pool was
+	// read; Known is the draw that it holds, nil for none.
+	Asked bool
 	Known *Draw
 	// Tried are the first awards of writes of this request that may have been
 	// committed: a known draw that one of them made is no replay.
@@ -145,7 +146,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 // decide fills in the outcome of a request whose name no earlier one has.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
 	if a.Known != nil {
-		o.replay(a)
+		*o = replay(a)
 		return
 	}
 	if o.err = refusal(a); o.err != nil {

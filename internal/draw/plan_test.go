@@ -147,3 +147,34 @@ func TestPlanReplays(t *testing.T) {
 	require.False(t, d.Replayed, "its own write made it")
 	require.NoError(t, p.Err(4))
 }
+
+// TestPlanLearns: a draw that was refused unasked is a replay where the log holds it;
+// what was granted, and what the log was asked about before, stays as it is.
+func TestPlanLearns(t *testing.T) {
+	u := urnOf(draw.StateOpen, 1)
+	asked := asking("asked", 1)
+	asked.Learn(nil)
+	p := u.Plan([]*draw.Ask{
+		asking("new", 1), asking("old", 1), of("other", asking("old", 1)), asking("old", 2), asked,
+		{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}}, asking("none", 1),
+	}, time.Now())
+	require.Equal(t, []string{"none", "old"}, p.Unasked())
+	known := map[string]draw.Draw{}
+	for _, id := range []string{"new", "old", "asked", "made"} {
+		known[id] = draw.Draw{ID: id, UserID: "u", Awards: []draw.Award{{DrawID: id}}}
+	}
+	p.Learn(known)
+	require.Empty(t, p.Unasked())
+	want := []draw.Code{"", "", draw.CodeKeyReused, draw.CodeKeyReused, draw.CodeSoldOut, draw.CodeSoldOut, draw.CodeSoldOut}
+	for i, c := range want {
+		code(t, c, p.Err(i))
+	}
+	old, err := p.Answer(1)
+	require.NoError(t, err)
+	require.True(t, old.Replayed)
+	fresh, err := p.Answer(0)
+	require.NoError(t, err)
+	require.False(t, fresh.Replayed)
+	p.Undo()
+	require.Equal(t, int64(1), u.Remaining())
+}

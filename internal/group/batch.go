@@ -85,9 +85,9 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// TopUp adds the draws that have come since the batch was taken: while it
-// waited for its turn, many may have. A batch in doubt stays as it is. An attempt
-// begins with it, before the pool is read or while its row is locked.
+// TopUp adds the draws that have come since the batch was taken: while it waited
+// for a lock or to retry, many may have. A batch in doubt stays as it is. It comes
+// before what is read for the plan, or in Plan on a row that is locked.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {
@@ -167,6 +167,7 @@ func (b *Batch) doubt() {
 func (b *Batch) Undo(p *draw.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
+		w.found = w.found || w.Known != nil // the write may have asked
 		if len(w.Tried) == 0 && !w.found {
 			w.state.CompareAndSwap(planned, waiting)
 		}
@@ -186,11 +187,16 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 }
 
 // Plan decides every draw of the batch in order of arrival; see
-// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing is answered before Settle. The pool was read just
-// before. The log is asked only where it must be: after a write that met a
-// known key or was left in doubt, and before a named draw is refused, because
-// a known key is answered whatever the pool's state or stock is by now (law 4).
-func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, error) {
+// [draw.Urn.Plan], and [draw.Plan.IsDue] for a plan that is to be undone. Nothing
+// is answered before Settle. The pool was read just before; where that locked its
+// row, nobody can have changed it since, and the batch takes in who has come. The
+// log is asked only where it must be: after a write that met a known key or was
+// left in doubt. Of the draws that are refused, the write asks it: a known key is
+// answered whatever the pool's state or stock is by now (law 4).
+func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
+	if locked {
+		b.TopUp()
+	}
 	b.forgetLog()
 	if b.mustAsk() {
 		if err := b.ask(ctx, log); err != nil {
@@ -201,14 +207,6 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 	if err != nil {
 		return nil, err
 	}
-	plan := b.plan(now, facts)
-	if plan.IsDue() || !b.refusesUnasked(plan) {
-		return plan, nil
-	}
-	b.Undo(plan)
-	if err := b.ask(ctx, log); err != nil {
-		return nil, err
-	}
 	return b.plan(now, facts), nil
 }
 
@@ -216,16 +214,7 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log) (*draw.Plan, e
 // have to be, which is always so under rules that count, and when an item of the
 // agenda is due.
 func (b *Batch) PlanPlain(now time.Time) *draw.Plan {
-	if !b.IsPlain() || b.CountsUsers() {
-		return nil
-	}
-	b.forgetLog()
-	plan := b.plan(now, nil)
-	if plan.IsDue() || b.refusesUnasked(plan) {
-		b.Undo(plan)
-		return nil
-	}
-	return plan
+	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Unasked()) == 0 })
 }
 
 // PlanCached plans the batch from the cached copy of its pool. It returns nil
@@ -235,11 +224,17 @@ func (b *Batch) PlanCached(now time.Time) *draw.Plan {
 	if !b.IsPlainAt(now) {
 		return nil
 	}
-	plan := b.PlanPlain(now)
-	if plan == nil {
+	return b.planIf(now, func(p *draw.Plan) bool { return len(p.Awards) > 0 && !b.refusesAny(p) })
+}
+
+// planIf plans a plain batch, where the plan will do.
+func (b *Batch) planIf(now time.Time, does func(*draw.Plan) bool) *draw.Plan {
+	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
-	if len(plan.Awards) == 0 || b.refusesAny(plan) {
+	b.forgetLog()
+	plan := b.plan(now, nil)
+	if plan.IsDue() || !does(plan) {
 		b.Undo(plan)
 		return nil
 	}

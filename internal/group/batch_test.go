@@ -140,7 +140,7 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 		}
 	}
 	for _, want := range [][]string{{"a"}, {"same", "other"}} {
-		p, err := b.Plan(t.Context(), time.Now(), readUsers{nil, come(named("same"), by(named("other"), "other"))})
+		p, err := b.Plan(t.Context(), time.Now(), readUsers{nil, come(named("same"), by(named("other"), "other"))}, false)
 		require.NoError(t, err)
 		require.Equal(t, want, b.Keys())
 		b.Settle(p)

@@ -76,11 +76,13 @@ func (l *ledger) decide(ctx context.Context, b *Batch) error {
 		if err := l.read(b.Urn); err != nil {
 			return err
 		}
-		plan, err := b.Plan(ctx, time.Now(), l)
+		plan, err := b.Plan(ctx, time.Now(), l, false)
 		if err != nil {
 			return err
 		}
-		err = nil
+		if err := learn(ctx, plan, l); err != nil {
+			return err
+		}
 		if l.before != nil {
 			err = l.before(plan)
 		}

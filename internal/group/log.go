@@ -58,7 +58,6 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {
-	b.forgetLog()
 	if failed := b.ask(ctx, log); failed != nil {
 		return nil, failed
 	}
@@ -77,19 +76,8 @@ func (b *Batch) AsksLog() bool {
 // before: it may know more by now.
 func (b *Batch) forgetLog() {
 	for _, w := range b.waiters {
-		w.asked, w.Known = false, nil
+		w.Asked, w.Known = false, nil
 	}
-}
-
-// refusesUnasked says that the plan refuses a draw that the log may hold, and
-// was not asked about.
-func (b *Batch) refusesUnasked(p *draw.Plan) bool {
-	for i, w := range b.waiters {
-		if p.Err(i) != nil && w.mayBeKnown() && !w.asked {
-			return true
-		}
-	}
-	return false
 }
 
 // ask notes what the log says of the draws that it may hold.
@@ -101,11 +89,11 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 	}
 	slices.Sort(ids)
-	ids = slices.Compact(ids) // asked for twice, a draw's awards would come twice
-	known := map[string]draw.Draw{}
+	var known map[string]draw.Draw
 	if len(ids) > 0 {
 		var err error
-		if known, err = log.Draws(ctx, b.Urn.PoolID, ids); err != nil {
+		known, err = log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids)) // asked for twice, a draw's awards would come twice
+		if err != nil {
 			return err
 		}
 	}
@@ -113,14 +101,12 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		if !w.mayBeKnown() {
 			continue
 		}
-		w.asked = true
-		d, ok := known[w.DrawID]
-		w.found = ok
+		w.Learn(known)
+		w.found = w.Known != nil
 		if !w.hasAnswer() { // else it was not asked for
-			w.absent.Store(!ok)
+			w.absent.Store(!w.found)
 		}
-		if ok {
-			w.Known = &d
+		if w.found {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		}
 	}

@@ -26,17 +26,29 @@ func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
 
 func planOf(t *testing.T, b *Batch, known map[string]draw.Draw) *draw.Plan {
 	t.Helper()
-	p, err := b.Plan(t.Context(), time.Now(), lookUp(func(ids []string) (map[string]draw.Draw, error) {
-		found := map[string]draw.Draw{}
-		for _, id := range ids {
-			if d, ok := known[id]; ok {
-				found[id] = d
-			}
-		}
-		return found, nil
-	}))
+	p, err := plan(t, b, lookUp(func([]string) (map[string]draw.Draw, error) { return known, nil }))
 	require.NoError(t, err)
 	return p
+}
+
+// plan plans a batch, and asks the log as a write does.
+func plan(t *testing.T, b *Batch, log Log) (*draw.Plan, error) {
+	p, err := b.Plan(t.Context(), time.Now(), log, false)
+	if err != nil {
+		return nil, err
+	}
+	return p, learn(t.Context(), p, log)
+}
+
+// learn is the part of a write that asks the log.
+func learn(ctx context.Context, p *draw.Plan, log Log) error {
+	names := p.Unasked()
+	if len(names) == 0 {
+		return nil
+	}
+	known, err := log.Draws(ctx, p.PoolID, names)
+	p.Learn(known)
+	return err
 }
 
 // lookUp is a log of draws alone.
@@ -149,21 +161,21 @@ func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 		return known, nil
 	})
 	unnamed := draw.Request{PoolID: "p", UserID: "u", DrawID: "made", Count: 1}
-	plan := func(b *Batch) {
+	settled := func(b *Batch) {
 		asked = nil
-		p, err := b.Plan(t.Context(), time.Now(), log)
+		p, err := plan(t, b, log)
 		require.NoError(t, err)
 		b.Settle(p)
 	}
 
-	plan(batchOf(urnOf(9), named("new"), unnamed))
+	settled(batchOf(urnOf(9), named("new"), unnamed))
 	require.Empty(t, asked, "a usual draw pays nothing")
 
-	plan(batchOf(urnOf(0), unnamed, unnamed))
+	settled(batchOf(urnOf(0), unnamed, unnamed))
 	require.Empty(t, asked, "a name that the service made is new")
 
 	b := batchOf(urnOf(1), unnamed, named("old"), named("new"))
-	plan(b)
+	settled(b)
 	require.Equal(t, []string{"new", "old"}, asked)
 	require.Equal(t, "made", b.waiters[0].draw.ID)
 	require.True(t, b.waiters[1].draw.Replayed)
@@ -171,7 +183,7 @@ func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 
 	b = batchOf(urnOf(9), named("old"), by(named("old"), "other"), wanting(named("old"), 2), unnamed)
 	b.KnownKey()
-	plan(b)
+	settled(b)
 	require.Equal(t, []string{"old"}, asked, "each name once, however often it is in the batch")
 	require.Equal(t, int64(3), b.waiters[0].draw.Awards[0].Version)
 	code(t, draw.CodeKeyReused, b.waiters[1].err)
@@ -180,18 +192,34 @@ func TestPlanLooksUpOnlyWhatItMust(t *testing.T) {
 
 	b = batchOf(urnOf(9), unnamed)
 	b.InDoubt(planOf(t, b, nil))
-	plan(b)
+	settled(b)
 	require.Equal(t, []string{"made"}, asked, "in doubt every name is looked up")
 }
 
 // TestPlanFailsWhole: a failed lookup in the log leaves the urn full.
 func TestPlanFailsWhole(t *testing.T) {
 	b := batchOf(urnOf(2), wanting(named("a"), 2), named("b"))
+	b.KnownKey()
 	broken := errors.New("no log")
-	_, err := b.Plan(t.Context(), time.Now(), lookUp(func([]string) (map[string]draw.Draw, error) { return nil, broken }))
+	_, err := b.Plan(t.Context(), time.Now(), lookUp(func([]string) (map[string]draw.Draw, error) { return nil, broken }), false)
 	require.ErrorIs(t, err, broken)
 	require.Equal(t, int64(2), b.Urn.Remaining())
 	require.Len(t, planOf(t, b, nil).Awards, 2)
+}
+
+// TestFoundByTheWriteIsNotWithdrawn: a write that found a draw in the log and failed all
+// the same leaves nobody saying that the draw did not happen.
+func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
+	b := batchOf(urnOf(0), named("old"), named("new"))
+	p := planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
+	b.Undo(p)
+	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
+		w := b.waiters[i]
+		require.True(t, w.giveUp())
+		close(w.done)
+		_, err := w.wait(t.Context())
+		code(t, want, err)
+	}
 }
 
 // TestPlanSkipsTheWithdrawn: who gave up while waiting takes nothing.
@@ -222,7 +250,7 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 	b.KnownKey()
 	_, err = b.Plan(t.Context(), time.Now(), noTurns{func([]string) (map[string]draw.Draw, error) {
 		return map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}, nil
-	}})
+	}}, false)
 	require.ErrorContains(t, err, "no turns")
 	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
 		w := b.waiters[i]

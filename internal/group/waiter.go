@@ -16,9 +16,6 @@ type waiter struct {
 	requestID string
 	since     time.Time
 	state     atomic.Int32
-	// asked says that the log was asked about the draw after the pool was read
-	// for the present plan.
-	asked bool
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not

@@ -67,6 +67,7 @@ func (c *coalescer) decide(ctx context.Context, b *group.Batch) error {
 			return nil
 		} else {
 			shared = true
+			b.TopUp()
 		}
 	}
 	return c.decider.decide(ctx, b, c.options, !shared)

@@ -1,6 +1,7 @@
 package lockmode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -46,16 +47,9 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 	var s spent
 	var conflict error // the last one
 	for {
-		b.TopUp() // what came while this waited for its lock, or to retry
 		began := time.Now()
-		fromCache, err := false, error(nil)
-		if cached && d.policy.attempts > 1 {
-			fromCache, err = d.attemptCached(ctx, b, o)
-		}
+		fromCache, err := d.attempt(ctx, b, o, cached && d.policy.attempts > 1)
 		cached = false
-		if !fromCache {
-			err = d.attempt(ctx, b, o)
-		}
 		if err == nil || errors.Is(err, errOtherMode) || errors.Is(err, stock.ErrStaleToken) {
 			d.attempted(b, began, err, err != nil)
 			return err
@@ -85,6 +79,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 		if next == retryLater && !fromCache { // a copy that is out of date is read anew at once
 			backoff(ctx, s.attempts)
 		}
+		b.TopUp() // what came meanwhile
 	}
 }
 
@@ -98,70 +93,47 @@ func (d *decider) attempted(b *group.Batch, began time.Time, err error, again bo
 	b.Attempted(began, failureOf(err), again)
 }
 
-// attemptCached is one transaction that is planned from the cached copy of the
-// pool, without reading it. It is false where that cannot decide the batch. Where
-// rules count users, the read of their turns says whether the copy is the pool
-// as it is: then the plan is as good as one from a pool that was read.
-func (d *decider) attemptCached(ctx context.Context, b *group.Batch, o stock.TxOptions) (bool, error) {
-	if b.CountsUsers() {
-		if !b.IsPlainAt(d.now()) {
-			return false, nil
-		}
-		tx, err := d.store.Resume(ctx, o)
-		if err != nil {
-			return true, err
-		}
-		defer tx.Rollback()
-		return true, d.planAndWrite(ctx, b, tx)
+// attempt is one transaction: read, plan, write, settle. From the cached copy of
+// the pool, where it can decide the batch, it is planned without reading the pool.
+// Where rules count users, the read of their turns says whether the copy is the
+// pool as it is: then the plan is as good as one from a pool that was read.
+func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions, cached bool) (fromCache bool, err error) {
+	if fromCache = cached && b.IsPlainAt(d.now()); fromCache {
+		b.TopUp() // whether the copy is still the pool is seen later
 	}
-	plan := b.PlanCached(d.now())
-	if plan == nil {
-		return false, nil
+	if fromCache && !b.CountsUsers() {
+		if plan := b.PlanCached(d.now()); plan != nil {
+			fault.At(fault.BeforeWrite)
+			return true, d.finish(b, plan, d.store.Write(ctx, plan, o))
+		}
+		fromCache = false
 	}
-	fault.At(fault.BeforeWrite)
-	return true, d.finish(b, plan, d.store.Write(ctx, plan, o))
-}
-
-// attempt is one transaction that reads the pool first.
-func (d *decider) attempt(ctx context.Context, b *group.Batch, o stock.TxOptions) error {
-	tx, err := d.store.Read(ctx, b.Urn, o)
+	var tx stock.Tx
+	if fromCache {
+		tx, err = d.store.Resume(ctx, o)
+	} else {
+		tx, err = d.store.Read(ctx, b.Urn, o)
+	}
 	if err != nil {
-		return err
+		return fromCache, err
 	}
 	defer tx.Rollback()
 	if d.resolve(b.Urn.Mode) != d.name {
-		return errOtherMode
+		return fromCache, errOtherMode
 	}
-	if o.Lock {
-		b.TopUp() // nobody can have changed the pool since it was read
-	}
-	return d.planAndWrite(ctx, b, tx)
-}
-
-// planAndWrite ends a transaction on a pool that was read.
-func (d *decider) planAndWrite(ctx context.Context, b *group.Batch, tx stock.Tx) error {
-	plan, err := b.Plan(ctx, d.now(), tx)
+	plan, err := b.Plan(ctx, d.now(), tx, o.Lock && !fromCache)
 	if err != nil {
-		return err
+		return fromCache, err
 	}
-	if plan.IsDue() {
+	if plan.IsDue() { // what the agenda has comes first, and another attempt behind it
 		b.Undo(plan)
 		tx.Rollback() // else the items would wait for this attempt
-		return d.runDue(ctx, b)
+		return fromCache, cmp.Or(d.agendas.RunDue(ctx, b.Urn.PoolID), error(stock.ErrDue))
 	}
 	if len(plan.Awards) > 0 {
 		fault.At(fault.BeforeWrite)
 	}
-	return d.finish(b, plan, tx.Write(ctx, plan))
-}
-
-// runDue does what the agenda of the batch's pool has before it. Its error is
-// stock.ErrDue where another attempt may come behind it.
-func (d *decider) runDue(ctx context.Context, b *group.Batch) error {
-	if err := d.agendas.RunDue(ctx, b.Urn.PoolID); err != nil {
-		return err
-	}
-	return stock.ErrDue
+	return fromCache, d.finish(b, plan, tx.Write(ctx, plan))
 }
 
 // finish settles a plan that was written, or undoes it. After any error but

@@ -80,6 +80,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 // held decides batches under one hold of the lock.
 func (m *external) held(ctx context.Context, b *group.Batch, reset bool) error {
 	return m.locker.WithLock(ctx, b.Urn.PoolID, func(ctx context.Context, token int64) error {
+		b.TopUp() // what came while this waited for the lock
 		for n := 1; ; n++ {
 			fence := stock.Fence{Lock: m.name, Token: token, Reset: reset}
 			err := m.decider.decide(ctx, b, stock.TxOptions{Fence: fence}, true)

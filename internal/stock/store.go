@@ -279,6 +279,13 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need
 
 // Write implements Tx.
 func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
+	if names := p.Unasked(); len(names) > 0 {
+		known, err := tx.Draws(ctx, p.PoolID, names)
+		if err != nil {
+			return err
+		}
+		p.Learn(known)
+	}
 	tx.failed = tx.Tx.Write(ctx, p)
 	return tx.failed
 }

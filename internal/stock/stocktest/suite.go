@@ -93,6 +93,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"keys are exact":      testKeysExact,
 		"order of a draw":     testOrder,
 		"fence":               testFence,
+		"refused or known":    testRefused,
 		"urn follows":         testUrnFollows,
 		"urn of another time": testUrnAhead,
 		"lock waits":          testLockWaits,

@@ -1,0 +1,43 @@
+package stocktest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// testRefused: a draw that a plan refuses is answered from the log by the write, where
+// the log holds it, beside awards and without.
+func testRefused(t *testing.T, s *stock.Store) {
+	for name, o := range ways() {
+		id := "pool-" + name
+		Pool(t, s, id, 10)
+		require.NoError(t, Write(t, s, o, Plan(id, 2, "a", 0, "old")))
+		for _, last := range []int{9, 1} {
+			urn := draw.NewUrn(id)
+			tx, err := s.Read(t.Context(), urn, o)
+			require.NoError(t, err)
+			asks := []*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: fmt.Sprint("last-", last), Count: last}}}
+			for _, key := range []string{"old", "new", "old"} {
+				asks = append(asks, &draw.Ask{Request: draw.Request{PoolID: id, UserID: "u", DrawID: key, Named: true, Count: 1}})
+			}
+			p := urn.Plan(asks, time.Now())
+			require.NoError(t, tx.Write(t.Context(), p))
+			tx.Rollback()
+			for _, i := range []int{1, 3} {
+				old, err := p.Answer(i)
+				require.NoError(t, err)
+				require.True(t, old.Replayed)
+				require.Equal(t, int64(3), old.Awards[0].Version)
+			}
+			_, err = p.Answer(2)
+			require.Equal(t, draw.CodeSoldOut, draw.CodeOf(err))
+		}
+		require.Equal(t, int64(10), NoViolations(t, s, id).Prizes[0].Awards)
+	}
+}
