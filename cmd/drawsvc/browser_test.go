@@ -111,16 +111,16 @@ func eval[T any](b *browser, expression string) (value T) {
 	return value
 }
 
-// awaiting settles when an expression is true. It looks when the page has changed,
+// awaiting settles when an expression is true. It is tested when the page has changed,
 // and now and then for what is no part of it: a test that asked over and over would
 // cost more than the page.
 const awaiting = `new Promise((resolve, reject) => {
 	const end = (settle, value) => { changed.disconnect(); clearInterval(tick); settle(value); };
-	const look = () => { try { if (%s) end(resolve, true); } catch (problem) { end(reject, problem); } };
-	const changed = new MutationObserver(look);
+	const check = () => { try { if (%s) end(resolve, true); } catch (problem) { end(reject, problem); } };
+	const changed = new MutationObserver(check);
 	changed.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-	const tick = setInterval(look, 200);
-	look();
+	const tick = setInterval(check, 200);
+	check();
 })`
 
 // await waits until an expression is true.

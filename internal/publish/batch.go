@@ -28,7 +28,6 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p.tiles.expect(len(tail.Lines))
 	lines := make([][]byte, 0, len(tail.Lines))
 	for _, l := range tail.Lines {
 		if l.Version <= p.size() {

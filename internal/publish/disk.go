@@ -19,8 +19,6 @@ type disk struct {
 	names map[string]bool
 	fresh []*os.File
 	stale []string
-	// room is for the content of one file, until all is on the disk.
-	room []byte
 	// unsettled says that files were written since all was on the disk.
 	unsettled bool
 	// step, in tests, is called before and after whatever changes a file.
@@ -74,16 +72,7 @@ func (d *disk) write(name string, content []byte) error {
 	}
 	d.names[filepath.Dir(path)] = true
 	d.fresh = append(d.fresh, f)
-	half := 0
-	if d.step != nil { // a kill may come in the middle
-		half = len(content) / 2
-	}
-	_, err = f.Write(content[:half])
-	d.at()
-	if err == nil {
-		_, err = f.Write(content[half:])
-	}
-	if err = errors.Join(err, f.Chmod(0o644)); err == nil && len(d.fresh) == syncsMax {
+	if err = errors.Join(d.writeHalves(f, content), f.Chmod(0o644)); err == nil && len(d.fresh) == syncsMax {
 		err = d.flush()
 	}
 	return err
@@ -118,8 +107,8 @@ func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 	return os.Rename(path+".new", path)
 }
 
-// extend appends parts to a file, which is on the disk then.
-func (d *disk) extend(name string, parts ...[]byte) error {
+// extend appends to a file, which is on the disk then.
+func (d *disk) extend(name string, content []byte) error {
 	path := d.path(name)
 	d.at()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // what is published is for everybody
@@ -127,23 +116,21 @@ func (d *disk) extend(name string, parts ...[]byte) error {
 		return err
 	}
 	d.names[filepath.Dir(path)] = true
-	return errors.Join(d.writeParts(f, parts), f.Chmod(0o644), f.Sync(), f.Close())
+	return errors.Join(d.writeHalves(f, content), f.Chmod(0o644), f.Sync(), f.Close())
 }
 
-// writeParts writes parts, many of them at once.
-func (d *disk) writeParts(f *os.File, parts [][]byte) error {
-	const atOnce = 1 << 16
-	out := bufio.NewWriterSize(f, atOnce)
-	for i, part := range parts {
-		if half := len(part) / 2; d.step != nil && i == len(parts)/2 { // a kill may come in the middle
-			_, _ = out.Write(part[:half])
-			_ = out.Flush()
-			d.at()
-			part = part[half:]
-		}
-		_, _ = out.Write(part) // Flush returns an error that it met
+// writeHalves writes a content. In tests a kill may come in the middle.
+func (d *disk) writeHalves(f *os.File, content []byte) error {
+	half := 0
+	if d.step != nil {
+		half = len(content) / 2
 	}
-	return out.Flush()
+	_, err := f.Write(content[:half])
+	d.at()
+	if err == nil {
+		_, err = f.Write(content[half:])
+	}
+	return err
 }
 
 // cut cuts a file to a length.
@@ -195,7 +182,7 @@ func (d *disk) settle() error {
 			return err
 		}
 	}
-	d.stale, d.unsettled, d.room = d.stale[:0], false, nil
+	d.stale, d.unsettled = d.stale[:0], false
 	return nil
 }
 
@@ -208,7 +195,7 @@ func (d *disk) giveUp() bool {
 	}
 	found := d.unsettled
 	clear(d.fresh)
-	d.fresh, d.stale, d.unsettled, d.room = d.fresh[:0], d.stale[:0], false, nil
+	d.fresh, d.stale, d.unsettled = d.fresh[:0], d.stale[:0], false
 	return found
 }
 

@@ -130,7 +130,7 @@ func (e *entries) add(lines [][]byte) error {
 	if err := e.disk.settle(); err != nil {
 		return err
 	}
-	return e.disk.extend(logName, lines...)
+	return e.disk.extend(logName, bytes.Join(lines, nil))
 }
 
 // bundle writes the bundle of the last lines. One with a line that is longer than
@@ -139,14 +139,17 @@ func (e *entries) bundle() error {
 	if len(e.block) == 0 {
 		return nil
 	}
-	b := e.disk.room[:0]
+	length := 2 * len(e.block)
 	for _, line := range e.block {
 		if len(line) > math.MaxUint16 {
 			return nil
 		}
+		length += len(line)
+	}
+	b := make([]byte, 0, length)
+	for _, line := range e.block {
 		b = append(binary.BigEndian.AppendUint16(b, uint16(len(line))), line...)
 	}
-	e.disk.room = b
 	tile := tlog.Tile{H: tileHeight, L: -1, N: (e.size - 1) / tileWidth, W: len(e.block)}
 	if err := e.disk.write(tilePath(tile), b); err != nil {
 		return err

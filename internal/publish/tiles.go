@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -51,12 +50,6 @@ func (t *tiles) add(line []byte) error {
 	t.grown.Grow(proof.LeafHash(line), func(h tlog.Hash) { t.fresh = append(t.fresh, h) })
 	t.size++
 	return nil
-}
-
-// expect makes room for the hashes of more leaves.
-func (t *tiles) expect(leaves int) {
-	const below = 64 // more than a tree has levels
-	t.fresh = slices.Grow(t.fresh, 2*leaves+below)
 }
 
 // begin reads the edge of the signed tree.

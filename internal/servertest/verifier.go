@@ -63,7 +63,7 @@ func (v *verifier) start() error {
 	if err != nil {
 		return err
 	}
-	command := exec.Command("python3", "-c", verifierParent, program) //nolint:noctx // it ends with the process
+	command := exec.Command("python3", "-c", verifierParent, program)
 	questions, err := command.StdinPipe()
 	if err != nil {
 		return err
