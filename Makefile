@@ -26,7 +26,7 @@ test: ## Installs the servers that the tests need, and runs every test; of each 
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two minutes on a new machine"
 	@$(call COMPILE)
-	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration, upgrades: make test-all runs all"
+	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas: make test-all runs all"
 	$(TEST) -timeout 15m -p 3 $(LONGEST) ./...
 
 .PHONY: test-all

@@ -133,7 +133,7 @@ func run(ctx context.Context, args []string, env environment) error {
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.InitDefaultVersionFlag()
 	setAnnotation(root.Flags().Lookup("version"), noVariable)
-	root.SetFlagErrorFunc(withNearestFlag)
+	root.SetFlagErrorFunc(flagError)
 	root.SetArgs(args)
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)

@@ -60,10 +60,10 @@ func nearest(name string, known map[string]bool) string {
 	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
 }
 
-// withNearestFlag adds the nearest flag to the error of an unknown one. Flags
+// flagError is an error of flags, with the nearest one where a flag is unknown. Flags
 // behind a misspelt command are those of the command that was meant: the error
 // is of the command's name then.
-func withNearestFlag(c *cobra.Command, err error) error {
+func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
 		return noArguments(c, c.Flags().Args())
 	}

@@ -6,15 +6,15 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Recompute decides a pool's draws again, from the entries of its log, in their
+// Recomputation decides a pool's draws again, from the entries of its log, in their
 // order, and from the numbers of its versions. It is the code that decides
-// draws: what [Recompute.Next] says is what the service must have given.
-type Recompute struct{ *walk }
+// draws: what [Recomputation.Next] says is what the service must have given.
+type Recomputation struct{ *walk }
 
-// NewRecompute begins before the first entry. documents are all rules that the log
+// NewRecomputation begins before the first entry. documents are all rules that the log
 // puts in force, in any order: a limit that comes later counts turns from before.
-func NewRecompute(poolID string, source Source, documents []*Rules) *Recompute {
-	r := &Recompute{newWalk(NewUrnFrom(poolID, source))}
+func NewRecomputation(poolID string, source Source, documents []*Rules) *Recomputation {
+	r := &Recomputation{newWalk(NewUrnFrom(poolID, source))}
 	for _, d := range documents {
 		r.expect(d)
 	}
@@ -22,7 +22,7 @@ func NewRecompute(poolID string, source Source, documents []*Rules) *Recompute {
 }
 
 // Prize is a prize of the pool as it is now, nil where there is none.
-func (r *Recompute) Prize(id string) *Prize {
+func (r *Recomputation) Prize(id string) *Prize {
 	place := r.urn.placeOf(id)
 	if place == none {
 		return nil
@@ -41,7 +41,7 @@ func (p *urnPrize) prize() Prize {
 
 // AddPrize adds a prize behind the others. Errors: CodeInvalidRequest,
 // CodePrizeExists.
-func (r *Recompute) AddPrize(p Prize) error {
+func (r *Recomputation) AddPrize(p Prize) error {
 	if r.urn.placeOf(p.ID) != none {
 		return Errorf(CodePrizeExists, "there is a prize %q already", p.ID)
 	}
@@ -56,7 +56,7 @@ func (r *Recompute) AddPrize(p Prize) error {
 
 // Stock moves the stock of a prize. Errors: CodePrizeNotFound, CodeInvalidRequest,
 // CodeStockBelowIssued.
-func (r *Recompute) Stock(prizeID string, delta int64) error {
+func (r *Recomputation) Stock(prizeID string, delta int64) error {
 	p := r.Prize(prizeID)
 	if p == nil {
 		return Errorf(CodePrizeNotFound, "there is no prize %q", prizeID)
@@ -76,7 +76,7 @@ func (r *Recompute) Stock(prizeID string, delta int64) error {
 
 // Correct gives a prize another name and value. Errors: CodePrizeNotFound,
 // CodeAlreadyIssued, CodeInvalidRequest.
-func (r *Recompute) Correct(prizeID, name string, value decimal.Decimal) error {
+func (r *Recomputation) Correct(prizeID, name string, value decimal.Decimal) error {
 	p := r.Prize(prizeID)
 	if p == nil {
 		return Errorf(CodePrizeNotFound, "there is no prize %q", prizeID)
@@ -94,7 +94,7 @@ func (r *Recompute) Correct(prizeID, name string, value decimal.Decimal) error {
 
 // SetRules puts rules in force at a time, nil for none. Error: CodeInvalidRequest
 // for rules that do not fit the prizes.
-func (r *Recompute) SetRules(rules *Rules, at time.Time) error {
+func (r *Recomputation) SetRules(rules *Rules, at time.Time) error {
 	if rules != nil {
 		prizes := make([]Prize, len(r.urn.prizes))
 		for i := range r.urn.prizes {
@@ -109,16 +109,16 @@ func (r *Recompute) SetRules(rules *Rules, at time.Time) error {
 }
 
 // Rules are those in force, nil for none.
-func (r *Recompute) Rules() *Rules { return r.urn.rules() }
+func (r *Recomputation) Rules() *Rules { return r.urn.rules() }
 
 // SetState says whether draws are open.
-func (r *Recompute) SetState(s State) { r.urn.State = s }
+func (r *Recomputation) SetState(s State) { r.urn.State = s }
 
 // Next is the award that a version makes for a request, of which it is the
 // ordinal-th unit. Its gates see the request once, at its first unit; a ticket
-// is taken as given. It takes nothing: [Recompute.Take] does. Errors: what refuses
+// is taken as given. It takes nothing: [Recomputation.Take] does. Errors: what refuses
 // the request.
-func (r *Recompute) Next(version int64, q Request, ordinal int, at time.Time) (Award, error) {
+func (r *Recomputation) Next(version int64, q Request, ordinal int, at time.Time) (Award, error) {
 	p := r.plan
 	r.urn.Version = version - 1
 	r.begin(q.UserID, at)
@@ -152,7 +152,7 @@ func withTicket(q Request, at time.Time) Request {
 // Take takes an award in as it stands, whoever decided it. Errors:
 // CodePrizeNotFound, CodeSoldOut for a unit that the prize does not have, or
 // that is not the next.
-func (r *Recompute) Take(a *Award) error {
+func (r *Recomputation) Take(a *Award) error {
 	place := r.urn.placeOf(a.PrizeID)
 	if place == none {
 		return Errorf(CodePrizeNotFound, "there is no prize %q", a.PrizeID)

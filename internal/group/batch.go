@@ -87,7 +87,7 @@ func (b *Batch) Next() bool {
 
 // TopUp adds the draws that have come since the batch was taken: while it waited
 // for a lock or to retry, many may have. A batch in doubt stays as it is. It comes
-// before what is read for the plan, or in Plan on a row that is locked.
+// before the pool or the log is read for the plan, or in Plan on a row that is locked.
 func (b *Batch) TopUp() {
 	b.asOf = time.Now()
 	if b.phase == open {

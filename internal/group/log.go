@@ -85,6 +85,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
 		if w.mayBeKnown() && !w.hasAnswer() {
+			w.heard.Store(asked)
 			ids = append(ids, w.DrawID)
 		}
 	}
@@ -102,12 +103,10 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 			continue
 		}
 		w.Learn(known)
-		w.found = w.Known != nil
-		if !w.hasAnswer() { // else it was not asked for
-			w.absent.Store(!w.found)
-		}
-		if w.found {
+		if w.found = w.Known != nil; w.found {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
+		} else {
+			w.heard.CompareAndSwap(asked, absent)
 		}
 	}
 	return nil

@@ -19,9 +19,9 @@ type waiter struct {
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not
-	// that could be answered; absent says that it did not.
-	found  bool
-	absent atomic.Bool
+	// that could be answered. heard is what the caller may know of that.
+	found bool
+	heard atomic.Int32
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -30,15 +30,22 @@ type waiter struct {
 	err  error
 }
 
-// The states of a waiter. One that gives up waiting knows that nothing
-// happened. Once it is planned it may be committed at any moment, and only
-// a retry with the same key settles it.
+// The states of a waiter. One that gives up waiting has drawn nothing. Once it
+// is planned it may be committed at any moment, and only a retry with the same
+// key settles it.
 const (
 	waiting int32 = iota
 	planned
 	answered
 	withdrawn // gave up waiting
 	unknown   // gave up when planned
+)
+
+// What was heard of the log about a draw that it may hold.
+const (
+	unasked int32 = iota
+	asked         // and it has not answered
+	absent        // it did not hold the draw
 )
 
 // giveUp ends the wait without an answer; false when there is one.
@@ -67,15 +74,15 @@ func (w *waiter) inDoubt(reason error) error {
 }
 
 // failure is what becomes of the draw where no plan could be written. Of one that
-// the log was seen to hold nobody says that nothing happened. Where the log cannot
-// be asked, a key that may be known is in doubt: contended is the answer of new
-// draws alone.
+// the log was seen to hold nobody says that nothing happened, nor that the pool is
+// contended where the log was asked for the key and did not answer. The other codes
+// say nothing of the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
 	case draw.CodeContended:
-		if w.mayBeKnown() && !w.absent.Load() {
+		if w.heard.Load() == asked {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
@@ -118,7 +125,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
-		if w.Named && !w.absent.Load() {
+		if w.heard.Load() == asked {
 			return draw.Draw{}, w.inDoubt(nil)
 		}
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")

@@ -165,9 +165,9 @@ func (m *meetings) enter(poolID string) (back func()) {
 // package drawtest says why. It condemns a version per prize every time: when
 // ten rivals pick from one state, each prize that somebody picked is won once
 // in that round, which gave the 9 % prize 30 to 32 % of the wins and the 1 %
-// prize 5 to 6 %. For the 400 wins of each race here G is then 227 ± 17, by three
-// thousand races without a database, and was 187 to 204 in six with one: eight
-// deviations above the bound of 57 at least.
+// prize 5 to 6 %. For the 400 wins of each race here G was then 187 to 204 in six
+// races with a database, with a deviation of 17: seven deviations above the bound
+// of 57.
 func TestLaw(t *testing.T) {
 	for _, c := range cells() {
 		if c.lock != "" && c.lock != "table" {

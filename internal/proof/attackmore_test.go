@@ -44,7 +44,7 @@ func moreAttacks(w *world) []attack {
 
 // prizeOf is what a version would give behind some lines.
 func prizeOf(numbers *Numbers, before []*Line, version int64) string {
-	v := &verifier{folding: folding{recompute: draw.NewRecompute("spring", numbers, nil)}}
+	v := &verifier{folding: folding{recompute: draw.NewRecomputation("spring", numbers, nil)}}
 	v.recompute.SetState(draw.StateOpen)
 	for _, l := range before {
 		switch l.Kind {

@@ -15,7 +15,7 @@ import (
 // folding is the log as far as it was read.
 type folding struct {
 	tree      Tree
-	recompute *draw.Recompute
+	recompute *draw.Recomputation
 	documents []*draw.Rules
 	at        time.Time
 	state     draw.State // "" before the first line that says one
@@ -77,7 +77,7 @@ func (v *verifier) readLog() error {
 	if v.numbers != nil {
 		source = v.numbers
 	}
-	v.recompute = draw.NewRecompute(v.commitment.Pool(), source, v.documents)
+	v.recompute = draw.NewRecomputation(v.commitment.Pool(), source, v.documents)
 	slices.SortStableFunc(v.signed, func(a, b expected) int { return int(min(max(a.Size-b.Size, -1), 1)) })
 	err := v.beginCheckpoints()
 	defer v.stop()
@@ -185,6 +185,7 @@ func (v *verifier) changed(l *Line) error {
 		}
 	case KindPrize:
 		value, _ := draw.ParseValue(l.Value) // a line has values that are some
+		// Its name decides nothing: see stock.
 		if err := v.recompute.Correct(l.PrizeID, l.PrizeID, value); err != nil {
 			return findf(n, RuleStock, "%s", draw.DetailOf(err))
 		}

@@ -102,7 +102,7 @@ func TestLawOfReplays(t *testing.T) {
 	t.Parallel()
 	var samples []drawtest.Sample
 	for range 200 {
-		r := draw.NewRecompute("spring", anyNumbers(t, 2, 100), nil)
+		r := draw.NewRecomputation("spring", anyNumbers(t, 2, 100), nil)
 		for i, n := range lawStock {
 			require.NoError(t, r.AddPrize(draw.Prize{ID: string(rune('a' + i)), Name: "A prize", Kind: draw.KindPrize, Stocked: n}))
 		}

@@ -49,7 +49,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 		if err := p.publish(ctx, of, lines, others[0].note); err != nil {
 			return false, err
 		}
-		lines, others = lines[len(lines):], others[1:]
+		lines, others = nil, others[1:]
 	}
 	if n := len(before); tail.Ended && tail.Writable && n > 0 && before[n-1].Size > p.tiles.size {
 		return false, p.fork(ctx, of, &difference{p.tiles.size + 1, "is missing, and was signed"})

@@ -19,7 +19,8 @@ type disk struct {
 	names map[string]bool
 	fresh []*os.File
 	stale []string
-	// unsettled says that files were written since all was on the disk.
+	// unsettled says that files were written since all was on the disk. Of those,
+	// fresh has no longer those that were flushed.
 	unsettled bool
 	// step, in tests, is called before and after whatever changes a file.
 	step func()
@@ -53,8 +54,8 @@ func (d *disk) folder(path string) error {
 	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
 }
 
-// write writes a file that nothing refers to yet. It is on the disk after settle,
-// which waits once for many. Until then it may be half of one, as after a kill: then
+// write writes a file that nothing refers to yet. It is on the disk after settle;
+// the wait is for up to syncsMax files at once. Until then it may be half of one, as after a kill: then
 // the next writes it again, by a rename, as somebody may read it by that time.
 func (d *disk) write(name string, content []byte) error {
 	path := d.path(name)

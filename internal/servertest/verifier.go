@@ -73,8 +73,11 @@ func (v *verifier) start() error {
 		return err
 	}
 	command.Stderr = command.Stdout
+	if err := command.Start(); err != nil {
+		return err
+	}
 	v.questions, v.answers = questions, bufio.NewReader(answers)
-	return command.Start()
+	return nil
 }
 
 func (v *verifier) ask(args []string) (code int, said string, err error) {

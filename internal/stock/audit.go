@@ -71,7 +71,7 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 		if err := s.auditTurns(ctx, tx, poolID, a); err != nil {
 			return err
 		}
-		if err := s.auditSpent(ctx, tx, poolID, a); err != nil {
+		if err := s.auditInForce(ctx, tx, poolID, a); err != nil {
 			return err
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}

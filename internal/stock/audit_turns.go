@@ -95,9 +95,9 @@ func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
 	}
 }
 
-// auditSpent compares the rules that the pool's row says are in force with its
+// auditInForce compares the rules that the pool's row says are in force with its
 // changes, and what it says was spent of their budget with the awards.
-func (s *Store) auditSpent(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
+func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
 	spent, err := selectAll(ctx, q, s.selectFrom("pools", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
 			rules    int64

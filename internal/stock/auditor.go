@@ -3,7 +3,6 @@ package stock
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -230,7 +229,7 @@ func (p *auditedPrize) check(found *findings) {
 
 // prizes is what the report says of each prize.
 func (a *auditor) prizes() []draw.PrizeAudit {
-	all := slices.Grow([]draw.PrizeAudit(nil), len(a.all))
+	all := make([]draw.PrizeAudit, 0, len(a.all))
 	for _, p := range a.all {
 		all = append(all, draw.PrizeAudit{
 			PrizeID: p.id, IsEndless: (&draw.Prize{Kind: p.kind, Stocked: p.stocked}).IsEndless(), Stocked: p.stocked, Issued: p.issued, Awards: p.awards,

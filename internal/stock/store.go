@@ -277,7 +277,8 @@ func (tx *watchedTx) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need
 	return facts, err
 }
 
-// Write implements Tx.
+// Write implements Tx. Draws that the plan refuses unasked are looked up before, for
+// every engine (law 4), and replayed by the plan where the log holds them.
 func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 	if names := p.Unasked(); len(names) > 0 {
 		known, err := tx.Draws(ctx, p.PoolID, names)

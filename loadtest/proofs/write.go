@@ -34,7 +34,7 @@ type operator struct {
 	key        string
 	seed       proof.Seed
 	commitment *proof.Commitment
-	recompute  *draw.Recompute
+	recompute  *draw.Recomputation
 	checks     [][]byte
 }
 
@@ -120,7 +120,7 @@ func (o *operator) open(awards int64) error {
 	hash := o.commitment.Hash()
 	version := o.put(&proof.Line{Kind: proof.KindCommit, Hash: hex.EncodeToString(hash[:])})
 	numbers, _ := proof.NewNumbers(o.commitment, version, o.seed, o.commitment.Epochs)
-	o.recompute = draw.NewRecompute(pool, numbers, []*draw.Rules{rules})
+	o.recompute = draw.NewRecomputation(pool, numbers, []*draw.Rules{rules})
 	for _, p := range prizes {
 		if err := o.recompute.AddPrize(p); err != nil {
 			return err

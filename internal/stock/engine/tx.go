@@ -60,9 +60,7 @@ type Tx interface {
 	// redirects inserted, all or nothing. A plan without awards writes nothing:
 	// Write then makes sure that the draws that Draws has found are as safe as
 	// what is acknowledged.
-	// Draws that the plan refuses unasked are looked up before (law 4), and
-	// replayed by the plan where the log holds them: see [draw.Plan.Learn]. The
-	// store does that for every engine.
+	// Who calls an engine has looked up what the plan refuses unasked (law 4).
 	// Errors: ErrConflict, ErrStaleToken, or an *Error with its class.
 	Write(ctx context.Context, p *draw.Plan) error
 	// Rollback ends the attempt and gives the lock back. After Write it does

@@ -52,10 +52,10 @@ const Ahead = "drawsvc-ahead"
 func Doubles() []Double {
 	return append(ofCampaigns(), []Double{
 		{RefusesKnown, "the service, which refuses a key without a read of the log", []edit{
-			{`w.mayBeKnown() && !w.asked {`, `w.mayBeKnown() && !w.asked && false {`},
+			{`names = append(names, a.DrawID)`, `_ = a`},
 		}},
 		{KeepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
-			{`w.asked, w.Known = false, nil`, `_ = w`},
+			{`w.Asked, w.Known = false, nil`, `_ = w`},
 		}},
 		{PicksAgain, "the service, which picks again after a write that failed", []edit{
 			{`u.deck.begin(&u.stream, version)`, `newDeck().begin(&u.stream, version)`},

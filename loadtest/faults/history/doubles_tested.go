@@ -20,10 +20,8 @@ func TestedDoubles() []Tested {
 			{`return t.last + t.fresh + k - maximum`, `return t.last + k - maximum`},
 		}}, "internal/draw", model, quick},
 		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users", []edit{
-			{`	plan := b.plan(now, facts)
-	if plan.IsDue() || !b.refusesUnasked(plan) {`, `	b.TopUp()
-	plan := b.plan(now, facts)
-	if plan.IsDue() || !b.refusesUnasked(plan) {`},
+			{`	return b.plan(now, facts), nil`, `	b.TopUp()
+	return b.plan(now, facts), nil`},
 		}}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
 		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind", []edit{
 			{`t.fresh++`, `t.last++`},
