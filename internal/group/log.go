@@ -32,7 +32,10 @@ func (b *Batch) Keys() []string {
 // again.
 func (b *Batch) KnownKey() {
 	for _, w := range b.waiters {
-		w.mustAsk = w.mustAsk || w.Named
+		if w.Named {
+			w.mustAsk = true
+			w.heard.Store(asked) // one of them is known, and it was not heard which
+		}
 	}
 }
 
@@ -105,8 +108,8 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		w.Learn(known)
 		if w.found = w.Known != nil; w.found {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
-		} else {
-			w.heard.CompareAndSwap(asked, absent)
+		} else if !w.hasAnswer() { // else it was not asked for
+			w.heard.Store(absent)
 		}
 	}
 	return nil

@@ -82,7 +82,7 @@ func (w *waiter) failure(err error) error {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
 	case draw.CodeContended:
-		if w.heard.Load() == asked {
+		if w.found || w.heard.Load() == asked {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:

@@ -28,7 +28,7 @@ func (p *pool) batch(ctx context.Context, of *Pool) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	lines := make([][]byte, 0, len(tail.Lines))
+	var lines [][]byte
 	for _, l := range tail.Lines {
 		if l.Version <= p.size() {
 			continue

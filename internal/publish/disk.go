@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -14,14 +16,10 @@ import (
 // disk is the folder of one pool. What it writes is for everybody.
 type disk struct {
 	root string
-	// names are the folders whose names are not on the disk yet, fresh the open files
+	// names are the folders whose names are not on the disk yet, fresh the files
 	// whose content is not, and stale what goes once they are.
-	names map[string]bool
-	fresh []*os.File
-	stale []string
-	// unsettled says that files were written since all was on the disk. Of those,
-	// fresh has no longer those that were flushed.
-	unsettled bool
+	names        map[string]bool
+	fresh, stale []string
 	// step, in tests, is called before and after whatever changes a file.
 	step func()
 }
@@ -54,42 +52,36 @@ func (d *disk) folder(path string) error {
 	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
 }
 
-// write writes a file that nothing refers to yet. It is on the disk after settle;
-// the wait is for up to syncsMax files at once. Until then it may be half of one, as after a kill: then
-// the next writes it again, by a rename, as somebody may read it by that time.
+// write writes a file that nothing refers to yet. It is on the disk after settle,
+// which waits once for many.
 func (d *disk) write(name string, content []byte) error {
-	path := d.path(name)
-	if err := d.folder(filepath.Dir(path)); err != nil {
+	if err := d.put(name, whole(content), func(*os.File) error { return nil }); err != nil {
 		return err
 	}
-	d.at()
-	d.unsettled = true
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // what is published is for everybody
-	if errors.Is(err, fs.ErrExist) {
-		return d.replace(name, content)
-	}
-	if err != nil {
-		return err
-	}
-	d.names[filepath.Dir(path)] = true
-	d.fresh = append(d.fresh, f)
-	if err = errors.Join(d.writeHalves(f, content), f.Chmod(0o644)); err == nil && len(d.fresh) == syncsMax {
-		err = d.flush()
-	}
-	return err
+	d.fresh = append(d.fresh, d.path(name))
+	return nil
 }
 
 // replace writes a file by a rename: it is never half of one. Its name is on the
 // disk after settle.
-func (d *disk) replace(name string, content []byte) error {
-	return d.replaceBy(name, func(w io.Writer) error {
-		_, err := w.Write(content)
-		return err
-	})
-}
+func (d *disk) replace(name string, content []byte) error { return d.replaceBy(name, whole(content)) }
 
 // replaceBy is replace with what write writes.
 func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
+	return d.put(name, write, (*os.File).Sync)
+}
+
+// whole writes a content.
+func whole(content []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}
+}
+
+// put makes a file with what write writes, and gives it its name when it has come
+// through end.
+func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) error) error {
 	path := d.path(name)
 	if err := d.folder(filepath.Dir(path)); err != nil {
 		return err
@@ -100,7 +92,7 @@ func (d *disk) replaceBy(name string, write func(io.Writer) error) error {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	if err := errors.Join(write(out), out.Flush(), f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(out), out.Flush(), f.Chmod(0o644), end(f), f.Close()); err != nil {
 		return err
 	}
 	d.at()
@@ -117,21 +109,16 @@ func (d *disk) extend(name string, content []byte) error {
 		return err
 	}
 	d.names[filepath.Dir(path)] = true
-	return errors.Join(d.writeHalves(f, content), f.Chmod(0o644), f.Sync(), f.Close())
-}
-
-// writeHalves writes a content. In tests a kill may come in the middle.
-func (d *disk) writeHalves(f *os.File, content []byte) error {
 	half := 0
-	if d.step != nil {
+	if d.step != nil { // a kill may come in the middle
 		half = len(content) / 2
 	}
-	_, err := f.Write(content[:half])
+	_, err = f.Write(content[:half])
 	d.at()
 	if err == nil {
 		_, err = f.Write(content[half:])
 	}
-	return err
+	return errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
 }
 
 // cut cuts a file to a length.
@@ -148,34 +135,24 @@ func (d *disk) cut(name string, length int64) error {
 // that wait together by one turn of its journal, where each alone costs one.
 const syncsMax = 64
 
-// flush returns when the content of the files is on the disk.
-func (d *disk) flush() error {
-	var all errgroup.Group
-	for _, f := range d.fresh {
-		all.Go(func() error { return errors.Join(f.Sync(), f.Close()) })
-	}
-	clear(d.fresh)
-	d.fresh = d.fresh[:0]
-	return all.Wait()
-}
-
 // settle returns when all files and names are on the disk.
 func (d *disk) settle() error {
-	if err := d.flush(); err != nil {
-		return err
-	}
-	for path := range d.names {
-		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // a folder that was removed has no names
+	for _, paths := range [][]string{d.fresh, slices.Collect(maps.Keys(d.names))} {
+		var all errgroup.Group
+		all.SetLimit(syncsMax)
+		for _, path := range paths {
+			all.Go(func() error {
+				if err := flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+				return nil // a folder that was removed has no names
+			})
 		}
-		if err == nil {
-			err = errors.Join(f.Sync(), f.Close())
-		}
-		if err != nil {
+		if err := all.Wait(); err != nil {
 			return err
 		}
 	}
+	d.fresh = d.fresh[:0]
 	clear(d.names)
 	d.at()
 	for _, path := range d.stale {
@@ -183,21 +160,24 @@ func (d *disk) settle() error {
 			return err
 		}
 	}
-	d.stale, d.unsettled = d.stale[:0], false
+	d.stale = d.stale[:0]
 	return nil
 }
 
 // giveUp gives up what was written and not settled: the next pass writes it again,
 // or something else. What was to go stays, since what it was to make place for may
-// not be there. It says whether there was anything.
-func (d *disk) giveUp() bool {
-	for _, f := range d.fresh {
-		_ = f.Close() // what it holds does not matter any more
+// not be there.
+func (d *disk) giveUp() {
+	d.fresh, d.stale = d.fresh[:0], d.stale[:0]
+}
+
+// flush returns when what a file or folder holds is on the disk.
+func flush(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
 	}
-	found := d.unsettled
-	clear(d.fresh)
-	d.fresh, d.stale, d.unsettled = d.fresh[:0], d.stale[:0], false
-	return found
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // read returns a file, nil where there is none.

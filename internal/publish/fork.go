@@ -96,7 +96,10 @@ func (p *pool) fill(ctx context.Context, of *Pool) error {
 			return p.fork(ctx, of, err)
 		}
 	}
-	return errors.Join(p.entries.bundle(), p.disk.settle())
+	if err := p.entries.bundle(); err != nil {
+		return err
+	}
+	return p.disk.settle()
 }
 
 // recheckMax is how many entries are compared again in one pass.

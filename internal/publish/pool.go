@@ -159,8 +159,9 @@ func (p *pool) due(head *Head) bool {
 // ErrForked, and those of the source and of files.
 func (p *pool) follow(ctx context.Context, of *Pool, head *Head) (err error) {
 	defer func() {
-		if err != nil && p.disk.giveUp() {
-			p.entries.isOpen = false // bundles may be among what the next pass writes again
+		if err != nil {
+			p.disk.giveUp()
+			p.entries.isOpen = false // lines and bundles may be among what the next pass writes again
 		}
 	}()
 	p.tiles.reset(p.tiles.signed)
