@@ -150,8 +150,8 @@ func (d *decider) finish(b *group.Batch, p *draw.Plan, err error) error {
 	case stock.ClassConflict, stock.ClassStaleToken:
 		b.Undo(p)
 	case stock.ClassKnownKey:
-		b.Undo(p)
 		b.KnownKey()
+		b.Undo(p)
 	case stock.ClassUnknown:
 		b.InDoubt(p)
 		b.Urn.Invalidate()
