@@ -57,7 +57,7 @@ func TestLockedSeeds(t *testing.T) {
 	_, err = s.Read(t.Context(), urn, stock.TxOptions{})
 	require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "%v", err)
 	_, isPublic := errors.AsType[*draw.Error](err)
-	require.False(t, isPublic, "whoever decides the draw says what is told of it: %v", err)
+	require.False(t, isPublic, "whoever decides the draw says what became of it: %v", err)
 	require.NoError(t, holder.Rollback())
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)

@@ -128,7 +128,7 @@ func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *
 }
 
 // classedBy is snapshotBy for what a draw reads: errors of the database are *Error,
-// as whoever decides the draw says what is told of them.
+// as whoever decides the draw says what became of it.
 func (s *Store) classedBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
 	return repeated(ctx, func() error {
 		if err := s.engine.Refusal(); err != nil {
