@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -37,4 +38,29 @@ func TestLockedReads(t *testing.T) {
 	}
 	_, err = s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 1, Reason: "restock"}, "test")
 	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
+}
+
+// TestLockedSeeds: a draw that another session keeps from the seeds of its pool has met
+// somebody, as at any other table: it is attempted again, and its key looked up.
+func TestLockedSeeds(t *testing.T) {
+	t.Parallel()
+	s := stocktest.Open(t, stocktest.Migrated(t, "postgres")+"&lock_timeout=20ms",
+		stock.Options{LockWait: 20 * time.Millisecond, Identities: stocktest.Identities(t)})
+	_, err := s.CreatePool(t.Context(), draw.Pool{ID: "p", Name: "p", State: draw.StatePaused}, "test")
+	require.NoError(t, err)
+	require.NoError(t, stocktest.Commit(t, s, "p", 4, 16))
+	holder, err := s.LockDB().BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	_, err = holder.ExecContext(t.Context(), `LOCK TABLE commitments IN ACCESS EXCLUSIVE MODE`)
+	require.NoError(t, err)
+	urn := draw.NewUrn("p")
+	_, err = s.Read(t.Context(), urn, stock.TxOptions{})
+	require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "%v", err)
+	_, isPublic := errors.AsType[*draw.Error](err)
+	require.False(t, isPublic, "whoever decides the draw says what became of it: %v", err)
+	require.NoError(t, holder.Rollback())
+	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
+	require.NoError(t, err)
+	tx.Rollback()
+	require.False(t, urn.LacksSeeds())
 }

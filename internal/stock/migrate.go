@@ -31,13 +31,18 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(schema.Pending) == 0 && (schema.Current > schema.Target || !s.isMigrating(ctx)) {
-		return schema.Check()
+	if len(schema.Pending) == 0 {
+		if err := schema.Check(); err != nil || schema.Current > schema.Target || !s.isMigrating(ctx) {
+			return err
+		}
 	}
 	if err := s.migrateAlone(ctx, func() error { return s.upgrade(ctx) }); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
-	return nil
+	if schema, err = s.Schema(ctx); err != nil {
+		return err
+	}
+	return schema.Check() // a newer one may have migrated meanwhile
 }
 
 // upgrade applies what is pending, and waits for those that may no longer draw. Where
@@ -59,18 +64,18 @@ const excludedMax = schemaEvery + schemaMax
 // awaitExcluded returns when binaries that the schema before admitted, and that it
 // does not admit now, have stopped to draw: what comes behind the migration may be
 // what they do not know. Nobody else is at work on an SQLite file, or on a schema
-// that was not there. Errors: those of the store, and CodeStoreUnavailable where ctx
-// ends before.
+// that was not there. A schema that cannot be read may admit less. Errors: those of the
+// store, and CodeStoreUnavailable where ctx ends before.
 func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
 	schema, err := s.Schema(ctx)
-	if err != nil || s.engine.Migrating == nil || before.Current == 0 || schema.AdmitsFrom == before.AdmitsFrom {
+	if s.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
 		return err
 	}
 	select {
 	case <-ctx.Done():
 		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "binaries that the schema does not admit may draw for another %s", excludedMax)
 	case <-time.After(excludedMax):
-		return nil
+		return err
 	}
 }
 

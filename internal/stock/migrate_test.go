@@ -2,6 +2,7 @@ package stock_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -74,6 +75,56 @@ func TestMigrateIsGivenUp(t *testing.T) {
 			}()
 			err := s.Migrate(ctx)
 			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+		})
+	}
+}
+
+// TestMigrateIsExcluded: a binary that the schema does not admit is refused by its own
+// migration: at once where the schema says so before its version has come, and behind
+// the wait for the newer one that excludes it meanwhile.
+func TestMigrateIsExcluded(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			url := stocktest.URL(t, dialect)
+			newer := open(t, url, stock.Options{})
+			require.NoError(t, newer.Migrate(t.Context()))
+			admits := fmt.Sprintf(`UPDATE schema_admits SET binaries_from = %d`, stocktest.Admits(migrations.Embedded()))
+			excludes := []string{`UPDATE schema_admits SET binaries_from = 99999`, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, true)`}
+			lease := map[string]string{"postgres": "now() + interval '1 hour'", "mysql": "now(6) + INTERVAL 1 HOUR"}[dialect]
+			stocktest.ExecAll(t, newer, []string{`UPDATE goose_lock SET locked = true, locked_by = 'shop-4711-x', lease_expires_at = ` + lease, excludes[0]})
+			older := open(t, url, stock.Options{MigrateWait: 3 * time.Second})
+			err := older.Migrate(t.Context())
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+			require.ErrorContains(t, err, "does not admit this drawsvc", "it did not wait")
+
+			stocktest.ExecAll(t, newer, []string{admits})
+			var log lines
+			waiting := open(t, url, stock.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), MigrateWait: time.Minute})
+			ended := make(chan error, 1)
+			go func() { ended <- waiting.Migrate(t.Context()) }()
+			require.Eventually(t, func() bool { return strings.Contains(log.String(), "waiting for another process") }, waitMax, tick)
+			stocktest.ExecAll(t, newer, append(excludes, `UPDATE goose_lock SET locked = false`))
+			err = <-ended
+			require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err), "%v", err)
+			require.ErrorContains(t, err, "does not admit this drawsvc")
+		})
+	}
+}
+
+// TestMigrateUnread: a migration behind which the schema cannot be read may have
+// excluded others, and gives its lock back when those have stopped to draw.
+func TestMigrateUnread(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			excluding := fmt.Sprintf("binaries_from = %d;", stocktest.Target(stocktest.Excluding()))
+			unread := changed(t, stocktest.Excluding(), excluding, excluding+"\nALTER TABLE schema_admits RENAME COLUMN binaries_from TO unread;")
+			s := open(t, stocktest.Migrated(t, dialect), stock.Options{Migrations: unread})
+			begun := time.Now()
+			err := s.Migrate(t.Context())
+			require.Equal(t, draw.CodeInternal, draw.CodeOf(err), "%v", err)
+			require.Greater(t, time.Since(begun), stock.ExcludedMax)
 		})
 	}
 }

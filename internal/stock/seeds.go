@@ -90,12 +90,12 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 }
 
 // supply gives the urn of a committed pool its seeds, or says that this process
-// has none. Errors: those of reading.
+// has none. Errors: those of reading, as [Store.Read] has them.
 func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
 	var opening openedBody
 	receipts := false
-	err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
+	err := s.classedBy(ctx, s.engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
 		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
 			return err
 		}

@@ -124,7 +124,13 @@ func (s *Store) snapshotOn(ctx context.Context, db *sql.DB, fn func(*sql.Tx) err
 
 // snapshotBy is snapshotOn with the connection of the transaction.
 func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
-	return engine.PublicRead(repeated(ctx, func() error {
+	return engine.PublicRead(s.classedBy(ctx, db, fn))
+}
+
+// classedBy is snapshotBy for what a draw reads: errors of the database are *Error,
+// as whoever decides the draw says what became of it.
+func (s *Store) classedBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *sql.Tx) error) error {
+	return repeated(ctx, func() error {
 		if err := s.engine.Refusal(); err != nil {
 			return err
 		}
@@ -139,7 +145,7 @@ func (s *Store) snapshotBy(ctx context.Context, db *sql.DB, fn func(*sql.Conn, *
 		}
 		defer func() { _ = tx.Rollback() }() // nothing was written
 		return engine.Classify(fn(conn, tx), s.engine.ByCode)
-	}))
+	})
 }
 
 func (s *Store) isDuplicate(err error) bool {
