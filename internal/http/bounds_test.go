@@ -81,6 +81,7 @@ func TestPoolIsShownFromMemory(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f)
 	first := do(s, request("GET", "/pools/spring", ""))
+	s.copies.kept["spring"].at = time.Now().Add(time.Hour) // so that a busy machine does not take a second
 	tag := first.Header().Get("ETag")
 	require.Regexp(t, `^"[0-9a-f]{24}"$`, tag)
 	require.Equal(t, "application/json", first.Header().Get("Content-Type"))

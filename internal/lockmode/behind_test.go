@@ -37,7 +37,7 @@ func TestReplaysBehindDoubt(t *testing.T) {
 				return err
 			}
 			s := a.serve(t, 0, applying(cut), func(s *settings) {
-				s.Budget, s.Settle, s.Timeout = 2*time.Second, 3100*time.Millisecond, 4*time.Second
+				s.Budget, s.Settle, s.Timeout = 6*time.Second, 9300*time.Millisecond, 12*time.Second
 			})
 			draws(t, s, pool, "known", 5)
 			unknown := make(chan error, 1)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // process is another process, with locks of the same subject open.
@@ -168,6 +170,9 @@ type refusedError struct{ report }
 
 // Error implements error.
 func (e *refusedError) Error() string { return e.Code + ": " + e.Text }
+
+// Unwrap returns an error of its code.
+func (e *refusedError) Unwrap() error { return &draw.Error{Code: draw.Code(e.Code)} }
 
 // within waits for c, no longer than limit.
 func within(ctx context.Context, limit time.Duration, c <-chan struct{}, what string) error {

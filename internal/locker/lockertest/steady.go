@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // errNotRenewed is a lease that ran out while its holder and most servers lived.
@@ -22,14 +24,16 @@ const (
 // steady runs a check, and runs it anew when it failed on a machine that stood
 // still meanwhile: a lease that ran out because nobody had a processor says
 // nothing of the lock. A failure on a machine that ran counts at once, and
-// so does the last; errNotRenewed counts when it is the last.
+// so does the last. A lease that was lost counts when it is the last: another
+// process or the server may have had no processor, which is not seen here.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {
 		ended := watchStalls()
 		err := check(n)
 		stall := ended()
-		if err == nil || stall < stallMin && !errors.Is(err, errNotRenewed) || n == steadyMax {
+		lost := errors.Is(err, errNotRenewed) || draw.CodeOf(err) == draw.CodeLockUnavailable
+		if err == nil || stall < stallMin && !lost || n == steadyMax {
 			return err
 		}
 		tb.Logf("judged anew, the machine stood still for %v: %v", stall, err)
