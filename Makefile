@@ -42,7 +42,7 @@ race: ## The packages whose goroutines share most, with the race detector; on SQ
 	CI=false $(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
 
 .PHONY: check
-check: ## The service's tests that need no server, on SQLite where they need a database: in half a minute
+check: ## The service's tests that need no server, on SQLite where they need a database: in a minute, and in seconds where little has changed
 	$(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) -short -p 4 ./client/... ./cmd/... ./db/... ./internal/...
 
 .PHONY: lint
