@@ -1,6 +1,7 @@
 package packaging
 
 import (
+	"bytes"
 	"compress/gzip"
 	"debug/elf"
 	"io"
@@ -178,12 +179,22 @@ func TestPackagesHaveTheSame(t *testing.T) {
 
 // TestRelease builds the files of a release in a fresh clone, for this machine alone:
 // their checksums hold, and the program says the version and the commit. A tree with
-// changes makes no release.
+// changes makes no release, nor does a version that the changelog has not.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "drawsvc")
 	ok(t, nil, "git", "clone", "--quiet", ".", folder)
 	variables := []string{"VERSION=" + testVersion, "PLATFORMS=linux/" + runtime.GOARCH}
+	output, err := command(t, variables, filepath.Join(folder, "deploy/packages/release"))
+	require.Error(t, err)
+	require.Contains(t, output, "CHANGELOG.md has no section "+testVersion)
+
+	changelog := filepath.Join(folder, "CHANGELOG.md")
+	text, err := os.ReadFile(changelog)
+	require.NoError(t, err)
+	text = bytes.Replace(text, []byte("## Unreleased\n"), []byte("## Unreleased\n\n## "+testVersion+" - 2030-01-02\n"), 1)
+	require.NoError(t, os.WriteFile(changelog, text, 0o600))
+	ok(t, nil, "git", "-C", folder, "-c", "user.name=Anna", "-c", "user.email=anna@example.org", "commit", "--quiet", "--all", "--message", "Release")
 	ok(t, variables, filepath.Join(folder, "deploy/packages/release"))
 	files, err := filepath.Glob(filepath.Join(folder, "bin/release/*"))
 	require.NoError(t, err)
@@ -199,7 +210,7 @@ func TestRelease(t *testing.T) {
 	require.Contains(t, said, commit)
 
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "LICENSE"), nil, 0o600))
-	output, err := command(t, variables, filepath.Join(folder, "deploy/packages/release"))
+	output, err = command(t, variables, filepath.Join(folder, "deploy/packages/release"))
 	require.Error(t, err)
 	require.Contains(t, output, "not committed")
 }
