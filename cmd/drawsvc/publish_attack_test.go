@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -46,17 +45,6 @@ func (c *cheater) finish() {
 	c.ok("pool", "close", "spring", "--reveal", "--seed-identity-file", c.identity)
 }
 
-// python runs the second verifier.
-func python(t *testing.T, args ...string) (int, string) {
-	servertest.NeedPrograms(t, "python3", "python3")
-	cmd := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify/verify.py"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState == nil {
-		require.NoError(t, err)
-	}
-	return cmd.ProcessState.ExitCode(), string(out)
-}
-
 // TestWitnessCatches: an operator who has the seed, the key and the database cuts
 // a log short, drops a draw, invents one, and swaps owners, with everything made
 // again consistently. The files alone hold. The witness has not cosigned them,
@@ -82,7 +70,7 @@ func TestWitnessCatches(t *testing.T) {
 	folder := filepath.Join(dir, "spring")
 	outsider := program{tb: t}
 	outsider.ok("verify", folder, "--witness", c.witness.Key)
-	code, said := python(t, folder, "--witness", c.witness.Key)
+	code, said := servertest.SecondVerifier(t, folder, "--witness", c.witness.Key)
 	require.Equal(t, exitOK, code, said)
 
 	for name, attack := range map[string]struct {
@@ -100,12 +88,12 @@ func TestWitnessCatches(t *testing.T) {
 		forged := filepath.Join(t.TempDir(), "forged")
 		require.Equal(t, exitOK, c.publish(forged).code, name)
 		outsider.ok("verify", filepath.Join(forged, "spring"))
-		code, said := python(t, filepath.Join(forged, "spring"))
+		code, said := servertest.SecondVerifier(t, filepath.Join(forged, "spring"))
 		require.Equal(t, exitOK, code, "%s: %s", name, said)
 		o := outsider.run("verify", filepath.Join(forged, "spring"), "--witness", c.witness.Key)
 		require.Equal(t, exitViolation, o.code, name)
 		require.Contains(t, o.stdout, "entry 0: witness: witness.example/w has not cosigned the checkpoint of ")
-		code, said = python(t, filepath.Join(forged, "spring"), "--witness", c.witness.Key)
+		code, said = servertest.SecondVerifier(t, filepath.Join(forged, "spring"), "--witness", c.witness.Key)
 		require.Equal(t, exitViolation, code, "%s: %s", name, said)
 		require.Contains(t, said, "entry 0: witness: witness.example/w has not cosigned the checkpoint of ", name)
 		before := readFile(t, folder, "checkpoints")

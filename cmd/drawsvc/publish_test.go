@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/publish/witnesstest"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -114,7 +115,7 @@ func TestSecondPublisher(t *testing.T) {
 		s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 		if i%40 == 20 {
 			program{tb: t}.ok("verify", folder, "--live")
-			code, said := python(t, folder, "--live")
+			code, said := servertest.SecondVerifier(t, folder, "--live")
 			require.Equal(t, exitOK, code, said)
 		}
 	}

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -137,10 +135,7 @@ func filed(t *testing.T, content string) string {
 // second runs the second verifier, and returns what it prints.
 func second(t *testing.T, code int, args ...string) string {
 	t.Helper()
-	servertest.NeedPrograms(t, "python3", "python3")
-	c := exec.CommandContext(t.Context(), "python3", append([]string{"../../docs/verify/verify.py"}, args...)...)
-	out, err := c.CombinedOutput()
-	require.NotNil(t, c.ProcessState, fmt.Sprint(err))
-	require.Equal(t, code, c.ProcessState.ExitCode(), "%s", out)
-	return string(out)
+	exit, said := servertest.SecondVerifier(t, args...)
+	require.Equal(t, code, exit, said)
+	return said
 }

@@ -17,7 +17,7 @@ func (a *Ask) Learn(known map[string]Draw) {
 func (p *Plan) Unasked() []string {
 	var names []string
 	for i, a := range p.asks {
-		if a.Named && !a.Asked && p.Err(i) != nil {
+		if p.isUnasked(i) {
 			names = append(names, a.DrawID)
 		}
 	}
@@ -29,12 +29,19 @@ func (p *Plan) Unasked() []string {
 // holds is replayed: it was refused, so that no other depends on its units.
 func (p *Plan) Learn(known map[string]Draw) {
 	for i, a := range p.asks {
-		if a.Named && !a.Asked && p.Err(i) != nil {
-			if a.Learn(known); a.Known != nil {
-				p.outcomes[i] = replay(a)
-			}
+		if !p.isUnasked(i) {
+			continue
+		}
+		if a.Learn(known); a.Known != nil {
+			p.outcomes[i] = replay(a)
 		}
 	}
+}
+
+// isUnasked says that a request is among those of Unasked.
+func (p *Plan) isUnasked(i int) bool {
+	a := p.asks[i]
+	return a.Named && !a.Asked && p.Err(i) != nil
 }
 
 func replay(a *Ask) outcome {

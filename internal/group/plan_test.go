@@ -207,19 +207,25 @@ func TestPlanFailsWhole(t *testing.T) {
 	require.Len(t, planOf(t, b, nil).Awards, 2)
 }
 
-// TestFoundByTheWriteIsNotWithdrawn: a write that found a draw in the log and failed all
-// the same leaves nobody saying that the draw did not happen.
-func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
-	b := batchOf(urnOf(0), named("old"), named("new"))
-	p := planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
-	b.Undo(p)
-	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
+// withdrawEach has the callers of a batch give up, and wants what each hears.
+func withdrawEach(t *testing.T, b *Batch, codes ...draw.Code) {
+	t.Helper()
+	for i, want := range codes {
 		w := b.waiters[i]
 		require.True(t, w.giveUp())
 		close(w.done)
 		_, err := w.wait(t.Context())
 		code(t, want, err)
 	}
+}
+
+// TestFoundByTheWriteIsNotWithdrawn: a write that found a draw in the log and failed all
+// the same leaves nobody saying that the draw did not happen.
+func TestFoundByTheWriteIsNotWithdrawn(t *testing.T) {
+	b := batchOf(urnOf(0), named("old"), named("new"))
+	p := planOf(t, b, map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
+	b.Undo(p)
+	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
 // TestPlanSkipsTheWithdrawn: who gave up while waiting takes nothing.
@@ -252,13 +258,7 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 		return map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old", Version: 3}}}}, nil
 	}}, false)
 	require.ErrorContains(t, err, "no turns")
-	for i, want := range []draw.Code{draw.CodeOutcomeUnknown, draw.CodeContended} {
-		w := b.waiters[i]
-		require.True(t, w.giveUp())
-		close(w.done)
-		_, err := w.wait(t.Context())
-		code(t, want, err)
-	}
+	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
 // TestDoubtSettledByReplays: draws in doubt count as settled when they are answered, once

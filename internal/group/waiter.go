@@ -19,9 +19,9 @@ type waiter struct {
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not
-	// that could be answered. heard is what the caller may know of that.
-	found bool
-	heard atomic.Int32
+	// that could be answered. unheard says that it was asked and has not answered.
+	found   bool
+	unheard atomic.Bool
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -39,13 +39,6 @@ const (
 	answered
 	withdrawn // gave up waiting
 	unknown   // gave up when planned
-)
-
-// What was heard of the log about a draw that it may hold.
-const (
-	unasked int32 = iota
-	asked         // and it has not answered
-	absent        // it did not hold the draw
 )
 
 // giveUp ends the wait without an answer; false when there is one.
@@ -82,7 +75,7 @@ func (w *waiter) failure(err error) error {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
 	case draw.CodeContended:
-		if w.found || w.heard.Load() == asked {
+		if w.found || w.unheard.Load() {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
@@ -125,7 +118,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
-		if w.heard.Load() == asked {
+		if w.unheard.Load() {
 			return draw.Draw{}, w.inDoubt(nil)
 		}
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")

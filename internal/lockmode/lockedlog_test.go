@@ -52,15 +52,22 @@ func TestTheLogCannotBeAsked(t *testing.T) {
 func testLockedLog(t *testing.T, a *arena) {
 	pool := a.pool(t, 50)
 	s := a.serve(t, 0, func(s *settings) { s.Budget, s.Settle, s.Timeout = 1500*time.Millisecond, 3*time.Second, 4*time.Second })
+	testKnownInDoubt(t, a, s, pool, lockedLog, draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable)
+}
+
+// testKnownInDoubt: known keys have one of the codes while something is held, and
+// are replayed once it is free.
+func testKnownInDoubt(t *testing.T, a *arena, s *service, pool string, hold func(*testing.T, *arena) (clear func()), codes ...draw.Code) {
+	t.Helper()
 	draws(t, s, pool, "known", 3)
-	clear := lockedLog(t, a)
+	clear := hold(t, a)
 	var known []<-chan answer
 	for n := range 3 {
 		known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))
 	}
 	for _, from := range known {
 		err := receive(t, from).err
-		require.Contains(t, []draw.Code{draw.CodeOutcomeUnknown, draw.CodeStoreUnavailable}, draw.CodeOf(err), "%v", err)
+		require.Contains(t, codes, draw.CodeOf(err), "%v", err)
 	}
 	drain(t, s.Batcher)
 	clear()

@@ -3,7 +3,6 @@ package lockmode_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -45,23 +44,7 @@ func TestFoundAndNotSafe(t *testing.T) {
 				a := newArena(t, c)
 				pool := a.pool(t, 9)
 				s := a.serve(t, 0, short)
-				draws(t, s, pool, "known", 3)
-				clear := heldSettling(t, a)
-				var known []<-chan answer
-				for n := range 3 {
-					known = append(known, once(t, s, named(pool, fmt.Sprint("known-", n))))
-				}
-				for _, from := range known {
-					err := receive(t, from).err
-					require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(err), "%v", err)
-				}
-				drain(t, s.Batcher)
-				clear()
-				s = a.serve(t, 0)
-				d, err := s.Draw(context.Background(), named(pool, "known-1"))
-				require.NoError(t, err)
-				require.True(t, d.Replayed)
-				stocktest.NoViolations(t, a.store(0), pool)
+				testKnownInDoubt(t, a, s, pool, heldSettling, draw.CodeOutcomeUnknown)
 			})
 		}
 	}

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"testing"
 )
@@ -59,11 +57,7 @@ func SecondVerifier(tb testing.TB, args ...string) (code int, said string) {
 }
 
 func (v *verifier) start() error {
-	program, err := besideModule("docs/verify/verify.py")
-	if err != nil {
-		return err
-	}
-	command := exec.Command("python3", "-c", verifierParent, program)
+	command := exec.Command("python3", "-c", verifierParent, "../../docs/verify/verify.py") // from a package's folder
 	questions, err := command.StdinPipe()
 	if err != nil {
 		return err
@@ -100,22 +94,4 @@ func (v *verifier) ask(args []string) (code int, said string, err error) {
 	b := make([]byte, length)
 	_, err = io.ReadFull(v.answers, b)
 	return code, string(b), err
-}
-
-// besideModule is the path of a file of this repository.
-func besideModule(name string) (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, name), nil
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return "", fmt.Errorf("no go.mod above %s", dir)
-		}
-		dir = above
-	}
 }

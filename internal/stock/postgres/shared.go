@@ -102,7 +102,7 @@ func scanShared(results pgx.BatchResults, place map[string]int, n int) (rows []*
 	}
 	var p draw.Prize
 	var at int64
-	_, err = pgx.ForEachRow(changed, []any{&id, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind, &at}, func() error {
+	_, err = pgx.ForEachRow(changed, append([]any{&id}, engine.PrizeFieldsAt(&p, &at)...), func() error {
 		i := place[id]
 		if prizes[i] = append(prizes[i], p); rows[i] != nil && rows[i].Version() != at {
 			rows[i] = nil // torn, as engine.ErrTorn says

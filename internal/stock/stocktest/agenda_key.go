@@ -40,19 +40,23 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	before, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 
-	again, err := in("p", longest, "REASON;delta;prize;at\nx;1;a;"+at(0)+"\ny;2;a;"+at(time.Minute)+"\n")
-	require.NoError(t, err, "the same content, written in another way")
-	first.Replayed = true
-	require.Equal(t, first, again)
-	again, err = s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
-	require.NoError(t, err)
-	moments.Replayed = true
-	require.Equal(t, moments, again, "the first moments, and no others")
+	first.Replayed, moments.Replayed = true, true
+	again := func(text, why string) {
+		t.Helper()
+		planned, err := in("p", longest, text)
+		require.NoError(t, err, why)
+		require.Equal(t, first, planned)
+		planned, err = s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+		require.NoError(t, err, why)
+		require.Equal(t, moments, planned, "the first moments, whatever come by chance now")
+	}
+	again("REASON;delta;prize;at\nx;1;a;"+at(0)+"\ny;2;a;"+at(time.Minute)+"\n", "the same content, written in another way")
 	for name, reuse := range map[string]func() (draw.Planned, error){
 		"another file": func() (draw.Planned, error) { return in("p", longest, strings.ReplaceAll(file, "x", "z")) },
 		"another spread": func() (draw.Planned, error) {
-			spread.Units++
-			return s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
+			more := spread
+			more.Units++
+			return s.SpreadAgenda(ctx, "p", more, "moments", "ben")
 		},
 		"of the file": func() (draw.Planned, error) { return s.SpreadAgenda(ctx, "p", spread, longest, "ben") },
 	} {
@@ -65,16 +69,9 @@ func testAgendaOnce(t *testing.T, s *stock.Store) {
 	require.NoError(t, err)
 	require.Equal(t, before, after, "replays and refusals changed the pool")
 
-	closed := draw.StateClosed
-	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &closed}, "ben")
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: new(draw.StateClosed)}, "ben")
 	require.NoError(t, err)
-	again, err = in("p", longest, file)
-	require.NoError(t, err, "a known key is answered, whatever the state")
-	require.Equal(t, first, again)
-	spread.Units = 3
-	again, err = s.SpreadAgenda(ctx, "p", spread, "moments", "ben")
-	require.NoError(t, err)
-	require.Equal(t, moments, again, "whatever instants come by chance now")
+	again(file, "a known key is answered, whatever the state")
 	_, err = in("p", "new", file)
 	code(t, draw.CodePoolClosed, err)
 	for range 2 { // without a key the file plans again

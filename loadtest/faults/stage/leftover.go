@@ -22,7 +22,7 @@ const (
 // service, as long as each of them may take to have nothing left.
 func (w *World) Leftovers() (all []error) {
 	for _, left := range []func() error{w.leftInInstances, w.leftInDatabase, w.leftLocks, w.leftInLockService} {
-		if err := Within(w.Ctx, leftoverMax+max(LockTTL, jobsLockTTL), left); err != nil {
+		if err := Within(w.Ctx, leftoverMax+jobsLockTTL, left); err != nil {
 			all = append(all, err)
 		}
 	}
