@@ -76,7 +76,7 @@ func TestFailedBatchNamesItsDraws(t *testing.T) {
 		t.Run(dialect+" busy", func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.Migrated(t, dialect)
-			s := spring(t, url).serve("--request-timeout", "1s")
+			s := spring(t, url).serve("--request-timeout", "2s")
 			tx, err := rows(t, url).BeginTx(context.Background(), nil)
 			require.NoError(t, err)
 			defer func() { _ = tx.Rollback() }()

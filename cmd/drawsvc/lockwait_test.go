@@ -45,7 +45,7 @@ func TestLockWaitFits(t *testing.T) {
 func TestKnownKeysBehindALock(t *testing.T) {
 	each(t, func(t *testing.T, url string) {
 		p := spring(t, url)
-		s := p.serve("--mode", "external", "--request-timeout", "1500ms")
+		s := p.serve("--mode", "external", "--request-timeout", "4s")
 		first, _ := s.won("spring", "u1", "known")
 		tamper(t, url, `UPDATE locks SET expires_at = 9000000000000000, owner = 'another' WHERE key_id = 'spring'`)
 		refused := make(chan string, 1)

@@ -34,7 +34,7 @@ func (b *Batch) KnownKey() {
 	for _, w := range b.waiters {
 		if w.Named {
 			w.mustAsk = true
-			w.unheard.Store(true) // one of them is known, and it was not heard which
+			w.heard.Store(asked) // one of them is known, and it was not heard which
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
 		if w.mayBeKnown() && !w.hasAnswer() {
-			w.unheard.Store(true)
+			w.heard.CompareAndSwap(unasked, asked)
 			ids = append(ids, w.DrawID)
 		}
 	}
@@ -109,7 +109,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		if w.found = w.Known != nil; w.found {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		} else if !w.hasAnswer() { // else it was not asked for
-			w.unheard.Store(false)
+			w.heard.Store(absent)
 		}
 	}
 	return nil

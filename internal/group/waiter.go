@@ -19,9 +19,9 @@ type waiter struct {
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not
-	// that could be answered. unheard says that it was asked and has not answered.
-	found   bool
-	unheard atomic.Bool
+	// that could be answered. heard is what the caller may know of that.
+	found bool
+	heard atomic.Int32
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -40,6 +40,18 @@ const (
 	withdrawn // gave up waiting
 	unknown   // gave up when planned
 )
+
+// What was heard of the log about a draw that it may hold. That it did not hold the
+// draw stays true of a moment since the draw was asked for, when a later lookup ends
+// without an answer: as of that moment nothing had happened.
+const (
+	unasked int32 = iota
+	asked         // and it has not answered
+	absent        // it did not hold the draw
+)
+
+// isUnheard says that the log was asked for the draw and has not answered.
+func (w *waiter) isUnheard() bool { return w.heard.Load() == asked }
 
 // giveUp ends the wait without an answer; false when there is one.
 func (w *waiter) giveUp() bool {
@@ -75,7 +87,7 @@ func (w *waiter) failure(err error) error {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
 	case draw.CodeContended:
-		if w.found || w.unheard.Load() {
+		if w.found || w.isUnheard() {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
@@ -118,7 +130,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
-		if w.unheard.Load() {
+		if w.isUnheard() {
 			return draw.Draw{}, w.inDoubt(nil)
 		}
 		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
