@@ -28,6 +28,7 @@ func TestPoolHistory(t *testing.T) {
 		p.refused(exitFailure, "closed, which is final", "pool", "open", "spring")
 		require.Equal(t, "pool spring is archived\n", p.ok("pool", "archive", "spring"))
 		require.NotContains(t, p.ok("pool", "list"), "spring")
+		require.Regexp(t, `(?m)^spring +closed`, p.ok("pool", "list", "--archived"))
 		require.Contains(t, p.ok("pool", "show", "spring"), "closed and archived")
 		p.refused(exitUsage, "state of a new pool must be open or paused", "pool", "create", "summer", "--state", "closed")
 		p.refused(exitUsage, "actor is missing or empty", "pool", "create", "summer", "--actor", "")

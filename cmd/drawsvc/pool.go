@@ -150,12 +150,14 @@ const pagePools = 100
 func poolListCommand(env environment) *cobra.Command {
 	var on target
 	var output output
+	var archived bool
 	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: noArguments}
 	on.flag(c, env)
 	output.flag(c.Flags())
+	c.Flags().BoolVar(&archived, "archived", false, "archived pools too")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return readOn(c, &on, func(ctx context.Context, pools http.Pools) error {
-			all, err := listPools(ctx, pools)
+			all, err := listPools(ctx, pools, archived)
 			if err != nil {
 				return err
 			}
@@ -165,10 +167,10 @@ func poolListCommand(env environment) *cobra.Command {
 	return c
 }
 
-// listPools reads all pools that are not archived.
-func listPools(ctx context.Context, pools http.Pools) (all []draw.Pool, err error) {
+// listPools reads all pools, archived ones only where they are asked for.
+func listPools(ctx context.Context, pools http.Pools, archived bool) (all []draw.Pool, err error) {
 	for after := ""; ; after = all[len(all)-1].ID {
-		page, err := pools.PoolPage(ctx, after, pagePools, false)
+		page, err := pools.PoolPage(ctx, after, pagePools, archived)
 		if err != nil {
 			return nil, err
 		}
