@@ -43,7 +43,7 @@ race: ## The packages whose goroutines share most, with the race detector; on SQ
 
 .PHONY: check
 check: ## The service's tests that need no server, on SQLite where they need a database: in a minute, and in seconds where little has changed
-	$(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) -short -p 4 ./client/... ./cmd/... ./db/... ./internal/...
+	$(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) -short -p 4 $(LONGEST) ./internal/http ./client/... ./cmd/... ./db/... ./internal/...
 
 .PHONY: lint
 lint: ## The house rules

@@ -10,10 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/http/contract"
+	"drawsvc/internal/servertest"
 )
 
 // TestDescriptionCatches: descriptions that are wrong in one place each.
 func TestDescriptionCatches(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	table := newServer(t, &fake{}).routes()
 	for name, d := range map[string]struct{ old, with, want string }{

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/internal/job"
 	"drawsvc/internal/locker"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -192,6 +193,7 @@ func newCampaign(t *testing.T) *campaign {
 //
 // DRAWSVC_TEST_FIRINGS=10000 makes as many firings; the usual are 300.
 func TestFirings(t *testing.T) {
+	servertest.Long(t)
 	t.Parallel()
 	firings := 300
 	if text := os.Getenv(firingsVariable); text != "" {

@@ -151,6 +151,7 @@ func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, unti
 // By itself it plans ten thousand in each mode and on each dialect once, and a
 // tenth where the other mode has them; `make test-all` plans all of them everywhere.
 func TestAgendaOfThousands(t *testing.T) {
+	servertest.Long(t)
 	for column, dialect := range stock.Dialects() {
 		for row, mode := range []string{lockmode.ForUpdate, lockmode.Optimistic} {
 			items := 1000
