@@ -37,7 +37,7 @@ func TestTopUp(t *testing.T) {
 		for i := range late {
 			answers = append(answers, ask(t, s, named(pool, fmt.Sprint("late-", i))))
 		}
-		time.Sleep(200 * time.Millisecond) // they queue meanwhile
+		require.Eventually(t, func() bool { n, _ := s.Waiting(); return n == late+1 }, patience, time.Millisecond)
 		release()
 		for _, to := range answers {
 			require.NoError(t, receive(t, to).err)
