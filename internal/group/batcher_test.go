@@ -160,20 +160,34 @@ func TestBatcherOverload(t *testing.T) {
 	require.Equal(t, 4, l.issued("p"))
 }
 
+// timeIsOver ends the time of draws that are under way or come later, at a moment of
+// the test's choice.
+func timeIsOver(b *Batcher, poolID string) {
+	b.mu.RLock()
+	q := b.queues[poolID]
+	b.mu.RUnlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b.limits.Timeout = 50 * time.Millisecond
+	q.arm()
+}
+
 // TestBatcherGivesUp: a caller that goes while its draw waits has not drawn;
 // one that goes while it is being written retries and gets the answer.
 func TestBatcherGivesUp(t *testing.T) {
-	for name, limits := range map[string]Limits{"caller disconnected": {}, "timeout": {Timeout: 50 * time.Millisecond}} {
+	for name, isLeft := range map[string]bool{"caller disconnected": true, "timeout": false} {
 		t.Run(name, func(t *testing.T) {
 			l, stop := newLedger(poolOf("p", 100)), newDoor()
 			l.before = stop.before
-			b, seen := newTestBatcher(t, l, limits)
+			b, seen := newTestBatcher(t, l, Limits{})
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			under := ask(ctx, b, named("under way"))
 			receive(t, stop.arrived)
-			if limits.Timeout == 0 {
+			if isLeft {
 				leave()
+			} else {
+				timeIsOver(b, "p")
 			}
 			code(t, draw.CodeOutcomeUnknown, receive(t, under).err)
 			// one that has left already waits not at all
@@ -205,7 +219,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	require.NoError(t, drawOne("kept", true, 1))
 	code(t, draw.CodeSoldOut, drawOne("a", false, 2))
 	asked := len(l.batches)
-	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor) // however slow this machine is
+	b.queues["p"].soldOut.Load().until = time.Now().Add(time.Hour) // however slow this machine is
 	code(t, draw.CodeSoldOut, drawOne("b", false, 2))
 	require.Len(t, l.batches, asked, "answered from memory")
 	require.NoError(t, drawOne("kept", true, 1), "a known key")
@@ -214,7 +228,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 	code(t, draw.CodeSoldOut, drawOne("e", false, 1))
 
 	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 3, p.Version+1 })
-	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor)
+	b.queues["p"].soldOut.Load().until = time.Now().Add(time.Hour)
 	code(t, draw.CodeSoldOut, drawOne("f", false, 1))
 	b.Changed("p")
 	b.Changed("absent")
@@ -222,7 +236,7 @@ func TestBatcherMemoryOfSoldOut(t *testing.T) {
 
 	code(t, draw.CodeSoldOut, drawOne("h", false, 1))
 	l.set("p", func(p *draw.Pool) { p.Prizes[0].Stocked, p.Version = 4, p.Version+1 })
-	b.queues["p"].soldOut.Load().until = time.Now().Add(soldOutFor).Add(-soldOutFor)
+	b.queues["p"].soldOut.Load().until = time.Now()
 	require.NoError(t, drawOne("i", false, 1), "one by another process after a second")
 	drain(t, b)
 	require.Equal(t, map[string]int{"ledger won": 4, "ledger replayed": 1, "ledger sold-out": 6}, seen.answered)

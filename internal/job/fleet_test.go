@@ -25,7 +25,7 @@ const (
 	poll     = 50 * time.Millisecond
 	// stale is how soon a run is taken over in tests. One that works gives itself up
 	// when it was not heard of for three fifths of it.
-	stale = 3 * time.Second
+	stale = 5 * time.Second
 	// lease is long enough for a holder that stands still on a busy machine.
 	lease = 20 * time.Second
 )

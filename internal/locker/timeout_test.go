@@ -51,7 +51,15 @@ func TestServersTimeLimits(t *testing.T) {
 					}
 					execute(c.set)
 					defer execute(c.undo)
-					waits, lost := underLimit(t, url, c.lock)
+					// Where a limit comes first, nothing but that ends what is waited for.
+					wait, hold := 700*time.Millisecond, 2500*time.Millisecond // past the first renewal
+					if !c.waits {
+						wait = time.Minute
+					}
+					if c.lost {
+						hold = time.Minute
+					}
+					waits, lost := underLimit(t, url, c.lock, wait, hold)
 					require.Equal(t, c.waits, waits)
 					require.Equal(t, c.lost, lost)
 				})
@@ -60,16 +68,16 @@ func TestServersTimeLimits(t *testing.T) {
 	}
 }
 
-// underLimit holds a lock past its first renewal, and waits for it meanwhile.
-// It returns whether the wait went to its end, and whether the hold was lost.
-func underLimit(t *testing.T, url, lock string) (waits, lost bool) {
+// underLimit holds a lock for a time, and waits for it meanwhile for another. It
+// returns whether the wait went to its end, and whether the hold was lost.
+func underLimit(t *testing.T, url, lock string, wait, hold time.Duration) (waits, lost bool) {
 	open := func(wait time.Duration) locker.Lock {
 		l, err := locker.Open(t.Context(), lock, locker.Options{TTL: 6 * time.Second, Wait: wait, Database: stocktest.Open(t, url, stock.Options{})})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, l.Close()) })
 		return l
 	}
-	holder, waiter := open(time.Second), open(700*time.Millisecond)
+	holder, waiter := open(time.Second), open(wait)
 	errLost := errors.New("lost")
 	err := holder.WithLock(t.Context(), "k", func(ctx context.Context, _ int64) error {
 		code := draw.CodeOf(waiter.WithLock(ctx, "k", func(context.Context, int64) error { return nil }))
@@ -78,7 +86,7 @@ func underLimit(t *testing.T, url, lock string) (waits, lost bool) {
 		select {
 		case <-ctx.Done():
 			return errLost
-		case <-time.After(2500 * time.Millisecond): // past the first renewal
+		case <-time.After(hold):
 			return nil
 		}
 	})

@@ -33,13 +33,15 @@ func testAgenda(t *testing.T, a *arena) {
 	paused := draw.StatePaused
 	_, err := a.store(0).ChangePool(t.Context(), pool, draw.PoolChange{State: &paused}, "test")
 	require.NoError(t, err)
-	opens := a.store(0).Now().Add(lead)
-	restocks, rules, shuts := opens.Add(300*time.Millisecond), opens.Add(600*time.Millisecond), opens.Add(900*time.Millisecond)
 	parsed, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
 	require.NoError(t, err)
-	stocktest.PlanAll(t, a.store(0), pool,
-		stocktest.StateAt(shuts, draw.StatePaused), draw.Item{At: rules, Kind: draw.ItemRules, Rules: parsed},
-		stocktest.StockAt(restocks, "gold", 5), stocktest.StateAt(opens, draw.StateOpen))
+	opens := stocktest.PlanInTime(t, a.store(0), pool, lead, func(at time.Time) []draw.Item {
+		return []draw.Item{
+			stocktest.StateAt(at.Add(900*time.Millisecond), draw.StatePaused), {At: at.Add(600 * time.Millisecond), Kind: draw.ItemRules, Rules: parsed},
+			stocktest.StockAt(at.Add(300*time.Millisecond), "gold", 5), stocktest.StateAt(at, draw.StateOpen),
+		}
+	})
+	restocks, rules, shuts := opens.Add(300*time.Millisecond), opens.Add(600*time.Millisecond), opens.Add(900*time.Millisecond)
 	services := a.three(t)
 	stocktest.Await(t, a.store(0), opens.Add(-drawnBefore))
 	stop := a.keepDrawing(t, services, pool)
@@ -68,6 +70,12 @@ func testAgenda(t *testing.T, a *arena) {
 	}
 	require.Positive(t, due, "tries of draws have done the items: nobody else does")
 	lawful(t, a.store(0), pool)
+}
+
+// planOne plans one item, and returns when it is due.
+func (a *arena) planOne(t *testing.T, pool string, item func(at time.Time) draw.Item) time.Time {
+	t.Helper()
+	return stocktest.PlanInTime(t, a.store(0), pool, lead, func(at time.Time) []draw.Item { return []draw.Item{item(at)} })
 }
 
 // done counts the items of a pool that are done.
@@ -112,8 +120,9 @@ func testAgendaOfSoldOut(t *testing.T, a *arena) {
 	for i, s := range services {
 		_ = receive(t, ask(t, s, named(pool, fmt.Sprint("first-", i))))
 	}
-	at := a.store(0).Now().Add(lead)
-	stocktest.PlanAll(t, a.store(0), pool, stocktest.StockAt(at, "a", 1000)) // a draw from before may come late and win, too
+	at := a.planOne(t, pool, func(at time.Time) draw.Item {
+		return stocktest.StockAt(at, "a", 1000) // a draw from before may come late and win, too
+	})
 	stop := a.keepSoldOut(t, services, pool, at.Add(-150*time.Millisecond))
 	stocktest.Await(t, a.store(0), at)
 	stop()
@@ -253,8 +262,7 @@ func TestAgendaCondemnsALateTicker(t *testing.T) {
 	t.Parallel()
 	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
 	pool := a.pool(t, 100_000)
-	at := a.store(0).Now().Add(lead)
-	stocktest.PlanAll(t, a.store(0), pool, stocktest.StateAt(at, draw.StatePaused))
+	at := a.planOne(t, pool, func(at time.Time) draw.Item { return stocktest.StateAt(at, draw.StatePaused) })
 	stocktest.ExecAll(t, a.store(0), []string{`UPDATE pools SET due_at = NULL`})
 	services := a.three(t)
 	stocktest.Await(t, a.store(0), at)
@@ -265,31 +273,4 @@ func TestAgendaCondemnsALateTicker(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, audit.Violations, 1)
 	require.Equal(t, "due-missed", audit.Violations[0].Rule)
-}
-
-// TestAgendaThatCannotRun: while the row is held by somebody else, draws behind
-// an item are busy, and known ones are answered.
-func TestAgendaThatCannotRun(t *testing.T) {
-	t.Parallel()
-	a := newArena(t, cell{mode: lockmode.Optimistic, dialect: "postgres"})
-	pool := a.pool(t, 10)
-	s := a.serve(t, 0, func(s *settings) { s.Budget, s.Settle = time.Second, 2*time.Second })
-	first := receive(t, ask(t, s, named(pool, "first")))
-	require.NoError(t, first.err)
-	at := a.store(0).Now().Add(lead)
-	stocktest.PlanAll(t, a.store(0), pool, stocktest.StockAt(at, "a", 1))
-	stocktest.Await(t, a.store(0), at)
-	tx, err := a.store(1).LockDB().BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	_, err = tx.ExecContext(t.Context(), `SELECT 1 FROM pools FOR UPDATE`)
-	require.NoError(t, err)
-	_, err = s.Draw(t.Context(), named(pool, "behind"))
-	require.Equal(t, draw.CodeContended, draw.CodeOf(err), "%v", err)
-	again, err := s.Draw(t.Context(), named(pool, "first"))
-	require.NoError(t, err)
-	require.True(t, again.Replayed)
-	require.NoError(t, tx.Rollback())
-	require.NoError(t, receive(t, ask(t, s, named(pool, "behind"))).err)
-	require.Equal(t, 1, a.done(t, pool))
-	stocktest.NoViolations(t, a.store(0), pool)
 }

@@ -88,8 +88,11 @@ func newArenaOn(t *testing.T, c cell, url string) *arena {
 	return a
 }
 
-// lockTTL is long enough for a test that stands still on a busy machine.
-const lockTTL = 20 * time.Second
+// lockTTL and lockWait are long enough for a test that stands still on a busy machine.
+const (
+	lockTTL  = 20 * time.Second
+	lockWait = 8 * time.Second
+)
 
 func (a *arena) openLocks(t *testing.T) {
 	if a.lock == "" || a.lock == nobody {
@@ -99,7 +102,7 @@ func (a *arena) openLocks(t *testing.T) {
 	}
 	url := servertest.LockURL(t, a.lock)
 	for i := range instances {
-		l, err := locker.Open(t.Context(), url, locker.Options{TTL: lockTTL, Wait: 2 * time.Second, Database: a.store(i)})
+		l, err := locker.Open(t.Context(), url, locker.Options{TTL: lockTTL, Wait: lockWait, Database: a.store(i)})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, l.Close()) })
 		a.locks = append(a.locks, l)

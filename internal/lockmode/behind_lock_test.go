@@ -16,15 +16,12 @@ import (
 )
 
 // slowlyTaken is a lock that others hold for longer than anybody waits. waiting
-// gets a value as each wait begins.
-type slowlyTaken struct {
-	wait    time.Duration
-	waiting chan struct{}
-}
+// gets a value as each wait begins; it lasts until ends gives one.
+type slowlyTaken struct{ waiting, ends chan struct{} }
 
 func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, int64) error) error {
 	l.waiting <- struct{}{}
-	time.Sleep(l.wait)
+	<-l.ends
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
@@ -42,6 +39,12 @@ func waits(t *testing.T, s *service, pool string, taken *slowlyTaken) <-chan ans
 	}
 }
 
+// waitingOn waits until n draws have no answer yet.
+func waitingOn(t *testing.T, s *service, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool { waiting, _ := s.Waiting(); return waiting == n }, patience, time.Millisecond)
+}
+
 // TestReplaysBehindALock: while others hold the pool's lock and new draws wait for
 // it, a known key is answered, also where its time does not suffice to wait behind
 // them and then for itself.
@@ -49,14 +52,17 @@ func TestReplaysBehindALock(t *testing.T) {
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
-			w := newSwap(t, dialect, 3, func(s *settings) { s.Timeout = 6 * time.Second })
-			taken := &slowlyTaken{wait: 4 * time.Second, waiting: make(chan struct{}, 9)}
+			w := newSwap(t, dialect, 3, func(s *settings) { s.Settle = patience / 2 }) // a lookup may take a part of it
+			taken := &slowlyTaken{waiting: make(chan struct{}, 9), ends: make(chan struct{})}
+			t.Cleanup(func() { close(taken.ends) })
 			w.lock.Locker = taken
 			fresh := waits(t, w.service, w.pool, taken)
 			var known []<-chan answer
 			for n := range 3 {
 				known = append(known, once(t, w.service, named(w.pool, fmt.Sprint("known-", n))))
 			}
+			waitingOn(t, w.service, 1+len(known))
+			taken.ends <- struct{}{} // who waits for the next one waits in vain
 			for _, from := range known {
 				got := receive(t, from)
 				require.NoError(t, got.err)
@@ -68,15 +74,16 @@ func TestReplaysBehindALock(t *testing.T) {
 	}
 }
 
-// tornReads is a store whose next reads find the pool between two of its states.
-type tornReads struct {
+// failedReads is a store whose next reads fail.
+type failedReads struct {
 	lockmode.Store
+	err  error
 	left atomic.Int64
 }
 
-func (s *tornReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+func (s *failedReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
 	if s.left.Add(-1) >= 0 {
-		return nil, stock.ErrConflict
+		return nil, s.err
 	}
 	return s.Store.Read(ctx, urn, o)
 }
@@ -85,9 +92,9 @@ func (s *tornReads) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) 
 // often that the pool is met between two of its states.
 func TestReplaysWhileReadsAreTorn(t *testing.T) {
 	t.Parallel()
-	store := &tornReads{}
+	store := &failedReads{err: stock.ErrConflict}
 	w := newSwap(t, "sqlite", 1, func(s *settings) { store.Store, s.Store, s.Sharer = s.Store, store, nil })
-	w.lock.Locker = &slowlyTaken{waiting: make(chan struct{}, 9)}
+	w.lock.Locker = taken{}
 	store.left.Store(3)
 	got := receive(t, once(t, w.service, named(w.pool, "known-0")))
 	require.NoError(t, got.err)

@@ -12,11 +12,12 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
 )
 
-// TestReplaysBehindDoubt: known keys that waited behind a batch in doubt for
-// nearly all their time are answered while another session holds the pool's
-// row.
+// TestReplaysBehindDoubt: known keys that waited behind a batch which was given up
+// in doubt are answered while another session holds the pool's row, also where
+// their time does not suffice to wait for that.
 func TestReplaysBehindDoubt(t *testing.T) {
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "postgres"}, {mode: lockmode.Optimistic, dialect: "postgres"},
@@ -26,19 +27,26 @@ func TestReplaysBehindDoubt(t *testing.T) {
 			t.Parallel()
 			a := newArena(t, c)
 			pool := a.pool(t, 100)
-			held := make(chan func(), 1)
+			held, queued := make(chan func(), 1), make(chan struct{})
+			missing := &failedReads{err: draw.Errorf(draw.CodePoolNotFound, "there is no pool")} // whose batch is given up at once
 			var once sync.Once
 			cut := func(ctx context.Context, tx stock.Tx, p *draw.Plan) error {
 				if len(p.Awards) == 0 || p.Awards[0].DrawID != "in doubt" {
 					return tx.Write(ctx, p)
 				}
 				err := commitLost(ctx, tx, p)
-				once.Do(func() { held <- heldPool(t, a, pool) })
+				once.Do(func() {
+					held <- heldPool(t, a, pool)
+					<-queued
+					missing.left.Store(1)
+				})
 				return err
 			}
-			s := a.serve(t, 0, applying(cut), func(s *settings) {
-				s.Budget, s.Settle, s.Timeout = 6*time.Second, 9300*time.Millisecond, 12*time.Second
-			})
+			patient := stocktest.Open(t, a.url, stock.Options{LockWait: 5 * time.Second})
+			s := a.serve(t, 0, func(s *settings) {
+				missing.Store, s.Store = patient, missing
+				s.Settle, s.Timeout = patience/2, 4*time.Second // a lookup may take a part of the first
+			}, applying(cut))
 			draws(t, s, pool, "known", 5)
 			unknown := make(chan error, 1)
 			go func() {
@@ -54,6 +62,8 @@ func TestReplaysBehindDoubt(t *testing.T) {
 					known <- err
 				}()
 			}
+			waitingOn(t, s, 1+cap(known))
+			close(queued)
 			for range cap(known) {
 				require.NoError(t, receive(t, known))
 			}

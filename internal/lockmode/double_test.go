@@ -140,7 +140,7 @@ func TestSellOutCondemnsABlindWrite(t *testing.T) {
 		if condemned {
 			write = blindly(a.store(0).LockDB())
 		}
-		together := &rendezvous{size: instances, patience: 20 * time.Millisecond}
+		together := &rendezvous{size: instances, patience: 200 * time.Millisecond}
 		y := storm{services: a.three(t, oneByOne, applying(together.then(write))), poolID: pool, prefix: "b", asked: 120}.run(t)
 		err := errors.Join(y.soldOutExactly(120, 40, 20), y.asLogged(t, a.store(0), pool), audited(t, a.store(0), pool))
 		require.Equal(t, condemned, err != nil, "%s: %v", name, err)

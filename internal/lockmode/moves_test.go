@@ -27,13 +27,20 @@ func TestDrawsBesideMoves(t *testing.T) {
 			a := newArena(t, c)
 			pool := a.pool(t, 1000)
 			s := a.serve(t, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var moves, draws sync.WaitGroup
 			for range 6 {
 				moves.Go(func() { moveStock(ctx, t, a, pool) })
 			}
 			var won, contended atomic.Int64
+			// A second, and longer where that is too short for as many draws as tell much.
+			time.AfterFunc(time.Second, func() {
+				for won.Load()+contended.Load() < 100 && t.Context().Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			})
 			for caller := range 8 {
 				draws.Go(func() {
 					for n := 0; ctx.Err() == nil; n++ {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,7 +36,7 @@ func TestTopUp(t *testing.T) {
 		for i := range late {
 			answers = append(answers, ask(t, s, named(pool, fmt.Sprint("late-", i))))
 		}
-		time.Sleep(200 * time.Millisecond) // they queue meanwhile
+		waitingOn(t, s, late+1)
 		release()
 		for _, to := range answers {
 			require.NoError(t, receive(t, to).err)

@@ -41,10 +41,7 @@ func TestFoundAndNotSafe(t *testing.T) {
 		} {
 			t.Run(c.String()+" "+name, func(t *testing.T) {
 				t.Parallel()
-				a := newArena(t, c)
-				pool := a.pool(t, 9)
-				s := a.serve(t, 0, short)
-				testKnownInDoubt(t, a, s, pool, heldSettling, draw.CodeOutcomeUnknown)
+				testKnownInDoubt(t, newArena(t, c), short, heldSettling, draw.CodeOutcomeUnknown)
 			})
 		}
 	}

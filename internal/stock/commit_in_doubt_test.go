@@ -26,10 +26,18 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	beside, err := sql.Open("pgx", url)
 	require.NoError(t, err)
 	defer beside.Close()
-	// A deferred trigger makes COMMIT itself take time.
-	const pause = 2 * time.Second
+	// A deferred trigger has COMMIT itself wait, for a lock that a session holds.
+	holder, err := beside.Conn(t.Context())
+	require.NoError(t, err)
+	defer holder.Close()
+	hold := func(statement string) {
+		_, err := holder.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	hold(`SELECT pg_advisory_lock(4711)`)
 	for _, statement := range []string{
-		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(2); RETURN NULL; END $$`,
+		`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql SET lock_timeout = 0 AS $$
+			BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NULL; END $$`,
 		`CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON moves DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`,
 	} {
 		_, err := beside.ExecContext(t.Context(), statement)
@@ -44,10 +52,11 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	require.Eventually(t, func() bool {
 		var committing int
 		require.NoError(t, beside.QueryRowContext(t.Context(),
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`).Scan(&committing))
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`).Scan(&committing))
 		return committing == 1
 	}, waitMax, time.Millisecond, "COMMIT is under way")
 	link.HoldAnswers()
+	hold(`SELECT pg_advisory_unlock(4711)`)
 	require.Eventually(t, func() bool {
 		var moves int
 		require.NoError(t, beside.QueryRowContext(t.Context(), `SELECT count(*) FROM moves WHERE reason = 'once'`).Scan(&moves))
@@ -56,7 +65,12 @@ func TestAnswerToCommitIsCut(t *testing.T) {
 	link.Cut()
 	link.Pass()
 	require.Equal(t, draw.CodeOutcomeUnknown, draw.CodeOf(<-done))
-	time.Sleep(pause + pause/2) // a repeat would be committed by now
+	require.Eventually(t, func() bool { // a repeat would be at work
+		var busy int
+		require.NoError(t, beside.QueryRowContext(t.Context(),
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`).Scan(&busy))
+		return busy == 0
+	}, waitMax, tick)
 	p, err := s.Pool(t.Context(), "p")
 	require.NoError(t, err)
 	require.Equal(t, int64(15), p.Prizes[0].Stocked)

@@ -92,7 +92,7 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 // resume kills a migration behind its first n statements, on a database of its
 // own, and migrates again.
 func resume(t *testing.T, dialect string, set migrations.Set, n int) (made string, err error) {
-	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: 3 * time.Second})
+	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: time.Minute})
 	defer s.Close() // there are more prefixes than the server takes connections
 	script, err := s.PendingSQL(t.Context())
 	require.NoError(t, err)
@@ -208,10 +208,10 @@ func TestMigrateLock(t *testing.T) {
 
 			var log lines
 			next := open(t, url, stock.Options{Migrations: stocktest.Additive(), Log: slog.New(slog.NewTextHandler(&log, nil)), MigrateWait: time.Minute})
-			hold(fmt.Sprintf(in, 4))
 			begun := time.Now()
+			hold(fmt.Sprintf(in, 4))
 			require.NoError(t, next.Migrate(t.Context()))
-			require.Greater(t, time.Since(begun), 2*time.Second, "the lock was respected")
+			require.Greater(t, time.Since(begun), 3900*time.Millisecond, "the lock was respected")
 			require.Contains(t, log.String(), "waiting for another process that migrates this database; if it was killed, its lock runs out")
 			require.Contains(t, log.String(), "holder=shop-4711-x lease=10s")
 			require.Equal(t, 1, strings.Count(log.String(), "\n"), "the wait is logged, not every try")

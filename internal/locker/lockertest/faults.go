@@ -172,7 +172,7 @@ func (r *rig) refused(l *opened) (time.Duration, error) {
 		return took, fmt.Errorf("wanted lock-unavailable, got %w", orNil(err))
 	}
 	if took > refusedMax {
-		return took, fmt.Errorf("the refusal took %v", took)
+		return took, fmt.Errorf("%w: the refusal took %v", errLate, took)
 	}
 	if err := l.Ping(r.ctx); codeOf(err) != "lock-unavailable" {
 		return took, fmt.Errorf("its ping: wanted lock-unavailable, got %w", orNil(err))
@@ -199,7 +199,7 @@ func (r *rig) served(l *opened, limit time.Duration) (token int64, took time.Dur
 			return 0, took, err
 		}
 		if took > limit {
-			return 0, took, fmt.Errorf("not served within %v: %w", limit, err)
+			return 0, took, fmt.Errorf("%w: not served within %v: %w", errLate, limit, err)
 		}
 	}
 }

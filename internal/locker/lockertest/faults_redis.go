@@ -233,7 +233,7 @@ func oneOfThreeDown(r *rig) error {
 		time.Sleep(2 * r.TTL)
 		err = mustBeContended(other.WithLock(r.ctx, r.key, nothing))
 		if first.isLost() {
-			return errNotRenewed
+			return fmt.Errorf("the holder lost a lock that a majority keeps: %w", errNotRenewed)
 		}
 		if err != nil {
 			return err

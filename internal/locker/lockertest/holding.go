@@ -16,7 +16,7 @@ func renewal(b *bench) error {
 	for range 10 {
 		select {
 		case <-h.lostC:
-			return fmt.Errorf("the holder was notified of a loss")
+			return fmt.Errorf("the holder was notified of a loss: %w", errNotRenewed)
 		case <-time.After(b.TTL / 2):
 		}
 		if other, err := b.processes[1].hold(0, b.key, 0); err == nil {

@@ -184,6 +184,6 @@ func within(ctx context.Context, limit time.Duration, c <-chan struct{}, what st
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-timer.C:
-		return fmt.Errorf("%s: not within %v", what, limit)
+		return fmt.Errorf("%s: not within %v: %w", what, limit, errLate)
 	}
 }

@@ -125,7 +125,7 @@ func handOver(b *bench) error {
 	slices.Sort(took)
 	b.result.HandOver = milliseconds(took[len(took)/2])
 	if median := took[len(took)/2]; median > slack {
-		return fmt.Errorf("the next holder has to wait %v", median)
+		return fmt.Errorf("%w: the next holder has to wait %v", errLate, median)
 	}
 	return nil
 }

@@ -10,7 +10,11 @@ import (
 
 // errNotRenewed is a lease that ran out while its holder and most servers lived.
 // A server that got no processor does that to a sound lock, and is not seen here.
-var errNotRenewed = errors.New("the holder lost a lock that a majority keeps")
+var errNotRenewed = errors.New("a lease was not renewed")
+
+// errLate is what came later than it may. A process or a server that got no
+// processor does that too, and is not seen here.
+var errLate = errors.New("too late")
 
 const (
 	// steadyMax is how often a check is judged anew because the machine stood
@@ -24,15 +28,16 @@ const (
 // steady runs a check, and runs it anew when it failed on a machine that stood
 // still meanwhile: a lease that ran out because nobody had a processor says
 // nothing of the lock. A failure on a machine that ran counts at once, and
-// so does the last. A lease that was lost counts when it is the last: another
-// process or the server may have had no processor, which is not seen here.
+// so does the last. A lease that was lost, and what came too late, count when they
+// are the last: another process or the server may have had no processor, which is
+// not seen here.
 func steady(tb testing.TB, check func(attempt int) error) error {
 	tb.Helper()
 	for n := 1; ; n++ {
 		ended := watchStalls()
 		err := check(n)
 		stall := ended()
-		lost := errors.Is(err, errNotRenewed) || draw.CodeOf(err) == draw.CodeLockUnavailable
+		lost := errors.Is(err, errNotRenewed) || errors.Is(err, errLate) || draw.CodeOf(err) == draw.CodeLockUnavailable
 		if err == nil || stall < stallMin && !lost || n == steadyMax {
 			return err
 		}

@@ -54,7 +54,7 @@ func free(b *bench, l *opened) (longest time.Duration, err error) {
 func mustBeSoon(b *bench, l *opened, what string, took time.Duration) error {
 	beside, err := free(b, l)
 	if err == nil && took > beside+soonMax {
-		err = fmt.Errorf("%s took %v, an attempt at a free lock %v", what, took, beside)
+		err = fmt.Errorf("%w: %s took %v, an attempt at a free lock %v", errLate, what, took, beside)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func givesUp(done <-chan error, began time.Time, waits time.Duration) error {
 		return fmt.Errorf("wanted the context's error, got %w", orNil(err))
 	}
 	if late := time.Since(began) - waits; late > slack {
-		return fmt.Errorf("it gave up %v late", late)
+		return fmt.Errorf("%w: it gave up %v late", errLate, late)
 	}
 	return nil
 }

@@ -45,8 +45,13 @@ func PlanAll(tb testing.TB, s *stock.Store, poolID string, items ...draw.Item) [
 // further ahead.
 func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Time) error) time.Time {
 	t.Helper()
+	return inTime(t, s, poolID, soon, prepare)
+}
+
+func inTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, prepare func(at time.Time) error) time.Time {
+	t.Helper()
 	kept := Keep(t, s, poolID)
-	for lead := soon; ; lead *= 2 {
+	for ; ; lead *= 2 {
 		at := s.Now().Add(lead)
 		err := prepare(at)
 		if clockOf(t, s).Before(at) || lead > soonMax {
@@ -60,7 +65,14 @@ func InTime(t *testing.T, s *stock.Store, poolID string, prepare func(at time.Ti
 // planSoon is InTime for items that are planned one after another.
 func planSoon(t *testing.T, s *stock.Store, poolID string, items func(at time.Time) []draw.Item) time.Time {
 	t.Helper()
-	return InTime(t, s, poolID, func(at time.Time) error { return plan(t, s, poolID, items(at)) })
+	return PlanInTime(t, s, poolID, soon, items)
+}
+
+// PlanInTime is InTime for items that are planned one after another, so far ahead at
+// first.
+func PlanInTime(t *testing.T, s *stock.Store, poolID string, lead time.Duration, items func(at time.Time) []draw.Item) time.Time {
+	t.Helper()
+	return inTime(t, s, poolID, lead, func(at time.Time) error { return plan(t, s, poolID, items(at)) })
 }
 
 func plan(tb testing.TB, s *stock.Store, poolID string, items []draw.Item) error {

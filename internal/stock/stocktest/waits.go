@@ -22,7 +22,7 @@ func testLockWaits(t *testing.T, s *stock.Store) {
 	start := time.Now()
 	_, err = s.Read(t.Context(), draw.NewUrn("p"), stock.TxOptions{Lock: true})
 	class(t, stock.ClassConflict, err)
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Less(t, time.Since(start), 20*time.Second, "the servers' own limits are longer, or none")
 	class(t, stock.ClassConflict, Write(t, s, stock.TxOptions{}, Plan("p", 2, "a", 0, "d1")))
 	other.Rollback()
 	require.NoError(t, Write(t, s, stock.TxOptions{Lock: true}, Plan("p", 2, "a", 0, "d1")))
