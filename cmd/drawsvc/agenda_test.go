@@ -121,7 +121,7 @@ func TestAgendaOfService(t *testing.T) {
 		require.Eventually(t, func() bool {
 			shown := members(t, s.admin(200, "GET", "/pools/spring", ""))
 			return shown["opens_at"] == nil && shown["closes_at"] == rfc(shuts.Truncate(time.Microsecond)) && shown["state"] == "open"
-		}, time.Minute, 100*time.Millisecond, "opened, though nobody draws")
+		}, commandMax, 100*time.Millisecond, "opened, though nobody draws")
 		require.Eventually(t, func() bool { // it is counted behind the commit
 			return strings.Contains(s.admin(200, "GET", "/metrics", ""), `drawsvc_due_total{what="state"} 1`)
 		}, commandMax, 10*time.Millisecond)
@@ -151,7 +151,7 @@ func TestAgendaOfService(t *testing.T) {
 		s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
 		require.Eventually(t, func() bool {
 			return members(t, s.admin(200, "GET", "/pools/spring", ""))["state"] == "closed"
-		}, time.Minute, 100*time.Millisecond)
+		}, commandMax, 100*time.Millisecond)
 		require.Nil(t, members(t, s.admin(200, "GET", "/pools/spring", ""))["opens_at"], "closed is final")
 		require.True(t, members(t, s.admin(200, "GET", "/admin/pools/spring/audit", ""))["ok"].(bool))
 	})

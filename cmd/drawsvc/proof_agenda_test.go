@@ -38,7 +38,7 @@ func TestVerifiableAgenda(t *testing.T) {
 		s.won("spring", fmt.Sprint("user-", draws), fmt.Sprint("key-", draws))
 		draws++
 		return strings.Contains(s.admin(200, "GET", "/admin/pools/spring", ""), `"stocked":9,`)
-	}, time.Minute, 100*time.Millisecond)
+	}, commandMax, 100*time.Millisecond)
 	s.won("spring", "last", "last")
 	s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
 	require.Equal(t, exitOK, s.end().code)
