@@ -161,7 +161,7 @@ func documented(status int, body string) string {
 }
 
 // probe asks whether an instance is ready. Where the database does not answer it is
-// asked again: on a busy machine a check may take longer than its two seconds, and
+// asked once more: on a busy machine a check may take longer than its two seconds, and
 // what it found is the answer for one more.
 func (f *fleet) probe(m *process) {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
