@@ -110,7 +110,7 @@ func TestLogFormats(t *testing.T) {
 	require.Equal(t, "INFO", listening["level"])
 	require.Equal(t, strings.TrimPrefix(s.url, "http://"), listening["address"])
 	require.Equal(t, []any{"sqlite", "external", "table"}, []any{listening["database"], listening["mode"], listening["lock"]})
-	s.won("spring", "u1", "key-that-is-not-for-the-log")
+	s.wonByLock("spring", "u1", "key-that-is-not-for-the-log")
 	s.admin(404, "GET", "/admin/pools/no-such-pool", "")
 	o := s.end()
 	require.Equal(t, exitOK, o.code)

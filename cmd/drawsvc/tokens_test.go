@@ -213,14 +213,14 @@ func TestShutdownDelay(t *testing.T) {
 	p := on(t, url)
 	s := p.start("--shutdown-delay", "15s", "--mode", "external")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
-	s.won("spring", "u1", "")
+	s.wonByLock("spring", "u1", "")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		status, _, err := s.ask("GET", "/readyz", "")
 		return err == nil && status == http.StatusServiceUnavailable
 	}, 10*time.Second, time.Millisecond)
 	for range 20 {
-		s.won("spring", "u1", "")
+		s.wonByLock("spring", "u1", "")
 	}
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP), "nor does it end the drain")
 	select {
@@ -231,7 +231,7 @@ func TestShutdownDelay(t *testing.T) {
 	require.Equal(t, exitOK, s.cmd.ProcessState.ExitCode(), s.stderr.String())
 
 	control := p.start("--mode", "external")
-	control.won("spring", "u1", "")
+	control.wonByLock("spring", "u1", "")
 	require.NoError(t, control.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		status, _, err := control.draw("spring", "u1", "")
