@@ -114,7 +114,7 @@ func testPostgresDump(t *testing.T, executed *sync.Map) {
 		lost[key] = answer
 	}
 	w.do("pg-switch")
-	require.Eventually(t, func() bool { return w.isPaused() }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.isPaused() }, commandMax, 20*time.Millisecond)
 	w.compared(kept, lost)
 	w.do("pg-lost")
 	require.Len(t, w.lines("lost-wins.csv"), len(lost))
@@ -191,7 +191,7 @@ func testMariaDBDump(t *testing.T, executed *sync.Map) {
 		lost[key] = answer
 	}
 	w.do("mysql-switch")
-	require.Eventually(t, func() bool { return w.isPaused() }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return w.isPaused() }, commandMax, 20*time.Millisecond)
 	w.compared(kept, lost)
 	w.do("mysql-lost")
 	require.Len(t, w.lines("lost-wins.tsv"), 4*len(lost), "four columns")

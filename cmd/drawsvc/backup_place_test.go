@@ -122,8 +122,8 @@ func (w *place) stop() {
 	w.instances = nil
 }
 
-// blockMax is the longest that a block may take.
-const blockMax = 2 * time.Minute
+// blockMax is the longest that a block may take: only what hangs takes as long.
+const blockMax = 5 * time.Minute
 
 // shell prepares a block to be executed.
 func (w *place) shell(ctx context.Context, name string) *exec.Cmd {
@@ -208,7 +208,7 @@ func (w *place) drawsAgain() {
 			require.NoError(w.TB, err)
 			require.Contains(w.TB, []int{http.StatusOK, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, status, body)
 			return status == http.StatusOK
-		}, 30*time.Second, 20*time.Millisecond)
+		}, commandMax, 20*time.Millisecond)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestBackupAndRestore(t *testing.T) {
 	var c crowd
 	c.drawFrom(s.service, 8)
 	await := func(wins int) {
-		require.Eventually(t, func() bool { return c.wins() >= wins }, 30*time.Second, 2*time.Millisecond)
+		require.Eventually(t, func() bool { return c.wins() >= wins }, commandMax, 2*time.Millisecond)
 	}
 	await(100)
 	c.mu.Lock()
@@ -176,7 +176,7 @@ func TestDamagedWhileItIsServed(t *testing.T) {
 	s := p.start()
 	var c crowd
 	c.drawFrom(s.service, 16)
-	require.Eventually(t, func() bool { return c.wins() >= 1000 }, 30*time.Second, 2*time.Millisecond)
+	require.Eventually(t, func() bool { return c.wins() >= 1000 }, commandMax, 2*time.Millisecond)
 	code, _ := s.signal(syscall.SIGTERM)
 	require.Equal(t, exitOK, code)
 	c.under.Wait()

@@ -106,7 +106,7 @@ func TestTicketGate(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, _, err := s.ask("POST", "/draw", good)
 		return err == nil && status == 200
-	}, 40*time.Second, 200*time.Millisecond)
+	}, commandMax, 200*time.Millisecond)
 	require.Equal(t, "ticket-invalid", members(t, s.admin(403, "POST", "/draw", expired))["code"], "the key of old tickets was removed")
 	p.refused(exitUsage, "--ticket-keys: must be a JWKS", "serve", "--ticket-keys", p.written("bad.json", "{"))
 }

@@ -46,7 +46,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, body, err := s.ask("GET", "/pools/spring", "")
 			return err == nil && strings.Contains(body, "An ounce of it")
-		}, 30*time.Second, 50*time.Millisecond)
+		}, commandMax, 50*time.Millisecond)
 	}
 	require.EqualValues(t, 1, asked.Load(), "one fetch for the fleet")
 	list := p.ok("job", "list")
@@ -63,7 +63,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, body, "An ounce of it")
 	require.Contains(t, p.ok("job", "run", "catalogue", "--actor", "ann"), "requested")
-	require.Eventually(t, func() bool { return asked.Load() > 1 }, 30*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return asked.Load() > 1 }, commandMax, 50*time.Millisecond)
 	begun := time.Now()
 	_, body, err = cold.ask("GET", "/pools/spring", "")
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestJobCommands(t *testing.T) {
 	require.Contains(t, p.ok("job", "show", "statement", "--output", "json"), `"changed_by":"cli:`)
 	require.Contains(t, p.ok("job", "unpin", "statement"), "job statement is not pinned")
 	require.Contains(t, p.ok("job", "run", "audit"), "requested")
-	require.Eventually(t, func() bool { return strings.Contains(p.ok("job", "history", "audit"), "ok") }, 30*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(p.ok("job", "history", "audit"), "ok") }, commandMax, 100*time.Millisecond)
 	require.Contains(t, p.ok("job", "show", "audit"), `"pools":1`)
 	for _, bad := range [][]string{{"job", "show", "nope"}, {"job", "pin", "audit", "a b"}, {"job", "run", "audit", "--actor", ""}, {"job", "show"}} {
 		require.NotEqual(t, exitOK, p.run(bad...).code, bad)

@@ -85,7 +85,7 @@ func TestMetricsAreThoseThatAreNamed(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--mode", "external")
-	s.won("spring", "u1", "")
+	s.wonByLock("spring", "u1", "")
 	s.admin(202, "POST", "/admin/jobs/audit/run", "")
 	live := liveMetrics(settled(t, s))
 	_, identity := keyFiles(t)

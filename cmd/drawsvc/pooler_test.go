@@ -42,7 +42,7 @@ func TestPgBouncer(t *testing.T) {
 	} {
 		s := p.serve(args...)
 		for n := range 5 {
-			s.won("spring", "u1", fmt.Sprintf("k%d-%d", i, n))
+			s.wonByLock("spring", "u1", fmt.Sprintf("k%d-%d", i, n))
 		}
 		proxy.Kill()
 		require.NoError(t, proxy.Start())
@@ -58,6 +58,6 @@ func TestPgBouncer(t *testing.T) {
 	// In session mode a session is its client's.
 	whole := servertest.StartPgBouncer(t, database, servertest.Args("pool_mode=session", "default_pool_size=60"))
 	s := on(t, whole.URL()).serve("--mode", "external", "--lock", "session:")
-	s.won("spring", "u1", "whole")
+	s.wonByLock("spring", "u1", "whole")
 	require.Equal(t, exitOK, s.end().code)
 }

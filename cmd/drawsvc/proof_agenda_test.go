@@ -24,9 +24,11 @@ func TestVerifiableAgenda(t *testing.T) {
 	p := on(t, stocktest.Migrated(t, "sqlite"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5", "--prize", "id=silver,stock=95")
-	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339Nano) }
-	p.ok("agenda", "add", "--pool=spring", "--at", at(time.Hour), "--prize=gold", "--delta=77", "--reason=secret-reason")
-	p.ok("agenda", "spread", "--pool=spring", "--prize=gold", "--units=4", "--from", at(2*time.Second), "--to", at(3*time.Second), "--random")
+	p.ok("agenda", "add", "--pool=spring", "--at", rfc(time.Now().Add(time.Hour)), "--prize=gold", "--delta=77", "--reason=secret-reason")
+	planSoon(t, func(at time.Time) (int, string) {
+		o := p.run("agenda", "spread", "--pool=spring", "--prize=gold", "--units=4", "--from", rfc(at), "--to", rfc(at.Add(time.Second)), "--random")
+		return o.code, o.message
+	})
 	p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
 	p.ok("agenda", "remove", "--pool=spring", "1")
 	p.ok("pool", "open", "spring", "--seed-identity-file", identity)
@@ -36,7 +38,7 @@ func TestVerifiableAgenda(t *testing.T) {
 		s.won("spring", fmt.Sprint("user-", draws), fmt.Sprint("key-", draws))
 		draws++
 		return strings.Contains(s.admin(200, "GET", "/admin/pools/spring", ""), `"stocked":9,`)
-	}, time.Minute, 100*time.Millisecond)
+	}, commandMax, 100*time.Millisecond)
 	s.won("spring", "last", "last")
 	s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"closed"}`)
 	require.Equal(t, exitOK, s.end().code)

@@ -36,10 +36,12 @@ func (c *cheater) draws(from, to int, leaveOut, insert int) {
 	require.Equal(c.t, exitOK, s.end().code)
 }
 
-// publish publishes into a folder and asks the witness.
-func (c *cheater) publish(dir string) outcome {
-	return c.run("publish", "--once", "--dir", dir, "--seed-identity-file", c.identity, "--witness", c.witness.Flag())
+// publishing are the arguments that publish into a folder and ask the witness.
+func (c *cheater) publishing(dir string) []string {
+	return []string{"publish", "--once", "--dir", dir, "--seed-identity-file", c.identity, "--witness", c.witness.Flag()}
 }
+
+func (c *cheater) publish(dir string) outcome { return c.run(c.publishing(dir)...) }
 
 func (c *cheater) finish() {
 	c.ok("pool", "close", "spring", "--reveal", "--seed-identity-file", c.identity)
@@ -59,14 +61,14 @@ func TestWitnessCatches(t *testing.T) {
 	c.witness = witnesstest.Start(t, readFile(t, dir, "spring", "key"))
 	backup := filepath.Join(t.TempDir(), "half")
 	c.draws(0, 40, -1, -1)
-	require.Equal(t, exitOK, c.publish(dir).code)
+	c.cosigned(c.witness, 45, c.publishing(dir)...)
 	p.ok("backup", backup)
 	c.draws(40, 80, -1, -1)
-	require.Equal(t, exitOK, c.publish(dir).code)
+	c.cosigned(c.witness, 85, c.publishing(dir)...)
 	c.finish()
 	end := filepath.Join(t.TempDir(), "end")
 	p.ok("backup", end)
-	require.Equal(t, exitOK, c.publish(dir).code)
+	c.cosigned(c.witness, 86, c.publishing(dir)...)
 	folder := filepath.Join(dir, "spring")
 	outsider := program{tb: t}
 	outsider.ok("verify", folder, "--witness", c.witness.Key)

@@ -54,9 +54,10 @@ func TestServiceManagerIsTold(t *testing.T) {
 	p := program{tb: t, vars: map[string]string{"NOTIFY_SOCKET": m.path, "DRAWSVC_DATABASE": stocktest.Migrated(t, "sqlite")}}
 	s := p.start("--shutdown-delay", "100ms")
 	require.Equal(t, "READY=1", m.heard(commandMax))
-	status, _, err := s.ask("GET", "/readyz", "")
+	status, _, err := s.ask("GET", "/livez", "")
 	require.NoError(t, err)
 	require.Equal(t, 200, status)
+	s.becomesReady()
 
 	code, _ := s.signal(syscall.SIGTERM)
 	require.Equal(t, exitOK, code)

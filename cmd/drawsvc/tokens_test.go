@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,14 +53,16 @@ type callers struct {
 	token   atomic.Pointer[string]
 	mu      sync.Mutex
 	answers map[int]int
-	end     chan struct{}
-	under   sync.WaitGroup
+	// last is the token that each caller was answered with last.
+	last  []*string
+	end   chan struct{}
+	under sync.WaitGroup
 }
 
 func startCallers(s *service, token string, n int) *callers {
-	c := &callers{answers: map[int]int{}, end: make(chan struct{})}
+	c := &callers{answers: map[int]int{}, last: make([]*string, n), end: make(chan struct{})}
 	c.token.Store(&token)
-	for range n {
+	for caller := range n {
 		c.under.Go(func() {
 			for {
 				select {
@@ -67,12 +70,14 @@ func startCallers(s *service, token string, n int) *callers {
 					return
 				default:
 				}
-				status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer "+*c.token.Load())
+				with := c.token.Load()
+				status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer "+*with)
 				if err != nil {
 					status = -1
 				}
 				c.mu.Lock()
 				c.answers[status]++
+				c.last[caller] = with
 				c.mu.Unlock()
 			}
 		})
@@ -93,15 +98,29 @@ func (c *callers) more(tb testing.TB, status, n int) {
 	require.Eventually(tb, func() bool { return c.count(status) >= until }, commandMax, 5*time.Millisecond)
 }
 
+// turnTo has all callers take another token, and waits until none is under way with
+// the one before.
+func (c *callers) turnTo(tb testing.TB, token *string) {
+	tb.Helper()
+	c.token.Store(token)
+	require.Eventually(tb, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !slices.ContainsFunc(c.last, func(with *string) bool { return with != token })
+	}, commandMax, 5*time.Millisecond)
+}
+
 func (c *callers) stop() {
 	close(c.end)
 	c.under.Wait()
 }
 
-// reload sends SIGHUP and waits until the log has one more line with the text.
-func (s *process) reload(text string) {
+// reload changes files, sends SIGHUP, and waits until the log has one more line with
+// the text: the service may find the change by itself before the signal.
+func (s *process) reload(text string, change func()) {
 	s.tb.Helper()
 	before := strings.Count(s.stderr.String(), text)
+	change()
 	require.NoError(s.tb, s.cmd.Process.Signal(syscall.SIGHUP))
 	require.Eventually(s.tb, func() bool { return strings.Count(s.stderr.String(), text) > before }, commandMax, 5*time.Millisecond)
 }
@@ -126,17 +145,14 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	c.more(t, 200, 50)
 
 	const used, kept = "a changed file is used from now on", "a changed file cannot be used"
-	writeTokens(t, path, boss, old, next)
-	s.reload(used)
+	s.reload(used, func() { writeTokens(t, path, boss, old, next) })
 	c.more(t, 200, 50)
-	c.token.Store(&next.token)
-	c.more(t, 200, 50) // those that were sent with the old one are answered by then
-	require.NoError(t, os.WriteFile(path, []byte(`{"tokens":[`), 0o600))
-	s.reload(kept)
+	c.turnTo(t, &next.token)
+	c.more(t, 200, 50)
+	s.reload(kept, func() { require.NoError(t, os.WriteFile(path, []byte(`{"tokens":[`), 0o600)) })
 	c.more(t, 200, 50)
 	require.Zero(t, control.count(401))
-	writeTokens(t, path, boss, next)
-	s.reload(used)
+	s.reload(used, func() { writeTokens(t, path, boss, next) })
 	c.more(t, 200, 50)
 	control.more(t, 401, 1)
 	c.stop()
@@ -144,8 +160,7 @@ func TestTokenIsReplacedUnderLoad(t *testing.T) {
 	require.Equal(t, map[int]int{200: c.count(200)}, c.answers, "no caller met anything else")
 
 	// Nor does a file without tokens for draws open them.
-	writeTokens(t, path, boss)
-	s.reload(used)
+	s.reload(used, func() { writeTokens(t, path, boss) })
 	status, _, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`)
 	require.NoError(t, err)
 	require.Equal(t, 401, status)
@@ -198,14 +213,14 @@ func TestShutdownDelay(t *testing.T) {
 	p := on(t, url)
 	s := p.start("--shutdown-delay", "15s", "--mode", "external")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP))
-	s.won("spring", "u1", "")
+	s.wonByLock("spring", "u1", "")
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		status, _, err := s.ask("GET", "/readyz", "")
 		return err == nil && status == http.StatusServiceUnavailable
 	}, 10*time.Second, time.Millisecond)
 	for range 20 {
-		s.won("spring", "u1", "")
+		s.wonByLock("spring", "u1", "")
 	}
 	require.NoError(t, s.cmd.Process.Signal(syscall.SIGHUP), "nor does it end the drain")
 	select {
@@ -216,7 +231,7 @@ func TestShutdownDelay(t *testing.T) {
 	require.Equal(t, exitOK, s.cmd.ProcessState.ExitCode(), s.stderr.String())
 
 	control := p.start("--mode", "external")
-	control.won("spring", "u1", "")
+	control.wonByLock("spring", "u1", "")
 	require.NoError(t, control.cmd.Process.Signal(syscall.SIGTERM))
 	require.Eventually(t, func() bool {
 		status, _, err := control.draw("spring", "u1", "")

@@ -141,11 +141,10 @@ func TestUIHistory(t *testing.T) {
 	s := administered(t)
 	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
 	for range 3 {
-		for i := range 40 {
-			status, body, err := s.ask("POST", "/draw", fmt.Sprintf(`{"pool":"summer","user":"u%d"}`, i), "Authorization", "Bearer draw")
-			require.NoError(t, err)
-			require.Equal(t, http.StatusOK, status, body)
-		}
+		// All at one time, however slow the machine is.
+		status, body, err := s.ask("POST", "/draw", `{"pool":"summer","user":"u","count":80}`, "Authorization", "Bearer draw")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, body)
 		time.Sleep(1200 * time.Millisecond) // a rate is of a second at least
 	}
 	b := browse(t, s.url, 1200, 900)
