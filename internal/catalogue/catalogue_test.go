@@ -248,7 +248,7 @@ func TestWatch(t *testing.T) {
 	go memory.Watch(t.Context(), 20*time.Millisecond)
 	f.answers(sends(body))
 	require.NoError(t, f.run(t.Context(), t))
-	require.Eventually(t, func() bool { return memory.Items()["gold"].Name == "Krugerrand" }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return memory.Items()["gold"].Name == "Krugerrand" }, 30*time.Second, 10*time.Millisecond)
 	require.NoError(t, f.store.Close())
 	time.Sleep(60 * time.Millisecond)
 	require.Equal(t, "Krugerrand", memory.Items()["gold"].Name)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,24 +18,26 @@ import (
 )
 
 // checksOf is how often a check is made when many ask at once.
-func checksOf(t *testing.T, ask func(check func(context.Context) error) func(context.Context) error) int64 {
+func checksOf(t *testing.T, ask func(check func(context.Context) error) func(context.Context) error) (made int64) {
 	t.Helper()
-	var checks atomic.Int64
-	letGo := make(chan struct{})
-	asked := ask(func(context.Context) error {
-		checks.Add(1)
-		<-letGo
-		return nil
+	synctest.Test(t, func(t *testing.T) {
+		var checks atomic.Int64
+		letGo := make(chan struct{})
+		asked := ask(func(context.Context) error {
+			checks.Add(1)
+			<-letGo
+			return nil
+		})
+		var all sync.WaitGroup
+		for range 50 {
+			all.Go(func() { _ = asked(t.Context()) })
+		}
+		synctest.Wait() // whoever would check beside the first does
+		close(letGo)
+		all.Wait()
+		made = checks.Load()
 	})
-	var all sync.WaitGroup
-	for range 50 {
-		all.Go(func() { _ = asked(t.Context()) })
-	}
-	require.Eventually(t, func() bool { return checks.Load() > 0 }, 5*time.Second, time.Millisecond)
-	time.Sleep(20 * time.Millisecond) // whoever would check beside the first has the time to
-	close(letGo)
-	all.Wait()
-	return checks.Load()
+	return made
 }
 
 // TestReadinessIsCheckedOnce for all who ask at the same time, and for a second
@@ -51,6 +54,10 @@ func TestReadinessIsCheckedOnce(t *testing.T) {
 // and its result is no longer used after a second.
 func TestReadinessOutlivesItsCaller(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, readinessOutlivesItsCaller)
+}
+
+func readinessOutlivesItsCaller(t *testing.T) {
 	down := errors.New("down")
 	var result error
 	checks := 0
@@ -66,10 +73,10 @@ func TestReadinessOutlivesItsCaller(t *testing.T) {
 	require.NoError(t, r.ask(t.Context()))
 	result = down
 	require.NoError(t, r.ask(t.Context()), "of the last second")
-	r.at = r.at.Add(-2 * readyFor)
+	time.Sleep(readyFor)
 	require.ErrorIs(t, r.ask(t.Context()), down)
 	require.ErrorIs(t, r.ask(t.Context()), down, "a failure is kept as well")
-	require.LessOrEqual(t, checks, 3)
+	require.Equal(t, 2, checks)
 	r.turn <- struct{}{}
 	require.ErrorIs(t, r.ask(canceled), context.Canceled)
 }
@@ -111,6 +118,10 @@ func TestPoolIsShownFromMemory(t *testing.T) {
 // TestCopies: what is read at a time, kept, and dropped.
 func TestCopies(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, copiesAreKept)
+}
+
+func copiesAreKept(t *testing.T) {
 	var reading, most, reads atomic.Int64
 	answers := sync.Map{}
 	c := newCopies(func(_ context.Context, id string) ([]byte, error) {
@@ -155,7 +166,7 @@ func TestCopies(t *testing.T) {
 
 	equal, err := c.get(t.Context(), "p1")
 	require.NoError(t, err)
-	c.kept["p1"].at = time.Now().Add(-copyFor)
+	time.Sleep(copyFor)
 	same, err := c.get(t.Context(), "p1")
 	require.NoError(t, err)
 	require.Same(t, equal, same, "slow readers of an unchanged pool share one copy")

@@ -51,7 +51,7 @@ func TestUnwatched(t *testing.T) {
 type habit func(read func([]byte) (int, error), one []byte) (int, error)
 
 // spy stands between net/http and a conn. It counts the one-byte reads of
-// net/http, and those of all reads that wait on the network.
+// net/http, the watches that have ended, and all reads that wait on the network.
 type spy struct {
 	net.Conn
 	habit                    habit
@@ -62,9 +62,9 @@ func (s *spy) Read(b []byte) (int, error) {
 	if len(b) != 1 {
 		return s.Conn.Read(b)
 	}
+	defer s.answered.Add(1) // all that the habit reads has been counted
 	return s.habit(func(b []byte) (int, error) {
 		s.asked.Add(1)
-		defer s.answered.Add(1)
 		return s.Conn.Read(b)
 	}, b)
 }
@@ -110,7 +110,7 @@ func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
 // byte once, be content with none, and leave the connection as it was.
 func judgeWatch(t *testing.T, h habit) error {
 	f, started, letGo := held()
-	s := newServer(t, f, func(c *Config) { c.RequestTimeout, c.Reader = 5*time.Second, contextual{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Reader = contextual{fakeStore{f}} })
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	l := spying{inner, h, make(chan *spy, 2)}
@@ -126,7 +126,7 @@ func judgeWatch(t *testing.T, h habit) error {
 	<-started // the body has been read to its end, which is where a watch begins
 	spied := <-l.made
 	watched := func() bool { return spied.answered.Load() > 0 || spied.waiting.Load() > 0 }
-	require.Eventually(t, watched, 10*time.Second, time.Millisecond, "net/http does not watch connections as it did")
+	require.Eventually(t, watched, 30*time.Second, time.Millisecond, "net/http does not watch connections as it did")
 	if spied.waiting.Load() > 0 {
 		err = errors.New("a read waits on the connection while its draw is decided")
 	}
@@ -206,7 +206,7 @@ func TestOtherCallsAreWatched(t *testing.T) {
 	require.NoError(t, caller.Close())
 	select {
 	case <-store.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("the work went on without its caller")
 	}
 }

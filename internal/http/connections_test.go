@@ -102,7 +102,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 func TestConnectionsAtWorkAreKept(t *testing.T) {
 	t.Parallel()
 	f, started, letGo := held()
-	s := newServer(t, f, func(c *Config) { c.ConnectionsMax, c.RequestTimeout = 2, 20*time.Second })
+	s := newServer(t, f, func(c *Config) { c.ConnectionsMax = 2 })
 	server := run(t, s)
 	addr := server.url[len("http://"):]
 	answers := make(chan answered, 2)

@@ -54,7 +54,7 @@ func TestDeadlines(t *testing.T) {
 			}
 			require.ErrorIs(t, err, os.ErrDeadlineExceeded, "%s, %s", kind, name)
 			require.GreaterOrEqual(t, time.Since(begun), long, "%s, %s", kind, name)
-			require.Less(t, time.Since(begun), 10*long, "%s, %s", kind, name)
+			require.Less(t, time.Since(begun), time.Minute, "%s, %s", kind, name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -43,12 +44,9 @@ func (f frames) Watch(ctx context.Context, write func([]byte) error) error {
 }
 
 // listen opens the stream and returns its lines, which end with it.
-func listen(t *testing.T, address, token string) (lines <-chan string) {
+func listen(t *testing.T, conn net.Conn, token string) (lines <-chan string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() })
-	_, err = conn.Write([]byte("GET /admin/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n"))
+	_, err := conn.Write([]byte("GET /admin/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n\r\n"))
 	require.NoError(t, err)
 	found := make(chan string, 100)
 	go func() {
@@ -79,11 +77,15 @@ func next(t *testing.T, lines <-chan string) string {
 
 // TestEvents: the stream outlives the limits of other calls, and ends when the
 // service begins to drain.
-func TestEvents(t *testing.T) {
+func TestEvents(t *testing.T) { synctest.Test(t, eventsOutliveLimits) }
+
+func eventsOutliveLimits(t *testing.T) {
 	feed := make(frames, 10)
 	s := newServer(t, &fake{}, func(c *Config) { c.Watcher = feed })
 	s.limits.read, s.limits.write = 50*time.Millisecond, 50*time.Millisecond
-	lines := listen(t, served(t, s), adminToken)
+	conn, err := pipedTo(t, s).dial(t)
+	require.NoError(t, err)
+	lines := listen(t, conn, adminToken)
 	feed <- struct{}{}
 	require.Equal(t, "200 OK text/event-stream", next(t, lines))
 	for range 3 {
@@ -104,7 +106,7 @@ func TestEventsEndWithTheToken(t *testing.T) {
 	feed := make(frames, 10)
 	auditor := access.Token{Name: "eve", Role: access.Auditor, Digest: access.DigestOf("auditor")}
 	s := newServer(t, &fake{}, func(c *Config) { c.Watcher, c.Tokens = feed, keep(adminEntry(), auditor) })
-	lines := listen(t, served(t, s), "auditor")
+	lines := listen(t, dial(t, served(t, s)), "auditor")
 	feed <- struct{}{}
 	require.Equal(t, "200 OK text/event-stream", next(t, lines))
 	require.Equal(t, strings.TrimSpace(someFrame), next(t, lines))

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -218,15 +219,16 @@ func TestAuditThatTakesTooLong(t *testing.T) {
 
 // TestSlowExportOutlivesTheTimeouts: no timeout of the connection may end a
 // stream that goes on.
-func TestSlowExportOutlivesTheTimeouts(t *testing.T) {
+func TestSlowExportOutlivesTheTimeouts(t *testing.T) { synctest.Test(t, slowExportOutlivesTheTimeouts) }
+
+func slowExportOutlivesTheTimeouts(t *testing.T) {
 	g, s := newGrowing(t, 4500)
 	g.pause = 150 * time.Millisecond
 	s.limits.read, s.limits.write = 300*time.Millisecond, 300*time.Millisecond
-	addr := served(t, s)
-	r := asAdmin("GET", "http://"+addr+"/admin/pools/p/awards", "", "Accept", "text/csv")
+	r := asAdmin("GET", "http://localhost/admin/pools/p/awards", "", "Accept", "text/csv")
 	r.RequestURI = ""
 	begin := time.Now()
-	answer, err := nethttp.DefaultClient.Do(r)
+	answer, err := pipedTo(t, s).client(t).Do(r)
 	require.NoError(t, err)
 	body := bodyOf(t, answer)
 	require.Greater(t, time.Since(begin), 600*time.Millisecond, "slow enough to mean something")

@@ -6,6 +6,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,15 +16,17 @@ import (
 // long log in none, is cut off; who comes then finds a place.
 func TestSlowExportLosesItsPlace(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, slowExportLosesItsPlace)
+}
+
+func slowExportLosesItsPlace(t *testing.T) {
 	_, s := newGrowing(t, 200_000)
 	s.limits.page, s.limits.pace = time.Second, time.Millisecond
-	addr := served(t, s)
+	l := pipedTo(t, s)
 	slow := make([]net.Conn, streamsMax)
 	for i := range slow {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
+		conn, err := l.dial(t)
 		require.NoError(t, err)
-		defer conn.Close()
-		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(16<<10))
 		_, err = fmt.Fprintf(conn, "GET /admin/pools/p/awards HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nAccept: text/csv\r\n\r\n",
 			asAdmin("GET", "/", "").Header.Get("Authorization"))
 		require.NoError(t, err)
@@ -32,10 +35,11 @@ func TestSlowExportLosesItsPlace(t *testing.T) {
 		require.Equal(t, 200, answer.StatusCode)
 		slow[i] = conn
 	}
+	caller := l.client(t)
 	status := func() int {
-		r := asAdmin("GET", "http://"+addr+"/admin/pools/p/awards?after=199990", "", "Accept", "text/csv")
+		r := asAdmin("GET", "http://localhost/admin/pools/p/awards?after=199990", "", "Accept", "text/csv")
 		r.RequestURI = ""
-		answer, err := nethttp.DefaultClient.Do(r)
+		answer, err := caller.Do(r)
 		require.NoError(t, err)
 		_ = bodyOf(t, answer)
 		return answer.StatusCode
@@ -43,7 +47,7 @@ func TestSlowExportLosesItsPlace(t *testing.T) {
 	require.Equal(t, 503, status(), "the slow ones hold all places")
 	for begin := time.Now(); status() != 200; time.Sleep(20 * time.Millisecond) {
 		require.Less(t, time.Since(begin), 30*time.Second)
-		for _, conn := range slow { // a page of 1000 awards within a second
+		for _, conn := range slow { // a page of 1000 awards within a second, and many pages within none
 			require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Millisecond)))
 			_, _ = conn.Read(make([]byte, 4<<10)) // cut off, or nothing there yet
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -117,19 +118,25 @@ func TestEveryAnswerHasAnID(t *testing.T) {
 }
 
 // TestShutdownDelay: not ready at once, draws as usual until the delay ends.
-func TestShutdownDelay(t *testing.T) {
-	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.ShutdownDelay = 3 * time.Second })
-	server, caller := run(t, s), ownClient(t)
+func TestShutdownDelay(t *testing.T) { synctest.Test(t, shutdownDelay) }
+
+func shutdownDelay(t *testing.T) {
+	const delay = 3 * time.Second
+	f, l := &fake{}, newPiped()
+	s := newServer(t, f, func(c *Config) { c.ShutdownDelay = delay })
+	server, caller := runOn(t, s, l), l.client(t)
 	require.Equal(t, 200, get(caller, server.url+"/readyz").status)
+	ended := time.Now()
 	server.end()
-	require.Eventually(t, func() bool { return get(caller, server.url+"/readyz").status == 503 }, 2*time.Second, time.Millisecond)
+	synctest.Wait()
+	require.Equal(t, 503, get(caller, server.url+"/readyz").status)
 	for range 10 {
 		require.Equal(t, 200, postDraw(caller, server.url).status)
 	}
 	draining, _ := f.drained()
 	require.False(t, draining)
 	require.NoError(t, <-server.done)
+	require.GreaterOrEqual(t, time.Since(ended), delay)
 	draining, _ = f.drained()
 	require.True(t, draining)
 }

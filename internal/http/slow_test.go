@@ -77,11 +77,23 @@ func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measure
 	require.Greater(t, all, uint64(mostMB))
 }
 
+// readOnce is a bigStore that says when its pool is read.
+type readOnce struct {
+	bigStore
+	read chan struct{}
+}
+
+func (r readOnce) Pool(ctx context.Context, id string) (draw.Pool, error) {
+	close(r.read)
+	return r.bigStore.Pool(ctx, id)
+}
+
 // TestSlowReadersAreCutOff: who does not read is not waited for.
 func TestSlowReadersAreCutOff(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.Reader = bigStore{fakeStore{f}} })
+	big := readOnce{bigStore{fakeStore{f}}, make(chan struct{})}
+	s := newServer(t, f, func(c *Config) { c.Reader = big })
 	s.limits.write = 2 * time.Second
 	addr := served(t, s)
 	c, err := net.Dial("tcp", addr)
@@ -90,6 +102,6 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
 	_, err = fmt.Fprint(c, "GET /pools/big HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return s.connections.count() == 1 }, 10*time.Second, time.Millisecond)
-	require.Eventually(t, func() bool { return s.connections.count() == 0 }, 30*time.Second, 10*time.Millisecond)
+	<-big.read
+	require.Eventually(t, func() bool { return s.connections.count() == 0 }, time.Minute, 10*time.Millisecond)
 }

@@ -29,7 +29,7 @@ func TestUnreadRequestsAreProblems(t *testing.T) {
 	} {
 		t.Run(request[:min(len(request), 40)], func(t *testing.T) {
 			conn := dial(t, address)
-			require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+			require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
 			_, err := io.WriteString(conn, request)
 			require.NoError(t, err)
 			answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
@@ -58,7 +58,7 @@ func TestOtherAnswersAreNotRewritten(t *testing.T) {
 		conn, err := net.Dial("tcp", address)
 		require.NoError(t, err)
 		defer conn.Close()
-		require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
 		_, err = io.WriteString(conn, request)
 		require.NoError(t, err)
 		answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)

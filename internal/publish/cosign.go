@@ -45,7 +45,7 @@ const backlogMax = 500
 // makeUp asks witnesses that were away for what they have not cosigned, in the
 // order of the sizes, because a witness goes forward alone.
 func (p *pool) makeUp(outer context.Context, on Source) error {
-	ctx, cancel := context.WithTimeout(outer, patience)
+	ctx, cancel := context.WithTimeout(outer, p.options.patience)
 	defer cancel()
 	gained := map[int64]string{}
 	var mu sync.Mutex
@@ -137,7 +137,7 @@ func (p *pool) cosignature(ctx context.Context, a *attendance, note []byte) (str
 // witness asks all witnesses that have cosigned what is before for the new
 // checkpoint, and returns it with their lines.
 func (p *pool) witness(ctx context.Context, note []byte) []byte {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, p.options.patience)
 	defer cancel()
 	lines := make([]string, len(p.witnesses))
 	var all sync.WaitGroup

@@ -32,6 +32,8 @@ type Options struct {
 	Forked func()
 
 	step func()
+	// patience is how long a checkpoint waits for its witnesses; 0 is the usual.
+	patience time.Duration
 }
 
 // Database holds committed pools.
@@ -66,7 +68,7 @@ func New(o Options) (*Publisher, error) {
 	if !locked {
 		return nil, fmt.Errorf("another publisher has the folder %s", o.Dir)
 	}
-	o.Log = cmp.Or(o.Log, slog.Default())
+	o.Log, o.patience = cmp.Or(o.Log, slog.Default()), cmp.Or(o.patience, patience)
 	if o.Forked == nil {
 		o.Forked = func() {}
 	}

@@ -70,10 +70,19 @@ func Operate(ctx context.Context, method, at, body string, want int) ([]byte, er
 	defer cancel()
 	text, status, err := Call(ctx, method, at, body, "Connection", "close")
 	if err == nil && status != want {
-		err = fmt.Errorf("%s %s: %d %.300s", method, pathOf(at), status, text)
+		err = Unwanted{status, fmt.Sprintf("%s %s: %d %.300s", method, pathOf(at), status, text)}
 	}
 	return text, err
 }
+
+// Unwanted is the error of a call that was answered with another status.
+type Unwanted struct {
+	Status int
+	said   string
+}
+
+// Error is the call and its answer.
+func (u Unwanted) Error() string { return u.said }
 
 // pathOf leaves out the address, whose port could be taken for a status.
 func pathOf(raw string) string {

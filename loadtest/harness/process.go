@@ -13,7 +13,7 @@ import (
 
 const (
 	// StartMax is the longest that a program may take until it is ready.
-	StartMax = 20 * time.Second
+	StartMax = time.Minute
 	// StopMax is the longest that a program may take after SIGTERM.
 	StopMax = 15 * time.Second
 	// tailMax is how much of a program's output is kept, in bytes.

@@ -27,7 +27,7 @@ func shell(t *testing.T, script string) *harness.Process {
 	p, err := harness.Start(nil, []string{"MARK=kept"}, path, "-c", script, "sh", up)
 	require.NoError(t, err)
 	t.Cleanup(p.Kill)
-	require.Eventually(t, func() bool { _, err := os.Stat(up); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(up); return err == nil }, 30*time.Second, 10*time.Millisecond)
 	return p
 }
 

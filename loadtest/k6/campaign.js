@@ -16,13 +16,12 @@ const winsMax = lib.number('WINS_MAX', 2, 1); // wins of a user
 const users = lib.number('USERS', 150, 1);
 const late = lib.number('LATE', 200); // draws of others while the pool closes
 const vus = lib.number('VUS', 40, 1);
-// Else the pool closes while a counted draw is under way, which then waits for ever.
-if (late < 2 * vus) lib.stop('LATE must be at least twice VUS');
 
 const times = 4; // as often as max is asked for
 const each = max * times;
 const asked = users * each;
 const blank = 'none';
+const isCounted = (user) => user.startsWith('user-');
 const rules = {
   fallback: blank,
   win: '1/2',
@@ -52,21 +51,24 @@ function iteration(data) {
     sleep(0.5);
     lib.state(data.pool, 'open');
   }
-  if (open && i === asked + Math.floor(late / 2)) lib.state(data.pool, 'closed');
+  if (open && i === asked + Math.floor(late / 2)) {
+    lib.usedUp(data.pool, users * max, isCounted);
+    lib.state(data.pool, 'closed');
+  }
   // Draws of one user follow each other, so that they meet.
   const user = i < asked ? `user-${Math.floor(i / each)}` : `late-${i}`;
   const d = { pool: data.pool, user, count: 1, key: `${data.pool}-${i}` };
   let answer = lib.draw(d);
-  while (i < asked && answer.code === 'pool-not-open') {
+  while (i < asked && answer.code === 'pool-not-open' && !lib.isClosed(data.pool)) {
     sleep(0.1);
     answer = lib.draw(d);
   }
   if (answer.code === 'limit-reached') lib.count('refused');
-  else if (i < asked || answer.code !== 'pool-not-open') lib.tally(d, answer);
+  else if (answer.code !== 'pool-not-open') lib.tally(d, answer);
 }
 
 export function teardown(data) {
-  lib.campaignAccount(data.pool, { max, winsMax, blank, isCounted: (user) => user.startsWith('user-') });
+  lib.campaignAccount(data.pool, { max, winsMax, blank, isCounted });
 }
 
 export default lib.whole(iteration);

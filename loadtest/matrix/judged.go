@@ -20,8 +20,9 @@ func judged() []cell {
 		draws("campaign", place{"mysql", 3}, "optimistic", "", "USERS=30", "VUS=20", "LATE=40"),
 		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=30"),
 		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=5"),
-		draws("spike", place{"sqlite", 1}, "for-update", "", "RATE=20", "TIMES=3", "CALM=1", "PEAK=2"),
-		draws("soak", place{"sqlite", 1}, "for-update", "", "RATE=50", "SECONDS=8", "EVERY=1"),
+		draws("spike", place{"sqlite", 1}, "for-update", "", append(unhurried(), "RATE=20", "TIMES=3", "CALM=1", "PEAK=2")...),
+		// No more callers than there are at first: who comes late brings connections.
+		draws("soak", place{"sqlite", 1}, "for-update", "", "RATE=50", "VUS_MAX=40", "SECONDS=8", "EVERY=1", "DROPPED_PERCENT=50"),
 	}
 	for i := range list {
 		list[i].judged = true

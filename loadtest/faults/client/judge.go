@@ -112,7 +112,7 @@ func (t *Trial) checkAudit(rows history.Rows) {
 		} `json:"prizes"`
 		Violations []any `json:"violations"`
 	}
-	err := stage.Within(t.Ctx, RecoverMax, func() error { // a 503 says nothing of the rows
+	err := stage.Within(t.Ctx, t.settleMax(), func() error { // a 503 says nothing of the rows
 		return harness.FetchJSON(t.Ctx, t.Instances[0].URL()+"/admin/pools/"+rows.Pool+"/audit", &said)
 	})
 	if err != nil || !said.OK || said.Version != rows.Version || len(said.Prizes) != len(rows.Prizes) {

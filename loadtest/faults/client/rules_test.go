@@ -59,7 +59,7 @@ func TestADoubtThatStaysIsTold(t *testing.T) {
 			w.WriteHeader(http.StatusGatewayTimeout)
 			_, _ = w.Write([]byte(`{"code":"outcome-unknown","outcome":"unknown"}`))
 		})
-		tr.Condemned = true // its time is short
+		tr.Condemned = !settles // its time is short
 		tr.Send(t.Context(), history.Op{Kind: history.Draw, Pool: "p", Key: "k", User: "u", Count: 1})
 		tr.settle()
 		require.Equal(t, 1, tr.Unknown, name)
@@ -84,6 +84,7 @@ func TestAnAuditThatDiffersIsTold(t *testing.T) {
 		"": true,
 	} {
 		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(said)) })
+		tr.Condemned = said == "" // its time is short
 		tr.checkAudit(rows)
 		require.Equal(t, differs, tr.Verdict.Count(history.AuditDiffers) > 0, said)
 	}

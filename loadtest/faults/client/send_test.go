@@ -116,8 +116,14 @@ func TestAMoveThatCannotArriveIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	tr := trialOn(t, func(http.ResponseWriter, *http.Request) {})
 	tr.Instances[0].Address = "127.0.0.1:1"
-	ctx, end := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, end := context.WithCancel(t.Context())
 	defer end()
+	go func() {
+		defer end()
+		for tr.History.Len() < 3 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	last, requests := tr.Insist(ctx, history.Op{Kind: history.Stock, Pool: "p", Key: "k", Prize: "gold", Delta: 1})
 	require.True(t, last.Busy(), last.String())
 	require.Greater(t, requests, 1)

@@ -68,17 +68,21 @@ func (t *Trial) recoverOne(n int, since time.Time) (time.Duration, error) {
 	}
 }
 
+// settleMax is SettleMax, and less for a program that does not deserve so much.
+func (t *Trial) settleMax() time.Duration {
+	if t.Condemned {
+		return time.Second
+	}
+	return SettleMax
+}
+
 // settle retries everything that is in doubt until it is settled; then
 // once more on another instance, which must answer the same.
 func (t *Trial) settle() {
 	t.settled = t.History.Now()
 	doubts := t.History.Doubtful(t.settled)
 	t.Unknown = len(doubts)
-	limit := SettleMax
-	if t.Condemned {
-		limit = time.Second // it does not deserve more
-	}
-	ctx, end := context.WithTimeout(t.Ctx, limit)
+	ctx, end := context.WithTimeout(t.Ctx, t.settleMax())
 	defer end()
 	t.each(doubts, 0, func(o history.Op) { t.Insist(ctx, o) })
 	for _, o := range t.History.Doubtful(t.settled) {

@@ -1,11 +1,14 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,7 +127,7 @@ func (t *Trial) MakePool(name string, stock ...int64) error {
 		p.Prizes = append(p.Prizes, harness.Prize{ID: id, Name: "A " + id + " one", Value: "1.50", Stock: n})
 		t.Made[name] = append(t.Made[name], history.Prize{ID: id, Stock: n})
 	}
-	return t.Admin(http.MethodPost, "/admin/pools", p, http.StatusCreated)
+	return t.Operate(http.MethodPost, "/admin/pools", p, http.StatusCreated)
 }
 
 // Admin makes an operator's call on the first instance that takes it.
@@ -139,6 +142,28 @@ func (t *Trial) Admin(method, path string, content any, want int) error {
 		}
 	}
 	return err
+}
+
+// Operate makes an operator's call until it is settled: a machine that stands still
+// makes answers late, and late ones are 503 or 504. What is there already was made by
+// a call whose answer was lost.
+func (t *Trial) Operate(method, path string, content any, want int) error {
+	lost := false
+	var last error
+	err := stage.Within(t.Ctx, t.settleMax(), func() error {
+		last = t.Admin(method, path, content, want)
+		answer, answered := errors.AsType[harness.Unwanted](last)
+		switch {
+		case last == nil, lost && answered && strings.Contains(answer.Error(), `-exists"`):
+			last = nil
+			return nil
+		case answered && answer.Status < http.StatusInternalServerError:
+			return nil // it is settled
+		}
+		lost = true
+		return last
+	})
+	return cmp.Or(err, last)
 }
 
 // UnderLoad runs a fault under load, waits for the recovery,

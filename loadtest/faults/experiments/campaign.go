@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -63,7 +64,7 @@ func newCampaign(t *trial) (*campaign, error) {
 		{"id": "tin", "name": "Tin", "value": "0.50", "stock": campaignTin},
 		{"id": "none", "name": "No win", "kind": "blank"},
 	}
-	if err := t.Admin(http.MethodPost, "/admin/pools", map[string]any{
+	if err := t.Operate(http.MethodPost, "/admin/pools", map[string]any{
 		"id": c.pool, "name": "Campaign", "prizes": prizes, "rules": json.RawMessage(campaignRules(50)),
 	}, http.StatusCreated); err != nil {
 		return nil, err
@@ -161,8 +162,16 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error) {
 	for lead := campaignLead; ; lead *= 2 {
 		err := c.plan(at, item)
-		if err == nil || at.After(c.now()) || c.Ctx.Err() != nil {
+		answer, answered := errors.AsType[harness.Unwanted](err)
+		isLate := !at.After(c.now())
+		switch {
+		case err == nil || c.Ctx.Err() != nil:
 			return at, err
+		case !isLate && answered && answer.Status < http.StatusInternalServerError:
+			return at, err
+		case !isLate:
+			c.Wait(20 * time.Millisecond)
+			continue
 		}
 		at = c.now().Add(lead)
 	}
@@ -170,7 +179,7 @@ func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error
 
 // awaitDone waits until no item is open.
 func (c *campaign) awaitDone() error {
-	said := stage.Within(c.Ctx, client.RecoverMax+campaignLead, func() error {
+	said := stage.Within(c.Ctx, client.RecoverMax+campaignLead+time.Duration(c.Lag.Load()), func() error {
 		var open struct{ Items []history.Item }
 		for _, i := range c.Instances {
 			if err := harness.FetchJSON(c.Ctx, i.URL()+"/admin/pools/"+c.pool+"/agenda?open=true", &open); err == nil && len(open.Items) == 0 {
@@ -188,7 +197,12 @@ func (c *campaign) awaitDone() error {
 // judge holds the log against the rules, by the judgement of this program and
 // by the deep audit of the service.
 func (c *campaign) judge() error {
-	log, agenda, err := c.read()
+	var log []history.Entry
+	var agenda []history.Item
+	err := stage.Within(c.Ctx, client.SettleMax, func() (err error) { // a 503 says nothing of the log
+		log, agenda, err = c.read()
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -15,9 +15,9 @@ import (
 func linkFaults() []Experiment {
 	forUpdate := []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}}
 	return []Experiment{
-		{Name: "session killed before COMMIT", Number: 10, places: servers(), points: true, soaks: true, run: atCommit(sessionAtCommit)},
-		{Name: "COMMIT cut before it arrives", Number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(commitCut)},
-		{Name: "answer cut at COMMIT", Number: 10, places: servers(), points: true, links: true, soaks: true, run: atCommit(answerCut)},
+		{Name: "session killed before COMMIT", Number: 10, places: servers(), points: true, soaks: true, timeout: commitTimeout, run: atCommit(sessionAtCommit)},
+		{Name: "COMMIT cut before it arrives", Number: 10, places: servers(), points: true, links: true, soaks: true, timeout: commitTimeout, run: atCommit(commitCut)},
+		{Name: "answer cut at COMMIT", Number: 10, places: servers(), points: true, links: true, soaks: true, timeout: commitTimeout, run: atCommit(answerCut)},
 		{Name: "link cut", Number: 11, places: servers(), links: true, soaks: true, run: linksCut},
 		{Name: "link silent for 6 s", Number: 11, places: servers(), links: true, soaks: true, run: linksSilent(6 * time.Second)},
 		{Name: "link silent for 30 s", Number: 11, places: forUpdate, links: true, run: linksSilent(30 * time.Second)},
@@ -25,8 +25,13 @@ func linkFaults() []Experiment {
 	}
 }
 
-// commitPause is how long a batch stands still before its COMMIT.
-const commitPause = 200 * time.Millisecond
+const (
+	// commitPause is how long a batch stands still before its COMMIT.
+	commitPause = 200 * time.Millisecond
+	// commitTimeout is the service's time for a request where no caller may be left in
+	// doubt: a machine that stands still for seconds does not use it up.
+	commitTimeout = 10 * time.Second
+)
 
 // atCommit breaks something while a batch stands before its COMMIT, some times.
 // Its callers are to be answered 200: the batch is run again with its keys. A

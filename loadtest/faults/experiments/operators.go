@@ -49,22 +49,22 @@ func modeSwitched(t *trial) error {
 		if len(t.Small) > 0 && t.Rand.IntN(2) == 0 {
 			name = t.Small[t.Rand.IntN(len(t.Small))].Name
 		}
-		err := t.Admin(http.MethodPatch, "/admin/pools/"+name, map[string]any{"mode": names[t.Rand.IntN(len(names))]}, http.StatusOK)
+		err := t.Operate(http.MethodPatch, "/admin/pools/"+name, map[string]any{"mode": names[t.Rand.IntN(len(names))]}, http.StatusOK)
 		if err != nil {
 			return fmt.Errorf("switch the mode: %w", err)
 		}
 	}
 	for _, p := range t.Small {
-		t.Must(t.Admin(http.MethodPatch, "/admin/pools/"+p.Name, map[string]any{"mode": nil}, http.StatusOK))
+		t.Must(t.Operate(http.MethodPatch, "/admin/pools/"+p.Name, map[string]any{"mode": nil}, http.StatusOK))
 	}
-	return t.Admin(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"mode": nil}, http.StatusOK)
+	return t.Operate(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"mode": nil}, http.StatusOK)
 }
 
 // poolPaused pauses the main pool: from the answer on no new draw wins on any
 // instance, and known ones are answered.
 func poolPaused(t *trial) error {
 	state := func(state string) error {
-		return t.Admin(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"state": state}, http.StatusOK)
+		return t.Operate(http.MethodPatch, "/admin/pools/"+t.Pool(client.MainPool), map[string]any{"state": state}, http.StatusOK)
 	}
 	for range 3 {
 		t.Must(state("paused"))

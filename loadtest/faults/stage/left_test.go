@@ -56,7 +56,7 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = db.Close() })
 		w := &World{Ctx: t.Context(), Base: &Base{Kind: kind, Admin: db}}
-		require.NoError(t, Within(t.Context(), 5*time.Second, w.leftInDatabase), kind)
+		require.NoError(t, Within(t.Context(), 30*time.Second, w.leftInDatabase), kind)
 		if kind == "mysql" {
 			require.NoError(t, ExecAll(db, `CREATE DATABASE left_over`, `CREATE TABLE left_over.units (id int)`))
 		}
@@ -69,7 +69,7 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 		}
 		require.NoError(t, err)
 		// MariaDB shows transactions as they were when it was last asked, where that is less than 100 ms ago.
-		require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(w.leftInDatabase()), "left in the database") }, 5*time.Second, 200*time.Millisecond, kind)
+		require.Eventually(t, func() bool { return strings.Contains(fmt.Sprint(w.leftInDatabase()), "left in the database") }, 30*time.Second, 200*time.Millisecond, kind)
 		require.NoError(t, tx.Rollback())
 	}
 }
@@ -144,9 +144,9 @@ func TestABadEndIsTold(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(up)
 			return err == nil
-		}, 10*time.Second, 10*time.Millisecond)
+		}, 30*time.Second, 10*time.Millisecond)
 		if !strings.Contains(script, "trap") {
-			require.Eventually(t, func() bool { died, _ := i.died(); return died }, 10*time.Second, 10*time.Millisecond)
+			require.Eventually(t, func() bool { died, _ := i.died(); return died }, 30*time.Second, 10*time.Millisecond)
 		}
 		w := &World{Ctx: t.Context(), Instances: []*Instance{i}}
 		require.Equal(t, bad, w.End() != nil, script)

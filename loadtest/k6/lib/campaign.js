@@ -1,8 +1,9 @@
 // What campaigns need: rules, states, and the account of the whole log.
+import { sleep } from 'k6';
 import { admin } from './requests.js';
 import { awarded, count, stocked, unexpected } from './counts.js';
 import { awardsOf, draws, read, tallyBy } from './account.js';
-import { gate } from './options.js';
+import { gate, patience } from './options.js';
 
 // rule adds an endless blank and puts rules in force.
 export function rule(poolID, blank, rules) {
@@ -16,6 +17,16 @@ export function rule(poolID, blank, rules) {
 export function state(poolID, to) {
   const r = admin('PATCH', `/admin/pools/${poolID}`, { state: to });
   if (r.status !== 200) unexpected(`pool to ${to}: ${r.status} ${r.body}`);
+}
+
+// isClosed says whether a pool has ended.
+export const isClosed = (poolID) => read(`/admin/pools/${poolID}`).json('state') === 'closed';
+
+// usedUp waits until the counted users have drawn as often as they may: one whose
+// draw is late may draw before the pool closes, on a slow machine too.
+export function usedUp(poolID, draws, isCounted) {
+  const until = Date.now() + 1000 * patience;
+  while (awardsOf(poolID).filter((a) => isCounted(a.user)).length < draws && Date.now() < until) sleep(0.2);
 }
 
 // logOf reads the whole log. The textbook programs have awards alone.

@@ -44,10 +44,10 @@ export const differs = (a, b) => wrong('replay_mismatch', `${JSON.stringify(a.bo
 // exactly is the threshold of a counter that has one right value.
 const exactly = (n) => [`count==${n}`];
 
-// fewDropped allows k6 one arrival in a hundred that it was too late to send:
+// fewDropped allows k6 some arrivals in a hundred that it was too late to send:
 // beyond that the load was not the one that the report speaks of. What is sent
 // is judged in full.
-export const fewDropped = (arrivals) => [`count<=${Math.ceil(arrivals / 100)}`];
+export const fewDropped = (arrivals, percent) => [`count<=${Math.ceil((arrivals * percent) / 100)}`];
 
 // thresholds are those of every script. The tagged ones make k6 keep figures
 // per prize, which the report prints.
