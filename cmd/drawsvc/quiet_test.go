@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unhurried is a log without the lines of a look at an SQLite file that took longer
+// unhurried is a log without the lines of an examination of an SQLite file that took longer
 // than a second: tests begin with copies, which are examined, and a busy machine may
 // need as long.
 func unhurried(log string) string {
