@@ -102,7 +102,7 @@ func (p program) run(args ...string) outcome {
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	err := run(ctx, args, p.environment(&stdout, &stderr))
-	o := outcome{code: exitCode(err), stdout: stdout.String(), stderr: stderr.String()}
+	o := outcome{code: exitCode(err), stdout: stdout.String(), stderr: unhurried(stderr.String())}
 	if err != nil {
 		o.message = message(err)
 	}
@@ -197,7 +197,7 @@ func (s *service) stop() outcome {
 		s.tb.Errorf("the service did not end")
 	}
 	s.client.CloseIdleConnections()
-	o := outcome{code: exitCode(err), stdout: s.stdout.String(), stderr: s.stderr.String()}
+	o := outcome{code: exitCode(err), stdout: s.stdout.String(), stderr: unhurried(s.stderr.String())}
 	if err != nil {
 		o.message = message(err)
 	}

@@ -3,10 +3,25 @@ package main
 import (
 	"bytes"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// unhurried is a log without the lines of an examination of an SQLite file that took longer
+// than a second: tests begin with copies, which are examined, and a busy machine may
+// need as long.
+func unhurried(log string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "the database file is being examined before it is used") &&
+			!strings.Contains(line, "the database file was examined and is in order") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
 
 // TestCommandsLogNothing: what a command did is on its standard output, and nothing
 // on the other. A process of its own also shows what goes to the usual log.
@@ -23,7 +38,7 @@ func TestCommandsLogNothing(t *testing.T) {
 		said, err := cmd.Output()
 		require.NoError(t, err, "%v: %s", args, &stderr)
 		require.NotEmpty(t, said, "%v", args)
-		require.Empty(t, stderr.String(), "%v", args)
+		require.Empty(t, unhurried(stderr.String()), "%v", args)
 	}
 }
 
