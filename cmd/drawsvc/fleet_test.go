@@ -38,7 +38,7 @@ const (
 	// settleMax is how long a caller goes on asking with a key.
 	settleMax = 30 * time.Second
 	// unreadyMax is how long the database may leave checks of readiness without an answer.
-	unreadyMax = 10 * time.Second
+	unreadyMax = 6 * time.Second
 	// phaseDraws must go through between two steps.
 	phaseDraws = 40
 )
@@ -161,8 +161,8 @@ func documented(status int, body string) string {
 }
 
 // probe asks whether an instance is ready. Where the database does not answer it is
-// asked once more: on a busy machine a check may take longer than its two seconds, and
-// what it found is the answer for one more.
+// asked for as long as unreadyMax: on a busy machine a check may take longer than its
+// two seconds, and what it found is the answer for one more.
 func (f *fleet) probe(m *process) {
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		status, body, err := m.ask("GET", "/readyz", "")

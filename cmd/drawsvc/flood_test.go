@@ -84,7 +84,7 @@ func TestFloodOfReads(t *testing.T) {
 			end := flood(t, s)
 			// On a machine that is busy with this a check may take its two seconds, and what
 			// it found is the answer for one more.
-			const enough, asksMax = 20, 50
+			const enough, asksMax = 20, 30
 			ready, asks := 0, 0
 			for ; ready < enough && asks < asksMax; asks++ {
 				status, _, err := s.ask("GET", "/readyz", "")

@@ -106,7 +106,10 @@ func TestLogFormats(t *testing.T) {
 	url := stocktest.Migrated(t, "sqlite")
 	p := spring(t, url)
 	s := p.serve("--log-format", "json", "--mode", "external")
-	listening := s.log()[slices.IndexFunc(s.log(), func(line map[string]any) bool { return line["msg"] == "listening" })] // a job may have ended before
+	all := s.log()
+	at := slices.IndexFunc(all, func(line map[string]any) bool { return line["msg"] == "listening" }) // a job may have ended before
+	require.NotEqual(t, -1, at)
+	listening := all[at]
 	require.Equal(t, "INFO", listening["level"])
 	require.Equal(t, strings.TrimPrefix(s.url, "http://"), listening["address"])
 	require.Equal(t, []any{"sqlite", "external", "table"}, []any{listening["database"], listening["mode"], listening["lock"]})

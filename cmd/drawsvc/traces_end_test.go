@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -17,8 +16,8 @@ import (
 // that they are lost, where that takes a slow machine too long.
 func TestLastTraces(t *testing.T) {
 	t.Parallel()
-	for begun, sent := time.Now(), false; !sent; {
-		require.Less(t, time.Since(begun), commandMax, "they are lost each time")
+	for ends, sent := 0, false; !sent; ends++ {
+		require.Less(t, ends, 5, "they are lost each time")
 		c := startCollector(t)
 		s := spring(t, stocktest.Migrated(t, "sqlite")).tracedTo(c.http, "OTEL_BSP_SCHEDULE_DELAY=3600000").start()
 		s.won("spring", "u1", "")

@@ -80,8 +80,8 @@ func (w *waiter) inDoubt(reason error) error {
 
 // failure is what becomes of the draw where no plan could be written. Of one that
 // the log was seen to hold nobody says that nothing happened, nor that the pool is
-// contended where the log was asked for the key and did not answer. The other codes
-// say nothing of the key.
+// contended where the log was asked for the key and has never answered, or not since
+// a write met a known key. The other codes say nothing of the key.
 func (w *waiter) failure(err error) error {
 	switch draw.CodeOf(err) {
 	case draw.CodeOutcomeUnknown:

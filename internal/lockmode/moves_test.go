@@ -36,7 +36,7 @@ func TestDrawsBesideMoves(t *testing.T) {
 			var won, contended atomic.Int64
 			// A second, and longer where that is too short for as many draws as tell much.
 			time.AfterFunc(time.Second, func() {
-				for won.Load()+contended.Load() < 100 && t.Context().Err() == nil {
+				for won.Load()+contended.Load() < 100 && !t.Failed() && t.Context().Err() == nil {
 					time.Sleep(time.Millisecond)
 				}
 				cancel()

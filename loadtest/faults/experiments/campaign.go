@@ -160,7 +160,7 @@ func (c *campaign) burst(from time.Time, step time.Duration) (time.Time, error) 
 // planSoon plans an item at a time, or at a later one where that has passed while it
 // was asked for, as on a busy machine. It returns the time of the item.
 func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error) {
-	for lead := campaignLead; ; lead *= 2 {
+	for lead := campaignLead; ; {
 		err := c.plan(at, item)
 		answer, answered := errors.AsType[harness.Unwanted](err)
 		isLate := !at.After(c.now())
@@ -174,6 +174,7 @@ func (c *campaign) planSoon(at time.Time, item map[string]any) (time.Time, error
 			continue
 		}
 		at = c.now().Add(lead)
+		lead *= 2
 	}
 }
 

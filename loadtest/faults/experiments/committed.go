@@ -108,7 +108,9 @@ func (r *committedRun) insist(method, path, body string, want int) error {
 		switch {
 		case r.Ctx.Err() != nil:
 			return r.Ctx.Err()
-		case err == nil && status == want, n > 0 && strings.Contains(string(text), `-exists"`): // by a call whose answer was lost
+		case err == nil && status == want:
+			return nil
+		case n > 0 && (strings.Contains(string(text), `-exists"`) || strings.Contains(string(text), `"pool-committed"`)): // by a call whose answer was lost
 			return nil
 		case err == nil && status < 500:
 			return fmt.Errorf("%s %s %s: %d %.300s", method, path, body, status, text)

@@ -26,7 +26,9 @@ export const isClosed = (poolID) => read(`/admin/pools/${poolID}`).json('state')
 // draw is late may draw before the pool closes, on a slow machine too.
 export function usedUp(poolID, draws, isCounted) {
   const until = Date.now() + 1000 * patience;
-  while (awardsOf(poolID).filter((a) => isCounted(a.user)).length < draws && Date.now() < until) sleep(0.2);
+  const left = () => draws - awardsOf(poolID).filter((a) => isCounted(a.user)).length;
+  while (left() > 0 && Date.now() < until) sleep(0.2);
+  if (left() > 0) unexpected(`${left()} draws of counted users are missing`);
 }
 
 // logOf reads the whole log. The textbook programs have awards alone.
