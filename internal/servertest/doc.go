@@ -21,7 +21,7 @@
 //
 // Servers that are not [Durable] live in /dev/shm where that has 2 GiB to
 // spare, all others in TMPDIR. Root starts them as nobody, who then has to be
-// able to reach that folder.
+// able to reach that folder. Where he may not write to it, an empty folder is left.
 //
 // A goroutine of this package named keep waits for each running server, so a
 // test that looks for leaked goroutines has to ignore
