@@ -18,15 +18,15 @@ func rfc(at time.Time) string { return at.UTC().Format(draw.TimeFormat) }
 
 // planSoon has something planned that comes due soon. A plan that took so long that
 // its time had passed is made again, for a later one.
-func planSoon(tb testing.TB, plan func(at time.Time) (code int, said string)) time.Time {
+func planSoon(tb testing.TB, plan func(at time.Time) outcome) time.Time {
 	tb.Helper()
 	for ahead := 2 * time.Second; ahead < commandMax; ahead *= 2 {
 		at := time.Now().Add(ahead)
-		code, said := plan(at)
-		if code == exitOK {
+		o := plan(at)
+		if o.code == exitOK {
 			return at
 		}
-		require.Contains(tb, said, "at has passed")
+		require.Contains(tb, o.message, "at has passed")
 	}
 	tb.Fatal("nothing can be planned in time")
 	return time.Time{}
@@ -112,9 +112,8 @@ func TestAgendaOfService(t *testing.T) {
 		}
 		s.admin(400, "POST", "/admin/pools/spring/agenda", fmt.Sprintf(`{"at":%q,"state":"open"}`, rfc(time.Now().Add(-time.Minute))))
 		far := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.url, "DRAWSVC_TOKEN": s.token}}
-		planSoon(t, func(at time.Time) (int, string) {
-			o := far.run("agenda", "add", "--pool", "spring", "--at", rfc(at), "--state", "open")
-			return o.code, o.message
+		planSoon(t, func(at time.Time) outcome {
+			return far.run("agenda", "add", "--pool", "spring", "--at", rfc(at), "--state", "open")
 		})
 		shuts := time.Now().Add(time.Hour)
 		plan(shuts, `"state":"closed"`)
@@ -128,13 +127,12 @@ func TestAgendaOfService(t *testing.T) {
 		s.admin(409, "DELETE", "/admin/pools/spring/agenda/1", "")
 		s.admin(204, "DELETE", "/admin/pools/spring/agenda/2", "")
 
-		away := planSoon(t, func(at time.Time) (int, string) {
+		away := planSoon(t, func(at time.Time) outcome {
 			moments := "at,prize,delta,reason\n"
 			for i, delta := range []int{5, -7, 1} {
 				moments += fmt.Sprintf("%s,gold,%d,r\n", rfc(at.Add(time.Duration(i)*time.Millisecond)), delta)
 			}
-			o := far.run("agenda", "import", "--pool", "spring", p.written("moments.csv", moments))
-			return o.code, o.message
+			return far.run("agenda", "import", "--pool", "spring", p.written("moments.csv", moments))
 		})
 		s.end()
 		time.Sleep(time.Until(away.Add(time.Second)))

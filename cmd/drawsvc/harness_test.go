@@ -283,10 +283,7 @@ func (s *service) draw(pool, user, key string) (int, string, error) {
 // won draws and must win. It returns the answer without "replayed", and that.
 func (s *service) won(pool, user, key string) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
-	status, body, err := s.draw(pool, user, key)
-	require.NoError(s.tb, err)
-	require.Equal(s.tb, http.StatusOK, status, body)
-	return parseDraw(s.tb, body)
+	return s.asWon(s.draw(pool, user, key))
 }
 
 func parseDraw(tb testing.TB, body string) (answer map[string]any, replayed bool) {

@@ -56,7 +56,12 @@ func (s *service) byLock(pool, user, key string) (status int, body string, err e
 // wonByLock is won in external mode.
 func (s *service) wonByLock(pool, user, key string) (answer map[string]any, replayed bool) {
 	s.tb.Helper()
-	status, body, err := s.byLock(pool, user, key)
+	return s.asWon(s.byLock(pool, user, key))
+}
+
+// asWon is won for an answer that is there.
+func (s *service) asWon(status int, body string, err error) (answer map[string]any, replayed bool) {
+	s.tb.Helper()
 	require.NoError(s.tb, err)
 	require.Equal(s.tb, http.StatusOK, status, body)
 	return parseDraw(s.tb, body)

@@ -25,9 +25,8 @@ func TestVerifiableAgenda(t *testing.T) {
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--state=paused", "--prize", "id=gold,stock=5", "--prize", "id=silver,stock=95")
 	p.ok("agenda", "add", "--pool=spring", "--at", rfc(time.Now().Add(time.Hour)), "--prize=gold", "--delta=77", "--reason=secret-reason")
-	planSoon(t, func(at time.Time) (int, string) {
-		o := p.run("agenda", "spread", "--pool=spring", "--prize=gold", "--units=4", "--from", rfc(at), "--to", rfc(at.Add(time.Second)), "--random")
-		return o.code, o.message
+	planSoon(t, func(at time.Time) outcome {
+		return p.run("agenda", "spread", "--pool=spring", "--prize=gold", "--units=4", "--from", rfc(at), "--to", rfc(at.Add(time.Second)), "--random")
 	})
 	p.ok("pool", "commit", "spring", "--origin=draws.example.org", "--seed-recipients", recipients)
 	p.ok("agenda", "remove", "--pool=spring", "1")

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/publish/witnesstest"
-	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -72,8 +71,7 @@ func TestWitnessCatches(t *testing.T) {
 	folder := filepath.Join(dir, "spring")
 	outsider := program{tb: t}
 	outsider.ok("verify", folder, "--witness", c.witness.Key)
-	code, said := servertest.SecondVerifier(t, folder, "--witness", c.witness.Key)
-	require.Equal(t, exitOK, code, said)
+	second(t, exitOK, folder, "--witness", c.witness.Key)
 
 	for name, attack := range map[string]struct {
 		begin  string
@@ -90,13 +88,11 @@ func TestWitnessCatches(t *testing.T) {
 		forged := filepath.Join(t.TempDir(), "forged")
 		require.Equal(t, exitOK, c.publish(forged).code, name)
 		outsider.ok("verify", filepath.Join(forged, "spring"))
-		code, said := servertest.SecondVerifier(t, filepath.Join(forged, "spring"))
-		require.Equal(t, exitOK, code, "%s: %s", name, said)
+		second(t, exitOK, filepath.Join(forged, "spring"))
 		o := outsider.run("verify", filepath.Join(forged, "spring"), "--witness", c.witness.Key)
 		require.Equal(t, exitViolation, o.code, name)
 		require.Contains(t, o.stdout, "entry 0: witness: witness.example/w has not cosigned the checkpoint of ")
-		code, said = servertest.SecondVerifier(t, filepath.Join(forged, "spring"), "--witness", c.witness.Key)
-		require.Equal(t, exitViolation, code, "%s: %s", name, said)
+		said := second(t, exitViolation, filepath.Join(forged, "spring"), "--witness", c.witness.Key)
 		require.Contains(t, said, "entry 0: witness: witness.example/w has not cosigned the checkpoint of ", name)
 		before := readFile(t, folder, "checkpoints")
 		o = c.publish(dir)

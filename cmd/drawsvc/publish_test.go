@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/publish/witnesstest"
-	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -122,8 +121,7 @@ func TestSecondPublisher(t *testing.T) {
 		s.won("spring", fmt.Sprint("user-", i), fmt.Sprint("key-", i))
 		if i%40 == 20 {
 			program{tb: t}.ok("verify", folder, "--live")
-			code, said := servertest.SecondVerifier(t, folder, "--live")
-			require.Equal(t, exitOK, code, said)
+			second(t, exitOK, folder, "--live")
 		}
 	}
 	require.Contains(t, metricsOf(t, log), "\ndrawsvc_log_forks_total 0\n")
