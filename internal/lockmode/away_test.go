@@ -2,6 +2,7 @@ package lockmode_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,8 +22,26 @@ func (taken) WithLock(context.Context, string, func(context.Context, int64) erro
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// swapped is one lock after another.
-type swapped struct{ lockmode.Locker }
+// swapped is one lock after another. The next one comes when nobody is in the last
+// one any more: a holder decides the draws that come soon behind others, too.
+type swapped struct {
+	mu     sync.RWMutex
+	locker lockmode.Locker
+}
+
+func (s *swapped) WithLock(ctx context.Context, pool string, fn func(context.Context, int64) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.locker.WithLock(ctx, pool, fn)
+}
+
+// swap puts next in the place of the lock, and returns that one.
+func (s *swapped) swap(next lockmode.Locker) (last lockmode.Locker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, s.locker = s.locker, next
+	return last
+}
 
 // swap is an instance whose lock a test swaps for another, and a pool from which it
 // has made draws, whose keys are known-0 and so on.
@@ -36,7 +55,7 @@ type swap struct {
 func newSwap(t *testing.T, dialect string, known int, edits ...edit) *swap {
 	t.Helper()
 	a := newArena(t, cell{lockmode.External, dialect, nobody})
-	w := &swap{arena: a, pool: a.pool(t, 100), lock: &swapped{Locker: a.locks[0]}}
+	w := &swap{arena: a, pool: a.pool(t, 100), lock: &swapped{locker: a.locks[0]}}
 	w.service = a.serve(t, 0, append(edits, func(s *settings) { s.Locker = w.lock })...)
 	draws(t, w.service, w.pool, "known", known)
 	return w
@@ -50,7 +69,7 @@ func TestAwayReplay(t *testing.T) {
 			t.Parallel()
 			away := newSwap(t, dialect, 1)
 			draws(t, away.serve(t, 1), away.pool, "others", awayFor)
-			away.lock.Locker = taken{}
+			away.lock.swap(taken{})
 			known, err := away.Draw(t.Context(), named(away.pool, "known-0"))
 			require.NoError(t, err)
 			require.True(t, known.Replayed)

@@ -25,20 +25,6 @@ func (l *slowlyTaken) WithLock(context.Context, string, func(context.Context, in
 	return draw.Errorf(draw.CodeContended, "the lock is held by others; nothing happened")
 }
 
-// waits makes a new draw that waits for the lock. One that comes soon behind others
-// may be decided under their hold.
-func waits(t *testing.T, s *service, pool string, taken *slowlyTaken) <-chan answer {
-	for n := 0; ; n++ {
-		fresh := once(t, s, named(pool, fmt.Sprint("new-", n)))
-		select {
-		case <-taken.waiting:
-			return fresh
-		case got := <-fresh:
-			require.NoError(t, got.err)
-		}
-	}
-}
-
 // waitingOn waits until n draws have no answer yet.
 func waitingOn(t *testing.T, s *service, n int) {
 	t.Helper()
@@ -55,8 +41,9 @@ func TestReplaysBehindALock(t *testing.T) {
 			w := newSwap(t, dialect, 3, func(s *settings) { s.Settle = patience / 2 }) // a lookup may take a part of it
 			taken := &slowlyTaken{waiting: make(chan struct{}, 9), ends: make(chan struct{})}
 			t.Cleanup(func() { close(taken.ends) })
-			w.lock.Locker = taken
-			fresh := waits(t, w.service, w.pool, taken)
+			w.lock.swap(taken)
+			fresh := once(t, w.service, named(w.pool, "new"))
+			receive(t, taken.waiting)
 			var known []<-chan answer
 			for n := range 3 {
 				known = append(known, once(t, w.service, named(w.pool, fmt.Sprint("known-", n))))
@@ -94,7 +81,7 @@ func TestReplaysWhileReadsAreTorn(t *testing.T) {
 	t.Parallel()
 	store := &failedReads{err: stock.ErrConflict}
 	w := newSwap(t, "sqlite", 1, func(s *settings) { store.Store, s.Store, s.Sharer = s.Store, store, nil })
-	w.lock.Locker = taken{}
+	w.lock.swap(taken{})
 	store.left.Store(3)
 	got := receive(t, once(t, w.service, named(w.pool, "known-0")))
 	require.NoError(t, got.err)

@@ -64,7 +64,7 @@ func TestReplaysWhileTheLockIsLost(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			w := newSwap(t, dialect, 1, func(s *settings) { s.Timeout = 6 * time.Second })
-			w.lock.Locker = &lostLock{2 * time.Second}
+			w.lock.swap(&lostLock{2 * time.Second})
 			fresh := once(t, w.service, named(w.pool, "new"))
 			known := receive(t, once(t, w.service, named(w.pool, "known-0")))
 			require.NoError(t, known.err)
@@ -95,11 +95,10 @@ func TestReplaysOfAHungStore(t *testing.T) {
 	t.Parallel()
 	store := &hung{}
 	w := newSwap(t, "sqlite", 1, func(s *settings) { store.Store, s.Store, s.Sharer = s.Store, store, nil })
-	free := w.lock.Locker
-	w.lock.Locker = &lostLock{}
+	free := w.lock.swap(&lostLock{})
 	store.hangs.Store(true)
 	require.Equal(t, draw.CodeContended, draw.CodeOf(receive(t, once(t, w.service, named(w.pool, "known-0"))).err))
-	w.lock.Locker = free
+	w.lock.swap(free)
 	store.hangs.Store(false)
 	require.NoError(t, receive(t, once(t, w.service, named(w.pool, "new"))).err)
 }
