@@ -2,6 +2,8 @@ package stock_test
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"testing"
 	"time"
 
@@ -46,4 +48,47 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 		move, err := s.Stock(t.Context(), draw.Stocking{PoolID: "p", PrizeID: "a", Delta: 5, Reason: "more", Key: "k"}, "test")
 		return err == nil && move.Stocked == 15
 	}, waitMax, tick)
+}
+
+// TestUnendedTransactionsEndTheirConnection: a connection whose transaction could not
+// be ended in its time, because the process stood still before its COMMIT or its
+// ROLLBACK, is closed. The next BEGIN on it would commit what was written so far.
+func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "mysql")
+	stocktest.Pool(t, s, "p", 10)
+	db := s.LockDB()
+	db.SetMaxOpenConns(1)
+	for limit := 100 * time.Millisecond; !standsStill(t, db, limit); limit *= 2 {
+		require.Less(t, limit, waitMax)
+	}
+	next, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	require.NoError(t, next.Commit())
+	stocktest.NoViolations(t, s, "p")
+}
+
+// standsStill begins a transaction that is to end within limit, writes a part of what
+// belongs together, and commits when the time is over. False: it was over before.
+func standsStill(t *testing.T, db *sql.DB, limit time.Duration) bool {
+	t.Helper()
+	conn, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	defer conn.Close()
+	stood := false
+	require.NoError(t, conn.Raw(func(c any) error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		tx, err := c.(driver.ConnBeginTx).BeginTx(ctx, driver.TxOptions{})
+		if err != nil {
+			return nil
+		}
+		_, err = c.(driver.ExecerContext).ExecContext(t.Context(), `UPDATE prizes SET issued = issued + 1`, nil)
+		require.NoError(t, err)
+		<-ctx.Done()
+		require.ErrorIs(t, tx.Commit(), context.DeadlineExceeded)
+		stood = true
+		return nil
+	}))
+	return stood
 }

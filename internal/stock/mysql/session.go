@@ -16,7 +16,8 @@ type session struct {
 	driverConn
 	// failOver closes the connections that are idle.
 	failOver func()
-	left     bool
+	// left says that the connection is to be closed, not given back to its pool.
+	left bool
 }
 
 // driverConn is what database/sql asks of the driver's connection.
@@ -77,14 +78,20 @@ type transaction struct {
 // Commit implements driver.Tx.
 func (tx *transaction) Commit() error { return tx.end("COMMIT", tx.deadline) }
 
-// Rollback implements driver.Tx. Where it fails the connection is closed.
+// Rollback implements driver.Tx.
 func (tx *transaction) Rollback() error {
 	return tx.end("ROLLBACK", time.Now().Add(engine.RollbackMax))
 }
 
+// end ends the transaction. Where it fails nobody may use the connection any more: the
+// driver sends nothing behind the deadline, and the next BEGIN on the connection would
+// commit what the transaction wrote so far.
 func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	_, err := tx.session.ExecContext(ctx, statement, nil)
+	if err != nil {
+		tx.session.left = true
+	}
 	return err
 }
