@@ -22,6 +22,8 @@ const (
 	migrateTick = time.Second
 	// migrateTold is every how many times the wait is logged again.
 	migrateTold = 10
+	// holderMax bounds the question who has the lock.
+	holderMax = 5 * time.Second
 )
 
 // migrateLock is the wait for the row that lets one process migrate.
@@ -60,7 +62,7 @@ func (l *migrateLock) again(err error) bool {
 
 // holder names who has the lock, as HOST-PROCESS-NUMBER.
 func (l *migrateLock) holder() string {
-	ctx, cancel := context.WithTimeout(context.Background(), migrateTick)
+	ctx, cancel := context.WithTimeout(context.Background(), holderMax)
 	defer cancel()
 	return cmp.Or(l.store.migrating(ctx), "unknown")
 }
