@@ -62,11 +62,29 @@ func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	for limit := 100 * time.Millisecond; !standsStill(t, db, limit); limit *= 2 {
 		require.Less(t, limit, waitMax)
 	}
-	next, err := db.BeginTx(t.Context(), nil)
-	require.NoError(t, err)
-	require.NoError(t, next.Commit())
+	next := func() {
+		tx, err := db.BeginTx(t.Context(), nil)
+		require.NoError(t, err)
+		require.NoError(t, tx.Commit())
+	}
+	next()
 	stocktest.NoViolations(t, s, "p")
+
+	kept, err := db.Conn(t.Context())
+	require.NoError(t, err)
+	for _, statement := range []string{`START TRANSACTION`, aPart} {
+		_, err = kept.ExecContext(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.NoError(t, kept.Close())
+	next()
+	report, err := s.Audit(t.Context(), "p")
+	require.NoError(t, err)
+	require.NotEmpty(t, report.Violations, "a connection that is used again is found")
 }
+
+// aPart is a part of what a draw writes.
+const aPart = `UPDATE prizes SET issued = issued + 1`
 
 // standsStill begins a transaction that is to end within limit, writes a part of what
 // belongs together, and commits when the time is over. False: it was over before.
@@ -83,7 +101,7 @@ func standsStill(t *testing.T, db *sql.DB, limit time.Duration) bool {
 		if err != nil {
 			return nil
 		}
-		_, err = c.(driver.ExecerContext).ExecContext(t.Context(), `UPDATE prizes SET issued = issued + 1`, nil)
+		_, err = c.(driver.ExecerContext).ExecContext(t.Context(), aPart, nil)
 		require.NoError(t, err)
 		<-ctx.Done()
 		require.ErrorIs(t, tx.Commit(), context.DeadlineExceeded)
