@@ -111,6 +111,7 @@ func TestAuditFinds(t *testing.T) {
 				`drew-while-closed: the award of version 5 was made while the pool was paused`,
 				`drew-while-closed: the award of version 6 was made while the pool was paused`,
 				`drew-while-closed: the award of version 7 was made while the pool was paused`,
+				`state-is-changes: the pool is open by its row, paused by its changes`,
 			},
 		},
 		"a pool that was paused and opened between": {

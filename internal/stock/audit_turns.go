@@ -95,22 +95,26 @@ func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
 	}
 }
 
-// auditInForce compares the rules that the pool's row says are in force with its
-// changes, and what it says was spent of their budget with the awards.
+// auditInForce compares the state and the rules that the pool's row says are in force
+// with its changes, and what it says was spent of their budget with the awards.
 func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
-	spent, err := selectAll(ctx, q, s.selectFrom("pools", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
+	rows, err := selectAll(ctx, q, s.selectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
+			state    draw.State
 			rules    int64
 			spending draw.Spending
 		}, err error) {
-			err = row.Scan(&r.rules, &r.spending.Cents, engine.ScanTime(&r.spending.From))
+			err = row.Scan((*string)(&r.state), &r.rules, &r.spending.Cents, engine.ScanTime(&r.spending.From))
 			return r, err
 		})
-	if err != nil || len(spent) == 0 {
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	if spent[0].rules != a.rules {
-		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", spent[0].rules, a.rules)
+	if a.state != "" && rows[0].state != a.state {
+		a.found.add(ruleStateIsChanges, "the pool is %s by its row, %s by its changes", rows[0].state, a.state)
+	}
+	if rows[0].rules != a.rules {
+		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", rows[0].rules, a.rules)
 		return nil
 	}
 	ruling, err := s.ruling(ctx, q, poolID, a.rules)
@@ -121,12 +125,12 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 	if ruling.Rules == nil || ruling.Rules.Budget == nil {
 		return nil
 	}
-	cents, err := s.spentSince(ctx, q, poolID, spent[0].spending.From)
+	cents, err := s.spentSince(ctx, q, poolID, rows[0].spending.From)
 	if err != nil {
 		return err
 	}
-	if cents != spent[0].spending.Cents {
-		a.found.add(ruleSpentIsAwards, "%d cents were spent by the pool's row, %d by its awards", spent[0].spending.Cents, cents)
+	if cents != rows[0].spending.Cents {
+		a.found.add(ruleSpentIsAwards, "%d cents were spent by the pool's row, %d by its awards", rows[0].spending.Cents, cents)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ const (
 	rulePrizeUnknown    = "prize-unknown"     // each entry is of a prize of the pool
 	ruleTimeBackwards   = "time-backwards"    // from the first change on, times do not fall
 	ruleDrewWhileClosed = "drew-while-closed" // awards are made while the pool is open, as its changes say
+	ruleStateIsChanges  = "state-is-changes"  // a pool's state is the one that its changes set last
 	ruleTurnGap         = "turn-gap"          // the turns of a user and kind are 1, 2, 3 … at rising versions
 	ruleTurnStray       = "turn-stray"        // a turn is of an award of its user, of its time, and has the misses up to it
 	ruleTurnMissing     = "turn-missing"      // the last turns of a user are those that the log makes

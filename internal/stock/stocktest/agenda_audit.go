@@ -43,7 +43,7 @@ func testAgendaAudit(t *testing.T, s *stock.Store) {
 		{`UPDATE agenda SET done = 99 WHERE item = 3`, `UPDATE agenda SET done = 9 WHERE item = 3`, []string{"agenda-double"}},
 		{`UPDATE agenda SET done = 0 WHERE item = 2`, `UPDATE agenda SET done = 8 WHERE item = 2`, []string{"agenda-double"}},
 		{`UPDATE moves SET delta = 2 WHERE version = 8`, `UPDATE moves SET delta = 1 WHERE version = 8`, []string{"agenda-double", "stocked-is-moves"}},
-		{`UPDATE changes SET body = '{"state":"closed"}' WHERE version = 9`, `UPDATE changes SET body = '{"state":"paused"}' WHERE version = 9`, []string{"agenda-double"}},
+		{`UPDATE changes SET body = '{"state":"closed"}' WHERE version = 9`, `UPDATE changes SET body = '{"state":"paused"}' WHERE version = 9`, []string{"agenda-double", "state-is-changes"}},
 		{`UPDATE agenda SET at = '2020-01-01 00:00:00' WHERE item = 1`, "", []string{"due-missed"}},
 		{`UPDATE agenda SET at = '2020-01-01 00:00:00' WHERE item = 4`, "", []string{"agenda-undone", "due-missed"}},
 	} {

@@ -133,6 +133,7 @@ func testTurns(t *testing.T, s *stock.Store) {
 		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'draw' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET run = 2 WHERE user_id = 'u1' AND what = 'miss' AND seq = 2`},
 		{"turn-stray", `UPDATE turns SET run = 1 WHERE user_id = 'u1' AND what = 'miss' AND seq = 1`}, // that was a win
+		{"state-is-changes", `UPDATE pools SET state = 'paused' WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = 0 WHERE id = 'pool-locked'`},
 		{"rules-unknown", `UPDATE pools SET rules = rules + 1 WHERE id = 'pool-locked'`},
 		{"spent-is-awards", `UPDATE pools SET spent = spent + 1 WHERE id = 'pool-locked'`},
