@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
-
 	"drawsvc/internal/draw"
 )
 
@@ -157,17 +155,9 @@ func (p *pinned) discard() {
 	<-p.board.slots
 }
 
-// drop takes care that the connection itself ends: a pool of pgx below that of
-// database/sql would take it back, with the lock that its session holds.
+// drop closes the connection itself, which the pool would take back.
 func (p *pinned) drop() {
-	_ = p.Raw(func(c any) error {
-		if c, ok := c.(*stdlib.Conn); ok {
-			ctx, cancel := apart(context.Background())
-			defer cancel()
-			_ = c.Conn().Close(ctx)
-		}
-		return driver.ErrBadConn
-	})
+	_ = p.Raw(func(any) error { return driver.ErrBadConn })
 	_ = p.Close()
 }
 

@@ -55,3 +55,36 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 		})
 	}
 }
+
+// TestLateQuestionEndsItsSession: where this process stands still until the time for a
+// question is over, the driver does not ask it. What the session holds is free all the
+// same, and nobody is given the session.
+func TestLateQuestionEndsItsSession(t *testing.T) {
+	for _, dialect := range []string{"postgres", "mysql"} {
+		t.Run(dialect, func(t *testing.T) {
+			t.Parallel()
+			opened, err := openSession("", Options{TTL: time.Minute, Database: stocktest.New(t, dialect)})
+			require.NoError(t, err)
+			s := opened.(*session)
+			p, err := s.board.pin(t.Context(), time.Now().Add(time.Minute))
+			require.NoError(t, err)
+			granted, err := s.sql.ask(t.Context(), p, s.sql.name("k"), time.Minute)
+			require.NoError(t, err)
+			require.True(t, granted)
+			late, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err = p.ExecContext(late, s.board.sql.undo)
+			require.Error(t, err)
+			p.discard()
+
+			next, err := s.acquire(t.Context(), "k", time.Now().Add(20*time.Second))
+			require.NoError(t, err)
+			require.NoError(t, next.release(t.Context()))
+			other, err := s.board.pin(t.Context(), time.Now().Add(time.Minute))
+			require.NoError(t, err)
+			id := other.id
+			require.NoError(t, other.back(t.Context()))
+			require.NotEqual(t, p.id, id)
+		})
+	}
+}

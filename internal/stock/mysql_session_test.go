@@ -51,8 +51,8 @@ func TestCommitKeepsToItsTime(t *testing.T) {
 }
 
 // TestUnendedTransactionsEndTheirConnection: a connection whose transaction could not
-// be ended in its time, because the process stood still before its COMMIT or its
-// ROLLBACK, is closed. The next BEGIN on it would commit what was written so far.
+// be ended in its time, because the process stood still before its COMMIT, is closed.
+// The next BEGIN on it would commit what was written so far. ROLLBACK goes the same way.
 func TestUnendedTransactionsEndTheirConnection(t *testing.T) {
 	t.Parallel()
 	s := stocktest.New(t, "mysql")

@@ -9,6 +9,9 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
+// reasonDeadlock is that of a transaction that the server has rolled back.
+const reasonDeadlock = "deadlock"
+
 // classify knows the numbers of MySQL 8 and MariaDB:
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
 // https://mariadb.com/kb/en/mariadb-error-code-reference/.
@@ -22,7 +25,7 @@ func classify(err error) *engine.Error {
 	}
 	switch e.Number {
 	case 1213, 1020, 3101: // deadlock; MariaDB's snapshot conflict; rolled back by the group
-		return engine.Conflict("deadlock", err)
+		return engine.Conflict(reasonDeadlock, err)
 	case 1205, 3572, 3058: // lock wait; NOWAIT; user lock deadlock
 		return engine.Conflict(engine.ReasonLockWait, err)
 	case 1050, 1060, 1061, 1091: // another's migration was first

@@ -48,15 +48,14 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return rows, s.observe(err)
 }
 
-// BeginTx implements driver.ConnBeginTx.
+// BeginTx implements driver.ConnBeginTx. What the driver sends before BEGIN is of the
+// next transaction, also where that is another one.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if _, err := s.driverConn.BeginTx(ctx, o); err != nil {
+		s.left = true
 		return nil, s.observe(err)
 	}
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(adminSilence)
-	}
+	deadline, _ := ctx.Deadline()
 	return &transaction{s, deadline}, nil
 }
 
@@ -69,14 +68,23 @@ func (s *session) observe(err error) error {
 	return err
 }
 
-// transaction is a transaction that has until its deadline.
+// transaction is a transaction that has until its deadline, where it has one.
 type transaction struct {
 	session  *session
 	deadline time.Time
 }
 
 // Commit implements driver.Tx.
-func (tx *transaction) Commit() error { return tx.end("COMMIT", tx.deadline) }
+func (tx *transaction) Commit() error { return tx.end("COMMIT", commitBy(tx.deadline, time.Now())) }
+
+// commitBy is when a COMMIT that is sent now ends at the latest. Where the
+// transaction has no deadline, it may have taken any time.
+func commitBy(deadline, now time.Time) time.Time {
+	if deadline.IsZero() {
+		return now.Add(adminSilence)
+	}
+	return deadline
+}
 
 // Rollback implements driver.Tx.
 func (tx *transaction) Rollback() error {
@@ -90,7 +98,7 @@ func (tx *transaction) end(statement string, deadline time.Time) error {
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	_, err := tx.session.ExecContext(ctx, statement, nil)
-	if err != nil {
+	if e := classify(err); err != nil && (e == nil || e.Reason != reasonDeadlock) { // the server has rolled that one back
 		tx.session.left = true
 	}
 	return err

@@ -75,15 +75,17 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		_ = e.Close() // it is the first error that matters
 		return nil, err
 	}
-	draws, reads := pools[0], pools[3]
+	draws, reads := pools[0], pools[2]
 	waits := &engine.Waits{}
 	e.Attempts = newAttempts(d, draws, waits, limitsSQL(d, o.LockWait, engine.StatementMax))
-	for i, db := range []**sql.DB{&e.Lock, &e.Write, &e.Read, &e.Probe} {
+	for i, db := range []**sql.DB{&e.Write, &e.Read, &e.Probe} {
 		*db = stdlib.OpenDBFromPool(pools[i+1])
 		e.OnClose((*db).Close)
 	}
 	e.ReadBack, e.Migrate = e.Write, e.Write
-	e.Lock.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
+	sessions := &sessions{}
+	e.Lock = sessions.open(config)
+	e.OnClose(e.Lock.Close)
 	e.Connections = func() engine.Connections {
 		stat := draws.Stat()
 		return engine.Connections{
@@ -94,6 +96,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	e.Confirm = func(ctx context.Context) error { return confirm(ctx, reads, d.Settle) }
 	e.FailOver = func() {
 		known.Leave()
+		sessions.leave()
 		for _, pool := range pools {
 			pool.Reset()
 		}
@@ -101,10 +104,10 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	return e, nil
 }
 
-// newPools makes the pools of connections: for draws, locks, changes, reads and
-// the check of readiness.
+// newPools makes the pools of connections: for draws, changes, reads and the check
+// of readiness.
 func newPools(ctx context.Context, e *engine.Engine, config *pgxpool.Config) (pools []*pgxpool.Pool, err error) {
-	for _, most := range []int32{config.MaxConns, config.MaxConns, engine.AdminConnections, engine.ReadConnections, engine.ProbeConnections} {
+	for _, most := range []int32{config.MaxConns, engine.AdminConnections, engine.ReadConnections, engine.ProbeConnections} {
 		c := config.Copy()
 		c.MaxConns = most
 		pool, err := pgxpool.NewWithConfig(ctx, c)
