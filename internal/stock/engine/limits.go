@@ -19,6 +19,8 @@ const (
 	MigrateConnections = 2
 	// ConnectMax bounds the making of a connection.
 	ConnectMax = 3 * time.Second
+	// IdleMax is how long a connection that nobody uses stays open.
+	IdleMax = 5 * time.Minute
 	// StatementMax bounds a statement of a draw.
 	StatementMax = 5 * time.Second
 	// MigrateMax is the longest that one statement of a migration may take.

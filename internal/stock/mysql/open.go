@@ -59,7 +59,7 @@ func open(_ context.Context, d *engine.Dialect, rawURL string, o engine.Options)
 		db := sql.OpenDB(newConnector(config, hosts, known, silence, o, e.FailOver))
 		db.SetMaxOpenConns(connections)
 		db.SetMaxIdleConns(connections)
-		db.SetConnMaxIdleTime(5 * time.Minute)
+		db.SetConnMaxIdleTime(engine.IdleMax)
 		// A connection that is dead already cannot say farewell, and need not.
 		e.OnClose(func() error { _ = db.Close(); return nil })
 		pools = append(pools, db)

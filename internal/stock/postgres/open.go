@@ -83,8 +83,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 		e.OnClose((*db).Close)
 	}
 	e.ReadBack, e.Migrate = e.Write, e.Write
-	sessions := &sessions{}
-	e.Lock = sessions.open(config)
+	locks := &sessions{}
+	e.Lock = locks.open(config)
 	e.OnClose(e.Lock.Close)
 	e.Connections = func() engine.Connections {
 		stat := draws.Stat()
@@ -96,7 +96,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	e.Confirm = func(ctx context.Context) error { return confirm(ctx, reads, d.Settle) }
 	e.FailOver = func() {
 		known.Leave()
-		sessions.leave()
+		locks.leave()
 		for _, pool := range pools {
 			pool.Reset()
 		}

@@ -5,11 +5,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"drawsvc/internal/stock/engine"
 )
 
 // sessions are the connections of locks. No pool of pgx is below them: it would take
@@ -18,9 +19,6 @@ type sessions struct {
 	// failOvers counts how often the server was left.
 	failOvers atomic.Int64
 }
-
-// sessionIdleMax is how long a connection that nobody uses stays open.
-const sessionIdleMax = 5 * time.Minute
 
 // madeAt is where a connection keeps the count of its making.
 const madeAt = "drawsvc-failovers"
@@ -44,7 +42,7 @@ func (s *sessions) open(config *pgxpool.Config) *sql.DB {
 	db := stdlib.OpenDB(*config.ConnConfig.Copy(), options...)
 	db.SetMaxOpenConns(int(config.MaxConns)) // the locks share them out
 	db.SetMaxIdleConns(int(config.MaxConns))
-	db.SetConnMaxIdleTime(sessionIdleMax)
+	db.SetConnMaxIdleTime(engine.IdleMax)
 	return db
 }
 
