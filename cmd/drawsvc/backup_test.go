@@ -150,9 +150,9 @@ func TestReplacedWhileItIsServed(t *testing.T) {
 	rename(t, path, path+".old")
 	rename(t, backup, path)
 	s.refuses("spring")
-	require.Contains(t, s.stderr.String(), "restart the service")
 	code, _ := s.signal(syscall.SIGTERM)
 	require.Equal(t, exitOK, code, s.stderr.String())
+	require.Contains(t, s.stderr.String(), "restart the service")
 
 	s = p.start()
 	_, replayed := s.won("spring", "u1", "k1")

@@ -63,8 +63,8 @@ func TestFewDescriptors(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	s.becomesReady()
 	s.won("spring", "u1", "")
-	require.NotContains(t, s.stderr.String(), "too many open files")
-	require.Contains(t, s.stderr.String(), "the most connections are open")
 	code, _ := s.signal(syscall.SIGTERM)
 	require.Equal(t, exitOK, code)
+	require.NotContains(t, s.stderr.String(), "too many open files")
+	require.Contains(t, s.stderr.String(), "the most connections are open")
 }
