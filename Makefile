@@ -6,14 +6,19 @@ LINT = $(GO) tool -modfile=tools/go.mod golangci-lint
 TOOLS = '-toolexec=env GOGC=off GOMEMLIMIT=1500MiB'
 # A mark for each test that has ended, and at last each failure whole, and each skip with its reason. The linter vets.
 GOTESTSUM = $(GO) tool -modfile=tools/go.mod gotestsum --format dots --format-hide-empty-pkg
-TEST = $(GOTESTSUM) -- -vet=off $(TOOLS)
+# Tests collect garbage a fourth as often as by default, which is up to half of their work: their heaps are small.
+TEST = GOGC=400 $(GOTESTSUM) $(1) -- -vet=off $(TOOLS)
 # SQLite is C in the words of Go. Its memory is not Go's, so the race detector sees nothing of it, at five times the cost.
 RACE = -race -gcflags=modernc.org/...lib...=-race=false
 # Compiles the packages of others, and names each: SQLite first, as nothing takes longer and much waits for it.
 COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | \
 	xargs $(GO) build -v $(TOOLS) $(1) modernc.org/sqlite
-# They are run first, so that nothing is left to wait for at the end.
-LONGEST = ./internal/lockmode ./internal/stock ./cmd/drawsvc
+# The service's packages. Those that wait longest are first, so that nothing is left to wait for at the end.
+PACKAGES = ./internal/lockmode ./internal/stock ./internal/http ./cmd/drawsvc ./internal/locker ./internal/job ./internal/servertest \
+	./client/... ./cmd/... ./db/... ./internal/...
+# The slow tests, and the packages that have them.
+SLOW = ^($(shell sed -n 's/^[^\#].* //p' .ci/slow | paste -sd '|' -))$$
+SLOWIN = $(shell sed -n 's/^\([^\#].*\) .*/\1/p' .ci/slow | uniq)
 # gin without MessagePack, which nobody speaks here: a tenth of a build from nothing.
 export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
@@ -22,28 +27,35 @@ build: ## The binary, in bin/
 	$(GO) build -trimpath -o bin/drawsvc ./cmd/drawsvc
 
 .PHONY: test
-test: ## Installs the servers that the tests need, and runs every test; of each product a choice in which each two meet
+test: ## Installs the servers that the tests need, and runs the service's tests, all but the slow ones; of each product a choice in which each two meet
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two minutes on a new machine"
 	@$(call COMPILE)
 	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas: make test-all runs all"
-	$(TEST) -timeout 15m -p 3 $(LONGEST) ./...
+	@echo "without the tests of .ci/slow, and those of the load tools: make test-rest runs them"
+	$(call TEST) -timeout 15m -p 4 -skip '$(SLOW)' $(PACKAGES)
+
+.PHONY: test-rest
+test-rest: ## The tests that make test leaves out: the slow ones, which .ci/slow names, and those of the load tools
+	.ci/packages
+	$(call TEST) -timeout 15m -p 4 -run '$(SLOW)' $(SLOWIN)
+	$(call TEST) -timeout 15m -p 4 ./loadtest/...
 
 .PHONY: test-all
 test-all: ## Before a release: every test with the race detector, and every combination of what it ranges over
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two or three minutes on a new machine"
 	@$(call COMPILE,$(RACE))
-	DRAWSVC_TEST_EVERY=true $(TEST) $(RACE) -timeout 25m $(LONGEST) ./...
+	DRAWSVC_TEST_EVERY=true $(call TEST) $(RACE) -timeout 25m $(PACKAGES) ./...
 
 .PHONY: race
 race: ## The packages whose goroutines share most, with the race detector; on SQLite, as make test has the servers
 	@$(call COMPILE,$(RACE))
-	CI=false $(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
+	CI=false $(call TEST,--hide-summary=skipped) $(RACE) -short -timeout 15m ./internal/lockmode ./internal/http ./internal/group ./internal/live ./internal/job ./internal/publish
 
 .PHONY: check
-check: ## The service's tests that need no server, on SQLite where they need a database: in a minute, and in seconds where little has changed
-	$(GOTESTSUM) --hide-summary=skipped -- -vet=off $(TOOLS) -short -p 4 $(LONGEST) ./internal/http ./client/... ./cmd/... ./db/... ./internal/...
+check: ## The packages' tests that need no server, on SQLite where they need a database, but for the slow ones: in half a minute
+	$(call TEST,--hide-summary=skipped) -short -skip '$(SLOW)' -p 6 $(filter-out ./cmd/%,$(PACKAGES))
 
 .PHONY: lint
 lint: ## The house rules

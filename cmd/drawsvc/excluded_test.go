@@ -25,6 +25,7 @@ func drawnBehind(t *testing.T, old program, exclude func()) string {
 		s := old.serve()
 		drawing.Go(func() {
 			for n := 0; !stop.Load(); n++ {
+				time.Sleep(drawPause)
 				isLate := excluded.Load()
 				status, body, err := s.draw("spring", "u1", fmt.Sprint(i, "-", n))
 				if isLate && (err != nil || status == http.StatusOK) {

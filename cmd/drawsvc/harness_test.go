@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -37,16 +36,9 @@ var schemas = map[string]func() migrations.Set{
 	"excluding": sync.OnceValue(stocktest.Excluding), "breaking": sync.OnceValue(stocktest.Breaking),
 }
 
-// rareGC has these tests, whose heap is small, collect garbage a fourth as often
-// as by default: that is a tenth of their work.
-const rareGC = 400
-
 func TestMain(m *testing.M) {
 	if os.Getenv(beMain) != "" {
 		start(schemas[os.Getenv(beSchema)]())
-	}
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(rareGC)
 	}
 	keepFilesPrivate()
 	servertest.ManyAtOnce()

@@ -37,7 +37,7 @@ func TestPatternsGoOn(t *testing.T) {
 		for fields, hours := range map[string]float64{"30 * * * *": 1, "*/15 * * * *": 0.25, "0 */6 * * *": 6} {
 			s, err := job.Parse("CRON_TZ=" + zone + " " + fields)
 			require.NoError(t, err)
-			for next, end := s.Next(at(t, "2023-01-01T12:10:00Z")), at(t, "2024-06-01T00:00:00Z"); next.Before(end); {
+			for next, end := s.Next(at(t, "2023-03-01T12:10:00Z")), at(t, "2023-11-15T00:00:00Z"); next.Before(end); {
 				after := s.Next(next)
 				require.True(t, after.After(next), "%s in %s after %s", fields, zone, next)
 				require.LessOrEqual(t, after.Sub(next).Hours(), hours+1, "%s in %s after %s", fields, zone, next)

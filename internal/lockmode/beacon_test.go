@@ -75,7 +75,7 @@ func testBeacon(t *testing.T, a *arena) {
 			granted++
 		}
 	}
-	secondVerifies(t, a.proven(t, pool, granted))
+	a.secondVerifies(t, a.proven(t, pool, granted))
 }
 
 // testBeaconCached: picks from the cached copy that are held while the pool is

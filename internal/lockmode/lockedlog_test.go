@@ -40,6 +40,7 @@ func lockedLog(t *testing.T, a *arena) (clear func()) {
 // TestTheLogCannotBeAsked: while the log is kept from everybody, a known key is in
 // doubt or the database unavailable, and the pool is not said to be busy.
 func TestTheLogCannotBeAsked(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		for _, c := range []cell{
 			{mode: lockmode.ForUpdate, dialect: dialect}, {mode: lockmode.Optimistic, dialect: dialect}, {lockmode.External, dialect, nobody},

@@ -141,7 +141,7 @@ func (a *arena) provenAndErased(t *testing.T, pool string, made []draw.Draw, lin
 	r, err := proof.Verify(files, proof.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	secondVerifies(t, dir)
+	a.secondVerifies(t, dir)
 	erased := 0
 	for i := range made {
 		if made[i].UserID == user {

@@ -75,7 +75,7 @@ func testReceiptsForAll(t *testing.T, a *arena) {
 	r, err := proof.Verify(files, proof.VerifyOptions{Receipts: receipts})
 	require.NoError(t, err)
 	require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
-	secondVerifies(t, dir)
+	a.secondVerifies(t, dir)
 	lawful(t, a.store(0), pool)
 }
 

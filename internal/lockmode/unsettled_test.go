@@ -30,6 +30,7 @@ func heldSettling(t *testing.T, a *arena) (clear func()) {
 // in doubt, whether its batch is given up or its own time is over. Nobody says
 // of it that nothing happened.
 func TestFoundAndNotSafe(t *testing.T) {
+	t.Parallel()
 	for _, c := range []cell{
 		{mode: lockmode.ForUpdate, dialect: "mysql"}, {mode: lockmode.Optimistic, dialect: "mysql"}, {lockmode.External, "mysql", nobody},
 	} {
@@ -60,6 +61,7 @@ func (l *lostLock) WithLock(ctx context.Context, _ string, fn func(context.Conte
 // TestReplaysWhileTheLockIsLost: a known key does not wait for a lock that is lost
 // again and again, for longer than it has time.
 func TestReplaysWhileTheLockIsLost(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql", "sqlite"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

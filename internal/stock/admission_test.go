@@ -53,6 +53,7 @@ func begins(t *testing.T, s *stock.Store) draw.Code {
 // one that admits it again lets them go on: by a reading of the check of
 // readiness at once, and by themselves in about a second.
 func TestAdmission(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

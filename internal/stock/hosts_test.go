@@ -19,6 +19,7 @@ import (
 // TestSeveralHosts: of several hosts the first that can be written is used,
 // and it is left when it turns read-only.
 func TestSeveralHosts(t *testing.T) {
+	t.Parallel()
 	for dialect, c := range map[string]struct{ user, readOnly []string }{
 		"postgres": {
 			[]string{`CREATE ROLE app LOGIN SUPERUSER PASSWORD 'app-password'`},
@@ -70,6 +71,7 @@ func TestSeveralHosts(t *testing.T) {
 // time once, and not for every connection: it is not asked for those of locks,
 // whose questions have a second.
 func TestHangingHost(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +107,7 @@ func TestHangingHost(t *testing.T) {
 // found dead one after the other. A link cut would say so; a hang says nothing.
 // Seen by the fault "primary hangs and is fenced", seed 4434875351255921.
 func TestHostFallsSilent(t *testing.T) {
+	t.Parallel()
 	const idle, limit = 6, 4 * time.Second // of a try; six dead ones would take six
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {

@@ -90,9 +90,9 @@ func runSome(ctx context.Context, db *sql.DB, statements []string, n int) error 
 }
 
 // resume kills a migration behind its first n statements, on a database of its
-// own, and migrates again.
-func resume(t *testing.T, dialect string, set migrations.Set, n int) (made string, err error) {
-	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: time.Minute})
+// own, and migrates again, for as long as wait.
+func resume(t *testing.T, dialect string, set migrations.Set, n int, wait time.Duration) (made string, err error) {
+	s := open(t, stocktest.URL(t, dialect), stock.Options{Migrations: set, MigrateWait: wait})
 	defer s.Close() // there are more prefixes than the server takes connections
 	script, err := s.PendingSQL(t.Context())
 	require.NoError(t, err)
@@ -112,6 +112,7 @@ func resume(t *testing.T, dialect string, set migrations.Set, n int) (made strin
 // TestMigrateResumes: behind every statement a migration may be killed, and
 // the next one finishes it. By itself it tries some of them (killedBehind).
 func TestMigrateResumes(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -128,10 +129,13 @@ func TestMigrateResumes(t *testing.T) {
 				if !killedBehind(dialect, statements, n) {
 					continue
 				}
-				made, err := resume(t, dialect, set, n)
-				require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
-				require.Equal(t, want, made)
 				tried++
+				t.Run(fmt.Sprint("behind ", n), func(t *testing.T) {
+					t.Parallel() // each waits until the lock of the killed one runs out
+					made, err := resume(t, dialect, set, n, time.Minute)
+					require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
+					require.Equal(t, want, made)
+				})
 			}
 			t.Logf("killed behind %d of %d statements", tried, len(statements))
 			require.Greater(t, tried, 10, "of six migrations and more")
@@ -188,13 +192,14 @@ func TestMigrateResumesCatches(t *testing.T) {
 	broken := changed(t, stocktest.Additive(), "@missing, 'ALTER TABLE prizes", "1 = 1, 'ALTER TABLE prizes")
 	script, err := open(t, stocktest.URL(t, "mysql"), stock.Options{Migrations: broken}).PendingSQL(t.Context())
 	require.NoError(t, err)
-	_, err = resume(t, "mysql", broken, len(stocktest.Statements(script))-1)
+	_, err = resume(t, "mysql", broken, len(stocktest.Statements(script))-1, time.Second)
 	require.ErrorContains(t, err, "Duplicate column name 'note'")
 }
 
 // TestMigrateLock: what a killed process leaves behind is waited for, not
 // long, and said; and the wait for one that lives is bounded.
 func TestMigrateLock(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file is one process's
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

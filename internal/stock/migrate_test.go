@@ -57,6 +57,7 @@ func TestMigrateAtOnce(t *testing.T) {
 // TestMigrateIsGivenUp: a migration that is given up while binaries that it excludes may
 // still draw does not end as one that has stopped them.
 func TestMigrateIsGivenUp(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -83,6 +84,7 @@ func TestMigrateIsGivenUp(t *testing.T) {
 // migration: at once where the schema says so before its version has come, and behind
 // the wait for the newer one that excludes it meanwhile.
 func TestMigrateIsExcluded(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +117,7 @@ func TestMigrateIsExcluded(t *testing.T) {
 // TestMigrateUnread: a migration behind which the schema cannot be read may have
 // excluded others, and gives its lock back when those have stopped to draw.
 func TestMigrateUnread(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // an SQLite file has no others
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

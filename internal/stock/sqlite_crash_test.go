@@ -17,6 +17,7 @@ import (
 	"modernc.org/sqlite"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 )
 
@@ -192,6 +193,7 @@ const crashes = 4
 // over the file and starts. Whatever starts is one state. An ordinary crash
 // starts by itself.
 func TestBackupBesideTheWALOfACrash(t *testing.T) {
+	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
 	for name, take := range copies() {
 		t.Run(name, func(t *testing.T) {
@@ -217,6 +219,7 @@ func TestBackupBesideTheWALOfACrash(t *testing.T) {
 // TestOlderFileBesideTheWALOfACrash is the same with a file that was closed
 // before the service ran; then all of them are mixtures.
 func TestOlderFileBesideTheWALOfACrash(t *testing.T) {
+	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
 	var of tally
 	path := filepath.Join(t.TempDir(), "d.db")

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -223,6 +224,7 @@ const restoreFrom = "DRAWSVC_TEST_RESTORE"
 // TestRestoreKilled: killed at any moment, it leaves the old database or the
 // new one.
 func TestRestoreKilled(t *testing.T) {
+	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
 	crashed, backup, version, earlier := crashedSet(t)
 	came := map[int64]int{}

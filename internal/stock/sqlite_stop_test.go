@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -121,6 +122,7 @@ func TestFileReplacedWhileItIsServed(t *testing.T) {
 // TestStrangersOnTheFile: others read for long, and copy the WAL into the file;
 // the service goes on, and so does the next one after a crash.
 func TestStrangersOnTheFile(t *testing.T) {
+	servertest.Long(t) // it starts and kills other processes
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d.db")
 	s, err := stock.Open(t.Context(), "sqlite:"+path, stock.Options{WALPages: smallWAL, Log: slog.New(slog.DiscardHandler)})

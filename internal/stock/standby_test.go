@@ -185,6 +185,7 @@ func TestChangesWaitForTheStandby(t *testing.T) {
 // server that is read-only, does not have may be elsewhere: nothing is refused
 // for it.
 func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
 		"standby": laggingStandby, "read-only postgres": readOnlyPostgres, "read-only mysql": readOnlyMySQL,
 	} {
@@ -213,6 +214,7 @@ func TestRefusalsComeFromAServerThatCanWrite(t *testing.T) {
 // TestChangesGoToAServerThatCanWrite: a change is neither refused nor made on a
 // standby, or on a server that is read-only, also where the account might write.
 func TestChangesGoToAServerThatCanWrite(t *testing.T) {
+	t.Parallel()
 	paused := draw.StatePaused
 	for name, start := range map[string]func(t *testing.T) (fresh, old *stock.Store){
 		"standby": laggingStandby, "read-only postgres": readOnlyPostgres, "read-only mysql": readOnlyMySQL,

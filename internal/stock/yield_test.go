@@ -75,6 +75,7 @@ func drawOnce(ctx context.Context, s *stock.Store, p *draw.Plan) error {
 // TestMigrateYields: a migration that waits for a table does not make the draws
 // wait with it.
 func TestMigrateYields(t *testing.T) {
+	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} { // SQLite's readers block nobody
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()

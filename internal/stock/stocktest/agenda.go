@@ -183,50 +183,53 @@ func testAgendaRuns(t *testing.T, s *stock.Store) {
 // testAgendaGuards: no write passes an item that is due, from the cached copy or
 // from what was read, and neither does a change.
 func testAgendaGuards(t *testing.T, s *stock.Store) {
-	ctx := t.Context()
 	for name, o := range ways() {
-		id := "pool-" + name
-		Pool(t, s, id, 9)
-		var urn *draw.Urn
-		planned := func(name string) *draw.Plan {
-			return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
-		}
-		var early *draw.Plan
-		at := InTime(t, s, id, func(at time.Time) error {
-			err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
-			if err != nil {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is a wait
+			ctx := t.Context()
+			id := "pool-" + name
+			Pool(t, s, id, 9)
+			var urn *draw.Urn
+			planned := func(name string) *draw.Plan {
+				return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
+			}
+			var early *draw.Plan
+			at := InTime(t, s, id, func(at time.Time) error {
+				err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
+				if err != nil {
+					return err
+				}
+				urn = draw.NewUrn(id)
+				tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
+				if err == nil {
+					tx.Rollback()
+					early = planned("early")
+				}
 				return err
-			}
-			urn = draw.NewUrn(id)
-			tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
-			if err == nil {
-				tx.Rollback()
-				early = planned("early")
-			}
-			return err
+			})
+			require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
+			require.False(t, early.IsDue())
+			require.True(t, early.At.Before(at))
+			Await(t, s, at)
+			require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict, name)
+			early.Undo()
+
+			tx, err := s.Read(ctx, urn, o)
+			require.NoError(t, err)
+			due := planned("due")
+			require.True(t, due.IsDue(), "the read says so")
+			require.Empty(t, due.Awards)
+			due.Undo()
+			tx.Rollback()
+
+			w := draw.Stocking{PoolID: id, PrizeID: "a", Delta: 2, Reason: "by hand"}
+			move, err := s.Stock(ctx, w, "ben")
+			require.NoError(t, err)
+			require.EqualValues(t, 12, move.Stocked, "behind the item")
+			require.Equal(t, int64(5), move.Version)
+			require.NoError(t, Write(t, s, o, Plan(id, 5, "a", 0, "late")))
+			NoViolations(t, s, id)
 		})
-		require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
-		require.False(t, early.IsDue())
-		require.True(t, early.At.Before(at))
-		Await(t, s, at)
-		require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict, name)
-		early.Undo()
-
-		tx, err := s.Read(ctx, urn, o)
-		require.NoError(t, err)
-		due := planned("due")
-		require.True(t, due.IsDue(), "the read says so")
-		require.Empty(t, due.Awards)
-		due.Undo()
-		tx.Rollback()
-
-		w := draw.Stocking{PoolID: id, PrizeID: "a", Delta: 2, Reason: "by hand"}
-		move, err := s.Stock(ctx, w, "ben")
-		require.NoError(t, err)
-		require.EqualValues(t, 12, move.Stocked, "behind the item")
-		require.Equal(t, int64(5), move.Version)
-		require.NoError(t, Write(t, s, o, Plan(id, 5, "a", 0, "late")))
-		NoViolations(t, s, id)
 	}
 }
 
