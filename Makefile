@@ -27,17 +27,18 @@ build: ## The binary, in bin/
 	$(GO) build -trimpath -o bin/drawsvc ./cmd/drawsvc
 
 .PHONY: test
-test: ## Installs the servers that the tests need, and runs the service's tests, all but the slow ones; of each product a choice in which each two meet
+test: ## Installs the servers that the tests need, and runs the service's tests, all but the slow ones
 	.ci/packages
 	@echo "the packages of others, named as they are compiled: two minutes on a new machine"
 	@$(call COMPILE)
-	@echo "a choice of mode and lock × database × promise, ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas: make test-all runs all"
+	@echo "a choice of mode and lock × database × promise: make test-all runs all"
 	@echo "without the tests of .ci/slow, and those of the load tools: make test-rest runs them"
 	$(call TEST) -timeout 15m -p 4 -skip '$(SLOW)' $(PACKAGES)
 
 .PHONY: test-rest
 test-rest: ## The tests that make test leaves out: the slow ones, which .ci/slow names, and those of the load tools
 	.ci/packages
+	@echo "a choice of ways to PostgreSQL × contract, points to kill a migration, upgrades, long agendas: make test-all runs all"
 	$(call TEST) -timeout 15m -p 4 -run '$(SLOW)' $(SLOWIN)
 	$(call TEST) -timeout 15m -p 4 ./loadtest/...
 

@@ -147,7 +147,7 @@ func (a *arena) keepSoldOut(t *testing.T, services []*service, pool string, unti
 				r := named(pool, fmt.Sprint("sold-", i, "-", n))
 				r.Named = false
 				_, _ = s.Draw(t.Context(), r)
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(drawPause)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"drawsvc/internal/locker"
 	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
+	"drawsvc/internal/stock"
 )
 
 // promise is what every mode keeps, with every lock, on every dialect.
@@ -114,7 +115,7 @@ func place(c cell) (row, layer, layers int) {
 // combination has it.
 func TestMatrixChoice(t *testing.T) {
 	type pair [2]string
-	met, could := map[pair]bool{}, map[pair]bool{}
+	met, could, twice := map[pair]bool{}, map[pair]bool{}, map[pair]bool{}
 	run := 0
 	for _, c := range cells() {
 		require.Len(t, chosenFor(c, true), len(promises()))
@@ -123,9 +124,13 @@ func TestMatrixChoice(t *testing.T) {
 		}
 		for _, p := range chosenFor(c, false) {
 			met[pair{c.mode, p.name}], met[pair{c.lock, p.name}], met[pair{c.dialect, p.name}], met[pair{c.String()}] = true, true, true, true
+			if c.isVerifiedTwice() {
+				twice[pair{c.dialect, p.name}], twice[pair{c.mode, p.name}] = true, true
+			}
 			run++
 		}
 	}
+	require.Len(t, twice, (len(stock.Dialects())+len(lockmode.Names()))*len(promises()), "the second verifier judges each promise in each mode and on each dialect")
 	require.Equal(t, could, met)
 	ways := len(lockmode.Names()) - 1 + len(locker.Schemes()) + 1 // nobody
 	require.Equal(t, ways*len(promises()), run, "each way meets each promise once")

@@ -131,7 +131,7 @@ func TestMigrateResumes(t *testing.T) {
 				}
 				tried++
 				t.Run(fmt.Sprint("behind ", n), func(t *testing.T) {
-					t.Parallel() // each waits until the lock of the killed one runs out
+					t.Parallel() // some wait until instances that the schema excludes have stopped
 					made, err := resume(t, dialect, set, n, time.Minute)
 					require.NoError(t, err, "killed behind %d statements, the last of them %q", n, statements[max(0, n-1)])
 					require.Equal(t, want, made)

@@ -37,7 +37,7 @@ func TestTornRead(t *testing.T) {
 	require.Eventually(t, func() bool { // both have read the pool's row, and wait for the table
 		var n int
 		require.NoError(t, s.LockDB().QueryRowContext(t.Context(),
-			`SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FROM prizes%'`).Scan(&n))
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM prizes%'`).Scan(&n))
 		return n == 2
 	}, waitMax, 10*time.Millisecond)
 	stocktest.ExecAll(t, s, []string{`UPDATE pools SET version = version + 1, trail = '', mark = mark + 1 WHERE id = 'p'`})
