@@ -39,9 +39,10 @@ func wrongSlow(list string, tests []string) (wrong []string) {
 // TestSlowTestsAreRun: whatever `make test` leaves out, `make test-rest` runs.
 func TestSlowTestsAreRun(t *testing.T) {
 	var tests []string
+	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	for _, file := range files(t, "_test.go") {
-		for _, declared := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(read(t, file), -1) {
-			tests = append(tests, fmt.Sprintf("./%s %s", path.Dir(file), declared[1]))
+		for _, found := range declared.FindAllStringSubmatch(read(t, file), -1) {
+			tests = append(tests, fmt.Sprintf("./%s %s", path.Dir(file), found[1]))
 		}
 	}
 	list := read(t, ".ci/slow")

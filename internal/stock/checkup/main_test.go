@@ -1,7 +1,6 @@
 package checkup_test
 
 import (
-	"os"
 	"testing"
 
 	"drawsvc/internal/servertest"
@@ -9,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) {
 	servertest.ManyAtOnce()
-	os.Exit(m.Run())
+	m.Run()
 }

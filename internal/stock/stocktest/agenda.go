@@ -186,51 +186,54 @@ func testAgendaGuards(t *testing.T, s *stock.Store) {
 	for name, o := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is a wait
-			ctx := t.Context()
-			id := "pool-" + name
-			Pool(t, s, id, 9)
-			var urn *draw.Urn
-			planned := func(name string) *draw.Plan {
-				return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
-			}
-			var early *draw.Plan
-			at := InTime(t, s, id, func(at time.Time) error {
-				err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
-				if err != nil {
-					return err
-				}
-				urn = draw.NewUrn(id)
-				tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
-				if err == nil {
-					tx.Rollback()
-					early = planned("early")
-				}
-				return err
-			})
-			require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
-			require.False(t, early.IsDue())
-			require.True(t, early.At.Before(at))
-			Await(t, s, at)
-			require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict, name)
-			early.Undo()
-
-			tx, err := s.Read(ctx, urn, o)
-			require.NoError(t, err)
-			due := planned("due")
-			require.True(t, due.IsDue(), "the read says so")
-			require.Empty(t, due.Awards)
-			due.Undo()
-			tx.Rollback()
-
-			w := draw.Stocking{PoolID: id, PrizeID: "a", Delta: 2, Reason: "by hand"}
-			move, err := s.Stock(ctx, w, "ben")
-			require.NoError(t, err)
-			require.EqualValues(t, 12, move.Stocked, "behind the item")
-			require.Equal(t, int64(5), move.Version)
-			require.NoError(t, Write(t, s, o, Plan(id, 5, "a", 0, "late")))
-			NoViolations(t, s, id)
+			testAgendaGuard(t, s, "pool-"+name, o)
 		})
 	}
+}
+
+func testAgendaGuard(t *testing.T, s *stock.Store, id string, o stock.TxOptions) {
+	ctx := t.Context()
+	Pool(t, s, id, 9)
+	var urn *draw.Urn
+	planned := func(name string) *draw.Plan {
+		return urn.Plan([]*draw.Ask{{Request: draw.Request{PoolID: id, UserID: "u", DrawID: name, Named: true, Count: 1}}}, s.Now())
+	}
+	var early *draw.Plan
+	at := InTime(t, s, id, func(at time.Time) error {
+		err := plan(t, s, id, []draw.Item{StockAt(at, "a", 1)})
+		if err != nil {
+			return err
+		}
+		urn = draw.NewUrn(id)
+		tx, err := s.Read(ctx, urn, stock.TxOptions{Fence: o.Fence})
+		if err == nil {
+			tx.Rollback()
+			early = planned("early")
+		}
+		return err
+	})
+	require.WithinDuration(t, at, urn.DueAt, time.Microsecond)
+	require.False(t, early.IsDue())
+	require.True(t, early.At.Before(at))
+	Await(t, s, at)
+	require.ErrorIs(t, s.Write(ctx, early, o), stock.ErrConflict)
+	early.Undo()
+
+	tx, err := s.Read(ctx, urn, o)
+	require.NoError(t, err)
+	due := planned("due")
+	require.True(t, due.IsDue(), "the read says so")
+	require.Empty(t, due.Awards)
+	due.Undo()
+	tx.Rollback()
+
+	w := draw.Stocking{PoolID: id, PrizeID: "a", Delta: 2, Reason: "by hand"}
+	move, err := s.Stock(ctx, w, "ben")
+	require.NoError(t, err)
+	require.EqualValues(t, 12, move.Stocked, "behind the item")
+	require.Equal(t, int64(5), move.Version)
+	require.NoError(t, Write(t, s, o, Plan(id, 5, "a", 0, "late")))
+	NoViolations(t, s, id)
 }
 
 // testAgendaMany: 2,500 items that came due unseen are done in
