@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 )
@@ -32,15 +33,33 @@ type jobsAnswer struct {
 }
 
 // jobs answers GET /admin/jobs.
-func (s *Server) jobs(ctx context.Context, _ call) (jobsAnswer, error) {
+func (s *Server) jobs(ctx context.Context, c call) (jobsAnswer, error) {
 	rows, now, err := s.JobReader.Jobs(ctx)
-	return jobsAnswer{each(rows, func(r *job.Row) job.View { return r.View(now) })}, err
+	return jobsAnswer{each(rows, func(r *job.Row) job.View { return c.viewJob(r, now) })}, err
 }
 
 // job answers GET /admin/jobs/{job}.
 func (s *Server) job(ctx context.Context, c call) (job.View, error) {
 	r, now, err := s.JobReader.Job(ctx, c.param("job"))
-	return r.View(now), err
+	return c.viewJob(&r, now), err
+}
+
+func (c call) viewJob(r *job.Row, now time.Time) job.View {
+	v := r.View(now)
+	v.LastError = c.visibleError(v.LastError)
+	return v
+}
+
+// hiddenError is shown instead of the error of a run to callers who are not admins.
+const hiddenError = "the run failed; role admin reads why"
+
+// visibleError returns the error of a run as the caller may read it. Its text may be
+// the database's, which admins read only.
+func (c call) visibleError(text *string) *string {
+	if text == nil || c.caller.Role == access.Admin {
+		return text
+	}
+	return new(hiddenError)
 }
 
 // jobBody is the body of PATCH /admin/jobs/{job}.
@@ -142,7 +161,11 @@ type runsAnswer struct {
 // runs answers GET /admin/jobs/{job}/runs.
 func (s *Server) runs(ctx context.Context, c call) (runsAnswer, error) {
 	found, next, err := readPage(ctx, c, "job", s.JobReader.JobRuns, func(p *job.Past) int64 { return p.Token })
-	return runsAnswer{each(found, (*job.Past).View), next}, err
+	return runsAnswer{each(found, func(p *job.Past) job.RunView {
+		v := p.View()
+		v.Error = c.visibleError(v.Error)
+		return v
+	}), next}, err
 }
 
 // checkDay returns a query parameter that is a day, or "" where it is not given.

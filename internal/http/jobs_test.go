@@ -17,6 +17,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
@@ -38,7 +39,7 @@ func (f fakeJobs) Jobs(context.Context) ([]job.Row, time.Time, error) {
 
 func (f fakeJobs) Job(_ context.Context, name string) (job.Row, time.Time, error) {
 	r := someJob(name)
-	r.Report = []byte(`{"ok":true}`)
+	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1}`)
 	if name == "new" {
 		r.Report = []byte{} // as the database holds it
 	}
@@ -88,7 +89,7 @@ func TestJobs(t *testing.T) {
 
 	w = do(s, asAdmin("GET", "/admin/jobs/audit", ""))
 	require.Contains(t, w.Body.String(), `"stale_after":"30m"`)
-	require.Contains(t, w.Body.String(), `"report":{"ok":true}}`)
+	require.Contains(t, w.Body.String(), `"report":{"ok":false,"pools":2,`)
 
 	w = do(s, asAdmin("GET", "/admin/jobs/new", ""))
 	require.Equal(t, 200, w.Code, w.Body)
@@ -117,6 +118,48 @@ func TestJobs(t *testing.T) {
 	w = do(s, asAdmin("GET", "/admin/jobs/nope", ""))
 	require.Equal(t, 404, w.Code)
 	require.Contains(t, w.Body.String(), `"code":"job-not-found"`)
+}
+
+// failedJobs are jobs whose last run failed with the database's own words.
+type failedJobs struct{ fakeJobs }
+
+const databaseError = `relation "prizes" does not exist (SQLSTATE 42P01)`
+
+func failed(r job.Row) job.Row {
+	r.LastError = databaseError
+	return r
+}
+
+func (f failedJobs) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
+	rows, now, err := f.fakeJobs.Jobs(ctx)
+	return []job.Row{failed(rows[0])}, now, err
+}
+
+func (f failedJobs) Job(ctx context.Context, name string) (job.Row, time.Time, error) {
+	r, now, err := f.fakeJobs.Job(ctx, name)
+	return failed(r), now, err
+}
+
+func (f failedJobs) JobRuns(_ context.Context, name string, _ int64, _ int) ([]job.Past, error) {
+	return []job.Past{{Run: job.Run{Job: name, Token: 1, Host: "web-1", Began: at}, Finished: at, Result: job.ResultFailed, Error: databaseError}}, nil
+}
+
+// TestOnlyAdminsReadErrorsOfJobs: other roles learn that a run failed, and not the
+// database's words. The admin is the double: the same calls show them to him.
+func TestOnlyAdminsReadErrorsOfJobs(t *testing.T) {
+	f := &fake{}
+	s := newServer(t, f, func(c *Config) {
+		c.JobReader = failedJobs{fakeJobs{f}}
+		c.Tokens = keep(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor), tokenOf("shop", access.Stock))
+	})
+	for _, path := range []string{"/admin/jobs", "/admin/jobs/audit", "/admin/jobs/audit/runs"} {
+		for token, shows := range map[string]bool{"root-admin": true, "eve-auditor": false, "shop-stock": false} {
+			w := do(s, request("GET", path, "", "Authorization", "Bearer "+token))
+			require.Equal(t, 200, w.Code, w.Body)
+			require.Equal(t, shows, strings.Contains(w.Body.String(), "SQLSTATE"), "%s %s: %s", token, path, w.Body)
+			require.Equal(t, !shows, strings.Contains(w.Body.String(), hiddenError), "%s %s: %s", token, path, w.Body)
+		}
+	}
 }
 
 func TestChangeJob(t *testing.T) {

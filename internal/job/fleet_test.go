@@ -75,6 +75,13 @@ func (f *fleet) options(n int, jobs ...job.Definition) job.Options {
 // start runs an instance until the test ends, or until stop is called.
 func start(t *testing.T, o job.Options) (stop func()) {
 	t.Helper()
+	_, stop = startWakeable(t, o)
+	return stop
+}
+
+// startWakeable is start, and returns the runner, so that a test can wake it.
+func startWakeable(t *testing.T, o job.Options) (r *job.Runner, stop func()) {
+	t.Helper()
 	r, err := job.New(o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -82,7 +89,7 @@ func start(t *testing.T, o job.Options) (stop func()) {
 	ended.Go(func() { r.Run(ctx) })
 	stop = func() { cancel(); ended.Wait() }
 	t.Cleanup(stop)
-	return stop
+	return r, stop
 }
 
 type quiet struct{}

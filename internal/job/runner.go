@@ -70,7 +70,8 @@ type Options struct {
 // asks for begins within this time.
 const PollDefault = 5 * time.Second
 
-// pollMin keeps a job that is due and cannot begin from being tried all the time.
+// pollMin is the shortest time between two reads of the rows, so that a job that is
+// due and cannot begin is not tried without a pause.
 func (r *Runner) pollMin() time.Duration { return min(time.Second, r.Poll/4) }
 
 // finishMax bounds the last write of a run.
@@ -106,7 +107,7 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Wake has the runner read the rows at once.
+// Wake makes the runner read the rows at once.
 func (r *Runner) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -168,7 +169,10 @@ func (r *Runner) poll(ctx context.Context) time.Duration {
 	return max(next, r.pollMin())
 }
 
-// begin tries to run a job, unless this instance is at it.
+// begin tries to run a job, unless this instance is at it. After a run it reads the
+// rows again, because the job may be due sooner than the next poll. After a try that
+// began none it does not: another instance has the lock, and would be asked without a
+// pause.
 func (r *Runner) begin(ctx context.Context, d Definition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,29 +181,35 @@ func (r *Runner) begin(ctx context.Context, d Definition) {
 	}
 	r.here[d.Name] = true
 	r.work.Go(func() {
-		r.try(ctx, d)
+		ran := r.try(ctx, d)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.here, d.Name)
+		if ran {
+			r.Wake()
+		}
 	})
 }
 
 // LockKey is the key of a job in the lock. No pool's id holds a colon.
 func LockKey(name string) string { return "job:" + name }
 
-// try runs a job once, if the lock and the row let this instance.
-func (r *Runner) try(ctx context.Context, d Definition) {
+// try runs a job once, if the lock and the row let this instance, and reports
+// whether it did.
+func (r *Runner) try(ctx context.Context, d Definition) (ran bool) {
 	err := r.Locker.WithLock(ctx, LockKey(d.Name), func(ctx context.Context, _ int64) error {
 		run, begun, err := r.Runs.BeginJob(ctx, d.Name, r.Host)
 		if err != nil || !begun {
 			return err
 		}
+		ran = true
 		r.run(ctx, d, run)
 		return nil
 	})
 	if err != nil && ctx.Err() == nil && draw.CodeOf(err) != draw.CodeContended {
 		r.Log.Warn("job did not begin", "job", d.Name, "error", err)
 	}
+	return ran
 }
 
 // run does the work of a run that has begun, and ends it.
