@@ -59,12 +59,12 @@ func TestUIActs(t *testing.T) {
 	b.await(`document.querySelector("[data-prize=cup] [data-label=Remaining]").dataset.value === "5"`)
 
 	b.visit("#/pools/spring/rules", "Spring draw")
-	b.await(`document.body.textContent.includes("a win has 25 %")`)
+	b.await(`document.body.textContent.includes("A draw wins with 25 % now.")`)
 	b.press("Change the rules…")
 	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
 	b.press("Put in force")
 	b.said("The rules are in force.")
-	b.await(`document.body.textContent.includes("a win has 50 %")`)
+	b.await(`document.body.textContent.includes("A draw wins with 50 % now.")`)
 	b.press("Simulate")
 	b.await(`document.body.textContent.includes("20,000 draws")`)
 

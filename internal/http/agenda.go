@@ -4,11 +4,13 @@ import (
 	"context"
 	"io"
 	nethttp "net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
 
@@ -83,8 +85,19 @@ func WriteItems(w io.Writer, items []draw.Item) error {
 
 type agendaAnswer struct {
 	Items []itemAnswer `json:"items"`
+	// Hidden is how many open stock items of the page the caller may not see.
+	Hidden int `json:"hidden,omitzero"`
 	// Next is the after of the next page, null when this is the last.
 	Next *int64 `json:"next"`
+}
+
+// visibleItems returns the items that the caller may see. Open stock items are for
+// admins only: whoever knows when a unit is released knows when to draw.
+func (c call) visibleItems(items []draw.Item) []draw.Item {
+	if c.caller.Role == access.Admin {
+		return items
+	}
+	return slices.DeleteFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemStock && i.Done == 0 })
 }
 
 // agenda answers GET /admin/pools/{pool}/agenda.
@@ -97,7 +110,9 @@ func (s *Server) agenda(ctx context.Context, c call) (agendaAnswer, error) {
 		return s.Agendas.Agenda(ctx, poolID, after, limit, open == "true")
 	}
 	found, next, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
-	return agendaAnswer{each(found, newItem), next}, err
+	all := len(found)
+	found = c.visibleItems(found)
+	return agendaAnswer{Items: each(found, newItem), Hidden: all - len(found), Next: next}, err
 }
 
 // itemBody is the body of POST …/agenda: at, and one of state, rules, or prize

@@ -2,11 +2,13 @@ package http
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
 
@@ -121,5 +123,18 @@ func TestAgendaIsShown(t *testing.T) {
 	for code, status := range map[draw.Code]int{draw.CodeAgendaDone: 409, draw.CodeNotFound: 404, draw.CodePoolNotFound: 404} {
 		f.err = draw.Errorf(code, "no")
 		require.Equal(t, status, do(s, asAdmin("DELETE", "/admin/pools/p/agenda/3", "")).Code)
+	}
+}
+
+// TestPlannedStockIsForAdmins: other roles learn how many moves of stock are planned,
+// and not when. The admin, who reads all four items, is the double.
+func TestPlannedStockIsForAdmins(t *testing.T) {
+	s := newServer(t, &fake{}, withTokens(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor), tokenOf("shop", access.Stock)))
+	for token, hidden := range map[string]bool{"root-admin": false, "eve-auditor": true, "shop-stock": true} {
+		w := do(s, request("GET", "/admin/pools/p/agenda", "", "Authorization", "Bearer "+token))
+		require.Equal(t, 200, w.Code, w.Body)
+		require.Equal(t, !hidden, strings.Contains(w.Body.String(), `"prize":"gold"`), "%s: %s", token, w.Body)
+		require.Equal(t, hidden, strings.Contains(w.Body.String(), `"hidden":1`), "%s: %s", token, w.Body)
+		require.Contains(t, w.Body.String(), `"state":"open"`, token)
 	}
 }

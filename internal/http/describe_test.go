@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/http/contract"
@@ -215,7 +216,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong error) {
 	f := &fake{awards: manyAwards(3), seedsAway: true}
 	seen = map[string]bool{}
-	j := contract.NewJudge(newServer(t, f, full).engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
+	j := contract.NewJudge(newServer(t, f, full, withTokens(tokenOf("eve", access.Auditor))).engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)
 		j.ServeHTTP(httptest.NewRecorder(), r)
@@ -223,6 +224,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	for _, e := range calls() {
 		ask(e.request())
 	}
+	j.ServeHTTP(httptest.NewRecorder(), request("GET", "/admin/pools/p/agenda", "", "Authorization", "Bearer eve-auditor"))
 	ask(importCall(importPath+"?dry_run=true", "x"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","count":2}`, "Idempotency-Key", "k"))
 	ask(request("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`))

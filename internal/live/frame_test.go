@@ -43,10 +43,17 @@ func TestRateAndEnd(t *testing.T) {
 	require.InDelta(t, float64(o.Remaining())/rate, end.Sub(at.Add(411*time.Second)).Seconds(), 60)
 	require.LessOrEqual(t, len(p.readings), 302, "what is past is dropped")
 
+	o.Awards += 199 - 40 // awards since a unit was issued
+	require.NotNil(t, show(412).EndsAt)
+	o.Awards++
+	require.Nil(t, show(413).EndsAt, "nothing is won any more, and what was says nothing")
+	o.Issued, o.Awards = o.Issued+1, o.Awards+1
+	require.NotNil(t, show(414).EndsAt, "a unit is issued again")
+
 	o.State = draw.StatePaused
-	require.Nil(t, show(412).EndsAt, "a paused pool has no end")
+	require.Nil(t, show(415).EndsAt, "a paused pool has no end")
 	o = some()[0]
-	require.Zero(t, show(413).Rate, "made again under the same name")
+	require.Zero(t, show(416).Rate, "made again under the same name")
 }
 
 // TestFramesAreBounded: what would be too long goes out without its prizes.

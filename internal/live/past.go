@@ -44,11 +44,29 @@ func (p *past) rate(poolID string) float64 {
 	return p.over(poolID, rateOver, func(c counts) int64 { return c.awards })
 }
 
+// winless is how many awards without a unit of stock end a forecast.
+const winless = 200
+
+// isWinless reports whether the last awards of a pool took no unit of its stock, as
+// when a budget is used up: the units of before say nothing of the time from now on.
+func (p *past) isWinless(poolID string) bool {
+	last := p.readings[len(p.readings)-1].of[poolID]
+	awards := last.awards
+	for i := len(p.readings) - 1; i >= 0; i-- {
+		c, known := p.readings[i].of[poolID]
+		if !known || c.issued != last.issued {
+			break
+		}
+		awards = c.awards
+	}
+	return last.awards-awards >= winless
+}
+
 // end is when a pool's stock ends if units go on being issued as they were over
-// the last forecastOver; zero where none were.
+// the last forecastOver; zero where none were, and where draws have ceased to win.
 func (p *past) end(o *draw.Overview, now time.Time) time.Time {
 	rate := p.over(o.ID, forecastOver, func(c counts) int64 { return c.issued })
-	if rate <= 0 || o.Remaining() <= 0 || o.State != draw.StateOpen {
+	if rate <= 0 || o.Remaining() <= 0 || o.State != draw.StateOpen || p.isWinless(o.ID) {
 		return time.Time{}
 	}
 	const longest = 10 * 365 * 24 * 3600 // seconds; who knows what comes after

@@ -11,9 +11,10 @@ export async function agendaSection(at, first) {
   const path = `admin/pools/${part(at.id)}/agenda`;
   const line = h("ol", { class: "line" });
   const shown = { text: "" };
-  const show = (items) => {
-    if (JSON.stringify(items) === shown.text) return;
-    shown.text = JSON.stringify(items);
+  const show = ({ items, hidden }) => {
+    const text = JSON.stringify([items, hidden]);
+    if (text === shown.text) return;
+    shown.text = text;
     items.sort((a, b) => Date.parse(a.at) - Date.parse(b.at));
     const done = items.filter(isDone), open = items.filter((i) => !isDone(i));
     const more = (n, words) => n > 0 && h("li", { class: "quiet" }, `${count(n)} ${words}`);
@@ -21,6 +22,7 @@ export async function agendaSection(at, first) {
       more(done.length - doneMax, "before these"), ...done.slice(-doneMax).map((i) => entry(path, i, read)),
       h("li", { class: "now" }, h("span", {}, "now")),
       ...open.slice(0, openMax).map((i) => entry(path, i, read)), more(open.length - openMax, "after these"),
+      more(hidden, "moves of stock, which admins see"),
     ].filter(Boolean));
   };
   const read = async () => show(await itemsOf(path, await get(`${path}?limit=1000`, { signal: at.signal }), at.signal));
@@ -40,9 +42,9 @@ const isDone = (item) => item.done !== null;
 
 /** The items of an agenda: those of its first page, and of a longer one those that are open. */
 async function itemsOf(path, page, signal) {
-  if (page.next === null) return page.items;
-  const { items } = await get(`${path}?open=true&limit=1000`, { signal });
-  return [...page.items.filter(isDone), ...items];
+  if (page.next === null) return { items: page.items, hidden: page.hidden ?? 0 };
+  const { items, hidden = 0 } = await get(`${path}?open=true&limit=1000`, { signal });
+  return { items: [...page.items.filter(isDone), ...items], hidden };
 }
 
 function entry(path, item, read) {

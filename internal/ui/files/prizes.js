@@ -108,6 +108,15 @@ function correct(at, prize) {
   });
 }
 
+/** The text of a file: UTF-8, or else Windows-1252, which has a letter for every byte. */
+function decode(bytes) {
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes), windows: false };
+  } catch {
+    return { text: new TextDecoder("windows-1252").decode(bytes), windows: true };
+  }
+}
+
 /** Imports a file: first what it would do, then, of the same content, once. */
 export function importFile(at) {
   const file = h("input", { type: "file", accept: ".csv,text/csv" });
@@ -117,7 +126,13 @@ export function importFile(at) {
   const path = (dry) => `admin/pools/${part(at.id)}/import?dry_run=${dry}&reason=${part(reason.value)}`;
   let seen = null;
   const clear = () => { seen = null; preview.replaceChildren(); };
-  file.addEventListener("change", async () => { if (file.files[0]) text.value = await file.files[0].text(); clear(); });
+  file.addEventListener("change", async () => {
+    if (!file.files[0]) return clear();
+    const read = decode(await file.files[0].arrayBuffer());
+    text.value = read.text;
+    clear();
+    if (read.windows) preview.replaceChildren(h("p", { class: "warning" }, "The file is not UTF-8. It was read as Windows-1252, as Excel saves it: check the names."));
+  });
   text.addEventListener("input", clear);
   const check = async () => {
     clear();

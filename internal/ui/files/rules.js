@@ -55,7 +55,8 @@ function percent(fraction) {
   return Number(parts) / 10 ** Number(digits);
 }
 
-const shown = (fraction) => `${percent(fraction).toPrecision(4).replace(/\.?0+$/, "")} %`;
+const shownPercent = (n) => `${n.toPrecision(4).replace(/\.?0+$/, "")} %`;
+const shown = (fraction) => shownPercent(percent(fraction));
 
 function oddsOf(found, pool) {
   if (found.refused) return [h("p", {}, pill("refused", "paused"), ` ${found.detail}`)];
@@ -69,8 +70,11 @@ function oddsOf(found, pool) {
   const rows = found.odds.slice(0, 200).map((c) => row(names.get(c.prize) ?? c.prize, c.prize, c.chance));
   if (percent(found.none) > 0) rows.push(row("The fallback", "", found.none));
   const g = found.guarantee;
+  const losing = new Set(pool.prizes.filter((p) => p.kind === "blank").map((p) => p.id));
+  const lost = found.odds.filter((c) => losing.has(c.prize)).reduce((sum, c) => sum + percent(c.chance), percent(found.none));
+  const chance = lost >= 100 ? h("strong", { class: "bad" }, "Nothing can be won now.") : `A draw wins with ${shownPercent(100 - lost)} now.`;
   return [
-    h("p", { class: "quiet" }, `Law of ${found.law === "fixed" ? "fixed odds" : "stock"} at version ${count(found.version)}; a win has ${shown(found.win)}.`,
+    h("p", { class: "quiet" }, chance, ` Law of ${found.law === "fixed" ? "fixed odds" : "stock"} at version ${count(found.version)}.`,
       g && ` After ${count(g.after)} misses ${g.prize} is guaranteed${g.rate ? `; ${shown(g.rate)} of many draws of one user win` : ""}.`),
     table("Odds", ["Prize", "Share", "#Chance", "#Exactly"], rows),
   ];
@@ -78,24 +82,39 @@ function oddsOf(found, pool) {
 
 function edit(at, path, own, read) {
   const text = h("textarea", { rows: 14, spellcheck: "false", required: true, class: "code" });
-  text.value = JSON.stringify(own.document ?? { fallback: "none", win: "1/4" }, null, 2);
+  const inForce = JSON.stringify(own.document ?? { fallback: "none", win: "1/4" }, null, 2);
   const version = own.version;
   const tried = h("div", { class: "preview", "aria-live": "polite" });
-  text.addEventListener("input", () => tried.replaceChildren());
+  const draft = drafts(`rules:${at.id}`);
+  text.value = draft.read() ?? inForce;
+  const kept = h("p", { class: "warning" }, "This is your draft, which is not in force. ", button("Discard it", () => { draft.drop(); text.value = inForce; kept.hidden = true; }, "small"));
+  kept.hidden = text.value === inForce;
+  text.addEventListener("input", () => { draft.keep(text.value); tried.replaceChildren(); });
   const tryIt = button("Check and simulate", () => simulateDraft(at, text.value, tried, tryIt));
   ask({
     title: "Change the rules", yes: "Put in force", wide: true,
     body: [
-      h("p", {}, "They bind from the next draw on, on every instance. What was drawn stays."), field("The whole document", text, "JSON, as the campaign guide explains it."),
+      h("p", {}, "They bind from the next draw on, on every instance. What was drawn stays."), kept, field("The whole document", text, "JSON, as the campaign guide explains it."),
       h("p", {}, tryIt), tried,
     ],
     async act() {
       await call("PUT", path, { body: text.value, headers: { "If-Match": `"${version}"` } });
+      draft.drop();
       await at.refresh();
       await read();
       return "The rules are in force.";
     },
   });
+}
+
+/** A text that is not sent yet. It survives the dialog and a reload, and ends with the tab. */
+function drafts(name) {
+  const key = `draft:${name}`;
+  return {
+    read: () => sessionStorage.getItem(key),
+    keep: (text) => sessionStorage.setItem(key, text),
+    drop: () => sessionStorage.removeItem(key),
+  };
 }
 
 /** Checks a draft of rules, and shows what 20,000 draws would give under it. Nothing is written. */
@@ -152,9 +171,11 @@ function simulation(at, place) {
 function simulated(s) {
   const share = (n) => (n === null ? "–" : `${(n * 100).toPrecision(4)} %`);
   const rows = s.prizes.slice(0, 200).map((p) => [h("code", {}, p.prize), count(p.count), share(p.share), share(p.expected), p.z === null ? "–" : p.z.toFixed(2), p.sold_out_after === null ? "–" : count(p.sold_out_after)]);
+  const refused = Object.values(s.refusals ?? {}).reduce((sum, n) => sum + n, 0);
   const rest = [...Object.entries(s.redirects ?? {}).map(([why, n]) => `redirected, ${why}: ${count(n)}`), ...Object.entries(s.refusals ?? {}).map(([code, n]) => `refused, ${code}: ${count(n)}`)];
+  const isCompared = s.prizes.some((p) => p.z !== null);
   return [
-    h("p", {}, pill(s.unlikely ? "unlikely" : "as expected", s.unlikely ? "bad" : "open"), ` ${count(s.draws)} draws. `, s.spent !== "0.00" && `Value given under the budget: ${s.spent}. `, rest.join("; ")),
+    h("p", {}, s.unlikely ? pill("unlikely", "bad") : isCompared && pill("as expected", "open"), refused > 0 && pill(`${count(refused)} of ${count(s.draws + refused)} turned away`, "paused"), ` ${count(s.draws)} draws. `, s.spent !== "0.00" && `Value given under the budget: ${s.spent}. `, rest.join("; ")),
     table("Result of the simulation", ["Prize", "#Drawn", "#Share", "#Expected", "#Deviation (σ)", "#Sold out after"], rows),
   ];
 }
