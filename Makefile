@@ -67,11 +67,12 @@ packages: ## The Debian package and the RPM, in bin/
 	deploy/packages/build
 
 .PHONY: release
-release: ## The files of the release VERSION, in bin/release: packages, programs, chart, checksums
-	VERSION=$(VERSION) deploy/packages/release
+release: ## The files of the release VERSION, in bin/release: packages, programs, chart, checksums signed with SIGNING_KEY
+	VERSION=$(VERSION) SIGNING_KEY=$(SIGNING_KEY) deploy/packages/release
 
 .PHONY: image
 image: ## The container image, without a daemon, pushed to KO_DOCKER_REPO (registry and name) with the tag TAG (default latest)
+	deploy/packages/notices cmd/drawsvc/kodata
 	$(GO) tool -modfile=tools/package/go.mod ko build --bare --tags=$(or $(TAG),latest) ./cmd/drawsvc
 
 .PHONY: package-test

@@ -47,6 +47,7 @@ func buildImage(t *testing.T) v1.Image {
 	folder, err := os.MkdirTemp("", "layout") // ko takes no capital letters
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	ok(t, nil, "deploy/packages/notices", "cmd/drawsvc/kodata") // as `make image` does
 	ok(t, []string{"KO_DEFAULTBASEIMAGE=" + base, "KO_DOCKER_REPO=example.org/drawsvc", "HOME=" + t.TempDir(), "GOPATH=" + goEnv(t, "GOPATH"), "GOCACHE=" + goEnv(t, "GOCACHE")},
 		"go", "tool", "-modfile=tools/package/go.mod", "ko", "build", "--bare", "--push=false", "--oci-layout-path="+folder,
 		"--platform=linux/"+runtime.GOARCH, "./cmd/drawsvc")
@@ -106,6 +107,7 @@ func TestImage(t *testing.T) {
 		servertest.Missing(t, "the rights of root, which a root of its own needs")
 	}
 	folder := unpack(t, image)
+	checkNotices(t, filepath.Join(folder, "var/run/ko"))
 	attributes := &syscall.SysProcAttr{Chroot: folder, Credential: &syscall.Credential{Uid: nonroot, Gid: nonroot}}
 	variables := []string{"DRAWSVC_DATABASE=" + servertest.Postgres(t)}
 	migration := startAs(t, attributes, "/", variables, "/ko-app/drawsvc", "migrate", "up")

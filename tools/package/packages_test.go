@@ -66,6 +66,8 @@ func TestDebianPackage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, environment, i.path(settings(string(unit))["EnvironmentFile"]))
 	require.Equal(t, "drawsvc "+testVersion, strings.Split(ok(t, nil, i.path("/usr/bin/drawsvc"), "version"), ",")[0])
+	checkNotices(t, i.path("/usr/share/doc/drawsvc"))
+	checkMaterials(t, i.path("/usr/share/doc/drawsvc/drawsvc.cdx.json"), i.path("/usr/bin/drawsvc"))
 
 	state := i.path(settings(string(unit))["WorkingDirectory"])
 	require.NoError(t, os.MkdirAll(state, 0o700))
@@ -184,8 +186,14 @@ func TestRelease(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "drawsvc")
 	ok(t, nil, "git", "clone", "--quiet", ".", folder)
+	key := filepath.Join(t.TempDir(), "key")
+	ok(t, nil, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "release", "-f", key)
 	variables := []string{"VERSION=" + testVersion, "PLATFORMS=linux/" + runtime.GOARCH}
 	output, err := command(t, variables, filepath.Join(folder, "deploy/packages/release"))
+	require.Error(t, err)
+	require.Contains(t, output, "SIGNING_KEY")
+	variables = append(variables, "SIGNING_KEY="+key)
+	output, err = command(t, variables, filepath.Join(folder, "deploy/packages/release"))
 	require.Error(t, err)
 	require.Contains(t, output, "CHANGELOG.md has no section "+testVersion)
 
@@ -202,7 +210,8 @@ func TestRelease(t *testing.T) {
 	for _, file := range files {
 		kinds = append(kinds, filepath.Ext(file))
 	}
-	require.ElementsMatch(t, []string{"", "", ".deb", ".rpm", ".tgz"}, kinds, "program, checksums, packages, chart: %v", files)
+	require.ElementsMatch(t, []string{"", "", "", ".sig", ".json", ".deb", ".rpm", ".tgz"}, kinds, "program, checksums, notices, signature, bill of materials, packages, chart: %v", files)
+	checkSignature(t, filepath.Join(folder, "bin/release/SHA256SUMS"), key+".pub")
 	require.Empty(t, ok(t, nil, "env", "-C", filepath.Join(folder, "bin/release"), "sha256sum", "--check", "--quiet", "--strict", "SHA256SUMS"))
 	commit := strings.TrimSpace(ok(t, nil, "git", "-C", folder, "rev-parse", "HEAD"))
 	said := ok(t, nil, filepath.Join(folder, "bin/release/drawsvc-linux-"+runtime.GOARCH), "version", "--output", "json")
