@@ -12,6 +12,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -148,18 +149,21 @@ func TestChartIsCaught(t *testing.T) {
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	for set, c := range map[string]struct{ values, part string }{
-		"replicas=2":                  {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
-		"autoscaling.enabled=true":    {"minimal-sqlite", "'/autoscaling/enabled'"},
-		"database.existingSecret=x":   {"minimal-sqlite", "'/database/existingSecret'"},
-		"tokens.existingSecret=":      {"postgres", "'/tokens/existingSecret'"},
-		"tokens.drawKey=":             {"postgres", "'/tokens/drawKey'"},
-		"database.existingSecret=":    {"postgres", "'/database/existingSecret'"},
-		"image.repository=":           {"postgres", "'/image/repository'"},
-		"ingress.host=":               {"ingress-hpa", "'/ingress/host'"},
-		"replica=4":                   {"postgres", "additional properties 'replica' not allowed"},
-		"settings.database=sqlite:x":  {"postgres", "invalid propertyName"},
-		"metrics.port=8080":           {"postgres", "'/metrics/port'"},
-		"settings.draw-token=secret1": {"postgres", "invalid propertyName"},
+		"replicas=2":                    {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
+		"autoscaling.enabled=true":      {"minimal-sqlite", "'/autoscaling/enabled'"},
+		"database.existingSecret=x":     {"minimal-sqlite", "'/database/existingSecret'"},
+		"tokens.existingSecret=":        {"postgres", "'/tokens/existingSecret'"},
+		"tokens.drawKey=":               {"postgres", "'/tokens/drawKey'"},
+		"database.existingSecret=":      {"postgres", "'/database/existingSecret'"},
+		"image.repository=":             {"postgres", "'/image/repository'"},
+		"ingress.host=":                 {"ingress-hpa", "'/ingress/host'"},
+		"settings.trusted-proxies=null": {"ingress-hpa", "missing property 'trusted-proxies'"},
+		"networkPolicy.metrics=null":    {"postgres", "'/networkPolicy/metrics'"},
+		"image.digest=sha256:12":        {"postgres", "'/image/digest'"},
+		"replica=4":                     {"postgres", "additional properties 'replica' not allowed"},
+		"settings.database=sqlite:x":    {"postgres", "invalid propertyName"},
+		"metrics.port=8080":             {"postgres", "'/metrics/port'"},
+		"settings.draw-token=secret1":   {"postgres", "invalid propertyName"},
 	} {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +172,33 @@ func TestChartRefuses(t *testing.T) {
 			require.Contains(t, output, c.part)
 		})
 	}
+}
+
+// TestChartsNetworkPolicy: everybody may call the service, and only pods of the
+// namespace may read metrics, which need no token.
+func TestChartsNetworkPolicy(t *testing.T) {
+	t.Parallel()
+	manifests, err := template(t, "postgres")
+	require.NoError(t, err)
+	policies := ofKind[networking.NetworkPolicy](t, manifests, "NetworkPolicy")
+	require.Len(t, policies, 1)
+	spec := policies[0].Spec
+	pod := ofKind[apps.Deployment](t, manifests, "Deployment")[0].Spec.Template
+	require.True(t, within(spec.PodSelector.MatchLabels, pod.Labels))
+	require.Equal(t, []networking.PolicyType{networking.PolicyTypeIngress}, spec.PolicyTypes)
+	require.Len(t, spec.Ingress, 2)
+	require.Equal(t, "http", spec.Ingress[0].Ports[0].Port.StrVal)
+	require.Empty(t, spec.Ingress[0].From)
+	require.Equal(t, "metrics", spec.Ingress[1].Ports[0].Port.StrVal)
+	require.Equal(t, []networking.NetworkPolicyPeer{{PodSelector: &meta.LabelSelector{}}}, spec.Ingress[1].From)
+
+	off, err := template(t, "postgres", "networkPolicy.enabled=false")
+	require.NoError(t, err)
+	require.Empty(t, ofKind[networking.NetworkPolicy](t, off, "NetworkPolicy"))
+	digest := "sha256:" + strings.Repeat("a", 64)
+	pinned, err := template(t, "postgres", "image.digest="+digest)
+	require.NoError(t, err)
+	require.Contains(t, ofKind[apps.Deployment](t, pinned, "Deployment")[0].Spec.Template.Spec.Containers[0].Image, "@"+digest)
 }
 
 // TestChartHasTheRules: the rules and the dashboard of the chart are those of deploy/.

@@ -69,6 +69,15 @@ func TestComposeFile(t *testing.T) {
 			require.FileExists(t, filepath.Join(service.Build.Context, service.Build.Dockerfile))
 		}
 	}
+	for name, others := range map[string][]string{"postgres": {"proxy", "prometheus", "grafana"}, "proxy": {"postgres", "grafana"}} {
+		for _, other := range others {
+			for network := range p.Services[name].Networks {
+				require.NotContains(t, p.Services[other].Networks, network, "%s reaches %s", other, name)
+			}
+		}
+	}
+	trusted := *p.Services["drawsvc-1"].Environment["DRAWSVC_TRUSTED_PROXIES"]
+	require.Equal(t, trusted, p.Networks["callers"].Ipam.Config[0].Subnet)
 	// A start without the account of the secrets ends with what to do.
 	_, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
 		WorkingDir: p.WorkingDir, ConfigFiles: []types.ConfigFile{{Filename: filepath.Join(p.WorkingDir, "compose.yaml")}},

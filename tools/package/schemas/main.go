@@ -21,6 +21,7 @@ func kinds() map[string]string {
 		"horizontalpodautoscaler-autoscaling-v2": "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
 		"ingress-networking-v1":                  "io.k8s.api.networking.v1.Ingress",
 		"job-batch-v1":                           "io.k8s.api.batch.v1.Job",
+		"networkpolicy-networking-v1":            "io.k8s.api.networking.v1.NetworkPolicy",
 		"persistentvolumeclaim-v1":               "io.k8s.api.core.v1.PersistentVolumeClaim",
 		"poddisruptionbudget-policy-v1":          "io.k8s.api.policy.v1.PodDisruptionBudget",
 		"service-v1":                             "io.k8s.api.core.v1.Service",
