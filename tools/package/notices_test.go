@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// separator is the line between two notices; licences have shorter ones of their own.
+var separator = "\n" + strings.Repeat("=", 80)
+
 // checkNotices judges the notices in a folder by the modules of the program: each has
 // its heading with some text of a licence after it.
 func checkNotices(t *testing.T, folder string) {
@@ -27,7 +30,7 @@ func missingNotices(t *testing.T, text string) (missing []string) {
 	require.NoError(t, err)
 	for _, module := range info.Deps {
 		_, after, has := strings.Cut(text, "\n"+module.Path+" "+module.Version+"\n")
-		notice, _, _ := strings.Cut(after, "\n====")
+		notice, _, _ := strings.Cut(after, separator)
 		if !has || len(notice) < 200 {
 			missing = append(missing, module.Path)
 		}
@@ -67,10 +70,10 @@ func TestNoticesCatch(t *testing.T) {
 	require.NoError(t, err)
 	const module = "github.com/go-sql-driver/mysql"
 	before, after, _ := strings.Cut(string(text), "\n"+module+" ")
-	_, next, _ := strings.Cut(after, "\n====")
-	require.Equal(t, []string{module}, missingNotices(t, before+"\n===="+next), "without the module")
+	_, next, _ := strings.Cut(after, separator)
+	require.Equal(t, []string{module}, missingNotices(t, before+separator+next), "without the module")
 	version, _, _ := strings.Cut(after, "\n")
-	require.Equal(t, []string{module}, missingNotices(t, before+"\n"+module+" "+version+"\n\n===="+next), "without its licence")
+	require.Equal(t, []string{module}, missingNotices(t, before+"\n"+module+" "+version+"\n"+separator+next), "without its licence")
 }
 
 // checkSignature verifies the signature beside a file with the standard tool, as
