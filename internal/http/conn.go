@@ -2,11 +2,9 @@ package http
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"sync/atomic"
-	"time"
 )
 
 // conn is a connection on which net/http does not listen for the caller's
@@ -15,16 +13,13 @@ import (
 // under way is not its caller's to cancel. Other calls are watched as usual.
 type conn struct {
 	net.Conn
-	drawing     atomic.Bool
-	read, write deadline
+	drawing atomic.Bool
 	// peer is the other end's address, the zero one where it is not known.
 	peer netip.Addr
 	// standing is its connections', whose mutex guards it.
 	standing standing
 	// ended, where set, is called with the connection before it is closed.
 	ended func(*conn)
-	// rejection, where set, is the answer to a request that net/http could not read.
-	rejection func(detail string) []byte
 }
 
 // Close implements net.Conn.
@@ -43,42 +38,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
-	for {
-		n, err := c.Conn.Read(b)
-		if n > 0 || !isTimeout(err) || !c.read.early(c.Conn.SetReadDeadline) {
-			return n, err
-		}
-	}
-}
-
-// Write implements net.Conn.
-func (c *conn) Write(b []byte) (written int, err error) {
-	if detail, isUnread := unread(b); isUnread && c.rejection != nil {
-		_, err := c.writeAll(c.rejection(detail))
-		return len(b), err
-	}
-	return c.writeAll(b)
-}
-
-func (c *conn) writeAll(b []byte) (written int, err error) {
-	for {
-		n, err := c.Conn.Write(b[written:])
-		written += n
-		if !isTimeout(err) || !c.write.early(c.Conn.SetWriteDeadline) {
-			return written, err
-		}
-	}
-}
-
-// SetReadDeadline implements net.Conn.
-func (c *conn) SetReadDeadline(t time.Time) error { return c.read.ask(t, c.Conn.SetReadDeadline) }
-
-// SetWriteDeadline implements net.Conn.
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.write.ask(t, c.Conn.SetWriteDeadline) }
-
-// SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+	return c.Conn.Read(b)
 }
 
 type connKey struct{}

@@ -161,14 +161,12 @@ func (c *connections) longestIdle(now time.Time) (longest *conn) {
 type listener struct {
 	net.Listener
 	connections *connections
-	// rejection is that of its conns.
-	rejection func(detail string) []byte
-	closed    chan struct{}
-	close     sync.Once
+	closed      chan struct{}
+	close       sync.Once
 }
 
-func newListener(l net.Listener, c *connections, rejection func(detail string) []byte) *listener {
-	return &listener{Listener: l, connections: c, rejection: rejection, closed: make(chan struct{})}
+func newListener(l net.Listener, c *connections) *listener {
+	return &listener{Listener: l, connections: c, closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
@@ -177,7 +175,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: accepted, ended: l.connections.ended, rejection: l.rejection, peer: addressOf(accepted.RemoteAddr().String())}
+	c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
 	if !l.connections.admit(c, l.closed) {
 		_ = accepted.Close()
 		return nil, net.ErrClosed
