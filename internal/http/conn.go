@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -41,15 +42,42 @@ func (c *conn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
+// resetOnClose chooses how the connection ends: by a reset, which no caller takes for
+// the end of an answer, or as usual. The kernel does so too where the process is killed.
+func (c *conn) resetOnClose(reset bool) {
+	tcp, ok := c.Conn.(interface{ SetLinger(sec int) error })
+	if !ok { // a pipe of a test
+		return
+	}
+	seconds := -1 // the system's default
+	if reset {
+		seconds = 0
+	}
+	_ = tcp.SetLinger(seconds) // fails where the connection has ended
+}
+
+// cut ends the connection without the farewell of TLS, which would pass for the end of
+// an answer.
+func (c *conn) cut() { _ = c.Conn.Close() }
+
+// connUnder returns the conn of a connection, which TLS may hide, nil for one of
+// somebody else's.
+func connUnder(c net.Conn) *conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	under, _ := c.(*conn)
+	return under
+}
+
 type connKey struct{}
 
 // withConn lets handlers find the connection of their request.
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connKey{}, connUnder(c))
 }
 
-// connOf is the connection of a request, nil in a server of somebody else's
-// and behind TLS.
+// connOf is the connection of a request, nil in a server of somebody else's.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c

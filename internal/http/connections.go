@@ -1,7 +1,6 @@
 package http
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"net"
 	nethttp "net/http"
@@ -65,11 +64,8 @@ func (c *connections) count() int {
 
 // changed is a nethttp.Server's ConnState.
 func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
-	if secured, ok := nc.(*tls.Conn); ok {
-		nc = secured.NetConn()
-	}
-	of, ok := nc.(*conn)
-	if !ok || state == nethttp.StateClosed { // ended is called for that
+	of := connUnder(nc)
+	if of == nil || state == nethttp.StateClosed { // ended is called for that
 		return
 	}
 	c.mu.Lock()
@@ -89,6 +85,15 @@ func (c *connections) ended(of *conn) {
 	defer c.mu.Unlock()
 	delete(c.open, of)
 	c.wake()
+}
+
+// cut ends all connections.
+func (c *connections) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for of := range c.open {
+		of.cut()
+	}
 }
 
 func (c *connections) wake() {

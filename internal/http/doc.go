@@ -13,5 +13,5 @@
 // characters.
 //
 // net/http itself refuses malformed HTTP, as plain text or without a body: no
-// handler and no connection of ours looks at what it writes.
+// handler and no connection of ours reads what it writes.
 package http

@@ -143,6 +143,7 @@ func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
 		s.Log.Warn("requests were cut off at the end of the drain", "error", err)
+		s.connections.cut()
 		_ = server.Close() // ends the connections and with them the contexts of their requests
 	}
 }

@@ -195,10 +195,13 @@ func TestExportsAreWhole(t *testing.T) {
 		for _, w := range wires() {
 			require.Empty(t, judgeWhole(t, s, address, w), "%s, texts of %d", w.name, width)
 		}
+		if i == 0 {
+			require.Empty(t, judgeWhole(t, s, behindNginx(t, address), wires()[1]), "through nginx")
+		}
 	}
 }
 
-// rewriting is a broken double: its connections look at each write for an answer
+// rewriting is a broken double: its connections search each write for an answer
 // that net/http gave by itself, and write another one in its place. An export is
 // written in many pieces, and a piece may begin with a text of a caller.
 type rewriting struct{ net.Listener }
