@@ -126,7 +126,7 @@ func certified(t *testing.T) (server, caller *tls.Config) {
 }
 
 // cut asks for an export, reads the beginning of it, has it cut, and returns the
-// error that ends what is left, nil where that looks whole.
+// error that ends what is left, nil where that passes for whole.
 func cut(t *testing.T, address string, w wire, export [3]string, fault func()) error {
 	t.Helper()
 	a := w.begin(t, address, export[0], export[1], export[2], 64<<10)
@@ -178,7 +178,7 @@ func TestCutExportsLookBroken(t *testing.T) {
 }
 
 // TestCutExportsLookBrokenCatches has the exports cut by a server that closes its
-// connections as usual: over HTTP/1.0 they look whole.
+// connections as usual: over HTTP/1.0 they pass for whole ones.
 func TestCutExportsLookBrokenCatches(t *testing.T) {
 	t.Parallel()
 	for _, w := range wires()[:2] {
