@@ -1,16 +1,10 @@
 package main
 
 import (
-	"context"
-	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -29,34 +23,6 @@ func pageConfig(tb testing.TB, listen, upstream string) string {
 	return strings.NewReplacer("127.0.0.1:8080", upstream, "127.0.0.1:8081", listen).Replace(string(found[1]))
 }
 
-// startNginx starts a real nginx with a configuration, and returns when it
-// answers. It ends with the test.
-func startNginx(tb testing.TB, listen, config string) {
-	tb.Helper()
-	servertest.NeedPrograms(tb, "nginx-light", "/usr/sbin/nginx")
-	folder := tb.TempDir()
-	whole := "daemon off; master_process off; pid nginx.pid; error_log error.log; events {}\nhttp { access_log off;\n" +
-		"client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;\n" +
-		config + "}\n"
-	file := filepath.Join(folder, "nginx.conf")
-	require.NoError(tb, os.WriteFile(file, []byte(whole), 0o600))
-	cmd := exec.CommandContext(context.Background(), "/usr/sbin/nginx", "-p", folder, "-c", file)
-	var output text
-	cmd.Stdout, cmd.Stderr = &output, &output
-	require.NoError(tb, cmd.Start())
-	tb.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait() // it says that the signal ended it
-	})
-	require.Eventually(tb, func() bool {
-		c, err := net.Dial("tcp", listen)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	}, commandMax, 20*time.Millisecond, output.String())
-}
-
 // TestReverseProxyPage: the page's nginx in front of the service. What it sends
 // is recognized, and only what is to be public can be reached.
 func TestReverseProxyPage(t *testing.T) {
@@ -64,7 +30,7 @@ func TestReverseProxyPage(t *testing.T) {
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--draw-token", "a-token-of-the-test", "--trusted-proxies", "127.0.0.1")
 	listen := servertest.FreeAddr(t)
-	startNginx(t, listen, pageConfig(t, listen, strings.TrimPrefix(s.url, "http://")))
+	servertest.StartNginx(t, listen, pageConfig(t, listen, strings.TrimPrefix(s.url, "http://")))
 	direct := s.url
 	s.url = "http://" + listen
 	bearer := []string{"Authorization", "Bearer a-token-of-the-test"}
@@ -88,8 +54,8 @@ func TestReverseProxyPage(t *testing.T) {
 	open := spring(t, stocktest.Migrated(t, "sqlite")).serve()
 	upstream := strings.TrimPrefix(open.url, "http://")
 	listen, silent := servertest.FreeAddr(t), servertest.FreeAddr(t)
-	startNginx(t, listen, pageConfig(t, listen, upstream))
-	startNginx(t, silent, "server { listen "+silent+"; location / { proxy_pass http://"+upstream+"; } }")
+	servertest.StartNginx(t, listen, pageConfig(t, listen, upstream))
+	servertest.StartNginx(t, silent, "server { listen "+silent+"; location / { proxy_pass http://"+upstream+"; } }")
 	for address, want := range map[string]int{listen: 403, silent: 200} {
 		open.url = "http://" + address
 		status, body, err := open.draw("spring", "u", "")

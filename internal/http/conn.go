@@ -2,11 +2,10 @@ package http
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync/atomic"
-	"time"
 )
 
 // conn is a connection on which net/http does not listen for the caller's
@@ -15,16 +14,13 @@ import (
 // under way is not its caller's to cancel. Other calls are watched as usual.
 type conn struct {
 	net.Conn
-	drawing     atomic.Bool
-	read, write deadline
+	drawing atomic.Bool
 	// peer is the other end's address, the zero one where it is not known.
 	peer netip.Addr
 	// standing is its connections', whose mutex guards it.
 	standing standing
 	// ended, where set, is called with the connection before it is closed.
 	ended func(*conn)
-	// rejection, where set, is the answer to a request that net/http could not read.
-	rejection func(detail string) []byte
 }
 
 // Close implements net.Conn.
@@ -43,53 +39,45 @@ func (c *conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.drawing.Load() {
 		return 0, nil
 	}
-	for {
-		n, err := c.Conn.Read(b)
-		if n > 0 || !isTimeout(err) || !c.read.early(c.Conn.SetReadDeadline) {
-			return n, err
-		}
-	}
+	return c.Conn.Read(b)
 }
 
-// Write implements net.Conn.
-func (c *conn) Write(b []byte) (written int, err error) {
-	if detail, isUnread := unread(b); isUnread && c.rejection != nil {
-		_, err := c.writeAll(c.rejection(detail))
-		return len(b), err
+// resetOnClose chooses how the connection ends: by a reset, which no caller takes for
+// the end of an answer, or as usual. The kernel does so too where the process is killed.
+func (c *conn) resetOnClose(reset bool) {
+	tcp, ok := c.Conn.(interface{ SetLinger(sec int) error })
+	if !ok { // a pipe of a test
+		return
 	}
-	return c.writeAll(b)
+	seconds := -1 // the system's default
+	if reset {
+		seconds = 0
+	}
+	_ = tcp.SetLinger(seconds) // fails where the connection has ended
 }
 
-func (c *conn) writeAll(b []byte) (written int, err error) {
-	for {
-		n, err := c.Conn.Write(b[written:])
-		written += n
-		if !isTimeout(err) || !c.write.early(c.Conn.SetWriteDeadline) {
-			return written, err
-		}
+// cut ends the connection without the farewell of TLS, which would pass for the end of
+// an answer.
+func (c *conn) cut() { _ = c.Conn.Close() }
+
+// connUnder returns the conn of a connection, which TLS may hide, nil for one of
+// somebody else's.
+func connUnder(c net.Conn) *conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
 	}
-}
-
-// SetReadDeadline implements net.Conn.
-func (c *conn) SetReadDeadline(t time.Time) error { return c.read.ask(t, c.Conn.SetReadDeadline) }
-
-// SetWriteDeadline implements net.Conn.
-func (c *conn) SetWriteDeadline(t time.Time) error { return c.write.ask(t, c.Conn.SetWriteDeadline) }
-
-// SetDeadline implements net.Conn.
-func (c *conn) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+	under, _ := c.(*conn)
+	return under
 }
 
 type connKey struct{}
 
 // withConn lets handlers find the connection of their request.
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	return context.WithValue(ctx, connKey{}, connUnder(c))
 }
 
-// connOf is the connection of a request, nil in a server of somebody else's
-// and behind TLS.
+// connOf is the connection of a request, nil in a server of somebody else's.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c

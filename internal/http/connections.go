@@ -1,7 +1,6 @@
 package http
 
 import (
-	"crypto/tls"
 	"log/slog"
 	"net"
 	nethttp "net/http"
@@ -65,11 +64,8 @@ func (c *connections) count() int {
 
 // changed is a nethttp.Server's ConnState.
 func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
-	if secured, ok := nc.(*tls.Conn); ok {
-		nc = secured.NetConn()
-	}
-	of, ok := nc.(*conn)
-	if !ok || state == nethttp.StateClosed { // ended is called for that
+	of := connUnder(nc)
+	if of == nil || state == nethttp.StateClosed { // ended is called for that
 		return
 	}
 	c.mu.Lock()
@@ -89,6 +85,15 @@ func (c *connections) ended(of *conn) {
 	defer c.mu.Unlock()
 	delete(c.open, of)
 	c.wake()
+}
+
+// cut ends all connections.
+func (c *connections) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for of := range c.open {
+		of.cut()
+	}
 }
 
 func (c *connections) wake() {
@@ -161,14 +166,12 @@ func (c *connections) longestIdle(now time.Time) (longest *conn) {
 type listener struct {
 	net.Listener
 	connections *connections
-	// rejection is that of its conns.
-	rejection func(detail string) []byte
-	closed    chan struct{}
-	close     sync.Once
+	closed      chan struct{}
+	close       sync.Once
 }
 
-func newListener(l net.Listener, c *connections, rejection func(detail string) []byte) *listener {
-	return &listener{Listener: l, connections: c, rejection: rejection, closed: make(chan struct{})}
+func newListener(l net.Listener, c *connections) *listener {
+	return &listener{Listener: l, connections: c, closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
@@ -177,7 +180,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: accepted, ended: l.connections.ended, rejection: l.rejection, peer: addressOf(accepted.RemoteAddr().String())}
+	c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
 	if !l.connections.admit(c, l.closed) {
 		_ = accepted.Close()
 		return nil, net.ErrClosed

@@ -134,7 +134,7 @@ func TestListenerEndsWhileItIsFull(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	s := newServer(t, &fake{}, func(c *Config) { c.ConnectionsMax = 1 })
-	l := newListener(inner, s.connections, s.rejection)
+	l := newListener(inner, s.connections)
 	first, second := dial(t, inner.Addr().String()), make(chan error, 1)
 	accepted, err := l.Accept()
 	require.NoError(t, err)

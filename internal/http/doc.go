@@ -12,6 +12,6 @@
 // to the log. Everything that comes in has a limit: bytes, time, members,
 // characters.
 //
-// Some answers are not ours: net/http itself refuses, in plain text, a request
-// whose request line or headers cannot be read.
+// net/http itself refuses malformed HTTP, as plain text or without a body: no
+// handler and no connection of ours reads what it writes.
 package http

@@ -20,7 +20,7 @@ const gzipLeast = 1400
 // Problems are never compressed. A stream that fails in its middle gets no end of gzip
 // either: the connection is cut, and no caller takes it for a whole one.
 func (s *Server) gzipped(handle handler) handler {
-	return func(c call) error {
+	return whole(func(c call) error {
 		plain := c.gin.Writer
 		h := plain.Header()
 		h.Set("Vary", "Accept, Accept-Encoding")
@@ -35,7 +35,7 @@ func (s *Server) gzipped(handle handler) handler {
 		}
 		w.end()
 		return nil
-	}
+	})
 }
 
 // acceptsGzip says whether the caller takes gzip, by its name or by an asterisk.

@@ -74,7 +74,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
 		{"GET", "/admin/pools/:pool/commitment", roleAuditor, nil, jsons, reads(s.commitment)},
 		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
-		{"POST", "/admin/pools/:pool/proof", roleAdmin, nil, []string{typeZip}, streamed(s.exportProof)},
+		{"POST", "/admin/pools/:pool/proof", roleAdmin, nil, []string{typeZip}, whole(streamed(s.exportProof))},
 		{"DELETE", "/admin/pools/:pool/users/:user", roleAdmin, nil, jsons, s.eraseUser},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, s.gzipped(reads(s.adminOdds))},
 		{"GET", "/admin/pools/:pool/simulation", roleAuditor, simulated, jsons, s.gzipped(reads(s.simulation))},

@@ -52,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	// Requests do not end with ctx: they get their time to finish.
 	requests := context.WithoutCancel(ctx)
 	server := s.newServer(requests, s.handler, s.connections)
-	l = newListener(l, s.connections, s.rejection)
+	l = newListener(l, s.connections)
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
@@ -112,7 +112,7 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	server := s.newServer(context.WithoutCancel(ctx), engine, probes)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
 	defer stop()
-	if err := server.Serve(newListener(l, probes, s.rejection)); !errors.Is(err, nethttp.ErrServerClosed) {
+	if err := server.Serve(newListener(l, probes)); !errors.Is(err, nethttp.ErrServerClosed) {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	return nil
@@ -143,6 +143,7 @@ func (s *Server) drain(ctx context.Context, server *nethttp.Server) {
 	defer cancel()
 	if err := server.Shutdown(rest); err != nil {
 		s.Log.Warn("requests were cut off at the end of the drain", "error", err)
+		s.connections.cut()
 		_ = server.Close() // ends the connections and with them the contexts of their requests
 	}
 }

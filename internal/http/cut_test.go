@@ -1,0 +1,243 @@
+package http
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net"
+	nethttp "net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/servertest"
+)
+
+// endless is a store whose exports go on until its database is away.
+type endless struct {
+	fakeStore
+	away chan struct{}
+}
+
+var errAway = errors.New("the database is away")
+
+func (e endless) err() error {
+	select {
+	case <-e.away:
+		return errAway
+	default:
+		return nil
+	}
+}
+
+func (e endless) Pool(_ context.Context, id string) (draw.Pool, error) {
+	return draw.Pool{ID: id, Version: math.MaxInt64}, nil
+}
+
+func (e endless) Awards(_ context.Context, _ string, after int64, limit int) ([]draw.Award, error) {
+	found := make([]draw.Award, limit)
+	for i := range found {
+		found[i] = award("d", "u")
+		found[i].Version = after + int64(i) + 1
+	}
+	return found, e.err()
+}
+
+// WriteProofLog implements LogWriter.
+func (e endless) WriteProofLog(_ context.Context, _ string, w io.Writer, begin func()) error {
+	begin()
+	return e.fill(w)
+}
+
+// ExportProof implements Exporter.
+func (e endless) ExportProof(_ context.Context, _ string, create func(string) (io.Writer, error)) error {
+	w, err := create("log.jsonl")
+	if err != nil {
+		return err
+	}
+	return e.fill(w)
+}
+
+// fill writes what no compression makes shorter.
+func (e endless) fill(w io.Writer) error {
+	random := rand.NewChaCha8([32]byte{})
+	piece := make([]byte, 32<<10)
+	for e.err() == nil {
+		_, _ = random.Read(piece) // cannot fail
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return errAway
+}
+
+// cutting is a server of endless exports.
+type cutting struct {
+	server *Server
+	store  endless
+	run    running
+}
+
+// fault cuts an export, and returns when the connection has ended or is about to.
+type fault struct {
+	prepare func(*Server)
+	cut     func(*testing.T, cutting)
+}
+
+func awaitClosed(t *testing.T, c cutting) {
+	t.Helper()
+	require.Eventually(t, func() bool { return c.server.connections.count() == 0 }, time.Minute, 5*time.Millisecond)
+}
+
+func faults() map[string]fault {
+	return map[string]fault{
+		"the database is away": {func(*Server) {}, func(_ *testing.T, c cutting) { close(c.store.away) }},
+		"the caller is slow": {func(s *Server) {
+			s.limits.page, s.limits.pace = 100*time.Millisecond, time.Millisecond
+			s.limits.audit = -9900 * time.Millisecond // an answer has 10 s more
+		}, awaitClosed},
+		"the service ends": {func(s *Server) {
+			s.limits.draws, s.limits.rest = time.Millisecond, time.Millisecond
+		}, func(t *testing.T, c cutting) { c.run.end(); awaitClosed(t, c) }},
+	}
+}
+
+// exported are the exports that are streams, by method, path and type.
+func exported() [][3]string {
+	return [][3]string{
+		{"GET", "/admin/pools/p/awards", typeCSV}, {"GET", "/pools/p/proof/log", typeNDJSON}, {"POST", "/admin/pools/p/proof", typeZip},
+	}
+}
+
+// certified is a server's part of TLS, and its callers'.
+func certified(t *testing.T) (server, caller *tls.Config) {
+	t.Helper()
+	certificates := httptest.NewTLSServer(nil)
+	defer certificates.Close()
+	return &tls.Config{Certificates: certificates.TLS.Certificates, NextProtos: []string{"http/1.1"}}, &tls.Config{InsecureSkipVerify: true}
+}
+
+// cut asks for an export, reads the beginning of it, has it cut, and returns the
+// error that ends what is left, nil where that passes for whole.
+func cut(t *testing.T, address string, w wire, export [3]string, fault func()) error {
+	t.Helper()
+	a := w.begin(t, address, export[0], export[1], export[2], 64<<10)
+	begun := make([]byte, 1<<10)
+	_, err := io.ReadFull(a.body, begun)
+	require.NoError(t, err)
+	fault()
+	rest, err := a.read()
+	if export[2] == typeZip {
+		whole := append(begun, rest...)
+		_, unzipped := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
+		require.Error(t, unzipped, "a directory ends an archive")
+	}
+	return err
+}
+
+// TestCutExportsLookBroken: an export that is cut ends in an error for its caller,
+// whatever cut it. Over HTTP/1.0 the end of the connection is the end of an answer,
+// so that the connection is reset there.
+func TestCutExportsLookBroken(t *testing.T) {
+	t.Parallel()
+	served, calling := certified(t)
+	for name, fault := range faults() {
+		for _, w := range append(wires(), wire{name: "HTTP/1.0, TLS", version: "1.0", tls: calling}) {
+			for _, export := range exported() {
+				if export[2] == typeZip && w.name == "gzip" {
+					continue
+				}
+				t.Run(name+", "+w.name+", "+export[2], func(t *testing.T) {
+					t.Parallel()
+					e := endless{fakeStore{&fake{}}, make(chan struct{})}
+					s := undescribed(newServer(t, e.fake, func(c *Config) {
+						c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e
+						if w.tls != nil {
+							c.TLS = served
+						}
+					}))
+					fault.prepare(s)
+					l, err := net.Listen("tcp", "127.0.0.1:0")
+					require.NoError(t, err)
+					c := cutting{s, e, runOn(t, s, l)}
+					require.Error(t, cut(t, l.Addr().String(), w, export, func() { fault.cut(t, c) }))
+					c.run.end()
+					require.NoError(t, <-c.run.done)
+				})
+			}
+		}
+	}
+}
+
+// TestCutExportsLookBrokenCatches has the exports cut by a server that closes its
+// connections as usual: over HTTP/1.0 they pass for whole ones.
+func TestCutExportsLookBrokenCatches(t *testing.T) {
+	t.Parallel()
+	for _, w := range wires()[:2] {
+		for _, export := range exported() {
+			e := endless{fakeStore{&fake{}}, make(chan struct{})}
+			s := undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+			usual := httptest.NewServer(s.Handler())
+			err := cut(t, usual.Listener.Addr().String(), w, export, func() { close(e.away) })
+			usual.Close()
+			require.Equal(t, w.version == "1.0", err == nil, "%s, %s: %v", w.name, export[2], err)
+		}
+	}
+}
+
+// behindNginx returns the address of an nginx before a server, with its defaults: some
+// releases ask the server over HTTP/1.0.
+func behindNginx(t *testing.T, server string) string {
+	t.Helper()
+	listen := servertest.FreeAddr(t)
+	servertest.StartNginx(t, listen, "server { listen "+listen+"; location / { proxy_http_version 1.0; proxy_pass http://"+server+"; } }")
+	return listen
+}
+
+// TestCutExportsLookBrokenThroughNginx: nginx that asks over HTTP/1.0 learns of the cut
+// by the reset, and its caller over HTTP/1.1 by the missing end of the chunks.
+func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
+	t.Parallel()
+	for _, export := range exported() {
+		e := endless{fakeStore{&fake{}}, make(chan struct{})}
+		s := undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+		require.Error(t, cut(t, behindNginx(t, served(t, s)), wires()[1], export, func() { close(e.away) }), export[2])
+
+		// The double is a server that closes its connections as usual.
+		e.away = make(chan struct{})
+		s = undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+		usual := httptest.NewServer(s.Handler())
+		defer usual.Close()
+		require.NoError(t, cut(t, behindNginx(t, usual.Listener.Addr().String()), wires()[1], export, func() { close(e.away) }), export[2])
+	}
+}
+
+// brief is a store whose log is short, and whose end is written too late.
+type brief struct{ endless }
+
+// WriteProofLog implements LogWriter.
+func (b brief) WriteProofLog(_ context.Context, _ string, w io.Writer, begin func()) error {
+	begin()
+	_, err := w.Write(make([]byte, 5<<10)) // more than a buffer of net/http holds, and less than two
+	time.Sleep(200 * time.Millisecond)     // the time to write is over
+	return err
+}
+
+// TestLostEndLooksBroken: what net/http still holds when a handler has ended may be
+// lost too.
+func TestLostEndLooksBroken(t *testing.T) {
+	t.Parallel()
+	b := brief{endless{fakeStore{&fake{}}, make(chan struct{})}}
+	s := undescribed(newServer(t, b.fake, func(c *Config) { c.LogWriter = b }))
+	s.limits.audit = -9900 * time.Millisecond
+	body, err := wires()[0].begin(t, served(t, s), nethttp.MethodGet, "/pools/p/proof/log", typeNDJSON, 0).read()
+	require.Error(t, err, "%d bytes", len(body))
+}

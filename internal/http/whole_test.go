@@ -1,0 +1,244 @@
+package http
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// statusLine is what net/http's answer to an Expect header begins with. No text of
+// a caller may pass for such an answer, wherever it stands in a write.
+const statusLine = "HTTP/1.1 417 "
+
+// answerHead is a whole head of an answer that net/http gives by itself.
+const answerHead = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// rotated returns n bytes of a text that repeats, beginning at a byte of it.
+func rotated(text string, begin, n int) string {
+	begin %= len(text)
+	return strings.Repeat(text, n/len(text)+2)[begin:][:n]
+}
+
+// hostile is a store whose texts look like answers of HTTP. Rows have one length,
+// and each row's text begins one byte after that of the row before: a write of the
+// server that begins in a text meets each byte of it in some export after a version.
+type hostile struct {
+	fakeStore
+	rows []draw.Award
+}
+
+// firstAfter is the version after which exports begin: later versions have one length.
+const firstAfter = 1000
+
+// widths are lengths of texts. A write of the server begins at the end of a text for
+// one, and within a text for another: together they catch the double in each export.
+func widths() []int { return []int{120, 104, 96} }
+
+func newHostile(rows, width int) hostile {
+	h := hostile{fakeStore: fakeStore{&fake{}}, rows: make([]draw.Award, rows)}
+	for i := range h.rows {
+		text := rotated(statusLine, i, width)
+		h.rows[i] = award(text, text)
+		h.rows[i].PrizeName = text
+		h.rows[i].Version = int64(i + 1)
+	}
+	h.rows[0].PrizeName = answerHead
+	return h
+}
+
+func (h hostile) server(t *testing.T) *Server {
+	return undescribed(newServer(t, h.fake, func(c *Config) { c.Reader, c.History, c.Users = h, h, h }))
+}
+
+func (h hostile) Pool(_ context.Context, id string) (draw.Pool, error) {
+	return draw.Pool{ID: id, Name: answerHead, Version: int64(len(h.rows))}, nil
+}
+
+// page returns the rows of a page. Versions begin at 1.
+func (h hostile) page(after int64, limit int) []draw.Award {
+	rest := h.rows[min(after, int64(len(h.rows))):]
+	return rest[:min(limit, len(rest))]
+}
+
+func (h hostile) Awards(_ context.Context, _ string, after int64, limit int) ([]draw.Award, error) {
+	return h.page(after, limit), nil
+}
+
+func (h hostile) UserAwards(_ context.Context, _, _ string, after int64, limit int) ([]draw.Award, error) {
+	return h.page(after, limit), nil
+}
+
+func (h hostile) Moves(_ context.Context, _ string, after int64, limit int) ([]draw.Move, error) {
+	return each(h.page(after, limit), func(a *draw.Award) draw.Move {
+		return draw.Move{Version: a.Version, PrizeID: "gold", Delta: 1, Reason: a.PrizeName, Actor: a.UserID, At: a.At, Stocked: 1}
+	}), nil
+}
+
+func (h hostile) Log(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
+	return each(h.page(after, limit), func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }), nil
+}
+
+// wire is how an export is asked for.
+type wire struct {
+	name, version, headers string
+	tls                    *tls.Config
+}
+
+func wires() []wire {
+	return []wire{
+		{name: "HTTP/1.0", version: "1.0"},
+		{name: "HTTP/1.1", version: "1.1", headers: "Connection: close\r\n"},
+		{name: "gzip", version: "1.1", headers: "Connection: close\r\nAccept-Encoding: gzip\r\n"},
+	}
+}
+
+// asked is a call that is being answered.
+type asked struct {
+	conn   net.Conn
+	answer *nethttp.Response
+	body   io.Reader
+}
+
+// begin asks for an export and reads the head of its answer. buffer is that of the
+// caller's kernel, 0 for a usual one.
+func (w wire) begin(t *testing.T, address, method, path, accept string, buffer int) asked {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
+	if buffer > 0 {
+		require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(buffer))
+	}
+	if w.tls != nil {
+		conn = tls.Client(conn, w.tls)
+	}
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/%s\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: %s\r\nX-Request-Id: a\r\n%s\r\n",
+		method, path, w.version, adminToken, accept, w.headers)
+	require.NoError(t, err)
+	answer, err := nethttp.ReadResponse(bufio.NewReaderSize(conn, 512), nil)
+	require.NoError(t, err)
+	require.Equal(t, nethttp.StatusOK, answer.StatusCode)
+	a := asked{conn, answer, answer.Body}
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		a.body, err = gzip.NewReader(answer.Body)
+		require.NoError(t, err)
+	}
+	return a
+}
+
+// read returns what is read of an answer, and the error that ends it, nil for the
+// end of a whole one.
+func (a asked) read() ([]byte, error) {
+	defer a.conn.Close()
+	return io.ReadAll(a.body)
+}
+
+// exports are those of a pool, with what their callers accept; pages of JSON have
+// the length of a page.
+func exports() map[string]string {
+	return map[string]string{
+		"/admin/pools/p/awards?after=":              typeCSV,
+		"/admin/pools/p/moves?after=":               typeCSV,
+		"/admin/pools/p/log?after=":                 typeNDJSON,
+		"/admin/pools/p/awards?limit=1000&after=":   typeJSON,
+		"/admin/pools/p/moves?limit=1000&after=":    typeJSON,
+		"/admin/pools/p/log?limit=1000&after=":      typeJSON,
+		"/pools/p/users/u/awards?limit=1000&after=": typeJSON,
+	}
+}
+
+// judgeWhole returns the exports that differ, over a wire, from what the handler
+// wrote. Each is asked for after as many versions as the text has bytes.
+func judgeWhole(t *testing.T, s *Server, address string, w wire) (differing map[string]int) {
+	t.Helper()
+	differing = map[string]int{}
+	for path, accept := range exports() {
+		for after := range len(statusLine) {
+			target := fmt.Sprint(path, firstAfter+after)
+			want := do(s, asAdmin("GET", target, "", "Accept", accept))
+			require.Equal(t, nethttp.StatusOK, want.Code, want.Body)
+			got, err := w.begin(t, address, "GET", target, accept, 0).read()
+			if err != nil || !bytes.Equal(want.Body.Bytes(), got) {
+				differing[path]++
+			}
+		}
+	}
+	return differing
+}
+
+// TestExportsAreWhole: whatever callers chose as their texts, each export is what
+// the handler wrote, over each version of HTTP, wherever the server's writes begin.
+func TestExportsAreWhole(t *testing.T) {
+	t.Parallel()
+	for i, width := range widths() {
+		rows := firstAfter + len(statusLine) + []int{5000, 1001, 1001}[i] // many pages, or two
+		s := newHostile(rows, width).server(t)
+		moves, err := csv.NewReader(do(s, asAdmin("GET", "/admin/pools/p/moves", "", "Accept", typeCSV)).Body).ReadAll()
+		require.NoError(t, err)
+		require.Len(t, moves, rows+1)
+		address := served(t, s)
+		for _, w := range wires() {
+			require.Empty(t, judgeWhole(t, s, address, w), "%s, texts of %d", w.name, width)
+		}
+		if i == 0 {
+			require.Empty(t, judgeWhole(t, s, behindNginx(t, address), wires()[1]), "through nginx")
+		}
+	}
+}
+
+// rewriting is a broken double: its connections search each write for an answer
+// that net/http gave by itself, and write another one in its place. An export is
+// written in many pieces, and a piece may begin with a text of a caller.
+type rewriting struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l rewriting) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return rewriter{c}, err
+}
+
+type rewriter struct{ net.Conn }
+
+// Write implements io.Writer.
+func (r rewriter) Write(b []byte) (int, error) {
+	if !bytes.HasPrefix(b, []byte(statusLine)) {
+		return r.Conn.Write(b)
+	}
+	_, err := io.WriteString(r.Conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+	return len(b), err
+}
+
+// TestExportsAreWholeCatches gives the judge the server whose connections rewrite.
+func TestExportsAreWholeCatches(t *testing.T) {
+	t.Parallel()
+	for _, w := range wires()[:2] { // gzip shows no text
+		differing := map[string]int{}
+		for _, width := range widths() {
+			s := newHostile(firstAfter+len(statusLine)+1001, width).server(t)
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			serveUntilEnd(t, s, rewriting{l})
+			for path, n := range judgeWhole(t, s, l.Addr().String(), w) {
+				differing[path] += n
+			}
+		}
+		for path := range exports() {
+			require.Positive(t, differing[path], "%s, %s", w.name, path)
+		}
+	}
+}
