@@ -14,8 +14,10 @@ type Code string
 
 // The codes that callers who draw decide by.
 const (
-	SoldOut      Code = "sold-out"
-	PoolNotOpen  Code = "pool-not-open"
+	SoldOut     Code = "sold-out"
+	PoolNotOpen Code = "pool-not-open"
+	// Paused: the pool opens again; Notice is for the player.
+	Paused       Code = "paused"
 	PoolNotFound Code = "pool-not-found"
 	DrawNotFound Code = "draw-not-found"
 	KeyReused    Code = "idempotency-key-reused"
@@ -35,6 +37,8 @@ type Error struct {
 	Code   Code   `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
+	// Notice is what the operator of a paused pool says to players, "" for nothing.
+	Notice string `json:"notice"`
 	// RetryAfter is how long to wait before a retry, 0 where it was not said.
 	RetryAfter time.Duration `json:"-"`
 	// RequestID names the request in the service's log.

@@ -269,7 +269,8 @@ func (w *place) compared(kept, lost map[string]map[string]any) {
 	}
 	status, body, err := w.instances[0].draw("spring", "u1", "while-paused")
 	require.NoError(w.TB, err)
-	require.Equal(w.TB, http.StatusConflict, status, body)
+	require.Equal(w.TB, http.StatusServiceUnavailable, status, body)
+	require.Contains(w.TB, body, `"code":"paused"`)
 }
 
 // settled gives one unit of the stock for a promise, and opens.
@@ -289,7 +290,7 @@ func (w *place) isPaused() bool {
 		status, body, err := i.draw("spring", "u1", fmt.Sprintf("paused-%d", n))
 		require.NoError(w.TB, err)
 		require.NotEqual(w.TB, http.StatusInternalServerError, status, body)
-		if status != http.StatusConflict {
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, `"code":"paused"`) {
 			return false
 		}
 	}

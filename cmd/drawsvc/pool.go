@@ -29,7 +29,7 @@ on the same server database. An SQLite database belongs to one process: while
 	}
 	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
 		poolOpenCommand(env),
-		poolStateCommand(env, "pause", draw.StatePaused, "Refuse new draws on a pool for a while; known draws are answered"),
+		poolPauseCommand(env),
 		poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),

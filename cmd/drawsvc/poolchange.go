@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,14 +37,14 @@ func poolChangeCommand[B any](env environment, use, short string, do func(ctx co
 // poolPatchCommand is a command that changes members of a pool, at any revision
 // or at one.
 func poolPatchCommand(env environment, use, short string, change draw.PoolChange, done func(*draw.Pool) string) *cobra.Command {
-	return poolPatchWith(env, use, short, change, func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
+	return poolPatchWith(env, use, short, &change, func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
 		changed, err := patch()
 		return done(&changed), err
 	})
 }
 
 // poolPatchWith is poolPatchCommand for what is done besides: do calls patch.
-func poolPatchWith(env environment, use, short string, change draw.PoolChange,
+func poolPatchWith(env environment, use, short string, change *draw.PoolChange,
 	do func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error),
 ) *cobra.Command {
 	return poolPatchBy(env, use, short, change,
@@ -54,13 +55,13 @@ func poolPatchWith(env environment, use, short string, change draw.PoolChange,
 
 // poolPatchBy is poolPatchWith where do names the round that the pool is opened
 // with, nil for none.
-func poolPatchBy(env environment, use, short string, change draw.PoolChange,
+func poolPatchBy(env environment, use, short string, change *draw.PoolChange,
 	do func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error),
 ) *cobra.Command {
 	var revision revisionFlag
 	var c *cobra.Command
 	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
-		wanted := change
+		wanted := *change
 		wanted.Revisions = revision.wanted(c)
 		return do(ctx, on, id, func(round *draw.Round) (draw.Pool, error) {
 			wanted.Round = round
@@ -94,6 +95,30 @@ const revisionName = "if-revision"
 
 func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
 	return poolPatchCommand(env, verb+" ID", short, draw.PoolChange{State: &state}, func(p *draw.Pool) string { return "is " + string(p.State) })
+}
+
+func poolPauseCommand(env environment) *cobra.Command {
+	state := draw.StatePaused
+	var pause draw.Pause
+	wanted := draw.PoolChange{State: &state}
+	var c *cobra.Command
+	c = poolPatchWith(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered", &wanted,
+		func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
+			changed, err := patch()
+			return "is " + string(changed.State), err
+		})
+	check := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if slices.ContainsFunc([]string{"retry-after", "notice", "reason"}, c.Flags().Changed) {
+			wanted.Pause = &pause
+		}
+		return check(c, args)
+	}
+	f := c.Flags()
+	f.DurationVar(&pause.RetryAfter, "retry-after", 0, "answer draws 503 paused, which callers retry, for about this `DURATION`; else they are refused for good")
+	f.StringVar(&pause.Notice, "notice", "", "`TEXT` that players are shown with each refusal, at most 200 characters")
+	f.StringVar(&pause.Reason, "reason", "", "`TEXT` for the history of the pool, which players do not see")
+	return c
 }
 
 func poolRenameCommand(env environment) *cobra.Command {

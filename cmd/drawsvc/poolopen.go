@@ -35,7 +35,7 @@ const roundWaitMax = 2 * time.Minute
 func poolOpenCommand(env environment) *cobra.Command {
 	open := draw.StateOpen
 	o := opener{env: env, wait: roundWaitMax}
-	c := poolPatchBy(env, "open ID", "Let a pool be drawn from", draw.PoolChange{State: &open}, o.open)
+	c := poolPatchBy(env, "open ID", "Let a pool be drawn from", &draw.PoolChange{State: &open}, o.open)
 	c.Long = `Let a pool be drawn from.
 
 A pool that is committed to a beacon is opened in two steps. The first announces a

@@ -24,7 +24,7 @@ func poolCloseCommand(env environment) *cobra.Command {
 	closed := draw.StateClosed
 	var identity identityFlag
 	var reveal bool
-	c := poolPatchWith(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered", draw.PoolChange{State: &closed},
+	c := poolPatchWith(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered", &draw.PoolChange{State: &closed},
 		func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error) {
 			unsealed, err := identity.unseal(on)
 			if err != nil {

@@ -94,8 +94,10 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 		return err
 	}
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
-	ready := readiness(store, lock, c.lock.url)
-	opened.add(watchPools(ctx, registry, store, ready, log))
+	ready := newReadiness(store, lock, c.lock.url, log)
+	ready.show(registry)
+	opened.add(ready.watch(ctx))
+	opened.add(watchPools(ctx, registry, store, log))
 	opened.add(followAgendas(ctx, store, log))
 	if err := c.ensureAdminToken(env.stdout); err != nil {
 		return err
@@ -107,7 +109,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(jobs.stop)
 	feed := newFeed(store, c.connections)
 	opened.add(feed.Close)
-	server, err := http.New(httpConfig(c, listeners, store, feed, ready, batcher, jobs, traces, registry, log))
+	server, err := http.New(httpConfig(c, listeners, store, feed, ready.check, batcher, jobs, traces, registry, log))
 	if err != nil {
 		return err
 	}
@@ -142,6 +144,7 @@ func (c *config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 		}
 	}
 	store.WatchSchema()
+	store.WatchWrites()
 	return store.WatchSeeds(ctx)
 }
 
@@ -218,18 +221,6 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
 		Tracer: t.Tracer(), Propagator: t.Propagator(),
-	}
-}
-
-// readiness asks everything that a draw needs. A lock in the database answers
-// when the database does, and its connections may all be at work.
-func readiness(store *stock.Store, lock locker.Lock, url string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		err := store.CheckSchema(ctx)
-		if err != nil || !isLockService(url) {
-			return err
-		}
-		return lock.Ping(ctx)
 	}
 }
 

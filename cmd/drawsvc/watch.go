@@ -33,7 +33,6 @@ type poolReader interface {
 
 // reading is what the database said at one time.
 type reading struct {
-	ready         bool
 	current, want int64 // versions of the schema, 0 when they were never read
 	levels        []draw.Level
 	at            time.Time // of levels, zero before the first
@@ -47,7 +46,6 @@ type lowPrize struct{ poolID, prizeID string }
 // that all counts of one scrape are of one reading.
 type poolMetrics struct {
 	last      atomic.Pointer[reading]
-	ready     *prometheus.Desc
 	schema    *prometheus.Desc
 	known     *prometheus.Desc
 	at        *prometheus.Desc
@@ -63,7 +61,6 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 		return prometheus.NewDesc(name, help, labels, nil)
 	}
 	m := &poolMetrics{
-		ready:     of("drawsvc_ready", "1 when database, schema and lock service answered the last check, else 0."),
 		schema:    of("drawsvc_schema_version", "Version of the database's schema."),
 		known:     of("drawsvc_schema_known_version", "Version of the schema that this binary knows."),
 		at:        of("drawsvc_pools_read_timestamp_seconds", "Time at which the counts of the pools were read."),
@@ -79,7 +76,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.ready, m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low} {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low} {
 		to <- d
 	}
 }
@@ -90,11 +87,6 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, value, labels...)
 	}
 	r := m.last.Load()
-	isReady := 0.0
-	if r.ready {
-		isReady = 1
-	}
-	gauge(m.ready, isReady)
 	if r.want > 0 {
 		gauge(m.schema, float64(r.current))
 		gauge(m.known, float64(r.want))
@@ -132,11 +124,10 @@ func bounded(levels []draw.Level, most int) []draw.Level {
 }
 
 // read makes the next reading. What the database does not say stays as it was.
-func (m *poolMetrics) read(ctx context.Context, db poolReader, ready func(context.Context) error) {
+func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	ctx, cancel := context.WithTimeout(ctx, watchMax)
 	defer cancel()
 	next := *m.last.Load()
-	next.ready = ready(ctx) == nil
 	if schema, err := db.Schema(ctx); err == nil {
 		next.current, next.want = schema.Current, schema.Target
 	}
@@ -163,7 +154,7 @@ func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lo
 }
 
 // watchPools reads the pools about every watchEvery until stop is called.
-func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, ready func(context.Context) error, log *slog.Logger) (stop func() error) {
+func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, log *slog.Logger) (stop func() error) {
 	m := newPoolMetrics(log)
 	r.MustRegister(m)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -173,7 +164,7 @@ func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, rea
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()
 		for {
-			m.read(watching, db, ready)
+			m.read(watching, db)
 			select {
 			case <-watching.Done():
 				return

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -35,7 +34,7 @@ func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 			_, err := s.Stock(t.Context(), draw.Stocking{PoolID: "spring", PrizeID: "a", Delta: delta, Reason: "test"}, "test")
 			require.NoError(t, err)
 		}
-		m.read(t.Context(), s, func(context.Context) error { return nil })
+		m.read(t.Context(), s)
 		require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(
 			"# HELP drawsvc_prizes_low Prizes of open pools of which fewer units remain than their rules warn of.\n"+
 				"# TYPE drawsvc_prizes_low gauge\ndrawsvc_prizes_low "+low+"\n"), "drawsvc_prizes_low"))

@@ -14,6 +14,9 @@ type PoolChange struct {
 	// Mode "" gives the pool the service's own mode again.
 	Mode     *string
 	Archived *bool
+	// Pause, where not nil, is what a change to StatePaused says to those who draw. A
+	// pool that is paused already gets it as a change of its own.
+	Pause *Pause
 	// Round, where not nil, is the announced round that a pool with a beacon is
 	// opened with.
 	Round *Round
@@ -54,8 +57,10 @@ type What string
 
 // The kinds of changes, and the members of their bodies.
 const (
-	WhatCreated  What = "created"  // name, state, mode
-	WhatState    What = "state"    // state; round and signature of an opened pool with a beacon
+	WhatCreated What = "created" // name, state, mode
+	// WhatState: state; round and signature of an opened pool with a beacon;
+	// retry_after, notice and reason of a pause.
+	WhatState    What = "state"
 	WhatOpening  What = "opening"  // round: the one that the pool will be opened with
 	WhatMode     What = "mode"     // mode, null for the service's
 	WhatName     What = "name"     // name
@@ -116,6 +121,14 @@ func (c *PoolChange) Check() error {
 	}
 	if c.Round != nil && (c.State == nil || *c.State != StateOpen) {
 		return Errorf(CodeInvalidRequest, "round and signature are for state open")
+	}
+	if c.Pause != nil {
+		if c.State == nil || *c.State != StatePaused {
+			return Errorf(CodeInvalidRequest, "retry_after, notice and reason are for state paused")
+		}
+		if err := c.Pause.Check(); err != nil {
+			return err
+		}
 	}
 	if c.State != nil {
 		return CheckState(*c.State)

@@ -41,7 +41,7 @@ func (p *Plan) refusal(a *Ask) error {
 
 func (p *Plan) gateOpen(a *Ask) error {
 	if u := p.urn; u.State != StateOpen {
-		return Errorf(CodePoolNotOpen, "pool %q is %s", a.PoolID, u.State)
+		return u.refusal(a)
 	} else if u.stocked == 0 && !u.hasFallback() {
 		return Errorf(CodePoolNotOpen, "pool %q holds no unit yet", a.PoolID)
 	}

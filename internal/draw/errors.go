@@ -12,14 +12,16 @@ type Code string
 
 // The codes. Each is one row of the table in package http.
 const (
-	CodeInvalidRequest   Code = "invalid-request"
-	CodePoolNotFound     Code = "pool-not-found"
-	CodePrizeNotFound    Code = "prize-not-found"
-	CodeDrawNotFound     Code = "draw-not-found"
-	CodeJobNotFound      Code = "job-not-found"
-	CodeNotFound         Code = "not-found"
-	CodeSoldOut          Code = "sold-out"
-	CodePoolNotOpen      Code = "pool-not-open"
+	CodeInvalidRequest Code = "invalid-request"
+	CodePoolNotFound   Code = "pool-not-found"
+	CodePrizeNotFound  Code = "prize-not-found"
+	CodeDrawNotFound   Code = "draw-not-found"
+	CodeJobNotFound    Code = "job-not-found"
+	CodeNotFound       Code = "not-found"
+	CodeSoldOut        Code = "sold-out"
+	CodePoolNotOpen    Code = "pool-not-open"
+	// CodePaused: the pool is paused, and a retry is worth while.
+	CodePaused           Code = "paused"
 	CodePoolClosed       Code = "pool-closed"
 	CodePoolOpen         Code = "pool-open"
 	CodePoolExists       Code = "pool-exists"
@@ -64,6 +66,10 @@ type Error struct {
 	Err    error
 	// Reached is set with CodeLimitReached.
 	Reached *Reached
+	// RetryAfter, where not 0, is how long the caller is to wait before a retry.
+	RetryAfter time.Duration
+	// Notice is what the operator says to players, "" for nothing.
+	Notice string
 }
 
 // Reached is a limit that refuses a draw.

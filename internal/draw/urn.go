@@ -27,7 +27,9 @@ type Urn struct {
 	DueAt time.Time
 
 	// due says that the read found that item to be due.
-	due    bool
+	due bool
+	// pause is what a paused pool says to those who draw.
+	pause  Pause
 	prizes []urnPrize
 	places map[string]int
 	// stocked and remaining are those of all prizes together.
@@ -99,6 +101,8 @@ type Snapshot struct {
 	// Opened is the version of the change that opened the pool with the round of
 	// its beacon that is in force, 0 for none.
 	Opened int64
+	// Pause is what a pool that is paused says to those who draw.
+	Pause Pause
 	// Prizes are those that changed since the version of the urn; all of them
 	// for an urn at version 0.
 	Prizes []Prize
@@ -126,7 +130,7 @@ func NewUrnFrom(poolID string, source Source) *Urn {
 // Invalidate drops the cached copy, so that the next read is whole.
 func (u *Urn) Invalidate() {
 	u.State, u.Mode, u.Head, u.At, u.hits = "", "", Head{}, time.Time{}, 0
-	u.DueAt, u.due = time.Time{}, false
+	u.DueAt, u.due, u.pause = time.Time{}, false, Pause{}
 	u.prizes, u.places, u.stocked, u.remaining, u.units = nil, map[string]int{}, 0, 0, newFenwick(nil)
 	u.terms, u.spending = nil, Spending{}
 }
@@ -157,7 +161,7 @@ func (u *Urn) Seen(s Snapshot) bool {
 		u.hits = 0
 	}
 	u.State, u.Mode, u.At, u.spending = s.State, s.Mode, s.At, s.Spending
-	u.DueAt, u.due = s.DueAt, s.Due
+	u.DueAt, u.due, u.pause = s.DueAt, s.Due, s.Pause
 	u.setTerms(s.Rules)
 	u.moveTo(s.Head)
 	return true
@@ -196,6 +200,9 @@ func (u *Urn) GiveReceipts() { u.receipts = true }
 
 // Seeds are the numbers of a committed pool, nil where they cannot be had.
 func (u *Urn) Seeds() Seeds { return u.seeds }
+
+// Pause is what the pool says to those who draw, the zero value unless it is paused.
+func (u *Urn) Pause() Pause { return u.pause }
 
 // moveTo says that the counts stand for another head of the same history.
 func (u *Urn) moveTo(h Head) { u.Head, u.last = h, h }

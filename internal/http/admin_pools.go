@@ -133,6 +133,10 @@ func (a *Admin) ChangePool(ctx context.Context, poolID string, change draw.PoolC
 	if change.Mode != nil && *change.Mode == "" {
 		body.Mode = jsontext.Value("null")
 	}
+	if p := change.Pause; p != nil {
+		after := p.RetryAfter.String()
+		body.RetryAfter, body.Notice, body.Reason = &after, orNil(p.Notice), orNil(p.Reason)
+	}
 	if r := change.Round; r != nil {
 		body.Round, body.Signature = &r.Number, &r.Signature
 	}
@@ -142,6 +146,13 @@ func (a *Admin) ChangePool(ctx context.Context, poolID string, change draw.PoolC
 		return draw.Pool{}, err
 	}
 	return changed.pool()
+}
+
+func orNil(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // rawText is a string as a member of a body, nothing for nil.

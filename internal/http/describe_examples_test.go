@@ -7,10 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/http/contract"
 )
 
@@ -72,4 +74,17 @@ func TestExamplesAreTaken(t *testing.T) {
 	c, err := ownContract()
 	require.NoError(t, err)
 	require.NoError(t, sendExamples(t, c))
+}
+
+// withMembers are refusals with members of their own: of a limit that is for ever, of
+// one that ends, and of pauses.
+func withMembers(t *testing.T) (all []error) {
+	rules, err := draw.ParseRules([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
+	require.NoError(t, err)
+	for i, end := range []time.Time{{}, at} {
+		e := draw.Errorf(draw.CodeLimitReached, "because")
+		e.Reached = &draw.Reached{Limit: rules.Limits[i], RetryAt: end}
+		all = append(all, e)
+	}
+	return append(all, &draw.Error{Code: draw.CodePoolNotOpen, Notice: "for good"}, &draw.Error{Code: draw.CodePaused, Notice: "soon", RetryAfter: time.Second})
 }

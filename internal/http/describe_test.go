@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
@@ -191,18 +190,6 @@ func (anyTicket) Read(string) (draw.Request, error) {
 	return draw.Request{PoolID: "spring", UserID: "u1", DrawID: "order", Named: true, Count: 1, TicketUntil: at}, nil
 }
 
-// reached are refusals of a limit that is for ever, and of one that ends.
-func reached(t *testing.T) (all []error) {
-	rules, err := draw.ParseRules([]byte(`{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1},{"of":"draws","max":3,"per":"day"}]}`))
-	require.NoError(t, err)
-	for i, end := range []time.Time{{}, at} {
-		e := draw.Errorf(draw.CodeLimitReached, "because")
-		e.Reached = &draw.Reached{Limit: rules.Limits[i], RetryAt: end}
-		all = append(all, e)
-	}
-	return all
-}
-
 // violated is an auditor that finds something.
 type violated struct{ Auditor }
 
@@ -235,7 +222,7 @@ func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong e
 	for code := range problems() {
 		ask(request("GET", problemType+string(code), ""))
 	}
-	for _, f.err = range reached(t) {
+	for _, f.err = range withMembers(t) {
 		ask(request("POST", "/draw", `{"pool":"p","user":"u"}`))
 		ask(request("GET", "/admin/pools/p/odds?user=u", ""))
 	}

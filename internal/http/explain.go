@@ -55,6 +55,7 @@ func explanations() map[draw.Code]explanation {
 		codeRequestTimeout:   {"The body of the request came too slowly. Nothing happened.", "Send the request again, over a better connection."},
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
+		draw.CodePaused:      {"The pool is paused for a while, and opens again. Nothing happened. notice, where it is there, is for the player.", remedyRetry},
 		draw.CodePoolClosed:  {"The pool is closed, which is final.", "Make a new pool."},
 		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed. " +
 			"With a beacon, stock, rules and values change while the pool is paused alone.",

@@ -158,8 +158,8 @@ func (c call) log(level slog.Level, taken time.Duration) {
 	switch {
 	case status == nethttp.StatusInternalServerError:
 		level = slog.LevelError
-	case status > nethttp.StatusInternalServerError && !c.route.draws():
-		level = slog.LevelWarn // a draw's is in the log once for its batch, and counted
+	case status > nethttp.StatusInternalServerError && !c.route.draws() && !c.route.probes():
+		level = slog.LevelWarn // a draw's is in the log with its batch, and a change of readiness is one line
 	case isRefusal(status) || status >= nethttp.StatusBadRequest && level > slog.LevelDebug:
 		level = c.server.refusals.level(refusalOf(c.route, cause), c.server.gate.remote(c.gin.Request))
 	}

@@ -82,7 +82,7 @@ type refusedAnswer struct {
 
 // gates are the codes of what may refuse a draw.
 func gates() []draw.Code {
-	return []draw.Code{draw.CodePoolNotOpen, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
+	return []draw.Code{draw.CodePoolNotOpen, draw.CodePaused, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
 }
 
 // newRefused is the answer to a draw that would be refused; ok is false for an

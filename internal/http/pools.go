@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"drawsvc/internal/draw"
 )
 
@@ -166,65 +163,6 @@ func (s *Server) adminPool(ctx context.Context, c call) (adminPoolAnswer, error)
 func (c call) showPool(p *draw.Pool) adminPoolAnswer {
 	c.gin.Writer.Header().Set("ETag", strconv.Quote(strconv.FormatInt(p.Revision, 10)))
 	return newAdminPool(p)
-}
-
-// changeBody is the body of PATCH /admin/pools/{pool}. Its members are kept
-// as they were sent: null and absent differ.
-type changeBody struct {
-	Name     jsontext.Value `json:"name,omitzero"`
-	State    jsontext.Value `json:"state,omitzero"`
-	Mode     jsontext.Value `json:"mode,omitzero"`
-	Archived *bool          `json:"archived,omitzero"`
-	// Round and Signature are those of the beacon that state open brings.
-	Round     *int64  `json:"round,omitzero"`
-	Signature *string `json:"signature,omitzero"`
-}
-
-func (s *Server) change(b *changeBody) (draw.PoolChange, error) {
-	change := draw.PoolChange{Archived: b.Archived}
-	var err error
-	if (b.Round == nil) != (b.Signature == nil) {
-		return change, draw.Errorf(draw.CodeInvalidRequest, "round and signature belong together")
-	}
-	if b.Round != nil {
-		change.Round = &draw.Round{Number: *b.Round, Signature: *b.Signature}
-	}
-	if change.Name, err = text("name", b.Name); err != nil {
-		return change, err
-	}
-	state, err := text("state", b.State)
-	if err != nil {
-		return change, err
-	}
-	change.State = (*draw.State)(state)
-	if b.Mode.Kind() == 'n' {
-		change.Mode = new(string)
-		return change, change.Check()
-	}
-	if change.Mode, err = text("mode", b.Mode); err != nil {
-		return change, err
-	}
-	if change.Mode != nil {
-		if err := s.checkMode(*change.Mode); err != nil {
-			return change, err
-		}
-	}
-	return change, change.Check()
-}
-
-// text returns the string that raw holds, nil when the member was not sent.
-func text(member string, raw jsontext.Value) (*string, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	if raw.Kind() != '"' {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q must be a string", member)
-	}
-	var value string
-	if err := json.Unmarshal(raw, &value); err != nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q must be a string", member)
-	}
-	return &value, nil
 }
 
 // changePool answers PATCH /admin/pools/{pool}.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	nethttp "net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,7 +30,8 @@ const problemType = "/problems/"
 type problem struct {
 	status int
 	title  string
-	// retryAfter is the Retry-After header in seconds, "" for none.
+	// retryAfter is the Retry-After header in seconds, the most where it differs; "" for
+	// none.
 	retryAfter string
 	// unknown says that a draw answered so may have happened.
 	unknown bool
@@ -59,6 +61,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeUserNotCounted:    {status: 409, title: "User not counted"},
 		draw.CodeSoldOut:           {status: 409, title: "Sold out"},
 		draw.CodePoolNotOpen:       {status: 409, title: "Pool not open"},
+		draw.CodePaused:            {status: 503, title: "Pool paused", retryAfter: "60"},
 		draw.CodePoolClosed:        {status: 409, title: "Pool closed"},
 		draw.CodePoolOpen:          {status: 409, title: "Pool open"},
 		draw.CodePoolCommitted:     {status: 409, title: "Pool committed"},
@@ -119,8 +122,8 @@ func (c call) fail(err error) {
 	}
 	h := g.Writer.Header()
 	h["Content-Type"] = []string{"application/problem+json"}
-	if p.retryAfter != "" {
-		h["Retry-After"] = []string{p.retryAfter}
+	if after := retryAfter(p, e); after != "" {
+		h["Retry-After"] = []string{after}
 	}
 	if e.Code == codeUnauthorized {
 		h.Set("WWW-Authenticate", challenge(g.Request.Header))
@@ -132,6 +135,15 @@ func (c call) fail(err error) {
 	defer s.buffers.Put(out)
 	*out = appendProblem((*out)[:0], p, e, c.route.draws())
 	c.writeShort(p.status, *out)
+}
+
+// retryAfter is the Retry-After header of an answer, "" for none: what the error says,
+// or what its code has.
+func retryAfter(p problem, e *draw.Error) string {
+	if e.RetryAfter <= 0 {
+		return p.retryAfter
+	}
+	return strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10)
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
@@ -154,6 +166,10 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	}
 	if e.Reached != nil {
 		b = appendReached(b, e.Reached)
+	}
+	if e.Notice != "" {
+		b = append(b, `,"notice":`...)
+		b, _ = jsontext.AppendQuote(b, e.Notice)
 	}
 	return append(b, "}\n"...)
 }

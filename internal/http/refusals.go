@@ -7,10 +7,10 @@ import (
 	nethttp "net/http"
 	"net/netip"
 	"slices"
-	"sync"
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/repeats"
 )
 
 const (
@@ -44,8 +44,7 @@ func isRefusal(status int) bool {
 // refusals counts the refusals that repeat, in place of a line for each.
 type refusals struct {
 	log   *slog.Logger
-	mu    sync.Mutex
-	kinds map[refusal]*refused
+	kinds repeats.Counter[refusal, refused]
 }
 
 // refused counts the refusals of one kind that came after the first.
@@ -56,27 +55,25 @@ type refused struct {
 }
 
 func newRefusals(log *slog.Logger) *refusals {
-	return &refusals{log: log, kinds: map[refusal]*refused{}}
+	return &refusals{log: log}
 }
 
 // level returns the level of a refusal's line: that of the first of its kind is
 // info, or warn for a refused token; those that follow are for debugging.
 func (r *refusals) level(kind refusal, from netip.Addr) slog.Level {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	counted, repeats := r.kinds[kind]
-	if !repeats {
-		r.kinds[kind] = &refused{}
-		return kind.level()
-	}
-	counted.count++
 	address := from.String()
-	switch {
-	case slices.Contains(counted.addresses, address):
-	case len(counted.addresses) < addressesMax:
-		counted.addresses = append(counted.addresses, address)
-	default:
-		counted.more = true
+	isFirst := r.kinds.Note(kind, func(counted *refused) {
+		counted.count++
+		switch {
+		case slices.Contains(counted.addresses, address):
+		case len(counted.addresses) < addressesMax:
+			counted.addresses = append(counted.addresses, address)
+		default:
+			counted.more = true
+		}
+	})
+	if isFirst {
+		return kind.level()
 	}
 	return slog.LevelDebug
 }
@@ -106,19 +103,7 @@ func (r *refusals) run(ctx context.Context) {
 // sumUp logs what has repeated since the last time. A kind that repeated goes
 // on being counted; one that did not gets a line of its own the next time.
 func (r *refusals) sumUp() {
-	r.mu.Lock()
-	kinds := r.kinds
-	r.kinds = map[refusal]*refused{}
-	for kind, counted := range kinds {
-		if counted.count > 0 {
-			r.kinds[kind] = &refused{}
-		}
-	}
-	r.mu.Unlock()
-	for kind, counted := range kinds {
-		if counted.count == 0 {
-			continue
-		}
+	for kind, counted := range r.kinds.Take(func(counted *refused) bool { return counted.count > 0 }) {
 		attrs := []slog.Attr{
 			slog.String("code", string(kind.code)), slog.Int("count", counted.count),
 			slog.Any("remotes", counted.addresses), slog.Bool("more_remotes", counted.more),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -165,7 +166,11 @@ func (c *coalescer) attempt(entries []*entry) {
 	attempted(entries, began, err)
 	if err != nil {
 		pools, requests := namesOf(entries)
-		c.decider.log.Warn("a shared transaction failed, its batches are attempted alone",
+		level := slog.LevelWarn
+		if c.decider.givenUp.isOpen.Load() { // batches that fail by themselves are summed up
+			level = slog.LevelDebug
+		}
+		c.decider.log.Log(context.Background(), level, "a shared transaction failed, its batches are attempted alone",
 			"batches", len(entries), "pools", pools, "requests", requests, "error", err)
 	}
 }

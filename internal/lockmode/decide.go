@@ -20,6 +20,7 @@ type decider struct {
 	agendas  Agendas
 	observer Observer
 	log      *slog.Logger
+	givenUp  *givenUp
 	name     string
 	resolve  func(ofPool string) string
 	now      func() time.Time
@@ -31,7 +32,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, agendas: o.Agendas, observer: o.Observer, log: o.Log, name: name, resolve: o.resolve, now: o.Now,
+		store: o.Store, agendas: o.Agendas, observer: o.Observer, log: o.Log, givenUp: o.givenUp, name: name, resolve: o.resolve, now: o.Now,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -175,14 +176,14 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
 	}
-	logGivenUp(d.log, d.name, b, err)
+	d.givenUp.note(d.name, b, err)
 	switch class := stock.ClassOf(err); {
 	case class == stock.ClassOther:
 		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
 	case b.IsInDoubt():
 		return errInDoubt(err)
 	case class == stock.ClassUnavailable:
-		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+		return stock.ErrorUnavailable(err)
 	default:
 		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; nothing happened")
 	}
@@ -191,11 +192,6 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 // namesMax is the most requests, and the most pools, that a line of the log
 // names.
 const namesMax = 10
-
-// logGivenUp says which draws could not be decided. It names no key and no user.
-func logGivenUp(log *slog.Logger, mode string, b *group.Batch, err error) {
-	log.WarnContext(b.Context(), "batch given up", "mode", mode, "pool", b.Urn.PoolID, "draws", b.Draws(), "requests", b.RequestIDs(namesMax), "error", err)
-}
 
 func reasonOf(err error) string {
 	if err == nil {

@@ -61,12 +61,12 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 			lost++
 		default:
 			if draw.CodeOf(err) == draw.CodeLockUnavailable {
-				logGivenUp(m.log, External, b, err)
+				m.decider.givenUp.note(External, b, err)
 			}
 			return err
 		}
 		if stale == staleMax || lost == lostMax {
-			logGivenUp(m.log, External, b, err)
+			m.decider.givenUp.note(External, b, err)
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
 		}
 		// The lock is waited for anew, and a replay needs none.

@@ -89,6 +89,8 @@ type Options struct {
 
 	// resolve is Switch.name, which New passes on to the modes.
 	resolve func(ofPool string) string
+	// givenUp logs what no mode could decide.
+	givenUp *givenUp
 }
 
 // mode is one way of keeping two draws on one pool apart. issue returns
@@ -131,6 +133,7 @@ type Switch struct {
 	store     Store
 	log       *slog.Logger
 	replayMax time.Duration
+	givenUp   *givenUp
 }
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
@@ -138,8 +141,8 @@ func New(o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Switch{own: o.Mode, store: o.Store, log: o.Log, replayMax: replayMax(o)}
-	o.resolve = s.name
+	s := &Switch{own: o.Mode, store: o.Store, log: o.Log, replayMax: replayMax(o), givenUp: newGivenUp(o.Log)}
+	o.resolve, o.givenUp = s.name, s.givenUp
 	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "mode must be one of %v", Names())
@@ -174,6 +177,7 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 		b.SetMode(name)
 		if err := s.modes[name].issue(ctx, b); !errors.Is(err, errOtherMode) {
 			if err == nil {
+				s.givenUp.settled()
 				return nil
 			}
 			return s.lastReplay(ctx, b, err)

@@ -85,29 +85,14 @@ const (
 // WatchSchema has the schema checked about once a second, and the database's
 // clock read about every ten seconds, until the store is closed. It is called once, before the store is used by others.
 func (s *Store) WatchSchema() {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	s.engine.OnClose(func() error {
-		cancel()
-		<-ended
-		return nil
-	})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(schemaEvery)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			reading, end := context.WithTimeout(ctx, schemaMax)
-			_ = s.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
-			if n%clockEvery == 0 {
-				_ = s.readClock(reading) // the same of the estimate
-			}
-			end()
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
+	n := 0
+	s.whileOpen(schemaEvery, func(ctx context.Context) {
+		reading, end := context.WithTimeout(ctx, schemaMax)
+		defer end()
+		_ = s.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
+		if n%clockEvery == 0 {
+			_ = s.readClock(reading) // the same of the estimate
 		}
-	}()
+		n++
+	})
 }

@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/sqlitefile"
 )
@@ -54,3 +55,10 @@ var (
 
 // ClassOf returns the class of err, ClassOther when it has none.
 func ClassOf(err error) Class { return engine.ClassOf(err) }
+
+// ErrorUnavailable is the error for callers where the database refused err: nothing
+// happened.
+func ErrorUnavailable(err error) *draw.Error { return engine.ErrorUnavailable(err) }
+
+// WriteRefusals lists what [Store.WriteRefusal] may return.
+func WriteRefusals() []string { return engine.WriteRefusals() }

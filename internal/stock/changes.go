@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -61,7 +62,11 @@ func newChanges(p *draw.Pool, c *draw.PoolChange) (all []newChange) {
 	if c.Mode != nil && *c.Mode != p.Mode {
 		add(draw.WhatMode, engine.OrNull(*c.Mode), engine.Optional(*c.Mode))
 	}
-	if c.State != nil && *c.State != p.State {
+	switch {
+	case c.State == nil:
+	case c.Pause != nil:
+		all = append(all, newChange{draw.WhatState, json.RawMessage(c.Pause.Body()), map[string]any{"state": string(*c.State)}})
+	case *c.State != p.State:
 		add(draw.WhatState, *c.State, string(*c.State))
 	}
 	if c.Archived != nil && *c.Archived != p.Archived {
@@ -93,6 +98,11 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		if err != nil {
 			return err
 		}
+		if c.Pause != nil && of.pool.State == draw.StatePaused {
+			if changes, err = s.withoutSamePause(ctx, tx, of, changes); err != nil {
+				return err
+			}
+		}
 		if c.State != nil && *c.State == draw.StateClosed && len(changes) > 0 {
 			of.unannounce(changes[0].set)
 		}
@@ -107,6 +117,23 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		return draw.Pool{}, &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: fmt.Sprintf("pool %q was changed, and could not be read afterwards", id)}
 	}
 	return pool, nil
+}
+
+// withoutSamePause leaves out the change that would pause a pool as it is paused: the
+// request is one that comes again.
+func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *lockedPool, all []newChange) ([]newChange, error) {
+	last, err := s.lastChange(ctx, tx, of.pool.ID, draw.WhatState, of.head.Version)
+	if err != nil {
+		return nil, err
+	}
+	was := draw.Pause{}
+	if last != nil {
+		was = draw.PauseOf(last.Body)
+	}
+	return slices.DeleteFunc(all, func(n newChange) bool {
+		body, isPause := n.body.(json.RawMessage)
+		return isPause && draw.PauseOf(string(body)) == was
+	}), nil
 }
 
 // ChangePrize corrects the name or the value of a prize that has issued nothing,

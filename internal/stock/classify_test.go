@@ -78,6 +78,47 @@ func TestClassify(t *testing.T) {
 	require.NoError(t, engine.Classify(nil, dialects()["mysql"].ByCode))
 }
 
+// TestWriteRefusals: a database that takes no writes says why, before the commit and at
+// it, and callers hear why.
+func TestWriteRefusals(t *testing.T) {
+	t.Parallel()
+	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }
+	my := func(number uint16, message string) error { return &mysql.MySQLError{Number: number, Message: message} }
+	for _, c := range []struct {
+		dialect string
+		err     error
+		want    string
+	}{
+		{"postgres", pg("53100"), "full"},
+		{"postgres", pg("58030"), "io"},
+		{"postgres", pg("25006"), "read-only"},
+		{"postgres", pg("53200"), ""}, // memory
+		{"mysql", my(1021, "Disk full (/tmp/x)"), "full"},
+		{"mysql", my(1114, "The table 'awards' is full"), "full"},
+		{"mysql", my(1030, `Got error 28 "No space left on device" from storage engine InnoDB`), "full"},
+		{"mysql", my(1026, `Error writing file './binlog.000001' (Errcode: 28 "No space left on device")`), "full"},
+		{"mysql", my(1030, "Got error 168 - 'Unknown (generic) error from engine' from storage engine"), "io"},
+		{"mysql", my(1290, "--read-only"), "read-only"},
+		{"mysql", my(1836, "Running in read-only mode"), "read-only"},
+		{"mysql", my(1047, "WSREP has not yet prepared node"), "not-ready"},
+		{"mysql", my(1040, "Too many connections"), ""},
+		{"sqlite", io.ErrUnexpectedEOF, ""},
+	} {
+		s := &Store{engine: &engine.Engine{Dialect: dialects()[c.dialect]}}
+		for _, err := range []error{engine.Classify(c.err, s.engine.ByCode), engine.AtCommit(c.err, s.engine.ByCode)} {
+			s.writability.refusal.Store(nil)
+			s.observe(err)
+			require.Equal(t, c.want, s.WriteRefusal(), "%s %v", c.dialect, err)
+			if err := s.CheckWritable(); c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))
+				require.Contains(t, draw.DetailOf(err), "takes no writes")
+			}
+		}
+	}
+}
+
 // TestPublic: callers see codes, and never a text of the database.
 func TestPublic(t *testing.T) {
 	for class, code := range map[Class]draw.Code{

@@ -57,7 +57,7 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 	if isDefect(err) {
 		ran, err = s.runSome(ctx, poolID, 1, true)
 	}
-	s.engine.Observe(err) // now that the connection is given back
+	s.observe(err) // now that the connection is given back
 	switch {
 	case ClassOf(err) == ClassUnknown: // the next one sees what became of it
 		s.options.Changed(poolID)

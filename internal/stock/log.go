@@ -41,7 +41,7 @@ func (s *Store) confirm(ctx context.Context) error {
 		return nil
 	}
 	err := s.engine.Confirm(ctx)
-	if s.engine.Observe(err); err == nil {
+	if s.observe(err); err == nil {
 		return nil
 	}
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, and the database does not say that it is safe")

@@ -65,11 +65,12 @@ type Store struct {
 	clock   clock
 	// brought is the schema that this binary knows, admission whether the
 	// database's lets it work.
-	brought   brought
-	admission admission
-	seeds     seeds
-	receipts  receipts
-	hashes    hashes
+	brought     brought
+	admission   admission
+	writability writability
+	seeds       seeds
+	receipts    receipts
+	hashes      hashes
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -239,7 +240,7 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 			urn.Invalidate()
 		}
 	}
-	s.engine.Observe(err)
+	s.observe(err)
 	return err
 }
 
@@ -252,7 +253,7 @@ func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 		return err
 	}
 	err := s.engine.Attempts.Write(ctx, p, o)
-	s.engine.Observe(err)
+	s.observe(err)
 	return err
 }
 
@@ -294,6 +295,6 @@ func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.engine.Observe(tx.failed) // now that the connection is given back
+	tx.store.observe(tx.failed) // now that the connection is given back
 	tx.failed = nil
 }

@@ -27,7 +27,7 @@ const (
 func (s *Store) change(ctx context.Context, fn func(*sql.Tx) error) error {
 	return engine.Public(repeated(ctx, func() error {
 		err := s.behindAgenda(ctx, fn)
-		s.engine.Observe(err) // now that the connection is given back
+		s.observe(err) // now that the connection is given back
 		return err
 	}))
 }

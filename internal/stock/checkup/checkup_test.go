@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,15 @@ func TestDoctorOfPostgres(t *testing.T) {
 	stocktest.ExecAll(t, s, []string{`UPDATE pools SET state = 'paused'`})
 	require.NoError(t, stocktest.Commit(t, s, "committed", 1, 1))
 	require.Regexp(t, `^\[danger asynchronous-standby: `, checkUp(t, server.URL(), usual("table")))
+	plain, err := pgconn.Connect(t.Context(), server.URL())
+	require.NoError(t, err)
+	for _, statement := range []string{`ALTER SYSTEM SET synchronous_standby_names = 's1'`, `SELECT pg_reload_conf()`} {
+		require.NoError(t, plain.Exec(t.Context(), statement).Close())
+	}
+	require.NoError(t, plain.Close(t.Context()))
+	require.Eventually(t, func() bool {
+		return slices.Contains(checkUp(t, server.URL(), usual("table")), "warning one-standby: commits wait for a standby, and only 1 is connected")
+	}, time.Minute, 50*time.Millisecond)
 	require.NoError(t, replica.Close(t.Context()))
 	server.Stop()
 	require.NoError(t, os.WriteFile(filepath.Join(server.Dir(), "data/standby.signal"), nil, 0o644))

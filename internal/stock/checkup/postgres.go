@@ -94,6 +94,17 @@ func postgresDurability() []rule {
 			"name a standby in synchronous_standby_names, or do not fail over by yourself",
 		},
 		{
+			"one-standby", LevelWarning,
+			func(v vitals, _ Options) string {
+				if v["synchronous_standby_names"] != "" && v.has("standbys", "1") {
+					return "commits wait for a standby, and only 1 is connected"
+				}
+				return ""
+			},
+			"when this standby is away, every draw is answered 503 or 504 until it is back",
+			"run two standbys, with synchronous_standby_names = 'ANY 1 (…)'",
+		},
+		{
 			"zero-damaged-pages", LevelDanger, setTo("zero_damaged_pages", "on"),
 			"a damaged page is read as empty: awards vanish without an error",
 			"set zero_damaged_pages = off, restore from a backup and run `drawsvc audit`",

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -65,6 +67,9 @@ type Engine struct {
 	Pooling Pooling
 
 	closers []func() error
+	// asking is the question of leaveIfSilent, isAsking says that it is under way.
+	asking   sync.WaitGroup
+	isAsking atomic.Bool
 }
 
 // Attempts are made at batches in the way of the database.
@@ -93,6 +98,7 @@ func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
 
 // Close closes all connections. It returns the first error of closing.
 func (e *Engine) Close() error {
+	e.asking.Wait()
 	var first error
 	for i := len(e.closers) - 1; i >= 0; i-- {
 		if err := e.closers[i](); err != nil && first == nil {
@@ -113,15 +119,37 @@ func (e *Engine) Refusal() error {
 
 // Observe leaves a server that says that another is to be written, and one of
 // several that has fallen silent: its other connections would be found dead one
-// after the other, each at the end of a batch's time.
+// after the other, each at the end of a batch's time. One statement that took too
+// long is no silence: the server is asked first.
 func (e *Engine) Observe(err error) {
 	said, ok := errors.AsType[*Error](err)
-	if !ok || e.FailOver == nil {
+	switch {
+	case !ok || e.FailOver == nil:
+	case said.IsElsewhere():
+		e.FailOver()
+	case e.Several && errors.Is(said, context.DeadlineExceeded):
+		e.leaveIfSilent()
+	}
+}
+
+// silenceMax is the longest that a server may take to answer when it seems silent.
+const silenceMax = time.Second
+
+// leaveIfSilent asks the server, and leaves it where it does not answer. Nobody waits
+// for that, and one question is under way at a time.
+func (e *Engine) leaveIfSilent() {
+	if !e.isAsking.CompareAndSwap(false, true) {
 		return
 	}
-	if said.IsElsewhere() || e.Several && errors.Is(said, context.DeadlineExceeded) {
-		e.FailOver()
-	}
+	e.asking.Go(func() {
+		defer e.isAsking.Store(false)
+		ctx, end := context.WithTimeout(context.Background(), silenceMax)
+		defer end()
+		var one int
+		if e.Probe.QueryRowContext(ctx, `SELECT 1`).Scan(&one) != nil {
+			e.FailOver()
+		}
+	})
 }
 
 // Connections are the counts of a pool of connections.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"drawsvc/internal/draw"
 )
@@ -73,11 +74,46 @@ const ReasonLockWait = "lock-wait"
 // somebody else has written turns.
 const ReasonTurn = "turn"
 
-// The reasons to look for another server.
+// The reasons for which a database takes no writes while it may answer reads.
+// ReasonReadOnly and ReasonNotReady are also those to look for another server.
 const (
+	ReasonFull     = "full"
+	ReasonIO       = "io"
 	ReasonReadOnly = "read-only"
 	ReasonNotReady = "not-ready"
 )
+
+// WriteRefusals lists the reasons for which [Error.RefusesWrites] is true.
+func WriteRefusals() []string {
+	return []string{ReasonFull, ReasonIO, ReasonReadOnly, ReasonNotReady}
+}
+
+// RefusesWrites reports whether the database takes no writes, of nobody.
+func (e *Error) RefusesWrites() bool { return slices.Contains(WriteRefusals(), e.Reason) }
+
+// Sentence says for callers why a statement was not executed. It holds no text of
+// the database.
+func (e *Error) Sentence() string {
+	switch e.Reason {
+	case ReasonFull:
+		return "the database takes no writes: its disk is full"
+	case ReasonIO:
+		return "the database takes no writes: its disk fails"
+	case ReasonReadOnly, ReasonNotReady:
+		return "the database takes no writes: it is read-only, or a standby"
+	}
+	return "the database does not answer"
+}
+
+// ErrorUnavailable is the error for callers where the database refused err: nothing
+// happened.
+func ErrorUnavailable(err error) *draw.Error {
+	sentence := "the database does not answer"
+	if e, ok := errors.AsType[*Error](err); ok {
+		sentence = e.Sentence()
+	}
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "%s; nothing happened", sentence)
+}
 
 // The refusals of the guarded write itself.
 var (
@@ -183,7 +219,7 @@ func Public(err error) error {
 	case ClassConflict, ClassDue:
 		return draw.Wrap(draw.CodeContended, err, "the pool is busy; nothing happened")
 	case ClassUnavailable:
-		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+		return ErrorUnavailable(err)
 	case ClassUnknown:
 		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
 	default:

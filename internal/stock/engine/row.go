@@ -29,6 +29,8 @@ type Row struct {
 	// opened is the version of the change that opened the pool with the beacon's
 	// round that is in force, 0 for none.
 	opened int64
+	// pause is what a pool that is paused says; see LacksPause.
+	pause draw.Pause
 	// writable says that the server which was read could have been written.
 	writable bool
 }
@@ -103,6 +105,18 @@ func ReadRules(version int64, body string) (*draw.Rules, error) {
 	return rules, nil
 }
 
+// LacksPause reports whether the change that paused the pool has to be read before
+// Merge: the pool is paused, and at another version than the urn.
+func (r *Row) LacksPause(urn *draw.Urn) bool {
+	return r.state == string(draw.StatePaused) && (urn.State != draw.StatePaused || urn.Version != r.version || urn.Mark != r.mark)
+}
+
+// SelectPause reads the body of the change that gave a pool its state, at a version.
+const SelectPause = `SELECT body FROM changes WHERE pool_id = ? AND what = 'state' AND version <= ? ORDER BY version DESC LIMIT 1`
+
+// SetPause has Merge go by the body of the change that paused the pool, "" for none.
+func (r *Row) SetPause(body string) { r.pause = draw.PauseOf(body) }
+
 // Clone is a copy that shares nothing with the row.
 func (r *Row) Clone() *Row {
 	one := *r
@@ -125,9 +139,12 @@ func (r *Row) Merge(urn *draw.Urn, prizes []draw.Prize, rules *draw.Rules, o TxO
 	if rules == nil && r.rules != 0 {
 		rules = urn.Rules()
 	}
+	if r.state == string(draw.StatePaused) && !r.LacksPause(urn) {
+		r.pause = urn.Pause()
+	}
 	if !urn.Seen(draw.Snapshot{
 		State: draw.State(r.state), Mode: r.mode, Head: head, At: r.at, Prizes: prizes, Rules: rules, Spending: r.spending, Committed: r.committed, Opened: r.opened,
-		DueAt: r.dueAt, Due: r.due,
+		DueAt: r.dueAt, Due: r.due, Pause: r.pause,
 	}) {
 		return ErrDropped
 	}

@@ -3,6 +3,7 @@ package mysql
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -11,6 +12,18 @@ import (
 
 // reasonDeadlock is that of a transaction that the server has rolled back.
 const reasonDeadlock = "deadlock"
+
+// fullDisk is how both servers write the system's ENOSPC, and EDQUOT, into a message.
+var fullDisk = regexp.MustCompile(`\b(28|122)\b`)
+
+// reasonOfSystem tells a full disk from other errors of the system, whose number is
+// in the message alone.
+func reasonOfSystem(message string) string {
+	if fullDisk.MatchString(message) {
+		return engine.ReasonFull
+	}
+	return engine.ReasonIO
+}
 
 // classify knows the numbers of MySQL 8 and MariaDB:
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
@@ -44,8 +57,12 @@ func classify(err error) *engine.Error {
 		return engine.Unavailable(engine.ReasonNotReady, err, true)
 	case 1053, 1077, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 4031: // shutting down, link lost, killed, idle for too long
 		return engine.Unavailable("unavailable", err, false)
-	case 1021, 1114, 1030, 1041: // disk or table full, storage engine, memory
-		return engine.Unavailable("full", err, false)
+	case 1021, 1114: // disk or table full
+		return engine.Unavailable(engine.ReasonFull, err, false)
+	case 1030, 1026: // the storage engine, or the file of a log, reports an error of the system
+		return engine.Unavailable(reasonOfSystem(e.Message), err, false)
+	case 1041: // memory
+		return engine.Unavailable("unavailable", err, false)
 	case 1317, 1969, 3024: // interrupted, statement timeouts
 		return engine.Unavailable("interrupted", err, false)
 	}

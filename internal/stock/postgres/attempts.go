@@ -101,17 +101,24 @@ func (tx *attempt) checkWritable(ctx context.Context) error {
 	return nil
 }
 
-// readSince reads the pool's row, the prizes that changed since, and the rules
-// where they are others.
+// readSince reads the pool's row, the prizes that changed since, and the rules and the
+// pause where they are others.
 func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row, prizes []draw.Prize, rules *draw.Rules, err error) {
 	if row, prizes, err = tx.readRows(ctx, urn); err != nil {
 		return row, nil, nil, err
+	}
+	var body string
+	if row.LacksPause(urn) {
+		err = tx.conn.QueryRow(ctx, sqlPause, urn.PoolID, row.Version()).Scan(&body)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return row, nil, nil, err
+		}
+		row.SetPause(body)
 	}
 	version := row.LacksRules(urn)
 	if version == 0 {
 		return row, prizes, nil, nil
 	}
-	var body string
 	if err = tx.conn.QueryRow(ctx, sqlRules, urn.PoolID, version).Scan(&body); err == nil {
 		rules, err = engine.ReadRules(version, body)
 	}

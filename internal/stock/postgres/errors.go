@@ -38,6 +38,10 @@ func classify(err error) *engine.Error {
 			return engine.Conflict(engine.ReasonTurn, nil)
 		}
 		return engine.KnownKey(err)
+	case "53100":
+		return engine.Unavailable(engine.ReasonFull, err, undone)
+	case "58030":
+		return engine.Unavailable(engine.ReasonIO, err, undone)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
 	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock sets off

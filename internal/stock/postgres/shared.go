@@ -74,7 +74,7 @@ func (j *shared) read(ctx context.Context, all []engine.SharedPool) (ready []boo
 	}
 	ready = make([]bool, len(all))
 	for i, a := range all {
-		ready[i] = rows[i] != nil && rows[i].LacksRules(a.Urn) == 0 && rows[i].Merge(a.Urn, prizes[i], nil, j.tx.options) == nil
+		ready[i] = rows[i] != nil && rows[i].LacksRules(a.Urn) == 0 && !rows[i].LacksPause(a.Urn) && rows[i].Merge(a.Urn, prizes[i], nil, j.tx.options) == nil
 	}
 	return ready, nil
 }

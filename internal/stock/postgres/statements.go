@@ -92,6 +92,7 @@ SELECT (SELECT count(*) FROM pool),
 	sqlSpend = `UPDATE pools SET spent = $4, spent_from = $5 WHERE id = $1 AND version = $2 AND mark = $3`
 
 	sqlRules = `SELECT body FROM changes WHERE pool_id = $1 AND version = $2`
+	sqlPause = `SELECT body FROM changes WHERE pool_id = $1 AND what = 'state' AND version <= $2 ORDER BY version DESC LIMIT 1`
 
 	// For a transaction by key: the last turn of each need, and those that may
 	// leave its window.

@@ -26,9 +26,9 @@ func classify(err error) *engine.Error {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return engine.Conflict(engine.ReasonLockWait, err)
 	case sqlite3.SQLITE_FULL: // the frames of the commit found no place
-		return engine.Unavailable("full", err, true)
+		return engine.Unavailable(engine.ReasonFull, err, true)
 	case sqlite3.SQLITE_IOERR:
-		return engine.Unavailable("io", err, false)
+		return engine.Unavailable(engine.ReasonIO, err, false)
 	case sqlite3.SQLITE_READONLY:
 		return engine.Unavailable(engine.ReasonReadOnly, err, true)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

@@ -177,6 +177,14 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 			return err
 		}
 	}
+	if row.LacksPause(urn) {
+		var body string
+		err := q.QueryRowContext(ctx, engine.SelectPause, urn.PoolID, row.Version()).Scan(&body)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		row.SetPause(body)
+	}
 	return row.Merge(urn, prizes, rules, tx.options)
 }
 

@@ -50,6 +50,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"time holds":          testTimeHolds,
 		"revisions":           testRevisions,
 		"pool life":           testPoolLife,
+		"pauses":              testPauses,
 		"corrections":         testCorrections,
 		"erase":               testErase,
 		"erase and draw":      testEraseWhileDrawing,

@@ -3,13 +3,11 @@ package experiments
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"drawsvc/internal/servertest"
@@ -58,11 +56,11 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 
 // mount mounts an empty file system on a folder, until the site ends.
 func mount(s *harness.Site, folder string, size int64) {
-	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-faults", folder).CombinedOutput()
+	disk, err := servertest.MountSmallDisk(folder, size)
 	if err != nil {
-		s.Skip(fmt.Sprintf("no small file system can be mounted here: %v %s", err, output))
+		s.Skip(err.Error())
 	}
-	s.Cleanup(func() { _ = syscall.Unmount(folder, syscall.MNT_DETACH) })
+	s.Cleanup(func() { _ = disk.Unmount() })
 }
 
 // sizeOf is what the files of a folder take.
@@ -86,41 +84,18 @@ func diskFull(t *trial) error {
 	if t.Server != nil {
 		folder = filepath.Join(t.Server.Dir(), "data")
 	}
-	filler := filepath.Join(folder, "filler")
+	disk := &servertest.SmallDisk{Dir: folder}
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if err := fill(filler); err != nil { // and what the database has freed meanwhile
+		if err := disk.Fill(); err != nil { // and what the database has freed meanwhile
 			return err
 		}
 	}
-	t.Must(os.Remove(filler))
+	t.Must(disk.Free())
 	if t.Server == nil {
 		return nil
 	}
 	t.Must(stage.Revive(t.Server))
 	t.Ended = time.Now()
-	return nil
-}
-
-// fill appends to a file until the disk is full.
-func fill(name string) error {
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if errors.Is(err, syscall.ENOSPC) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	for _, size := range []int{1 << 20, 4096, 1} {
-		chunk := make([]byte, size)
-		for {
-			if _, err := f.Write(chunk); errors.Is(err, syscall.ENOSPC) {
-				break
-			} else if err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 

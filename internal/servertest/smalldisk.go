@@ -1,0 +1,85 @@
+package servertest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// SmallDisk is a file system in memory that can be filled.
+type SmallDisk struct{ Dir string }
+
+// MountSmallDisk mounts a file system of a size in bytes on a folder that exists. Only
+// root may. It belongs to whom servers of this package run as.
+func MountSmallDisk(folder string, size int64) (*SmallDisk, error) {
+	output, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%d,mode=700", size), "drawsvc-test", folder).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("no small file system can be mounted here: %w %s", err, output)
+	}
+	d := &SmallDisk{folder}
+	if err := giveAway(folder); err != nil {
+		return nil, errors.Join(err, d.Unmount())
+	}
+	return d, nil
+}
+
+// NewSmallDisk mounts a file system on a new folder below dir until the test ends. Where
+// none can be mounted the test ends as it does where a server is missing.
+func NewSmallDisk(tb testing.TB, dir string, size int64) *SmallDisk {
+	tb.Helper()
+	Long(tb)
+	folder := filepath.Join(dir, "small-disk")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	d, err := MountSmallDisk(folder, size)
+	if err != nil {
+		giveUp(tb, &missingError{program: "mount: " + err.Error()})
+	}
+	tb.Cleanup(func() {
+		if err := d.Unmount(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return d
+}
+
+// Unmount takes the file system away, also from who has files open.
+func (d *SmallDisk) Unmount() error {
+	if output, err := exec.Command("umount", "-l", d.Dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("umount: %w %s", err, output)
+	}
+	return nil
+}
+
+func (d *SmallDisk) filler() string { return filepath.Join(d.Dir, "filler") }
+
+// Fill takes what is free, also where it was called before.
+func (d *SmallDisk) Fill() error {
+	f, err := os.OpenFile(d.filler(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if errors.Is(err, syscall.ENOSPC) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for _, size := range []int{1 << 20, 4096, 1} {
+		chunk := make([]byte, size)
+		for {
+			if _, err := f.Write(chunk); errors.Is(err, syscall.ENOSPC) {
+				break
+			} else if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Free gives back what Fill has taken.
+func (d *SmallDisk) Free() error { return os.Remove(d.filler()) }
