@@ -72,7 +72,7 @@ func unknownMetrics(live map[string]string, text string) (unknown []string) {
 func settled(t *testing.T, s *service) (exposition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		_, body, err := s.ask("GET", "/metrics", "")
+		body, err := s.metrics()
 		exposition = body
 		return err == nil && strings.Contains(body, "drawsvc_job_last_success_timestamp_seconds{") && strings.Contains(body, "drawsvc_pools_read_timestamp_seconds ")
 	}, commandMax, 100*time.Millisecond)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -97,7 +96,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	ready := readiness(store, lock, c.lock.url)
 	opened.add(watchPools(ctx, registry, store, ready, log))
 	opened.add(followAgendas(ctx, store, log))
-	if err := c.ensureAdminToken(env.stdout); err != nil {
+	if err := c.ensureTokens(env.stdout); err != nil {
 		return err
 	}
 	jobs, err := startJobs(ctx, c, store, registry, log)
@@ -212,7 +211,7 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
 		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
-		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
+		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
 		RequestTimeout: c.timeout,
 		Ready:          ready,
@@ -265,18 +264,26 @@ func lastContext(ctx context.Context, delay time.Duration) (context.Context, con
 	return last, func() { stop(); end() }
 }
 
-// ensureAdminToken makes a token when none was given, which is allowed on a
-// loopback address alone, and prints it; it is not for the log.
-func (c *config) ensureAdminToken(w io.Writer) error {
-	if c.tokens.keeper.Set().Has(access.Admin) {
+// ensureTokens makes the tokens that were not given, which is allowed on a
+// loopback address only, and prints them; they are not for the log.
+func (c *config) ensureTokens(w io.Writer) error {
+	printed := ""
+	if !c.tokens.keeper.Set().Has(access.Admin) {
+		c.adminToken = rand.Text()
+		printed = "admin token for this run: " + c.adminToken + "\n"
+	}
+	if c.needsDrawToken() && !c.demo {
+		c.drawToken = rand.Text()
+		printed += "draw token for this run: " + c.drawToken + "\n"
+	}
+	if printed == "" {
 		return nil
 	}
 	var err error
-	c.adminToken = rand.Text()
 	if c.tokens, err = c.readTokens(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
+	_, err = io.WriteString(w, printed)
 	return err
 }
 

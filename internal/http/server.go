@@ -67,15 +67,15 @@ type Config struct {
 	Catalogue func() map[string]catalogue.Item
 	// Modes are the lock modes that a pool may name.
 	Modes []string
-	// Tokens are those that open calls. While they hold none of role draw,
-	// drawing and reading are open to local callers.
+	// Tokens are those that open calls.
 	Tokens *access.Keeper
-	// PublicDraw opens drawing and reading to anyone, from anywhere.
+	// PublicDraw opens drawing and reading to anyone, from anywhere, until
+	// Tokens have held one of role draw.
 	PublicDraw bool
-	// OpenMetrics shows /metrics to local callers.
-	OpenMetrics bool
-	// AllowedHosts are names of the service beside those of loopback. A local
-	// caller uses one of them, and no proxy.
+	// DemoDraw does so too, except to pages of other sites in a browser.
+	DemoDraw bool
+	// AllowedHosts are names of the service beside those of loopback, for
+	// DemoDraw.
 	AllowedHosts []string
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
