@@ -41,6 +41,7 @@ type config struct {
 	origin      string
 	tlsCert     string
 	tlsKey      string
+	tlsClientCA string
 	metrics     string
 	hosts       []string
 	proxies     []string
@@ -91,6 +92,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.StringVar(&c.origin, "origin", "", "`HOST` that the logs of committed pools are published under (default the Host of the call that commits)")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
+	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "`file` of the authorities whose client certificates admin calls need; read again when it changes")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
 	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers of --demo without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
@@ -213,6 +215,9 @@ func (c *config) validateNetwork() (err error) {
 	}
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or none")
+	}
+	if c.tlsClientCA != "" && c.tlsCert == "" {
+		return errors.New("--tls-client-ca needs HTTPS: give --tls-cert and --tls-key too")
 	}
 	if c.origin != "" {
 		if err := checkOrigin(c.origin); err != nil {

@@ -165,15 +165,12 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing
 // watchFiles follows the changes of the files of tokens, tickets and TLS, until the
 // function that it returns is called. It does so also while the service drains.
 func (c *config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
-	var all []*reloaded
+	all := d.files
 	if c.tokens.file != nil {
 		all = append(all, c.tokens.file)
 	}
 	if c.tickets.file != nil {
 		all = append(all, c.tickets.file)
-	}
-	if d.pair != nil {
-		all = append(all, d.pair)
 	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
@@ -194,6 +191,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	c.lock.warn(flags, log)
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
+	warnOfMode(log, "--tls-client-ca", c.tlsClientCA, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
 	warnOfMode(log, "--seed-identity-file", c.identity.path, othersMayUse)
@@ -212,7 +210,7 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
-		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
+		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ClientCAs: d.callersOf, ConnectionsMax: c.connections,
 		RequestTimeout: c.timeout,
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,

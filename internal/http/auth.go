@@ -1,6 +1,7 @@
 package http
 
 import (
+	"crypto/x509"
 	nethttp "net/http"
 	"net/netip"
 	"slices"
@@ -45,6 +46,7 @@ type gate struct {
 	demoDraw    bool
 	crossOrigin nethttp.CrossOriginProtection
 	hosts       []string
+	clientCAs   func() *x509.CertPool
 	proxies     []netip.Prefix
 	guesses     *guesses
 	metrics     metrics
@@ -54,7 +56,7 @@ type gate struct {
 func newGate(c *Config, m metrics) *gate {
 	return &gate{
 		tokens: c.Tokens, anyone: &access.Token{}, allowed: allowed(), publicDraw: c.PublicDraw, demoDraw: c.DemoDraw,
-		hosts: c.AllowedHosts, proxies: c.TrustedProxies, guesses: newGuesses(), metrics: m, now: time.Now,
+		hosts: c.AllowedHosts, proxies: c.TrustedProxies, clientCAs: c.ClientCAs, guesses: newGuesses(), metrics: m, now: time.Now,
 	}
 }
 
@@ -64,6 +66,9 @@ func newGate(c *Config, m metrics) *gate {
 func (g *gate) admit(need role, r *nethttp.Request) (*access.Token, error) {
 	if g.isOpen(need, r) {
 		return g.anyone, nil
+	}
+	if err := g.checkCertificate(need, r); err != nil {
+		return nil, err
 	}
 	token, err := g.identify(r)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	nethttp "net/http"
@@ -84,6 +85,9 @@ type Config struct {
 	ShutdownDelay time.Duration
 	// TLS, where it is given, makes the service speak HTTPS.
 	TLS *tls.Config
+	// ClientCAs, where it is given, returns the authorities of the moment: admin
+	// calls need a client certificate of one of them.
+	ClientCAs func() *x509.CertPool
 	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
 	ConnectionsMax int
 	// RequestTimeout is the longest that a call may work, save an audit and
@@ -179,7 +183,7 @@ func New(c Config) (*Server, error) {
 		bounds:    newBounds(),
 		readiness: newReadiness(c.Ready),
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
-		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
+		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 		gzips:     sync.Pool{New: newGzip},
 	}
