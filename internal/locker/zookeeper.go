@@ -27,6 +27,7 @@ import (
 // on every way out, also one whose making was never answered.
 type zookeeper struct {
 	session *zkSession
+	servers []string
 	folder  string
 	ttl     time.Duration
 }
@@ -42,7 +43,7 @@ func openZooKeeper(rest string, o Options) (backend, error) {
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock zookeeper: are not known")
 	}
-	return &zookeeper{session: session, folder: at.folder, ttl: o.TTL}, nil
+	return &zookeeper{session: session, servers: at.servers, folder: at.folder, ttl: o.TTL}, nil
 }
 
 // zkPlace are the servers of a URL, and the folder that keeps the locks there.
@@ -94,13 +95,13 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 
 func (z *zookeeper) ping(ctx context.Context) error {
 	if err := z.session.ready(ctx); err != nil {
-		return err
+		return naming(z.servers, err)
 	}
 	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
 		found, _, err := c.Exists("/")
 		return found, err
 	})
-	return err
+	return naming(z.servers, err)
 }
 
 func (z *zookeeper) close() error {
