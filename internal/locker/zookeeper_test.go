@@ -81,6 +81,14 @@ func TestZooKeeperUser(t *testing.T) {
 		if isSafe {
 			other := open("zookeeper://ann:other@" + address + "/" + path)
 			require.ErrorIs(t, other.Ping(t.Context()), zk.ErrNoAuth)
+			proxy := servertest.StartProxy(t, "zookeeper://"+address)
+			cut := open("zookeeper://" + user + proxy.Addr() + "/" + path)
+			require.NoError(t, cut.Ping(t.Context()))
+			proxy.Cut()
+			proxy.Pass()
+			require.Eventually(t, func() bool {
+				return cut.WithLock(t.Context(), "k", func(context.Context, int64) error { return nil }) == nil
+			}, time.Minute, 10*time.Millisecond, "the user is named again on a further connection")
 			continue
 		}
 		require.ErrorContains(t, open("zookeeper://ann:pass@"+address+"/"+path).Ping(t.Context()), "everybody may change the nodes")
