@@ -59,6 +59,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 
 	slow.Store(true)
 	cold := p.serve(flags...)
+	cold.token = "an-admin-token"
 	_, body, err := cold.ask("GET", "/pools/spring", "")
 	require.NoError(t, err)
 	require.Contains(t, body, "An ounce of it")

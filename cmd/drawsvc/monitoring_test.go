@@ -238,11 +238,11 @@ func TestPrometheusScrapes(t *testing.T) {
 	p := on(t, stocktest.Migrated(t, "postgres"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
-	one := p.serve()
+	one := p.serve("--metrics-listen", "127.0.0.1:0")
 	one.won("spring", "u1", "")
-	targets := []string{strings.TrimPrefix(one.url, "http://")}
-	for range 2 {
-		targets = append(targets, strings.TrimPrefix(p.serve().url, "http://")) // read their pools after the win
+	targets := []string{one.metricsAddress()}
+	for range 2 { // they read their pools after the win
+		targets = append(targets, p.serve("--metrics-listen", "127.0.0.1:0").metricsAddress())
 	}
 	prometheus := servertest.StartPrometheus(t, rulesFile, targets...)
 	query := func(expr string) (found series) {
