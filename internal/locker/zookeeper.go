@@ -81,13 +81,13 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 
 func (z *zookeeper) ping(ctx context.Context) error {
 	if err := z.ready(ctx); err != nil {
-		return naming(z.servers, err)
+		return naming(ctx, z.servers, err)
 	}
 	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
 		found, _, err := c.Exists("/")
 		return found, err
 	})
-	return naming(z.servers, err)
+	return naming(ctx, z.servers, err)
 }
 
 func (z *zookeeper) close() error {
