@@ -24,7 +24,7 @@ export GOFLAGS := $(strip $(GOFLAGS) -tags=nomsgpack)
 
 .PHONY: build
 build: ## The binary, in bin/
-	$(GO) build -trimpath -o bin/drawsvc ./cmd/drawsvc
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/drawsvc ./cmd/drawsvc
 
 .PHONY: test
 test: ## Installs the servers that the tests need, and runs the service's tests, all but the slow ones

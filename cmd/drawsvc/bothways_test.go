@@ -60,7 +60,7 @@ func newTwin(t *testing.T, dialect string) *twin {
 		p.ok("pool", "create", "mono", "--prize", "id=gold,stock=3")
 		p.ok("pool", "create", "dry", "--prize", "id=gold,stock=0")
 		p.ok("rules", "set", "--pool", "mono", week)
-		s := p.serve("--tokens", tokens, "--seed-recipients", recipients, "--seed-identity-file", identity)
+		s := p.serve("--public-draw", "--tokens", tokens, "--seed-recipients", recipients, "--seed-identity-file", identity)
 		s.won("mono", "ann", "first")
 		s.won("mono", "bob", "second")
 		if w.server = s; p.vars["DRAWSVC_DATABASE"] != w.url {

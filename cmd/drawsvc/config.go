@@ -41,6 +41,7 @@ type config struct {
 	origin      string
 	tlsCert     string
 	tlsKey      string
+	tlsClientCA string
 	metrics     string
 	hosts       []string
 	proxies     []string
@@ -83,7 +84,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.DurationVar(&c.timeout, "request-timeout", 5*time.Second, "longest time for a response")
 	c.adminSecret.flag(f, "admin-token", "", "bearer `token` of the admin calls")
 	c.drawSecret.flag(f, "draw-token", "", "bearer `token` of drawing and reading")
-	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw, on any address")
+	f.BoolVar(&c.publicDraw, "public-draw", false, "let anyone draw without a token, on any address")
 	f.StringVar(&c.tokensFile, "tokens", "", "`file` of named tokens with roles, read again when it changes")
 	f.StringVar(&c.ticketsFile, "ticket-keys", "", "`file` of the keys of tickets, a JWKS, read again when it changes")
 	c.recipients.flag(f)
@@ -91,8 +92,9 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.StringVar(&c.origin, "origin", "", "`HOST` that the logs of committed pools are published under (default the Host of the call that commits)")
 	f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate chain, for HTTPS; read again when it changes")
 	f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's key")
+	f.StringVar(&c.tlsClientCA, "tls-client-ca", "", "`file` of the authorities whose client certificates admin calls need; read again when it changes")
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
-	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers without token")
+	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers of --demo without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
 	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
 	f.IntVar(&c.connections, "connections-max", 0, "most connections of callers, idle ones are closed first (default below the limit of open files)")
@@ -214,6 +216,9 @@ func (c *config) validateNetwork() (err error) {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together: give both or none")
 	}
+	if c.tlsClientCA != "" && c.tlsCert == "" {
+		return errors.New("--tls-client-ca needs HTTPS: give --tls-cert and --tls-key too")
+	}
 	if c.origin != "" {
 		if err := checkOrigin(c.origin); err != nil {
 			return err
@@ -260,7 +265,7 @@ func (c *config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	if !c.tokens.keeper.Set().HasValid(access.Admin, time.Now()) {
 		return fmt.Errorf("--listen %s is open to others: give --admin-token, or --tokens with a valid token of role admin", c.listen)
 	}
-	if !c.tokens.keeper.Closed() && !c.publicDraw {
+	if c.needsDrawToken() {
 		return fmt.Errorf("--listen %s is open to others: give --draw-token, or --public-draw if anyone may draw", c.listen)
 	}
 	for flag, token := range map[string]string{"admin-token": c.adminToken, "draw-token": c.drawToken} {
@@ -274,6 +279,9 @@ func (c *config) validateAddress(loopback bool, flags *pflag.FlagSet) error {
 	}
 	return nil
 }
+
+// needsDrawToken reports whether nothing yet says who may draw.
+func (c *config) needsDrawToken() bool { return !c.tokens.keeper.Closed() && !c.publicDraw }
 
 // isLoopback says whether only this machine reaches host. The empty host is
 // every address.

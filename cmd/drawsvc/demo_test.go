@@ -117,3 +117,25 @@ func TestDemoSeeds(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "demo.db.seed-identity"), []byte("nonsense\n"), 0o600))
 	p.refused(exitFailure, "demo.db.seed-identity: the text holds no age identities", "serve", "--demo", "--listen", "127.0.0.1:0")
 }
+
+// TestDemoLeavesWhatGitIgnores: the README's first command leaves nothing in a clone
+// that could be committed, a secret least of all. The control is a file of the program.
+func TestDemoLeavesWhatGitIgnores(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("../../.git"); err != nil {
+		t.Skip("this is no clone")
+	}
+	isIgnored := func(name string) bool {
+		return exec.CommandContext(t.Context(), "git", "-C", "../..", "check-ignore", "--no-index", "--quiet", name).Run() == nil
+	}
+	folder := t.TempDir()
+	s := on(t, "sqlite:"+filepath.Join(folder, "drawsvc.db")).serve("--demo")
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Greater(t, len(left), 3)
+	for _, file := range left {
+		require.True(t, isIgnored(file.Name()), file.Name())
+	}
+	require.False(t, isIgnored("main.go"))
+	require.Equal(t, exitOK, s.end().code)
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -100,6 +101,14 @@ func TestDoctorTakesServesConfiguration(t *testing.T) {
 	o := p.run("doctor", "--mode", "external", "--lock", "redis://"+servertest.ClosedAddr(t)+"/0")
 	require.Equal(t, exitViolation, o.code)
 	require.Contains(t, o.stdout, "danger: lock-service: the lock service redis: does not answer: ")
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // it takes connections, and says nothing
+	require.NoError(t, err)
+	defer silent.Close()
+	for scheme, asked := range map[string]string{"redis": "", "etcd": "; asked: " + silent.Addr().String(), "zookeeper": "; asked: " + silent.Addr().String()} {
+		dead := servertest.ClosedAddr(t)
+		require.Contains(t, p.run("doctor", "--lock", scheme+"://"+dead).stdout, "dial tcp "+dead+": connect: connection refused", scheme)
+		require.Contains(t, p.run("doctor", "--lock", scheme+"://"+silent.Addr().String()).stdout, asked, scheme)
+	}
 	redis := servertest.Redis(t)
 	require.Eventually(t, func() bool { // a busy machine may need the second that it has for an answer
 		return !strings.Contains(p.run("doctor", "--mode", "external", "--lock", redis).stdout, "lock-service")

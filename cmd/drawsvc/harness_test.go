@@ -152,17 +152,11 @@ type service struct {
 	end            func() outcome
 }
 
-// serving are the command and flags of a service in tests, which may add others:
-// a request may take longer than by default, as a busy machine needs it.
-func serving() []string {
-	return []string{"serve", "--listen", "127.0.0.1:0", "--request-timeout", "30s"}
-}
-
 // serve starts the service on a free port of this machine, with JSON for its
 // log, and waits until it listens. It ends with the test at the latest.
 func (p program) serve(args ...string) *service {
 	p.tb.Helper()
-	args = slices.Concat(serving(), args)
+	args = p.serving(args...)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &service{
 		tb: p.tb, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: answerMax},
@@ -172,10 +166,15 @@ func (p program) serve(args ...string) *service {
 	s.end = sync.OnceValue(s.stop)
 	p.tb.Cleanup(func() { s.end() })
 	s.awaitListening(slices.Contains(args, "--demo"))
-	if _, after, ok := strings.Cut(s.stdout.String(), "admin token for this run: "); ok {
-		s.token, _, _ = strings.Cut(after, "\n")
-	}
+	s.token = s.printedToken("admin")
 	return s
+}
+
+// printedToken returns the token of a role that the service created, "" for none.
+func (s *service) printedToken(role string) string {
+	_, after, _ := strings.Cut(s.stdout.String(), role+" token for this run: ")
+	token, _, _ := strings.Cut(after, "\n")
+	return token
 }
 
 // stop sends what a signal sends and waits for the end. It is called once, by
@@ -261,6 +260,12 @@ func (s *service) admin(status int, method, path, body string) string {
 	require.NoError(s.tb, err)
 	require.Equal(s.tb, status, got, "%s %s: %s", method, path, answer)
 	return answer
+}
+
+// metrics are what a scraper with a token reads.
+func (s *service) metrics() (string, error) {
+	_, body, err := s.ask("GET", "/metrics", "", "Authorization", "Bearer "+s.token)
+	return body, err
 }
 
 // draw asks for a prize; a key may be "".

@@ -117,18 +117,24 @@ func TestTLS(t *testing.T) {
 	require.Equal(t, exitOK, code)
 }
 
+// metricsAddress is that of --metrics-listen, as the log names it.
+func (s *service) metricsAddress() string {
+	s.tb.Helper()
+	var found []string
+	require.Eventually(s.tb, func() bool {
+		found = regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(s.stderr.String())
+		return found != nil
+	}, commandMax, 10*time.Millisecond)
+	return found[1]
+}
+
 // TestMetricsListen: probes and metrics without a token, nothing else.
 func TestMetricsListen(t *testing.T) {
 	t.Parallel()
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--metrics-listen", "127.0.0.1:0", "--draw-token", "a-token-of-the-test")
-	var found []string
-	require.Eventually(t, func() bool {
-		found = regexp.MustCompile(`"metrics_address":"([^"]+)"`).FindStringSubmatch(s.stderr.String())
-		return found != nil
-	}, commandMax, 10*time.Millisecond)
 	main := s.url
-	s.url = "http://" + found[1]
+	s.url = "http://" + s.metricsAddress()
 	for path, want := range map[string]int{"/metrics": 200, "/livez": 200, "/readyz": 200, "/admin/pools": 404, "/pools/spring": 404} {
 		status, _, err := s.ask("GET", path, "", "Host", "metrics.example.org", "X-Forwarded-For", "192.0.2.1")
 		require.NoError(t, err)

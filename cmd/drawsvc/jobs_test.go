@@ -59,6 +59,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 
 	slow.Store(true)
 	cold := p.serve(flags...)
+	cold.token = "an-admin-token"
 	_, body, err := cold.ask("GET", "/pools/spring", "")
 	require.NoError(t, err)
 	require.Contains(t, body, "An ounce of it")
@@ -70,7 +71,7 @@ func TestNobodyWaitsForTheCatalogue(t *testing.T) {
 	require.Contains(t, body, "An ounce of it")
 	require.Less(t, time.Since(begun), 20*time.Second, "the source has not answered yet")
 	require.Contains(t, p.ok("job", "show", "catalogue"), "running")
-	_, metrics, err := cold.ask("GET", "/metrics", "")
+	metrics, err := cold.metrics()
 	require.NoError(t, err)
 	require.Contains(t, metrics, `drawsvc_job_last_success_timestamp_seconds{job="catalogue"}`)
 	require.NotContains(t, metrics, "drawsvc_catalogue_age_seconds 0\n")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,9 +21,12 @@ type listeners struct {
 	metrics net.Listener
 	// loopback says that only this machine reaches main.
 	loopback bool
-	// tls and pair are nil without --tls-cert.
-	tls  *tls.Config
-	pair *reloaded
+	// tls is nil without --tls-cert.
+	tls *tls.Config
+	// callersOf is nil without --tls-client-ca.
+	callersOf func() *x509.CertPool
+	// files are those of TLS.
+	files []*reloaded
 }
 
 // openListeners listens. Who reaches the service is judged on the address that it
@@ -34,13 +38,8 @@ func (c *config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 			d.close()
 		}
 	}()
-	if c.tlsCert != "" {
-		shown := &certificate{}
-		d.tls = shown.config()
-		d.pair = &reloaded{name: "--tls-cert", paths: []string{c.tlsCert, c.tlsKey}, use: shown.use}
-		if _, err := d.pair.readAll(); err != nil {
-			return d, usageError{fmt.Errorf("--tls-cert and --tls-key: %w", err)}
-		}
+	if err := d.readTLS(c); err != nil {
+		return d, usageError{err}
 	}
 	var listening net.ListenConfig
 	if d.main, err = listening.Listen(cmd.Context(), "tcp", c.listen); err != nil {
@@ -56,6 +55,32 @@ func (c *config) openListeners(cmd *cobra.Command) (d *listeners, err error) {
 		}
 	}
 	return d, nil
+}
+
+// readTLS reads the certificate of the service and the authorities of its callers,
+// where files of them were given.
+func (d *listeners) readTLS(c *config) error {
+	if c.tlsCert == "" {
+		return nil
+	}
+	shown, demanded := &certificate{}, &authorities{}
+	d.tls = shown.config()
+	pair := &reloaded{name: "--tls-cert", paths: []string{c.tlsCert, c.tlsKey}, use: shown.use}
+	if _, err := pair.readAll(); err != nil {
+		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	d.files = append(d.files, pair)
+	if c.tlsClientCA == "" {
+		return nil
+	}
+	callers := &reloaded{name: "--tls-client-ca", paths: []string{c.tlsClientCA}, use: demanded.use}
+	if _, err := callers.readAll(); err != nil {
+		return fmt.Errorf("--tls-client-ca: %w", err)
+	}
+	d.files = append(d.files, callers)
+	d.callersOf = demanded.current.Load
+	demanded.ask(d.tls)
+	return nil
 }
 
 func isLoopbackAddr(a net.Addr) bool {

@@ -72,7 +72,7 @@ func unknownMetrics(live map[string]string, text string) (unknown []string) {
 func settled(t *testing.T, s *service) (exposition string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		_, body, err := s.ask("GET", "/metrics", "")
+		body, err := s.metrics()
 		exposition = body
 		return err == nil && strings.Contains(body, "drawsvc_job_last_success_timestamp_seconds{") && strings.Contains(body, "drawsvc_pools_read_timestamp_seconds ")
 	}, commandMax, 100*time.Millisecond)
@@ -238,11 +238,11 @@ func TestPrometheusScrapes(t *testing.T) {
 	p := on(t, stocktest.Migrated(t, "postgres"))
 	p.ok("migrate", "up")
 	p.ok("pool", "create", "spring", "--prize", "id=gold,stock=1")
-	one := p.serve()
+	one := p.serve("--metrics-listen", "127.0.0.1:0")
 	one.won("spring", "u1", "")
-	targets := []string{strings.TrimPrefix(one.url, "http://")}
-	for range 2 {
-		targets = append(targets, strings.TrimPrefix(p.serve().url, "http://")) // read their pools after the win
+	targets := []string{one.metricsAddress()}
+	for range 2 { // they read their pools after the win
+		targets = append(targets, p.serve("--metrics-listen", "127.0.0.1:0").metricsAddress())
 	}
 	prometheus := servertest.StartPrometheus(t, rulesFile, targets...)
 	query := func(expr string) (found series) {

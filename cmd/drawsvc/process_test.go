@@ -44,7 +44,7 @@ func (p program) start(args ...string) *process {
 		tb: p.tb, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: answerMax},
 		ended: make(chan error, 1),
 	}}
-	s.cmd = p.command(append(serving(), args...)...)
+	s.cmd = p.command(p.serving(args...)...)
 	if p.wrap != nil {
 		s.cmd = p.wrap(s.cmd)
 	}
@@ -106,12 +106,13 @@ func TestSignals(t *testing.T) {
 	url := stocktest.Migrated(t, "postgres")
 	spring(t, url)
 	proxy := servertest.StartProxy(t, url)
-	s := on(t, proxy.URL()).start()
+	s := on(t, proxy.URL()).start("--admin-token", "a-token-of-the-test")
+	s.token = "a-token-of-the-test"
 	s.won("spring", "u1", "")
 	proxy.Hold()
 	go s.draw("spring", "u1", "") // it waits for the database
 	require.Eventually(t, func() bool {
-		_, body, err := s.ask("GET", "/metrics", "")
+		body, err := s.metrics()
 		return err == nil && strings.Contains(body, "\ndrawsvc_queue_draws 1\n")
 	}, commandMax, 10*time.Millisecond)
 	require.Equal(t, -1, s.insist(syscall.SIGTERM), "a further one ended it")

@@ -48,18 +48,28 @@ func TestReverseProxyPage(t *testing.T) {
 	require.Contains(t, s.stderr.String(), `"remote":"127.0.0.1"`, "what the caller invented is replaced")
 	require.NotContains(t, s.stderr.String(), "203.0.113.9")
 	s.url = direct
+}
 
-	// A service without a token for draws takes no draws through the proxy. The
-	// control, a proxy that says nothing of itself, shows what the page warns of.
-	open := spring(t, stocktest.Migrated(t, "sqlite")).serve()
-	upstream := strings.TrimPrefix(open.url, "http://")
-	listen, silent := servertest.FreeAddr(t), servertest.FreeAddr(t)
-	servertest.StartNginx(t, listen, pageConfig(t, listen, upstream))
-	servertest.StartNginx(t, silent, "server { listen "+silent+"; location / { proxy_pass http://"+upstream+"; } }")
-	for address, want := range map[string]int{listen: 403, silent: 200} {
-		open.url = "http://" + address
-		status, body, err := open.draw("spring", "u", "")
+// TestPlainProxyOpensNothing: a proxy that says nothing of itself, as nginx does by
+// default, gives nobody the rights of a program on the machine. The control is a
+// service that is open to everybody.
+func TestPlainProxyOpensNothing(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string]int{"--public-draw=false": 401, "--public-draw": 200} {
+		s := spring(t, stocktest.Migrated(t, "sqlite")).serve(flag)
+		listen := servertest.FreeAddr(t)
+		servertest.StartNginx(t, listen, "server { listen "+listen+"; location / { proxy_pass "+s.url+"; } }")
+		s.url = "http://" + listen
+		status, body, err := s.draw("spring", "u", "")
 		require.NoError(t, err)
 		require.Equal(t, want, status, body)
+		status, _, err = s.ask("GET", "/metrics", "")
+		require.NoError(t, err)
+		require.Equal(t, 401, status)
+		if want == 401 {
+			status, body, err = s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer "+s.printedToken("draw"))
+			require.NoError(t, err)
+			require.Equal(t, 200, status, body)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func balancer(t *testing.T, edit func(string) string, upstreams ...string) strin
 		}
 	}
 	config = regexp.MustCompile(`(?m)^ *server INSTANCE.*\n`).ReplaceAllLiteralString(config, servers.String())
-	startNginx(t, listen, edit(ofOneCaller.ReplaceAllString(config, "")))
+	servertest.StartNginx(t, listen, edit(ofOneCaller.ReplaceAllString(config, "")))
 	return listen
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -99,7 +98,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(ready.watch(ctx))
 	opened.add(watchPools(ctx, registry, store, log))
 	opened.add(followAgendas(ctx, store, log))
-	if err := c.ensureAdminToken(env.stdout); err != nil {
+	if err := c.ensureTokens(env.stdout); err != nil {
 		return err
 	}
 	jobs, err := startJobs(ctx, c, store, registry, log)
@@ -169,15 +168,12 @@ func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing
 // watchFiles follows the changes of the files of tokens, tickets and TLS, until the
 // function that it returns is called. It does so also while the service drains.
 func (c *config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.Signal, log *slog.Logger) func() {
-	var all []*reloaded
+	all := d.files
 	if c.tokens.file != nil {
 		all = append(all, c.tokens.file)
 	}
 	if c.tickets.file != nil {
 		all = append(all, c.tickets.file)
-	}
-	if d.pair != nil {
-		all = append(all, d.pair)
 	}
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var ended sync.WaitGroup
@@ -198,6 +194,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	c.lock.warn(flags, log)
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
+	warnOfMode(log, "--tls-client-ca", c.tlsClientCA, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
 	warnOfMode(log, "--tls-key", c.tlsKey, othersMayUse)
 	warnOfMode(log, "--seed-identity-file", c.identity.path, othersMayUse)
@@ -215,8 +212,8 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
 		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
-		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, OpenMetrics: d.loopback,
-		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ConnectionsMax: c.connections,
+		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
+		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ClientCAs: d.callersOf, ConnectionsMax: c.connections,
 		RequestTimeout: c.timeout,
 		Ready:          ready,
 		Log:            log, Registerer: r, Gatherer: r,
@@ -256,18 +253,26 @@ func lastContext(ctx context.Context, delay time.Duration) (context.Context, con
 	return last, func() { stop(); end() }
 }
 
-// ensureAdminToken makes a token when none was given, which is allowed on a
-// loopback address alone, and prints it; it is not for the log.
-func (c *config) ensureAdminToken(w io.Writer) error {
-	if c.tokens.keeper.Set().Has(access.Admin) {
+// ensureTokens makes the tokens that were not given, which is allowed on a
+// loopback address only, and prints them; they are not for the log.
+func (c *config) ensureTokens(w io.Writer) error {
+	printed := ""
+	if !c.tokens.keeper.Set().Has(access.Admin) {
+		c.adminToken = rand.Text()
+		printed = "admin token for this run: " + c.adminToken + "\n"
+	}
+	if c.needsDrawToken() && !c.demo {
+		c.drawToken = rand.Text()
+		printed += "draw token for this run: " + c.drawToken + "\n"
+	}
+	if printed == "" {
 		return nil
 	}
 	var err error
-	c.adminToken = rand.Text()
 	if c.tokens, err = c.readTokens(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "admin token for this run: %s\n", c.adminToken)
+	_, err = io.WriteString(w, printed)
 	return err
 }
 

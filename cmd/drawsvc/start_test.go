@@ -28,7 +28,7 @@ func TestVariables(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"DRAWSVC_DATABSE": "the nearest is DRAWSVC_DATABASE", "DRAWSVC_BATCHMAX": "the nearest is DRAWSVC_BATCH_MAX",
-		"DRAWSVC_ADMINTOKEN_FILE": "DRAWSVC_ADMIN_TOKEN_FILE", "DRAWSVC_SERVICE": "is no variable", "DRAWSVC_": "is no variable",
+		"DRAWSVC_ADMINTOKEN_FILE": "DRAWSVC_ADMIN_TOKEN_FILE", "DRAWSVC_SERVICE": "is no variable", "DRAWSVC_": "is no variable", "DRAWSVC_X": "is no variable", "DRAWSVC_XBIN": "is no variable",
 	} {
 		p := program{tb: t, vars: map[string]string{name: "x"}}
 		for _, command := range []string{"version", "serve"} {
@@ -38,7 +38,7 @@ func TestVariables(t *testing.T) {
 	}
 	p := program{tb: t, vars: map[string]string{
 		"DRAWSVC_SERVICE_HOST": "10.0.0.1", "DRAWSVC_SERVICE_PORT": "80", "DRAWSVC_SERVICE_PORT_HTTP": "80",
-		"DRAWSVC_PORT": "tcp://10.0.0.1:80", "DRAWSVC_PORT_80_TCP_ADDR": "10.0.0.1", "DRAWSVC_TEST_X": "x", "OTHER": "x",
+		"DRAWSVC_PORT": "tcp://10.0.0.1:80", "DRAWSVC_PORT_80_TCP_ADDR": "10.0.0.1", "DRAWSVC_TEST_X": "x", "OTHER": "x", "DRAWSVC_X_BIN": "x",
 		"DRAWSVC_QUEUE_MAX": "7", "DRAWSVC_TOKENS": "x",
 	}}
 	require.Contains(t, p.ok("version"), "drawsvc ")

@@ -159,7 +159,7 @@ func TestStopWithASilentDatabase(t *testing.T) {
 		proxy.Hold()
 		waiting.Go(func() { s.draw("spring", "u1", "second") })
 		require.Eventually(t, func() bool {
-			_, metrics, err := s.ask("GET", "/metrics", "")
+			metrics, err := s.metrics()
 			return err == nil && strings.Contains(metrics, "drawsvc_database_connections_in_use 1")
 		}, commandMax, 10*time.Millisecond)
 		all = append(all, &silenced{url: url, proxy: proxy, service: s})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type target struct {
 	database
 	server string
 	token  secret
+	// clientCert and clientKey are files of what the service may demand of callers.
+	clientCert, clientKey string
 }
 
 // flag declares the flags of both.
@@ -32,6 +35,8 @@ func (t *target) flag(c *cobra.Command, env environment) {
 	f := c.Flags()
 	f.StringVar(&t.server, serverFlag, "", "`URL` of a service that is asked over HTTP, in place of the database")
 	t.token.flag(f, tokenFlag, "", "bearer `token` for the service")
+	f.StringVar(&t.clientCert, "client-cert", "", "`file` of a client certificate for the service, where it demands one")
+	f.StringVar(&t.clientKey, "client-key", "", "`file` of that certificate's key")
 }
 
 // The flags of a service, and that of a database.
@@ -108,14 +113,40 @@ func (t *target) dial(flags *pflag.FlagSet) (*http.Admin, error) {
 	}
 	log := slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	t.token.warn(flags, log)
+	warnOfMode(log, "--client-key", t.clientKey, othersMayUse)
 	if token != "" && u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		log.Warn("the token is sent without encryption, and whoever sees it can use it; use https", "flag", "--"+serverFlag)
 	}
+	transport, err := t.transport()
+	if err != nil {
+		return nil, usageError{err}
+	}
 	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, HTTP: &nethttp.Client{
-		Transport: nethttp.DefaultTransport.(*nethttp.Transport).Clone(),
+		Transport: transport,
 		// Another address is not what was named, and a change would become a read.
 		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 	}}), nil
+}
+
+// transport shows the client certificate, where one was given.
+func (t *target) transport() (*nethttp.Transport, error) {
+	transport := nethttp.DefaultTransport.(*nethttp.Transport).Clone()
+	switch {
+	case (t.clientCert == "") != (t.clientKey == ""):
+		return nil, errors.New("--client-cert and --client-key belong together: give both or none")
+	case t.clientCert == "":
+		return transport, nil
+	}
+	texts, err := readFiles([]string{t.clientCert, t.clientKey})
+	if err != nil {
+		return nil, fmt.Errorf("--client-cert and --client-key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return nil, fmt.Errorf("--client-cert and --client-key: %w", err)
+	}
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	return transport, nil
 }
 
 // withoutTime leaves the time out of a line for whoever waits for it.

@@ -56,9 +56,9 @@ func TestTroubleshootingQuotes(t *testing.T) {
 		"is open to others: give --admin-token":                   open,
 		"is open to others: give --draw-token":                    tokens[:4],
 		"without one each instance would have a stock of its own": tokens,
-		"the password in the URL holds a raw @, : or /":           {"--database", "postgres://u:p@ss@127.0.0.1/x"},
+		"the password in the URL holds a raw @, : or /":           {"--listen", "127.0.0.1:0", "--database", "postgres://u:p@ss@127.0.0.1/x"},
 		"or serve with --migrate":                                 {"--listen", "127.0.0.1:0", "--database", servertest.Postgres(t)},
-		"the database cannot be opened":                           {"--database", "postgres://u:p@127.0.0.1:1/x"},
+		"the database cannot be opened":                           {"--listen", "127.0.0.1:0", "--database", "postgres://u:p@127.0.0.1:1/x"},
 		"is in use by another process":                            {"--listen", "127.0.0.1:0", "--database", url},
 		"address already in use":                                  {"--listen", taken.Addr().String()},
 	} {

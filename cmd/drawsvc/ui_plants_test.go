@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -48,13 +50,40 @@ func TestUIAddresses(t *testing.T) {
 	b := browse(t, administered(t).url, 800, 600)
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
-	for hash, title := range map[string]string{"#/pools/none": "Pool not found", "#/pools/%": "Invalid request", "#/pools/%E0%A4%A": "Invalid request"} {
+	for hash, title := range map[string]string{"#/pools/none": "Pool not found", "#/pools/%": "Invalid request", "#/pools/%E0%A4%A": "Invalid request",
+		"#/pools/spring/__proto__": "Not found", "#/pools/spring/constructor": "Not found", "#/pools/spring/frob": "Not found"} {
 		eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
 		b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q`, title))
 		b.press("All pools")
 		b.await(`document.querySelectorAll(".pools li").length === 2`)
 	}
 	b.quiet(3)
+	b.visit("#/pools/spring", "Spring draw")
+	eval[bool](b, `(location.hash = "#/pools/spring/__proto__", true)`)
+	b.do(chromedp.Reload())
+	b.await(`document.querySelector("h1")?.textContent === "Not found"`)
+	require.Equal(t, "auditor", eval[string](b, `sessionStorage.getItem("drawsvc-token")`), "a link signs nobody out")
+}
+
+// TestUIKeepsTheTokenToItself: an error of drawing a view signs nobody out, and the
+// browser is not asked to store the token. The double is an error of the program, in
+// what shows a view.
+func TestUIKeepsTheTokenToItself(t *testing.T) {
+	t.Parallel()
+	b := browse(t, administered(t).url, 800, 600)
+	b.await(`document.querySelector(".sign-in input")`)
+	require.Equal(t, "text off disc", eval[string](b, `(() => { const input = document.querySelector(".sign-in input");
+		return [input.type, input.autocomplete, getComputedStyle(input).webkitTextSecurity].join(" "); })()`))
+	b.signIn("auditor")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/spring", "Spring draw")
+	b.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := cdppage.AddScriptToEvaluateOnNewDocument(`Element.prototype.scrollIntoView = () => { throw new TypeError("planted"); };`).Do(ctx)
+		return err
+	}), chromedp.Reload())
+	b.await(`document.querySelector("h1")?.textContent === "Error"`)
+	require.Equal(t, "auditor", eval[string](b, `sessionStorage.getItem("drawsvc-token")`))
+	require.True(t, b.offers("Sign out"))
 }
 
 // TestUIPlantsCatches: what is planted does run where a page makes markup of it,

@@ -45,7 +45,7 @@ func verifiable(t *testing.T) *service {
 	t.Helper()
 	servertest.NeedPrograms(t, "curl", "curl")
 	recipients, identity := keyFiles(t)
-	return administeredBy(t, []string{"admin", "auditor"}, "--seed-identity-file", identity, "--seed-recipients", recipients)
+	return administeredBy(t, []string{"admin", "auditor"}, "--public-draw", "--seed-identity-file", identity, "--seed-recipients", recipients)
 }
 
 // TestUIVerifiable: a pool is committed to a beacon, opened with its round, drawn
@@ -156,7 +156,7 @@ func verifiableToAuditors(t *testing.T, s *service) {
 func TestUIWithoutSeeds(t *testing.T) {
 	t.Parallel()
 	recipients, _ := keyFiles(t)
-	s := administeredBy(t, []string{"admin", "auditor"}, "--seed-recipients", recipients, "--origin", "draws.example.org")
+	s := administeredBy(t, []string{"admin", "auditor"}, "--public-draw", "--seed-recipients", recipients, "--origin", "draws.example.org")
 	b := browse(t, s.url, 1200, 900)
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)

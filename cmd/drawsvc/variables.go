@@ -42,11 +42,11 @@ func knownVariables(c *cobra.Command) map[string]bool {
 	return known
 }
 
-// isForeign says whether others set the variable: tests, or Kubernetes for a
-// service named drawsvc.
+// isForeign reports whether others set the variable: tests, Kubernetes for a
+// service named drawsvc, or a team for scripts of its own.
 func isForeign(name string) bool {
 	switch {
-	case strings.HasPrefix(name, "DRAWSVC_TEST_"), slices.Contains(fault.Variables(), name):
+	case strings.HasPrefix(name, "DRAWSVC_TEST_"), strings.HasPrefix(name, "DRAWSVC_X_"), slices.Contains(fault.Variables(), name):
 		return true
 	case name == "DRAWSVC_SERVICE_HOST", name == "DRAWSVC_PORT", name == "DRAWSVC_SERVICE_PORT":
 		return true

@@ -62,13 +62,15 @@ func TestFilesThatCannotBe(t *testing.T) {
 		`{"tokens":[],"x":1}`:           "must be JSON",
 		`{"tokens":[{"name":"ci","rôle":"admin",` + sum + `}]}`: "must be JSON",
 		`{"tokens":[]}`: "1 to 64 tokens, and holds 0",
-		`{"tokens":[` + strings.Join(many, ",") + `]}`:                                                    "1 to 64 tokens, and holds 65",
-		`{"tokens":[{"name":"C I","role":"admin",` + sum + `}]}`:                                          `entry 1 ("C I"): name must match`,
-		`{"tokens":[{"name":"ci","role":"root",` + sum + `}]}`:                                            "role must be one of admin, stock, auditor, draw, metrics",
-		`{"tokens":[{"name":"ci","role":"admin","sha256":"00"}]}`:                                         "sha256 must be 64",
-		`{"tokens":[{"name":"ci","role":"admin","until":"tomorrow",` + sum + `}]}`:                        "until must be a time",
-		`{"tokens":[` + one + `,` + one + `]}`:                                                            "are the same",
-		`{"tokens":[` + one + `,{"name":"ci","role":"draw","sha256":"` + strings.Repeat("1", 64) + `"}]}`: "a name has one role",
+		`{"tokens":[` + strings.Join(many, ",") + `]}`:                                                                          "1 to 64 tokens, and holds 65",
+		`{"tokens":[{"name":"C I","role":"admin",` + sum + `}]}`:                                                                `entry 1 ("C I"): name must match`,
+		`{"tokens":[{"name":"ci","role":"root",` + sum + `}]}`:                                                                  "role must be one of admin, stock, auditor, draw, metrics",
+		`{"tokens":[{"name":"ci","role":"admin","sha256":"00"}]}`:                                                               "sha256 must be 64",
+		`{"tokens":[{"name":"ci","role":"admin","until":"tomorrow",` + sum + `}]}`:                                              "until must be a time",
+		`{"tokens":[{"name":"ci","role":"admin","sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}`: `entry 1 ("ci"): sha256 is the digest of an empty token`,
+		`{"tokens":[{"name":"ci","role":"draw","sha256":"01BA4719C80B6FE911B091A7C05124B64EEECE964E09C058EF8F9805DACA546B"}]}`:  "sha256 is the digest of an empty token",
+		`{"tokens":[` + one + `,` + one + `]}`:                                                                                  "are the same",
+		`{"tokens":[` + one + `,{"name":"ci","role":"draw","sha256":"` + strings.Repeat("1", 64) + `"}]}`:                       "a name has one role",
 	} {
 		_, err := ParseFile([]byte(text))
 		require.ErrorContains(t, err, want, text)

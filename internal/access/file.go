@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,12 +63,21 @@ func (e *entry) token() (Token, error) {
 		return t, errors.New("sha256 must be 64 hexadecimal digits, as drawsvc token new prints it")
 	}
 	copy(t.Digest[:], sum)
+	if isOfNothing(t.Digest) {
+		return t, errors.New("sha256 is the digest of an empty token: the variable or file that it was computed from was empty")
+	}
 	if e.Until != "" {
 		if t.Until, err = time.Parse(time.RFC3339, e.Until); err != nil {
 			return t, errors.New("until must be a time such as 2026-12-31T23:59:59Z")
 		}
 	}
 	return t, nil
+}
+
+// isOfNothing reports whether d is the digest of an empty text, with or without
+// the end of a line. It comes from a command such as `printf %s "$UNSET" | sha256sum`.
+func isOfNothing(d Digest) bool {
+	return slices.Contains([]Digest{DigestOf(""), DigestOf("\n"), DigestOf("\r\n")}, d)
 }
 
 // FileEntry returns the entry of a token for a token file, as JSON.

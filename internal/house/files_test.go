@@ -1,8 +1,10 @@
 package house
 
 import (
+	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,8 +37,34 @@ func files(t *testing.T, suffixes ...string) (found []string) {
 		return err
 	})
 	require.NoError(t, err)
+	found = withoutIgnored(t, found)
 	require.NotEmpty(t, found)
 	return found
+}
+
+// withoutIgnored leaves out the files that git ignores: other targets of the Makefile
+// write them. Without git or its folder nothing is ignored.
+func withoutIgnored(t *testing.T, names []string) []string {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		return names
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "-C", root, "check-ignore", "--no-index", "--stdin")
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n"))
+	output, err := cmd.Output()
+	if exit, isExit := errors.AsType[*exec.ExitError](err); isExit && exit.ExitCode() == 1 || errors.Is(err, exec.ErrNotFound) {
+		return names // none of them is
+	}
+	require.NoError(t, err)
+	ignored := strings.Split(string(output), "\n")
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(ignored, name) })
+}
+
+// TestIgnoredFilesAreNotRead: what a run of the load tests leaves is no page.
+func TestIgnoredFilesAreNotRead(t *testing.T) {
+	require.Equal(t, []string{"README.md", "loadtest/results/matrix.md"},
+		withoutIgnored(t, []string{"README.md", "loadtest/results/part/matrix.md", "loadtest/results/matrix.md", "bin/x.md"}))
+	require.Equal(t, []string{"README.md"}, withoutIgnored(t, []string{"README.md"}))
 }
 
 // read returns a file of the repository.

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"crypto/x509"
 	nethttp "net/http"
 	"net/netip"
 	"slices"
@@ -42,8 +43,10 @@ type gate struct {
 	anyone      *access.Token // who needs no token
 	allowed     map[role][]role
 	publicDraw  bool
-	openMetrics bool
+	demoDraw    bool
+	crossOrigin nethttp.CrossOriginProtection
 	hosts       []string
+	clientCAs   func() *x509.CertPool
 	proxies     []netip.Prefix
 	guesses     *guesses
 	metrics     metrics
@@ -52,8 +55,8 @@ type gate struct {
 
 func newGate(c *Config, m metrics) *gate {
 	return &gate{
-		tokens: c.Tokens, anyone: &access.Token{}, allowed: allowed(), publicDraw: c.PublicDraw, openMetrics: c.OpenMetrics,
-		hosts: c.AllowedHosts, proxies: c.TrustedProxies, guesses: newGuesses(), metrics: m, now: time.Now,
+		tokens: c.Tokens, anyone: &access.Token{}, allowed: allowed(), publicDraw: c.PublicDraw, demoDraw: c.DemoDraw,
+		hosts: c.AllowedHosts, proxies: c.TrustedProxies, clientCAs: c.ClientCAs, guesses: newGuesses(), metrics: m, now: time.Now,
 	}
 }
 
@@ -64,10 +67,13 @@ func (g *gate) admit(need role, r *nethttp.Request) (*access.Token, error) {
 	if g.isOpen(need, r) {
 		return g.anyone, nil
 	}
+	if err := g.checkCertificate(need, r); err != nil {
+		return nil, err
+	}
 	token, err := g.identify(r)
 	if err != nil {
-		if need == roleDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
-			return nil, draw.Errorf(draw.CodeForbidden, "without a token draws are for local callers: no forwarding header, and a host of --allowed-hosts")
+		if need == roleDraw && g.demoDraw && !g.tokens.Closed() && r.Header["Authorization"] == nil {
+			return nil, draw.Errorf(draw.CodeForbidden, "a demo takes no draws from pages of other sites: the Host must be of loopback or of --allowed-hosts")
 		}
 		return nil, err
 	}
@@ -77,15 +83,15 @@ func (g *gate) admit(need role, r *nethttp.Request) (*access.Token, error) {
 	return token, nil
 }
 
-// isOpen says whether r needs no token for a call that needs a role.
+// isOpen reports whether r needs no token for a call that needs a role. Nothing
+// in a request shows that its caller is on this machine: a proxy there may send
+// the same. So only the operator opens calls.
 func (g *gate) isOpen(need role, r *nethttp.Request) bool {
 	switch need {
 	case roleNone:
 		return true
 	case roleDraw:
-		return !g.tokens.Closed() && (g.publicDraw || g.isLocal(r))
-	case roleMetrics:
-		return g.openMetrics && g.isLocal(r)
+		return !g.tokens.Closed() && (g.publicDraw || g.demoDraw && !g.isFromOtherSite(r))
 	default:
 		return false
 	}
@@ -123,18 +129,19 @@ func (g *gate) refuse(reason refusedToken, code draw.Code, detail string) (*acce
 	return nil, draw.Wrap(code, reason, "%s", detail)
 }
 
-// bearer returns the token that h holds. given is false without the header;
-// what is not one bearer token reads as the empty token, which is nobody's.
+// bearer returns the one bearer token that h holds. given is false where it
+// holds none, an empty one or several: then there is nothing to look for.
 func bearer(h nethttp.Header) (token string, given bool) {
 	lines := h["Authorization"]
 	if len(lines) != 1 {
-		return "", len(lines) > 0
+		return "", false
 	}
 	scheme, token, _ := strings.Cut(lines[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", true
+	token = strings.TrimLeft(token, " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", false
 	}
-	return strings.TrimLeft(token, " "), true
+	return token, true
 }
 
 // challenge is the WWW-Authenticate of an answer to the header h.

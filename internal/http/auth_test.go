@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/access"
 )
 
 // example is a request that a route takes.
@@ -254,7 +257,7 @@ func TestTwoTokensAreNone(t *testing.T) {
 	require.Equal(t, "unauthorized", problemIn(t, do(newServer(t, &fake{}), r).Result()).Code)
 }
 
-func TestWithoutDrawTokenDrawingIsOpen(t *testing.T) {
+func TestPublicDrawOpensDrawing(t *testing.T) {
 	s, caller := newServer(t, &fake{}), addresses()
 	for _, call := range calls() {
 		for _, token := range []string{"", "Bearer nonsense", "Bearer "} {
@@ -269,11 +272,19 @@ func TestWithoutDrawTokenDrawingIsOpen(t *testing.T) {
 	}
 }
 
-func TestOpenMetrics(t *testing.T) {
-	s := newServer(t, &fake{}, func(c *Config) { c.OpenMetrics = true })
-	require.Equal(t, 200, do(s, request("GET", "http://localhost/metrics", "")).Code)
-	require.Equal(t, 401, do(s, request("GET", "http://evil.example/metrics", "")).Code)
-	require.Equal(t, 401, do(s, request("GET", "http://localhost/metrics", "", "X-Forwarded-For", "192.0.2.7")).Code)
+// TestNoTokenIsNobodys: a header that holds no bearer token is like none, also
+// where a token's digest is that of nothing. The last one shows that such a digest
+// would be found.
+func TestNoTokenIsNobodys(t *testing.T) {
+	ofNothing := access.Token{Name: "slip", Role: access.Admin, Digest: access.DigestOf("")}
+	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(ofNothing) })
+	for _, header := range []string{"", "Bearer", "Bearer ", "bearer   ", "Basic dTpw", "x", "Digest a"} {
+		r := request("GET", "/admin/pools", "", "Authorization", header)
+		require.Equal(t, 401, do(s, r).Code, "%q", header)
+		require.Zero(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")), "nothing was guessed")
+	}
+	_, found := s.gate.tokens.Set().Find(access.DigestOf(""))
+	require.True(t, found)
 }
 
 func TestTokensAreCheckedBeforeTheBody(t *testing.T) {

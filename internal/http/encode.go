@@ -14,7 +14,7 @@ import (
 func formatTime(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
 
 // headers holds the values of headers that most answers have, made once.
-type headers struct{ noStore, noSniff, json []string }
+type headers struct{ noStore, noSniff, json, onlyTLS []string }
 
 // each shows every entry of a list.
 func each[In, Out any](list []In, show func(*In) Out) []Out {

@@ -28,8 +28,8 @@ func explanations() map[draw.Code]explanation {
 			"The call needs a bearer token. It came without one, or with one that is wrong or expired.",
 			"Send Authorization: Bearer TOKEN with a token that the service knows."},
 		draw.CodeForbidden: {
-			"The role of the token does not allow the call, or the call came without a token from elsewhere than this machine.",
-			"Use a token of the role that the detail names, or have an administrator make the call."},
+			"The role of the token does not allow the call, a demo was called by a page of another site, or a client certificate is missing.",
+			"Use a token of the role that the detail names, show the client certificate that is demanded, or have an administrator make the call."},
 		draw.CodePoolNotFound:  {"There is no pool of this id.", remedyName},
 		draw.CodePrizeNotFound: {"The pool has no prize of this id.", remedyName},
 		draw.CodeDrawNotFound: {

@@ -74,6 +74,9 @@ func (s *Server) observe(r route, handle handler) gin.HandlerFunc {
 		h := g.Writer.Header()
 		h["Cache-Control"], h["X-Content-Type-Options"] = s.headers.noStore, s.headers.noSniff
 		h[requestIDHeader] = []string{c.id}
+		if g.Request.TLS != nil {
+			h["Strict-Transport-Security"] = s.headers.onlyTLS
+		}
 		if err := handle(c); err != nil {
 			c.fail(err)
 		}

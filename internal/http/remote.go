@@ -50,17 +50,15 @@ func (g *gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// isLocal says whether a request was made by a program on this machine that
-// meant this service. A proxy tells of itself by its headers. A page of a
-// browser whose name was pointed at this machine tells by the name: it sends
-// that as the host.
-func (g *gate) isLocal(r *nethttp.Request) bool {
-	h := r.Header
-	if h["Forwarded"] != nil || h["X-Forwarded-For"] != nil || h["X-Forwarded-Host"] != nil ||
-		h["X-Forwarded-Proto"] != nil || h["X-Real-Ip"] != nil || h["Via"] != nil {
-		return false
-	}
-	host := r.Host
+// isFromOtherSite reports whether a page of another site made a browser send r:
+// under a name of its own that was pointed at this machine, or by a call across
+// sites. Programs other than browsers say nothing of a site.
+func (g *gate) isFromOtherSite(r *nethttp.Request) bool {
+	return !g.isOwnHost(r.Host) || g.crossOrigin.Check(r) != nil
+}
+
+// isOwnHost reports whether a Host header names loopback or one of AllowedHosts.
+func (g *gate) isOwnHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	nethttp "net/http"
@@ -67,15 +68,15 @@ type Config struct {
 	Catalogue func() map[string]catalogue.Item
 	// Modes are the lock modes that a pool may name.
 	Modes []string
-	// Tokens are those that open calls. While they hold none of role draw,
-	// drawing and reading are open to local callers.
+	// Tokens are those that open calls.
 	Tokens *access.Keeper
-	// PublicDraw opens drawing and reading to anyone, from anywhere.
+	// PublicDraw opens drawing and reading to anyone, from anywhere, until
+	// Tokens have held one of role draw.
 	PublicDraw bool
-	// OpenMetrics shows /metrics to local callers.
-	OpenMetrics bool
-	// AllowedHosts are names of the service beside those of loopback. A local
-	// caller uses one of them, and no proxy.
+	// DemoDraw does so too, except to pages of other sites in a browser.
+	DemoDraw bool
+	// AllowedHosts are names of the service beside those of loopback, for
+	// DemoDraw.
 	AllowedHosts []string
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
@@ -84,6 +85,9 @@ type Config struct {
 	ShutdownDelay time.Duration
 	// TLS, where it is given, makes the service speak HTTPS.
 	TLS *tls.Config
+	// ClientCAs, where it is given, returns the authorities of the moment: admin
+	// calls need a client certificate of one of them.
+	ClientCAs func() *x509.CertPool
 	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
 	ConnectionsMax int
 	// RequestTimeout is the longest that a call may work, save an audit and
@@ -179,7 +183,7 @@ func New(c Config) (*Server, error) {
 		bounds:    newBounds(),
 		readiness: newReadiness(c.Ready),
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
-		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
+		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
 		buffers:   sync.Pool{New: func() any { b := make([]byte, 0, bufferSize); return &b }},
 		gzips:     sync.Pool{New: newGzip},
 	}

@@ -109,7 +109,7 @@ func (e *etcdLock) acquire(ctx context.Context, key string, until time.Time) (*l
 
 func (e *etcdLock) ping(ctx context.Context) error {
 	_, err := e.client.Get(ctx, etcdFolder)
-	return err
+	return naming(ctx, e.client.Endpoints(), err)
 }
 
 func (e *etcdLock) close() error {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -26,13 +27,17 @@ import (
 // when one of its holders fails, every node has a random name and is removed
 // on every way out, also one whose making was never answered.
 type zookeeper struct {
+	zkPlace
 	session *zkSession
-	folder  string
 	ttl     time.Duration
+	// isKnown says that this session has named its user.
+	isKnown atomic.Bool
+	// isClosed says that the folder was seen, and is closed to others.
+	isClosed atomic.Bool
 }
 
-// openZooKeeper reads //HOST:PORT[,HOST:PORT…][/PATH]; the path is /drawsvc
-// where there is none.
+// openZooKeeper reads //[USER:PASSWORD@]HOST:PORT[,HOST:PORT…][/PATH]; the path is
+// /drawsvc where there is none.
 func openZooKeeper(rest string, o Options) (backend, error) {
 	at, err := zooKeeperPlace(rest)
 	if err != nil {
@@ -42,32 +47,14 @@ func openZooKeeper(rest string, o Options) (backend, error) {
 	if err != nil {
 		return nil, draw.Wrap(draw.CodeInvalidRequest, err, "the hosts of lock zookeeper: are not known")
 	}
-	return &zookeeper{session: session, folder: at.folder, ttl: o.TTL}, nil
-}
-
-// zkPlace are the servers of a URL, and the folder that keeps the locks there.
-type zkPlace struct {
-	servers []string
-	folder  string
-}
-
-func zooKeeperPlace(rest string) (zkPlace, error) {
-	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
-	at := zkPlace{strings.Split(authority, ","), "/" + strings.Trim(path, "/")}
-	if at.folder == "/" {
-		at.folder = "/drawsvc"
-	}
-	if !strings.HasPrefix(rest, "//") || slices.Contains(at.servers, "") || strings.ContainsAny(rest, "@?#") || strings.Contains(at.folder, "//") {
-		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH")
-	}
-	return at, nil
+	return &zookeeper{session: session, zkPlace: at, ttl: o.TTL}, nil
 }
 
 func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
-	if err := z.session.ready(ctx); err != nil {
+	if err := z.ready(ctx); err != nil {
 		return nil, err
 	}
-	p := &place{session: z.session, folder: z.folder + "/key-" + url.PathEscape(key), name: rand.Text(), made: make(chan struct{})}
+	p := &place{session: z.session, acl: z.acl(), folder: z.folder + "/key-" + url.PathEscape(key), name: rand.Text(), made: make(chan struct{})}
 	since := time.Now()
 	if err := p.join(); err != nil {
 		p.sweep()
@@ -93,14 +80,14 @@ func (z *zookeeper) acquire(ctx context.Context, key string, until time.Time) (*
 }
 
 func (z *zookeeper) ping(ctx context.Context) error {
-	if err := z.session.ready(ctx); err != nil {
-		return err
+	if err := z.ready(ctx); err != nil {
+		return naming(ctx, z.servers, err)
 	}
 	_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) {
 		found, _, err := c.Exists("/")
 		return found, err
 	})
-	return err
+	return naming(ctx, z.servers, err)
 }
 
 func (z *zookeeper) close() error {
@@ -111,6 +98,7 @@ func (z *zookeeper) close() error {
 // place is one holder's or waiter's place in the queue of a key.
 type place struct {
 	session *zkSession
+	acl     []zk.ACL
 	folder  string
 	name    string // random, the start of the node's name
 	node    string // the node's whole name, with its number
@@ -130,7 +118,7 @@ func (p *place) join() error {
 			if i == 0 || r != '/' {
 				continue
 			}
-			if _, err := c.Create(p.folder[:i], nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			if _, err := c.Create(p.folder[:i], nil, zk.FlagPersistent, p.acl); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 				return "", err
 			}
 		}
@@ -141,7 +129,7 @@ func (p *place) join() error {
 }
 
 func (p *place) create(c *zk.Conn) (string, error) {
-	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
+	return c.Create(p.folder+"/"+p.name+"_", nil, zk.FlagEphemeralSequential, p.acl)
 }
 
 // front waits until no node is before this one and returns its token.

@@ -119,7 +119,7 @@ func TestImage(t *testing.T) {
 		return startAs(t, attributes, "/", []string{"DRAWSVC_LISTEN=" + listen}, "/ko-app/drawsvc", "healthcheck")
 	})
 	makePool(t, listen, "an-admin-token-of-the-test")
-	wins(t, listen, "p")
+	wins(t, listen, "p", "Authorization", "Bearer an-admin-token-of-the-test")
 	service.stop()
 }
 

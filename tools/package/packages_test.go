@@ -85,14 +85,16 @@ func TestDebianPackage(t *testing.T) {
 	service := start(t, state, variables, i.path(begin[0]), begin[1:]...)
 	service.answers("http://"+listen+"/readyz", 200)
 	t.Logf("from the start to /readyz with a new SQLite file: %v", time.Since(begun))
-	var token string
-	until(t, service.ended, func() (isWhole bool) { // the line is printed when the service listens, and may be under way
+	var admin, draw string
+	until(t, service.ended, func() (isWhole bool) { // the lines are printed when the service listens, and may be under way
 		_, after, _ := strings.Cut(service.output.String(), "admin token for this run: ")
-		token, _, isWhole = strings.Cut(after, "\n")
+		admin, _, _ = strings.Cut(after, "\n")
+		_, after, _ = strings.Cut(service.output.String(), "draw token for this run: ")
+		draw, _, isWhole = strings.Cut(after, "\n")
 		return isWhole
 	}, service.output.String)
-	makePool(t, listen, token)
-	wins(t, listen, "p")
+	makePool(t, listen, admin)
+	wins(t, listen, "p", "Authorization", "Bearer "+draw)
 	service.stop()
 
 	i.dpkg("--remove", "drawsvc")

@@ -94,7 +94,7 @@ func TestUnitLetsTheServiceWork(t *testing.T) {
 			"strace", "-f", "-qq", "-o", trace, binary, "serve")
 		service.answers("http://"+listen+"/readyz", 200)
 		makePool(t, listen, "an-admin-token-of-the-test")
-		wins(t, listen, "p")
+		wins(t, listen, "p", "Authorization", "Bearer an-admin-token-of-the-test")
 		first, err := strconv.Atoi(strings.Fields(readFile(t, trace))[0]) // strace waits for its end
 		require.NoError(t, err)
 		require.NoError(t, syscall.Kill(first, syscall.SIGTERM))

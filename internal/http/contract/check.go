@@ -84,7 +84,8 @@ func (c *Contract) Check(x Exchange) error {
 // text of the description.
 func checkHeaders(described *openapi3.Response, h http.Header) error {
 	known := map[string]bool{}
-	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "X-Request-Id", "Connection", "Date"} {
+	for _, name := range []string{"Content-Type", "Content-Length", "Cache-Control", "X-Content-Type-Options", "Strict-Transport-Security", "X-Request-Id",
+		"Connection", "Date"} {
 		known[name] = true
 	}
 	for name := range described.Headers {

@@ -21,7 +21,8 @@ function signIn(why = "") {
   shown.abort();
   token.drop();
   document.querySelectorAll("dialog").forEach((dialog) => dialog.close());
-  const input = h("input", { type: "password", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  // Browsers ask to store what is typed into type=password, whatever autocomplete says.
+  const input = h("input", { type: "text", class: "secret", autocomplete: "off", required: true, spellcheck: "false", autocapitalize: "off" });
   const error = h("p", { class: "error", role: "alert" }, why);
   const form = h("form", { class: "sign-in", method: "post" },
     h("h1", {}, "drawsvc"), h("p", { class: "quiet" }, "The admin page of this service."),
@@ -54,7 +55,7 @@ async function start() {
   session.end = () => signIn("The token is not valid any more.");
   root.replaceChildren(...frame());
   begin(signedIn.signal);
-  await show();
+  show(); // what fails there is no failure to sign in
 }
 
 /** What is around every view. */

@@ -17,6 +17,7 @@ import { has, live, mayAct, mayStock, past, readPool, watch } from "./state.js";
 const sections = { "": "Stock", awards: "Awards", rules: "Rules and odds", agenda: "Agenda", proof: "Verifiable", log: "Log" };
 
 export async function poolView(id, section, signal) {
+  if (!Object.hasOwn(sections, section)) throw Object.assign(new Error("A pool has no such section."), { title: "Not found" });
   const at = { id, signal, pool: await readPool(id) };
   const agenda = (await has("/admin/pools/{pool}/agenda")) ? await get(`admin/pools/${part(id)}/agenda?limit=1000`, { signal }) : null;
   at.commitment = await commitmentOf(at.pool, signal);

@@ -1,0 +1,35 @@
+package http
+
+import (
+	"crypto/x509"
+	nethttp "net/http"
+	"slices"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// checkCertificate refuses an admin call whose connection has shown no client
+// certificate that is valid now, where the operator demands one.
+func (g *gate) checkCertificate(need role, r *nethttp.Request) error {
+	if g.clientCAs == nil || !slices.Contains([]role{roleAuditor, roleStock, roleAdmin}, need) || hasCertificate(r, g.clientCAs(), g.now()) {
+		return nil
+	}
+	return draw.Errorf(draw.CodeForbidden, "admin calls need a client certificate of an authority in --tls-client-ca")
+}
+
+// hasCertificate reports whether the caller's certificate is one of the authorities'
+// at the moment now. That the caller has its key was shown by the handshake.
+func hasCertificate(r *nethttp.Request, authorities *x509.CertPool, now time.Time) bool {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
+		return false
+	}
+	chain := x509.NewCertPool()
+	for _, c := range r.TLS.PeerCertificates[1:] {
+		chain.AddCert(c)
+	}
+	_, err := r.TLS.PeerCertificates[0].Verify(x509.VerifyOptions{
+		Roots: authorities, Intermediates: chain, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	return err == nil
+}

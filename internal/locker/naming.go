@@ -1,0 +1,41 @@
+package locker
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+)
+
+// namingMax is how long each server has to take a connection.
+const namingMax = 200 * time.Millisecond
+
+// naming adds to a ping's error which servers take no connection, and why, or all
+// their names where each takes one. The clients of etcd and ZooKeeper say only that
+// time is over. A nil error stays nil.
+func naming(ctx context.Context, servers []string, err error) error {
+	if err == nil {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // the time for the ping is over
+	dialer := net.Dialer{Timeout: namingMax}
+	refusals := make([]string, len(servers))
+	var asked sync.WaitGroup
+	for i, server := range servers {
+		asked.Go(func() {
+			conn, err := dialer.DialContext(ctx, "tcp", server)
+			if err != nil {
+				refusals[i] = "; " + err.Error()
+				return
+			}
+			_ = conn.Close() // nothing was sent
+		})
+	}
+	asked.Wait()
+	if said := strings.Join(refusals, ""); said != "" {
+		return fmt.Errorf("%w%s", err, said)
+	}
+	return fmt.Errorf("%w; asked: %s", err, strings.Join(servers, ", "))
+}

@@ -1,0 +1,92 @@
+package locker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"drawsvc/internal/draw"
+)
+
+// zkPlace are the servers of a URL, the folder that keeps the locks there, and who
+// may touch it.
+type zkPlace struct {
+	servers []string
+	folder  string
+	// user and password are empty where anybody who reaches the servers may.
+	user, password string
+}
+
+func zooKeeperPlace(rest string) (at zkPlace, err error) {
+	authority, path, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "/")
+	hosts, isWhole := authority, true
+	if end := strings.LastIndex(authority, "@"); end >= 0 {
+		hosts = authority[end+1:]
+		isWhole = at.readUser(authority[:end])
+	}
+	at.servers, at.folder = strings.Split(hosts, ","), "/"+strings.Trim(path, "/")
+	if at.folder == "/" {
+		at.folder = "/drawsvc"
+	}
+	if !isWhole || !strings.HasPrefix(rest, "//") || slices.Contains(at.servers, "") || strings.ContainsAny(hosts+path, "@?#") || strings.Contains(at.folder, "//") {
+		return at, draw.Errorf(draw.CodeInvalidRequest, "lock must be zookeeper://HOST:PORT,HOST:PORT,…/PATH, maybe with USER:PASSWORD@ before the hosts")
+	}
+	return at, nil
+}
+
+// readUser reads USER:PASSWORD, percent-encoded, and reports whether it is that.
+func (at *zkPlace) readUser(text string) bool {
+	user, password, isPair := strings.Cut(text, ":")
+	var wrong, wrongToo error
+	at.user, wrong = url.PathUnescape(user)
+	at.password, wrongToo = url.PathUnescape(password)
+	return isPair && wrong == nil && wrongToo == nil && at.user != "" && at.password != "" && !strings.Contains(at.user, ":")
+}
+
+// acl says who may touch the nodes: the user only, where there is one.
+func (at *zkPlace) acl() []zk.ACL {
+	if at.user == "" {
+		return zk.WorldACL(zk.PermAll)
+	}
+	return zk.DigestACL(zk.PermAll, at.user, at.password)
+}
+
+// ready waits a moment for a connection that knows the user, and refuses a folder that
+// everybody may change: others could take a lock away from its holder.
+func (z *zookeeper) ready(ctx context.Context) error {
+	if err := z.session.ready(ctx); err != nil || z.user == "" {
+		return err
+	}
+	if !z.isKnown.Load() { // the client does so itself on further connections
+		_, err := zkCall(z.session, func(c *zk.Conn) (bool, error) { return true, c.AddAuth("digest", []byte(z.user+":"+z.password)) })
+		if err != nil {
+			return err
+		}
+		z.isKnown.Store(true)
+	}
+	if z.isClosed.Load() {
+		return nil
+	}
+	entries, err := zkCall(z.session, func(c *zk.Conn) ([]zk.ACL, error) {
+		entries, _, err := c.GetACL(z.folder)
+		return entries, err
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil // it will be created closed
+	case err != nil:
+		return err
+	case slices.ContainsFunc(entries, isOpen):
+		return fmt.Errorf("everybody may change the nodes of ZooKeeper in %s: name another path, or close it", z.folder)
+	}
+	z.isClosed.Store(true)
+	return nil
+}
+
+// isOpen reports whether an entry of an access list allows everybody to change nodes.
+func isOpen(entry zk.ACL) bool { return entry.Scheme == "world" && entry.Perms&^zk.PermRead != 0 }
