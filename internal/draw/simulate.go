@@ -207,7 +207,7 @@ func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return Wrap(CodeInternal, err, "the item could not be done")
+	return WrapInternal(err, "the item could not be done")
 }
 
 func (s *simulator) stock(w *Stocking) *Error {

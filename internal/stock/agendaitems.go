@@ -20,10 +20,9 @@ func itemColumns() []string { return []string{"item", "at", "what", "body", "act
 
 func scanItem(row engine.Scanner) (i draw.Item, err error) {
 	var body string
-	if err = row.Scan(&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done); err != nil {
-		return i, err
-	}
-	return i, i.ReadBody(body)
+	err = row.Scan(&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done)
+	i.ReadBody(body)
+	return i, err
 }
 
 func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
