@@ -1,30 +1,40 @@
 package lockmode_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 )
 
-// isUnreadable requires that new draws are refused on a service for what is stored,
-// that a known key is answered and that another pool is drawn from.
-func isUnreadable(t *testing.T, s *service, pool, known, other, name string) {
+// unreadableFaults lists what an instance does wrong where it cannot read what is
+// stored of a pool: new draws are refused for that, a known key is answered, and
+// another pool is drawn from.
+func unreadableFaults(t *testing.T, s *service, pool, known, other, name string) (faults []string) {
 	t.Helper()
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	for i := range 3 {
 		r := named(pool, fmt.Sprint(name, "-new-", i))
 		r.Named = i > 0
-		got := receive(t, ask(t, s, r))
-		require.Equal(t, draw.CodeRulesUnreadable, draw.CodeOf(got.err), "%v", got.err)
+		if got := receive(t, ask(t, s, r)); draw.CodeOf(got.err) != draw.CodeRulesUnreadable {
+			fault("a new draw is answered %v", got.err)
+		}
 	}
-	again := receive(t, ask(t, s, named(pool, known)))
-	require.NoError(t, again.err)
-	require.True(t, again.draw.Replayed)
-	require.NoError(t, receive(t, ask(t, s, named(other, name+"-other"))).err)
+	if again := receive(t, ask(t, s, named(pool, known))); again.err != nil || !again.draw.Replayed {
+		fault("a known key is answered %v", again.err)
+	}
+	if got := receive(t, ask(t, s, named(other, name+"-other"))); got.err != nil {
+		fault("a draw of another pool is answered %v", got.err)
+	}
+	return faults
 }
 
 // testRulesUnreadable: rules in force of a later release stop the new draws of an
@@ -35,7 +45,7 @@ func testRulesUnreadable(t *testing.T, a *arena) {
 	stocktest.LaterRules(t, a.store(0), pool)
 	services := a.three(t)
 	for i, s := range services {
-		isUnreadable(t, s, pool, "known", other, fmt.Sprint("rules-", i))
+		require.Empty(t, unreadableFaults(t, s, pool, "known", other, fmt.Sprint("rules-", i)))
 	}
 	require.Len(t, awardsOf(t, a.store(0), pool), 1)
 	a.setRules(t, 0, pool, `{"fallback":"none"}`)
@@ -65,7 +75,7 @@ func testItemUnreadable(t *testing.T, a *arena) {
 		at := a.planOne(t, pool, func(at time.Time) draw.Item { return draw.Item{At: at, Kind: draw.ItemRules, Rules: parsed} })
 		stocktest.LaterItems(t, a.store(0), pool)
 		stocktest.Await(t, a.store(0), at)
-		isUnreadable(t, services[i%instances], pool, "known", other, name)
+		require.Empty(t, unreadableFaults(t, services[i%instances], pool, "known", other, name))
 		ends[name](int64(i + 1))
 		require.NoError(t, receive(t, ask(t, services[i%instances], named(pool, name+"-after"))).err)
 	}
@@ -77,4 +87,31 @@ func testItemUnreadable(t *testing.T, a *arena) {
 	ruling, err := a.store(0).Rules(t.Context(), pool, 0)
 	require.NoError(t, err)
 	require.Equal(t, items[0].Done, ruling.Version, "the item that was read has put its rules in force, the failed one none")
+}
+
+// blamingStore reads pools like the store below it, but has the error of a parser for
+// rules that cannot be read, as if the caller had written them.
+type blamingStore struct{ lockmode.Store }
+
+func (s blamingStore) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, urn, o)
+	if err != nil || urn.Readable(urn.PoolID) == nil {
+		return tx, err
+	}
+	tx.Rollback()
+	return nil, draw.Wrap(draw.CodeInternal, draw.Errorf(draw.CodeInvalidRequest, "unknown member"), "the rules cannot be read")
+}
+
+// TestUnreadableCondemns: an instance that blames the caller for what is stored is
+// caught.
+func TestUnreadableCondemns(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
+	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
+	good := a.serve(t, 0)
+	require.NoError(t, receive(t, ask(t, good, named(pool, "known"))).err)
+	stocktest.LaterRules(t, a.store(0), pool)
+	blaming := a.serve(t, 0, func(s *settings) { s.Store, s.Sharer = blamingStore{a.store(0)}, nil })
+	require.Contains(t, strings.Join(unreadableFaults(t, blaming, pool, "known", other, "blaming"), "\n"), "a known key is answered invalid-request")
+	require.Empty(t, unreadableFaults(t, a.serve(t, 0), pool, "known", other, "good"))
 }

@@ -53,15 +53,16 @@ func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, ver
 // pool; some may be unreadable. Errors: those of the store.
 func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		all, err = s.rulesInForce(ctx, tx)
+		all, err = s.rulesInForce(ctx, tx, draw.StateOpen)
 		return err
 	})
 	return all, err
 }
 
-func (s *Store) rulesInForce(ctx context.Context, q engine.Querier) ([]draw.Ruling, error) {
+// rulesInForce reads the rules of the pools in some states.
+func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]draw.Ruling, error) {
 	query := s.selectFrom(s.changes.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", s.changes.Read("c.")).
-		Where(squirrel.Eq{"p.state": string(draw.StateOpen)}).OrderBy("c.pool_id")
+		Where(squirrel.Eq{"p.state": states}).OrderBy("c.pool_id")
 	return selectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
 		var c draw.Change
 		if err := row.Scan(append([]any{&c.PoolID}, s.changes.Fields(&c)...)...); err != nil {
