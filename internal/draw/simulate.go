@@ -182,6 +182,9 @@ func (s *simulator) due(item *Item) {
 }
 
 func (s *simulator) do(item *Item) *Error {
+	if err := item.Unreadable(); err != nil {
+		return asError(err)
+	}
 	u := s.urn
 	if item.Kind == ItemStock {
 		return s.stock(&item.Stock)

@@ -39,8 +39,14 @@ func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error
 		all = append(all, items...)
 		return err
 	})
+	if err == nil {
+		s.hasUnreadable.Store(len(all) > 0)
+	}
 	return all, err
 }
+
+// HasUnreadable reports whether the last call of [Store.Unreadable] found anything.
+func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
 
 // itemsReadMax is how many planned items are looked at: those that are due next.
 const itemsReadMax = 1000
