@@ -48,7 +48,7 @@ func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error
 // HasUnreadable reports whether the last call of [Store.Unreadable] found anything.
 func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
 
-// itemsReadMax is how many planned items are looked at: those that are due next.
+// itemsReadMax is how many planned items are checked: those that are due next.
 const itemsReadMax = 1000
 
 // unreadableItems reads the open items that are due next.
