@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/checkup"
@@ -81,7 +82,11 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 		return nil, err
 	}
 	unbound, err := checkUsers(ctx, store, c)
-	return slices.Concat(found, more, unbound, checkup.Links(url, lock.url), checkFiles(c, url)), err
+	if err != nil {
+		return nil, err
+	}
+	unreadable, err := checkUnreadable(ctx, store)
+	return slices.Concat(found, more, unbound, unreadable, checkup.Links(url, lock.url), checkFiles(c, url)), err
 }
 
 // checkUsers finds pools whose rules count users, while anybody may draw in any
@@ -106,6 +111,28 @@ func checkUsers(ctx context.Context, store *stock.Store, c *config) ([]checkup.F
 		Why:    "limits and guarantees bind users; whoever types another name has new ones",
 		Remedy: `let your own backend draw (--draw-token, or a token of role draw), or write "tickets":true into the rules`,
 	}}, nil
+}
+
+// checkUnreadable finds rules and planned items that this binary cannot read.
+func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.Finding, err error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil {
+		return nil, err // a schema that does not fit was found already
+	}
+	parts, err := store.Unreadable(ctx)
+	for _, p := range parts {
+		what := fmt.Sprintf("the rules of pool %s, of version %d,", p.PoolID, p.Version)
+		if p.Item != 0 {
+			what = fmt.Sprintf("item %d of the agenda of pool %s", p.Item, p.PoolID)
+		}
+		found = append(found, checkup.Finding{
+			Level: checkup.LevelDanger, Rule: "rules-unreadable",
+			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, draw.ZoneRelease, draw.DetailOf(p.Why)),
+			Why:    "instances of this release answer new draws of the pool with 503 rules-unreadable; an item that nobody reads fails a minute after its time",
+			Remedy: "run on all instances the release that wrote it, or replace the rules, or remove the item",
+		})
+	}
+	return found, err
 }
 
 // checkFiles judges the modes of all files of secrets. A file of tokens holds

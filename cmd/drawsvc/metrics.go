@@ -52,7 +52,7 @@ func newMetrics(r prometheus.Registerer, store *stock.Store, mode string) *metri
 	v := readVersion()
 	f.NewGauge(prometheus.GaugeOpts{
 		Name: "drawsvc_build_info", Help: "1; the labels say what runs.",
-		ConstLabels: prometheus.Labels{"version": v.Version, "commit": v.Commit, "go": v.Go},
+		ConstLabels: prometheus.Labels{"version": v.Version, "commit": v.Commit, "go": v.Go, "zones": v.Zones},
 	}).Set(1)
 	m := &metrics{
 		draws: f.NewCounterVec(prometheus.CounterOpts{

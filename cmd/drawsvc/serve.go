@@ -210,7 +210,7 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Items,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
-		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, Receipts: prover{store, c},
+		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, RulesUnreadable: store.HasUnreadable, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ClientCAs: d.callersOf, ConnectionsMax: c.connections,

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
 )
 
 // version and commit may be set by the linker, where a build has neither the
@@ -19,6 +21,8 @@ type versionInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
+	// Zones is the release of the time zone database that rules and schedules go by.
+	Zones string `json:"zones"`
 }
 
 func readVersion() versionInfo {
@@ -30,7 +34,7 @@ func readVersion() versionInfo {
 // takes from the tag of the commit or from `go install MODULE@VERSION`, and the commit
 // with "+dirty" where files were changed. info may be nil.
 func versionOf(info *debug.BuildInfo, version, commit string) versionInfo {
-	v := versionInfo{Version: version, Commit: commit, Go: runtime.Version()}
+	v := versionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: draw.ZoneRelease}
 	if info != nil {
 		if v.Version == "" && info.Main.Version != "(devel)" {
 			v.Version = strings.TrimPrefix(info.Main.Version, "v")
@@ -63,14 +67,14 @@ func setting(info *debug.BuildInfo, key string) string {
 
 // String is the line that people read.
 func (v versionInfo) String() string {
-	return fmt.Sprintf("drawsvc %s, commit %s, %s", v.Version, v.Commit, v.Go)
+	return fmt.Sprintf("drawsvc %s, commit %s, %s, time zones %s", v.Version, v.Commit, v.Go, v.Zones)
 }
 
 func versionCommand(env environment) *cobra.Command {
 	var output output
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Print version, commit and Go version",
+		Short: "Print version, commit, Go version and the release of the time zones",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()

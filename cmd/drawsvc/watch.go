@@ -27,8 +27,14 @@ const (
 // poolReader is the database, as the metrics of pools read it.
 type poolReader interface {
 	Levels(ctx context.Context) ([]draw.Level, error)
-	LowPrizes(ctx context.Context) ([]draw.LowPrize, error)
+	rulesReader
 	Schema(ctx context.Context) (stock.Schema, error)
+}
+
+// rulesReader is the database, as the metrics of rules read it.
+type rulesReader interface {
+	LowPrizes(ctx context.Context) ([]draw.LowPrize, error)
+	Unreadable(ctx context.Context) ([]stock.UnreadablePart, error)
 }
 
 // reading is what the database said at one time.
@@ -37,6 +43,13 @@ type reading struct {
 	levels        []draw.Level
 	at            time.Time // of levels, zero before the first
 	low           map[lowPrize]bool
+	unreadable    map[unreadablePart]bool
+}
+
+// unreadablePart names rules in force, or a planned item.
+type unreadablePart struct {
+	poolID        string
+	version, item int64
 }
 
 // lowPrize names a prize of which few units remain.
@@ -53,6 +66,7 @@ type poolMetrics struct {
 	stocked   *prometheus.Desc
 	issued    *prometheus.Desc
 	low       *prometheus.Desc
+	unread    *prometheus.Desc
 	log       *slog.Logger
 }
 
@@ -68,6 +82,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 		stocked:   of("drawsvc_pool_stocked", "Units put in, of each open pool.", "pool"),
 		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
 		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
+		unread:    of("drawsvc_rules_unreadable", "Rules in force and planned items that this instance cannot read: their pools give no new draws here, or will not."),
 		log:       log,
 	}
 	m.last.Store(&reading{})
@@ -76,7 +91,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low} {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low, m.unread} {
 		to <- d
 	}
 }
@@ -96,6 +111,7 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(m.at, float64(r.at.UnixMicro())/1e6)
 	gauge(m.low, float64(len(r.low)))
+	gauge(m.unread, float64(len(r.unreadable)))
 	for _, l := range bounded(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
@@ -137,7 +153,23 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	if low, err := db.LowPrizes(ctx); err == nil {
 		next.low = m.warn(next.low, low)
 	}
+	if parts, err := db.Unreadable(ctx); err == nil {
+		next.unreadable = m.warnUnreadable(next.unreadable, parts)
+	}
 	m.last.Store(&next)
+}
+
+// warnUnreadable is warn for what this instance cannot read.
+func (m *poolMetrics) warnUnreadable(before map[unreadablePart]bool, parts []stock.UnreadablePart) map[unreadablePart]bool {
+	now := make(map[unreadablePart]bool, len(parts))
+	for _, p := range parts {
+		at := unreadablePart{p.PoolID, p.Version, p.Item}
+		if now[at] = true; !before[at] {
+			m.log.Warn("rules cannot be read here: the pool gives no new draws, or will not once the item is due",
+				"pool", p.PoolID, "version", p.Version, "item", p.Item, "error", p.Why)
+		}
+	}
+	return now
 }
 
 // warn logs each prize that has become low since the reading before, and returns

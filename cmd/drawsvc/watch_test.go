@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"bytes"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -46,4 +48,42 @@ func TestLowPrizesAreWarnedOfOnce(t *testing.T) {
 	reads(-1, "1", 1)
 	reads(7, "0", 1)
 	reads(-6, "1", 2)
+}
+
+// TestUnreadableRulesAreSaid: rules and items that this binary cannot read are counted,
+// logged once, and found by the doctor.
+func TestUnreadableRulesAreSaid(t *testing.T) {
+	t.Parallel()
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	rules, err := draw.ParseRules([]byte(`{"fallback":"none"}`))
+	require.NoError(t, err)
+	_, err = s.AddPrize(t.Context(), "spring", draw.Prize{ID: "none", Name: "No win", Kind: draw.KindBlank, Stocked: draw.EndlessStock}, "test")
+	require.NoError(t, err)
+	_, err = s.SetRules(t.Context(), "spring", rules, nil, "test")
+	require.NoError(t, err)
+	stocktest.PlanAll(t, s, "spring", draw.Item{At: time.Now().Add(time.Hour), Kind: draw.ItemRules, Rules: rules})
+	var logged bytes.Buffer
+	m := newPoolMetrics(slog.New(slog.NewTextHandler(&logged, nil)))
+	reads := func(n int) {
+		t.Helper()
+		for range 2 {
+			m.read(t.Context(), s, func(context.Context) error { return nil })
+		}
+		require.Len(t, m.last.Load().unreadable, n)
+		require.Equal(t, n, strings.Count(logged.String(), `msg="rules cannot be read here`), logged.String())
+		require.Equal(t, n > 0, s.HasUnreadable())
+		found, err := checkUnreadable(t.Context(), s)
+		require.NoError(t, err)
+		require.Len(t, found, n)
+		if n > 0 {
+			require.Contains(t, found[0].Detail, `unknown member "cooldown"`)
+			require.Contains(t, found[0].Detail, draw.ZoneRelease)
+		}
+	}
+	reads(0)
+	stocktest.LaterRules(t, s, "spring")
+	reads(1)
+	stocktest.LaterItems(t, s, "spring")
+	reads(2)
 }

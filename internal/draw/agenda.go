@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -50,6 +51,9 @@ type Item struct {
 	Line int
 	// Replayed says that the item had been planned already under the same key.
 	Replayed bool
+	// unreadable is why the item could not be read, and body what is stored then.
+	unreadable error
+	body       string
 }
 
 // Planned is the record of items that were planned together.
@@ -104,6 +108,9 @@ type stockBody struct {
 
 // Body is the JSON object of what the item plans.
 func (i *Item) Body() string {
+	if i.unreadable != nil {
+		return i.body
+	}
 	switch i.Kind {
 	case ItemState:
 		return StateBody(i.State)
@@ -118,27 +125,39 @@ func (i *Item) Body() string {
 // StateBody is the body of an item of a state.
 func StateBody(s State) string { return `{"state":"` + string(s) + `"}` }
 
-// ReadBody fills in what a body of the item's kind plans. Error: CodeInternal
-// for a body that is damaged.
-func (i *Item) ReadBody(body string) (err error) {
+// ReadBody fills in what a body of the item's kind plans. An item that this binary
+// cannot read keeps its body: see [Item.Unreadable].
+func (i *Item) ReadBody(body string) {
+	var err error
 	switch i.Kind {
 	case ItemState:
 		var b struct {
 			State State `json:"state"`
 		}
-		err = json.Unmarshal([]byte(body), &b)
+		err = json.Unmarshal([]byte(body), &b, json.RejectUnknownMembers(true))
 		i.State = b.State
 	case ItemRules:
-		i.Rules, _, err = RulesOf(&Change{What: WhatRules, Body: body})
+		i.Rules, _ = ReadRulesOf(&Change{What: WhatRules, Body: body})
+		err = i.Rules.Unreadable()
 	case ItemStock:
 		var b stockBody
-		err = json.Unmarshal([]byte(body), &b)
+		err = json.Unmarshal([]byte(body), &b, json.RejectUnknownMembers(true))
 		i.Stock = Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
+	default:
+		err = errors.New("the kind is unknown")
 	}
 	if err != nil {
-		return Wrap(CodeInternal, err, "item %d of the agenda cannot be read", i.Number)
+		i.unreadable, i.body = err, body
 	}
-	return nil
+}
+
+// Unreadable returns why this binary cannot do the item, nil for an item that it has
+// read. Error: CodeRulesUnreadable.
+func (i *Item) Unreadable() error {
+	if i.unreadable == nil {
+		return nil
+	}
+	return Unreadable("item %d of the agenda", i.unreadable, i.Number)
 }
 
 // Shown is the JSON object of an item with its time, as the history shows what

@@ -11,9 +11,9 @@ import (
 // fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
-func gates() [5]func(*Plan, *Ask) error {
+func gates() [7]func(*Plan, *Ask) error {
 	return [...]func(*Plan, *Ask) error{
-		(*Plan).gateOpen, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
+		(*Plan).gateOpen, (*Plan).gateReadable, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
 	}
 }
 
@@ -42,7 +42,25 @@ func (p *Plan) refusal(a *Ask) error {
 func (p *Plan) gateOpen(a *Ask) error {
 	if u := p.urn; u.State != StateOpen {
 		return u.refusal(a)
-	} else if u.stocked == 0 && !u.hasFallback() {
+	}
+	return nil
+}
+
+// gateReadable refuses what rules decide that nobody here can read. Known draws do
+// not pass the gates.
+func (p *Plan) gateReadable(a *Ask) error { return p.urn.Readable(a.PoolID) }
+
+// Readable returns why nothing that the rules decide can be said of the pool here, nil
+// for rules that were read. Error: CodeRulesUnreadable.
+func (u *Urn) Readable(poolID string) error {
+	if why := u.rules().Unreadable(); why != nil {
+		return Unreadable("the rules of pool %q", why, poolID)
+	}
+	return nil
+}
+
+func (p *Plan) gateFilled(a *Ask) error {
+	if u := p.urn; u.stocked == 0 && !u.hasFallback() {
 		return Errorf(CodePoolNotOpen, "pool %q holds no unit yet", a.PoolID)
 	}
 	return nil

@@ -53,8 +53,11 @@ const (
 	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
 	// was announced before it was there, and with no other.
 	CodeRoundNotAnnounced Code = "round-not-announced"
-	CodeJobRunning        Code = "job-running"
-	CodeInternal          Code = "internal"
+	// CodeRulesUnreadable: rules or planned items are stored that this binary cannot
+	// read. Nobody's request is wrong for it.
+	CodeRulesUnreadable Code = "rules-unreadable"
+	CodeJobRunning      Code = "job-running"
+	CodeInternal        Code = "internal"
 )
 
 // Error is an answer that is not a prize. Detail is one sentence for the
@@ -97,12 +100,20 @@ func Errorf(code Code, format string, args ...any) *Error {
 }
 
 // Wrap makes an Error around a cause. A cause that is an *Error already is
-// returned as it is, so that errors are wrapped once.
+// returned as it is, so that errors are wrapped once. What is stored, and what fails
+// inside the service, is wrapped by [WrapInternal].
 func Wrap(code Code, err error, format string, args ...any) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...), Err: err}
+}
+
+// WrapInternal is the error of something stored that cannot be read, and of any other
+// failure that no request has caused. Its code is CodeInternal, whatever the code of
+// the cause: a parser blames its caller, and here the caller is the service.
+func WrapInternal(err error, format string, args ...any) *Error {
+	return &Error{Code: CodeInternal, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
 // DetailOf is the sentence of err without its code, and what any other error

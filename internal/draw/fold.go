@@ -3,9 +3,6 @@ package draw
 import (
 	"fmt"
 	"iter"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The rules that a fold checks.
@@ -49,24 +46,6 @@ func RulesBody(r *Rules) string {
 		return `{"rules":null}`
 	}
 	return `{"rules":` + r.Document() + `}`
-}
-
-// RulesOf reads the rules that a change puts in force, nil for none. It is false
-// for a change that leaves rules alone.
-func RulesOf(c *Change) (r *Rules, set bool, err error) {
-	if c.What != WhatRules && c.What != WhatCreated {
-		return nil, false, nil
-	}
-	var body map[string]jsontext.Value
-	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-		return nil, c.What == WhatRules, Wrap(CodeInternal, err, "the body of change %d is no JSON object", c.Version)
-	}
-	document, set := body["rules"]
-	if !set || document.Kind() == 'n' {
-		return nil, set, nil
-	}
-	r, err = ParseRules(document)
-	return r, true, err
 }
 
 // Add checks the next entry of the log and takes it in. What it finds names the

@@ -63,6 +63,10 @@ type Rules struct {
 	document []byte
 	digest   [sha256.Size]byte
 	counted  []Counted
+	// unreadable is why the document could not be read, nil where it was.
+	// statesBudget is set with it.
+	unreadable   error
+	statesBudget bool
 }
 
 // Fraction is a/b with 0 < a ≤ b ≤ FractionMax, as it was written: 2/4 is not

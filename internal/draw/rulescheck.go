@@ -3,8 +3,11 @@ package draw
 import "fmt"
 
 // Check reports whether the rules fit the prizes of a pool. An error has
-// CodeInvalidRequest and names the member.
+// CodeInvalidRequest and names the member, or CodeRulesUnreadable.
 func (r *Rules) Check(prizes []Prize) error {
+	if r.unreadable != nil {
+		return Unreadable("the rules", r.unreadable)
+	}
 	byID := make(map[string]*Prize, len(prizes))
 	for i := range prizes {
 		byID[prizes[i].ID] = &prizes[i]

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -212,18 +210,4 @@ func parseFraction(member, s string) (Fraction, error) {
 func parseWhole(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	return n, err == nil && n >= 1 && n <= FractionMax && strconv.FormatInt(n, 10) == s
-}
-
-// ParseZone returns the time zone of a name of the IANA list. Machines have other
-// files beside it: their own zone by two names, and folders of which one counts leap
-// seconds. Other instances and verifiers would read them otherwise, or not at all.
-// Error: CodeInvalidRequest.
-func ParseZone(name string) (*time.Location, error) {
-	folder, _, _ := strings.Cut(name, "/")
-	listed := !slices.Contains([]string{"", "Local", "localtime", "posixrules", "posix", "right"}, folder)
-	zone, err := time.LoadLocation(name)
-	if err != nil || !listed {
-		return nil, errMember("zone", "is not the name of a time zone, such as Europe/Berlin")
-	}
-	return zone, nil
 }

@@ -182,6 +182,9 @@ func (s *simulator) due(item *Item) {
 }
 
 func (s *simulator) do(item *Item) *Error {
+	if err := item.Unreadable(); err != nil {
+		return asError(err)
+	}
 	u := s.urn
 	if item.Kind == ItemStock {
 		return s.stock(&item.Stock)
@@ -207,7 +210,7 @@ func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return Wrap(CodeInternal, err, "the item could not be done")
+	return WrapInternal(err, "the item could not be done")
 }
 
 func (s *simulator) stock(w *Stocking) *Error {

@@ -1,9 +1,6 @@
 package draw
 
-import (
-	"time"
-	_ "time/tzdata" // time zones, on machines that have none
-)
+import "time"
 
 // Per is the length of time that a limit or a budget speaks of. The zero Per is
 // ever: one window without a start.

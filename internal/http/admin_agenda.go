@@ -81,10 +81,8 @@ func (b *itemAnswer) item() (i draw.Item, err error) {
 		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
 	default:
 		i.Kind = draw.ItemRules
-		if len(b.Rules) > 0 && b.Rules.Kind() != 'n' {
-			if i.Rules, err = draw.ParseRules(b.Rules); err != nil {
-				return i, notOurs(err)
-			}
+		if len(b.Rules) > 0 {
+			i.ReadBody(`{"rules":` + string(b.Rules) + `}`) // the service may be of a later release
 		}
 	}
 	return i, nil

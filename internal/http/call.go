@@ -232,7 +232,7 @@ func (c call) isRead() bool {
 func (c call) writeJSON(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return draw.Wrap(draw.CodeInternal, err, "the answer could not be written")
+		return draw.WrapInternal(err, "the answer could not be written")
 	}
 	done, err := c.server.bounds.room(len(body))
 	if err != nil && c.isRead() {

@@ -33,7 +33,7 @@ func described(contentType string, convert func() ([]byte, error)) handler {
 	return func(c call) error {
 		body, err := converted()
 		if err != nil {
-			return draw.Wrap(draw.CodeInternal, err, "the description could not be converted")
+			return draw.WrapInternal(err, "the description could not be converted")
 		}
 		c.gin.Writer.Header().Set("Content-Type", contentType)
 		c.writePacked(body)

@@ -201,7 +201,7 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 
 // exercise makes calls that show each member of each answer.
 func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong error) {
-	f := &fake{awards: manyAwards(3), seedsAway: true}
+	f := &fake{awards: manyAwards(3), seedsAway: true, rulesUnreadable: true}
 	seen = map[string]bool{}
 	j := contract.NewJudge(newServer(t, f, full, withTokens(tokenOf("eve", access.Auditor))).engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {

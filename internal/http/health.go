@@ -6,6 +6,8 @@ type healthAnswer struct {
 	Status string `json:"status"`
 	// Seeds is "unavailable" where a committed pool cannot be drawn from here.
 	Seeds string `json:"seeds,omitempty"`
+	// Rules is "unreadable" where this binary cannot read what a pool is drawn by.
+	Rules string `json:"rules,omitempty"`
 }
 
 // live says that the process answers, and nothing more: a database that is
@@ -25,6 +27,9 @@ func (s *Server) ready(c call) error {
 	answer := healthAnswer{Status: "ready"}
 	if s.SeedsAway() {
 		answer.Seeds = "unavailable"
+	}
+	if s.RulesUnreadable() {
+		answer.Rules = "unreadable"
 	}
 	return c.writeJSON(answer)
 }

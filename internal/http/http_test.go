@@ -32,6 +32,8 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 // fake stands in for the service and the store where only their answer to the
 // wire matters: it answers with err when set, and records what it was asked.
 type fake struct {
+	// rulesUnreadable is what RulesUnreadable says.
+	rulesUnreadable bool
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
 	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
@@ -255,7 +257,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Scheduler: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
-		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, Receipts: fakeStore{f}, Catalogue: func() map[string]catalogue.Item { return nil },
+		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, RulesUnreadable: func() bool { return f.rulesUnreadable }, Receipts: fakeStore{f}, Catalogue: func() map[string]catalogue.Item { return nil },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Minute, Ready: func(context.Context) error { return nil },
 		Finder: fakeStore{f}, Watcher: fakeStore{f},

@@ -85,6 +85,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeStoreUnavailable:  {status: 503, title: "Database unavailable", retryAfter: "2"},
 		draw.CodeLockUnavailable:   {status: 503, title: "Lock service unavailable", retryAfter: "2"},
 		draw.CodeSeedUnavailable:   {status: 503, title: "Seed unavailable", retryAfter: "10"},
+		draw.CodeRulesUnreadable:   {status: 503, title: "Rules unreadable", retryAfter: "10"},
 		draw.CodeDraining:          {status: 503, title: "Shutting down", retryAfter: "2"},
 		draw.CodeOutcomeUnknown:    {status: 504, title: "Outcome unknown", unknown: true},
 	}
@@ -103,7 +104,7 @@ func named(method string, err error) *draw.Error {
 	case late:
 		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer did not come in time; the same Idempotency-Key settles it")
 	}
-	return draw.Wrap(draw.CodeInternal, err, "the service failed; its log says why")
+	return draw.WrapInternal(err, "the service failed; its log says why")
 }
 
 // fail answers with the problem that err stands for. The cause is kept for the

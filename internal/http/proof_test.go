@@ -183,7 +183,9 @@ func TestProofProblems(t *testing.T) {
 // TestReadyWithoutSeeds: an instance that cannot unseal a pool's seed draws from
 // all others, so it is ready, and says so.
 func TestReadyWithoutSeeds(t *testing.T) {
-	w := do(newServer(t, &fake{seedsAway: true}), request("GET", "/readyz", ""))
+	w := do(newServer(t, &fake{rulesUnreadable: true}), request("GET", "/readyz", ""))
+	require.JSONEq(t, `{"status":"ready","rules":"unreadable"}`, w.Body.String())
+	w = do(newServer(t, &fake{seedsAway: true}), request("GET", "/readyz", ""))
 	require.Equal(t, 200, w.Code)
 	require.JSONEq(t, `{"status":"ready","seeds":"unavailable"}`, w.Body.String())
 	require.JSONEq(t, `{"status":"ready"}`, do(newServer(t, &fake{}), request("GET", "/readyz", "")).Body.String())

@@ -40,7 +40,7 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	}
 	receipt, err := c.server.Receipts.Receipt(ctx, d)
 	switch code := draw.CodeOf(err); {
-	case !asked && (code == draw.CodeNotFound || code == draw.CodeSeedUnavailable):
+	case !asked && (code == draw.CodeNotFound || code == draw.CodeSeedUnavailable || code == draw.CodeRulesUnreadable):
 		c.writeDraw(d)
 		return nil
 	case code == draw.CodeNotFound:

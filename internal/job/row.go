@@ -3,6 +3,8 @@ package job
 import (
 	"strings"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // Verdict says whether a job is to be run now, and if not, why.
@@ -114,7 +116,7 @@ func (r *Row) day(t time.Time) string {
 func (r Row) Begun(now time.Time, host string) (Row, error) {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return r, err
+		return r, draw.WrapInternal(err, "the schedule of job %q cannot be read", r.Name)
 	}
 	r.Status, r.Holder = StatusRunning, host
 	r.StartedAt, r.HeardAt, r.DueAt = now, now, s.Next(now)
@@ -141,7 +143,7 @@ func (r *Row) Holds(run Run) bool {
 func (r Row) Finished(now time.Time, o Outcome) (Row, error) {
 	s, err := Parse(r.Schedule)
 	if err != nil {
-		return r, err
+		return r, draw.WrapInternal(err, "the schedule of job %q cannot be read", r.Name)
 	}
 	r.Status, r.LastError = StatusIdle, ""
 	if o.Report != nil {

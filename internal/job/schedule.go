@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"time"
-	_ "time/tzdata" // time zones, on machines that have none
 
 	"github.com/netresearch/go-cron"
 

@@ -179,7 +179,7 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	d.givenUp.note(d.name, b, err)
 	switch class := stock.ClassOf(err); {
 	case class == stock.ClassOther:
-		return draw.Wrap(draw.CodeInternal, err, "the draw failed")
+		return draw.WrapInternal(err, "the draw failed")
 	case b.IsInDoubt():
 		return errInDoubt(err)
 	case class == stock.ClassUnavailable:

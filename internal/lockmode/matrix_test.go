@@ -43,6 +43,8 @@ func promises() []promise {
 		{"rules replaced while drawn from", testRulesReplaced},
 		{"an agenda", testAgenda},
 		{"an agenda of a pool that is sold out", testAgendaOfSoldOut},
+		{"rules that cannot be read", testRulesUnreadable},
+		{"a planned item that cannot be read", testItemUnreadable},
 		{"numbers that were committed", testCommitted},
 		{"numbers that were committed in many pools", testCommittedPools},
 		{"receipts", testReceipts},

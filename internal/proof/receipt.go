@@ -52,7 +52,7 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 	})
 	signed, err := note.Sign(&note.Note{Text: string(text)}, r.signer)
 	if err != nil {
-		return Receipt{}, draw.Wrap(draw.CodeInternal, err, "the receipt of a draw could not be signed")
+		return Receipt{}, draw.WrapInternal(err, "the receipt of a draw could not be signed")
 	}
 	receipt := Receipt{Note: string(signed), Salt: salt.String()}
 	if _, erased := draw.ErasedTag(awards[0].UserID); CountsUsers(rules) && !erased {

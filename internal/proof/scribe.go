@@ -126,7 +126,7 @@ type changed struct {
 func (s *Scribe) change(c *draw.Change) (*Line, error) {
 	var body changed
 	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", c.Version)
+		return nil, draw.WrapInternal(err, "the body of change %d cannot be read", c.Version)
 	}
 	l := &Line{Version: c.Version, At: c.At}
 	switch c.What {
@@ -176,7 +176,7 @@ func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
 	}
 	if body.Value != nil {
 		if p.Value, err = draw.ParseValue(*body.Value); err != nil {
-			return nil, err
+			return nil, draw.WrapInternal(err, "the value in change %d cannot be read", l.Version)
 		}
 	}
 	l.Kind, l.PrizeID, l.Name, l.Value = KindPrize, p.ID, p.Name, p.Value.StringFixed(2)
@@ -186,7 +186,7 @@ func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
 func (s *Scribe) ruled(l *Line, c *draw.Change) (*Line, error) {
 	rules, _, err := draw.RulesOf(c)
 	if err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the rules of version %d cannot be read", c.Version)
+		return nil, err
 	}
 	s.rules = rules
 	l.Kind, l.Document = KindRules, "null"
@@ -222,7 +222,7 @@ func (s *Scribe) published(rules *draw.Rules) (string, error) {
 	}
 	published, err := draw.ParsePublished(replaced)
 	if err != nil {
-		return "", err
+		return "", draw.WrapInternal(err, "the rules cannot be published")
 	}
 	return published.Document(), nil
 }

@@ -18,12 +18,14 @@ const itemRowsMax = 1000
 // itemColumns are what scanItem reads.
 func itemColumns() []string { return []string{"item", "at", "what", "body", "actor", "done"} }
 
-func scanItem(row engine.Scanner) (i draw.Item, err error) {
+func scanItem(row engine.Scanner) (draw.Item, error) { return scanItemWith(row) }
+
+// scanItemWith is scanItem of a row that has more columns after those of the item.
+func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 	var body string
-	if err = row.Scan(&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done); err != nil {
-		return i, err
-	}
-	return i, i.ReadBody(body)
+	err = row.Scan(append([]any{&i.Number, engine.ScanTime(&i.At), (*string)(&i.Kind), &body, &i.Actor, &i.Done}, more...)...)
+	i.ReadBody(body)
+	return i, err
 }
 
 func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {

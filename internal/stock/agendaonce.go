@@ -126,7 +126,7 @@ func (s *Store) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key pl
 	for _, c := range changes {
 		var body plannedBody
 		if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-			return p, draw.Wrap(draw.CodeInternal, err, "the record of version %d cannot be read", c.Version)
+			return p, draw.WrapInternal(err, "the record of version %d cannot be read", c.Version)
 		}
 		switch {
 		case body.Key == key.mark():

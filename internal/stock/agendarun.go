@@ -67,6 +67,9 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	if r.give {
 		return errGiven, nil
 	}
+	if err := item.Unreadable(); err != nil {
+		return err, nil
+	}
 	switch item.Kind {
 	case draw.ItemState:
 		return r.state(ctx, item)

@@ -16,13 +16,14 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award and no move of others is of the time of an item, or later, before the item is done
+	ruleDueMissed    = "due-missed"    // no award of the time of an item, or later, comes before the item is done, and no move of leftMax later
 	ruleAgendaDouble = "agenda-double" // an item is one entry, the one that it planned or says why not, and no entry is two items
 	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax
 )
 
-// undoneMax is how long an item may be due.
-const undoneMax = 10 * time.Second
+// undoneMax is how long an item may be due: the longest that it is left, and ten
+// seconds.
+const undoneMax = leftMax + 10*time.Second
 
 // auditedItem is an item with what its entry must be.
 type auditedItem struct {
@@ -40,8 +41,10 @@ type agendaAuditor struct {
 	items []auditedItem
 	next  int
 	found *findings
-	// last is the last award or move of somebody else.
+	// last is the time of the last award or move of somebody else, and passes the one
+	// up to which it may have passed no item.
 	last   time.Time
+	passes time.Time
 	at     int64
 	lastOf string
 }
@@ -104,14 +107,26 @@ func (a *agendaAuditor) take(e draw.Entry) {
 	case e.Move != nil && draw.ItemOfKey(e.Move.Key) != 0:
 		a.found.add(ruleAgendaDouble, "the move of version %d is of item %d, which was done otherwise", version, draw.ItemOfKey(e.Move.Key))
 	case e.Change == nil:
-		a.last, a.at, a.lastOf = e.At(), version, kindOf(e)
+		a.pass(e)
+	}
+}
+
+// pass notes an award or a move, which passes the items that are due and open. A move
+// may pass one that its instance could not read.
+func (a *agendaAuditor) pass(e draw.Entry) {
+	passes := e.At()
+	if e.Move != nil {
+		passes = passes.Add(-leftMax)
+	}
+	if !passes.Before(a.passes) {
+		a.passes, a.last, a.at, a.lastOf = passes, e.At(), e.Version(), kindOf(e)
 	}
 }
 
 // missed reports an item that leaves the agenda, or is open at the end, when
 // something passed it.
 func (a *agendaAuditor) missed(i *auditedItem) {
-	if !a.last.IsZero() && !a.last.Before(i.at) {
+	if !a.last.IsZero() && !a.passes.Before(i.at) {
 		a.found.add(ruleDueMissed, "the %s of version %d is of %s, and item %d of %s was not done",
 			a.lastOf, a.at, a.last.Format(draw.TimeFormat), i.number, i.at.Format(draw.TimeFormat))
 	}

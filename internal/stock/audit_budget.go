@@ -33,7 +33,7 @@ type slot struct {
 func (b *budgetAuditor) take(e draw.Entry) {
 	switch {
 	case e.Change != nil:
-		if rules, set, err := draw.RulesOf(e.Change); set && err == nil { // what cannot be read is found elsewhere
+		if rules, set, _ := draw.RulesOf(e.Change); set { // what cannot be read is found elsewhere, and is none here
 			b.follow(rules, e.Change.At)
 		}
 	case e.Award != nil && b.rules != nil && b.rules.Budget != nil:

@@ -28,8 +28,8 @@ func (s *Store) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*fol
 	}
 	var documents []*draw.Rules
 	for i := range changes {
-		if r, err := rulingOf(&changes[i]); err == nil && r.Rules != nil { // the fold says what cannot be read
-			documents = append(documents, r.Rules)
+		if r := rulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold says what cannot be read
+			documents = append(documents, r)
 		}
 	}
 	return &folding{fold: draw.NewFold(poolID, prizes, documents)}, nil

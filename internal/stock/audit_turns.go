@@ -119,10 +119,13 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 	}
 	ruling, err := s.ruling(ctx, q, poolID, a.rules)
 	if err != nil {
-		a.found.add(draw.RuleRulesUnknown, "the rules of version %d cannot be read", a.rules)
-		return nil //nolint:nilerr // it was found
+		return err
 	}
-	if ruling.Rules == nil || ruling.Rules.Budget == nil {
+	if why := ruling.Rules.Unreadable(); why != nil {
+		a.found.add(draw.RuleRulesUnknown, "the rules of version %d cannot be read: %s", a.rules, draw.DetailOf(why))
+		return nil
+	}
+	if !ruling.Rules.HasBudget() {
 		return nil
 	}
 	cents, err := s.spentSince(ctx, q, poolID, rows[0].spending.From)

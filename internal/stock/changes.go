@@ -234,13 +234,21 @@ func (s *Store) DeletePool(ctx context.Context, id string, revisions []int64, ac
 	return nil
 }
 
-// lockPool is lockRow for changes, which come behind what is due of the agenda.
+// lockPool is lockRow for changes, which come after what is due of the agenda. They do
+// not wait for an item that is left to other instances: it may be what they remove.
 func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lockedPool, error) {
 	of, err := s.lockRow(ctx, tx, id, actor)
-	if err == nil && of.isDue() {
+	if err != nil || !of.isDue() {
+		return of, err
+	}
+	first, err := s.dueItems(ctx, tx, id, of.at, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(first) == 0 || !isLeft(&first[0], of.at) {
 		return nil, &poolDue{id}
 	}
-	return of, err
+	return of, nil
 }
 
 // lockRow locks the pool's row until the transaction ends. The time of what is

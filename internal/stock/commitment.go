@@ -55,7 +55,7 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 	}
 	of.Version, of.SaltsErased = c.version, len(c.sealed.Salts) == 0
 	if of.Commitment, err = c.commitment(); err != nil {
-		return Committed{}, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
+		return Committed{}, err
 	}
 	if s.seeds.known(poolID, c.note) == nil {
 		_, err = c.numbers(s.options.Identities)

@@ -57,7 +57,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	}
 	sealed, err := w.seal(&secrets)
 	if err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the seeds cannot be sealed")
+		return nil, draw.WrapInternal(err, "the seeds cannot be sealed")
 	}
 	if err := s.glance(ctx, w.PoolID, (*lockedPool).checkCommit); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 			} `json:"was"`
 		}
 		if err := json.Unmarshal([]byte(corrections[i].Body), &body); err != nil {
-			return nil, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", corrections[i].Version)
+			return nil, draw.WrapInternal(err, "the body of change %d cannot be read", corrections[i].Version)
 		}
 		at, known := place[body.Prize]
 		if body.Was == nil || !known {
@@ -164,7 +164,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 		}
 		prizes[at].Name = body.Was.Name
 		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {
-			return nil, err
+			return nil, draw.WrapInternal(err, "the value in change %d cannot be read", corrections[i].Version)
 		}
 	}
 	return prizes, nil

@@ -22,6 +22,9 @@ const (
 	dueMax = 1000
 	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
+	// leftMax is how long after its time an item that this instance cannot read is
+	// left to one that can. Then it is done as failed, so that it blocks nobody for ever.
+	leftMax = time.Minute
 	// duesMax bounds how often a change meets items that come before it.
 	duesMax = 1 + draw.OpenItemsMax/dueMax
 )
@@ -42,20 +45,21 @@ func (e *poolDue) Unwrap() error { return engine.ErrDue }
 // clock, in order of their time and number, at most 1,000. Each becomes the
 // change or the move that it plans, and where that cannot be, a change that
 // says why. The lock of the pool's row and the mark done make it once. Errors:
-// CodePoolNotFound, or an *Error with its class.
+// CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances which
+// can read it, or an *Error with its class.
 func (s *Store) RunDue(ctx context.Context, poolID string) error {
 	_, err := s.runDue(ctx, poolID)
 	return err
 }
 
-// runDue is RunDue. It returns how many items it did.
+// runDue is RunDue. It returns how many items it did, also with CodeRulesUnreadable.
 func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
-	ran, err := s.runSome(ctx, poolID, dueMax, false)
+	ran, left, err := s.runSome(ctx, poolID, dueMax, false)
 	if isDefect(err) { // of one item, which must block nobody
-		ran, err = s.runSome(ctx, poolID, 1, false)
+		ran, left, err = s.runSome(ctx, poolID, 1, false)
 	}
 	if isDefect(err) {
-		ran, err = s.runSome(ctx, poolID, 1, true)
+		ran, left, err = s.runSome(ctx, poolID, 1, true)
 	}
 	s.observe(err) // now that the connection is given back
 	switch {
@@ -64,14 +68,24 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 		return 0, engine.Conflict("commit", err)
 	case err != nil:
 		return 0, err
+	case len(ran) == 0 && left != nil:
+		return 0, left
 	case len(ran) == 0:
 		_ = s.readClock(ctx) // whoever saw something due may go by an estimate
 		return 0, nil
 	}
 	s.options.Changed(poolID)
 	s.report(poolID, ran)
-	return len(ran), nil
+	return len(ran), left
 }
+
+// isLeft reports whether an item is left to instances that can read it, at a time
+// of the database.
+func isLeft(item *draw.Item, now time.Time) bool {
+	return item.Unreadable() != nil && now.Before(item.At.Add(leftMax))
+}
+
+func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }
 
 // isDefect says that an error is none of those that come and go. A key that is
 // known is that of an item which has made its move already.
@@ -102,10 +116,10 @@ type ranItem struct {
 }
 
 // runSome does at most limit items in one transaction. With give, it does not
-// even try.
-func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, err error) {
+// even try. left is why it has stopped before an item that is left to others.
+func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
 	err = s.once(ctx, func(tx *sql.Tx) error {
-		ran = nil
+		ran, left = nil, nil
 		of, err := s.lockRow(ctx, tx, poolID, "")
 		if err != nil || !of.isDue() {
 			return err
@@ -116,6 +130,10 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 		}
 		r := &agendaRun{store: s, tx: tx, of: of, give: give}
 		for i := range items {
+			if isLeft(&items[i], of.at) {
+				left = items[i].Unreadable() // those after it wait, so that the order holds
+				break
+			}
 			if err := r.do(ctx, &items[i]); err != nil {
 				return err
 			}
@@ -131,7 +149,7 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 	if len(ran) > 0 && err == nil {
 		fault.At(fault.DueAfterCommit)
 	}
-	return ran, err
+	return ran, left, err
 }
 
 // isDue says that an item of the pool's agenda has come.
@@ -189,7 +207,7 @@ func (s *Store) RunAllDue(ctx context.Context) error {
 			var failed error
 			if n, failed = s.runDue(ctx, poolID); failed != nil {
 				n = 0
-				if draw.CodeOf(failed) != draw.CodePoolNotFound && ClassOf(failed) != ClassConflict { // else somebody is at it
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !isUnreadable(failed) && ClassOf(failed) != ClassConflict { // else somebody is at it
 					err = cmp.Or(err, failed)
 				}
 			}

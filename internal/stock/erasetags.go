@@ -46,6 +46,11 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, 
 	if err != nil {
 		return 0, err
 	}
+	for _, r := range rulings { // they decide which tag an award has
+		if why := r.Rules.Unreadable(); why != nil {
+			return 0, draw.Unreadable("the rules of version %d", why, r.Version)
+		}
+	}
 	for part := range slices.Chunk(versions, eraseTagsMax) {
 		n, err := s.renameToTags(ctx, tx, poolID, user, part, func(a *draw.Award) string {
 			var rules *draw.Rules

@@ -52,7 +52,7 @@ func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	}
 	done := draw.Imported{Replayed: true}
 	if _, err := fmt.Sscanf(counts, "%d:%d", &done.Added, &done.Restocked); err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the record of the import under the key %q cannot be read", w.Key)
+		return nil, draw.WrapInternal(err, "the record of the import under the key %q cannot be read", w.Key)
 	}
 	done.Version = found[0].Version + int64(done.Added+done.Restocked) - 1
 	for i := range lines {

@@ -148,7 +148,7 @@ func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Recei
 		if c, err = s.committed(ctx, tx, poolID); err != nil {
 			return err
 		}
-		if w.key, err = proof.Verifier(c.public); err != nil {
+		if w.key, err = c.verifier(); err != nil {
 			return err
 		}
 		if w.promised, err = receipt.Open(w.key); err != nil {

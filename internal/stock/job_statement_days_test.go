@@ -27,7 +27,7 @@ func since(t *testing.T, s *stock.Store, dialect, poolID string, at time.Time) {
 // 01:00. That day has its lines like every other.
 func TestStatementsWhereMidnightIsSkipped(t *testing.T) {
 	t.Parallel()
-	santiago, err := time.LoadLocation("America/Santiago")
+	santiago, err := draw.ParseZone("America/Santiago")
 	require.NoError(t, err)
 	for _, dialect := range stock.Dialects() {
 		t.Run(dialect, func(t *testing.T) {

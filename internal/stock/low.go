@@ -13,7 +13,7 @@ import (
 // Errors: those of the store.
 func (s *Store) LowPrizes(ctx context.Context) (low []draw.LowPrize, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		rulings, err := s.rulesInForce(ctx, tx)
+		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen)
 		if err != nil {
 			return err
 		}

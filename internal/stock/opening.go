@@ -104,7 +104,7 @@ func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beaco
 	var before announcedBody
 	if last != nil {
 		if err := json.Unmarshal([]byte(last.Body), &before); err != nil {
-			return 0, draw.Wrap(draw.CodeInternal, err, "the opening of version %d cannot be read", last.Version)
+			return 0, draw.WrapInternal(err, "the opening of version %d cannot be read", last.Version)
 		}
 	}
 	return max(beacon.Next(of.at), before.Round+1), nil

@@ -101,9 +101,9 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 	}
 	commitment, err := c.commitment()
 	if err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
+		return nil, err
 	}
-	key, err := proof.Verifier(c.public)
+	key, err := c.verifier()
 	if err != nil {
 		return nil, err
 	}

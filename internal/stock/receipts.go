@@ -62,7 +62,7 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	}
 	commitment, err := c.commitment()
 	if err != nil {
-		return nil, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
+		return nil, err
 	}
 	secrets, err := c.sealed.OpenNames(s.options.Identities)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	}
 	var body committedBody
 	if err := json.Unmarshal([]byte(found.Body), &body); err != nil {
-		return false, draw.Wrap(draw.CodeInternal, err, "the body of change %d cannot be read", found.Version)
+		return false, draw.WrapInternal(err, "the body of change %d cannot be read", found.Version)
 	}
 	return body.Receipts, nil
 }
@@ -142,8 +142,8 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 	if err != nil || c == nil {
 		return nil, err
 	}
-	r, err := rulingOf(c)
-	return r.Rules, err
+	rules, _, err := draw.RulesOf(c)
+	return rules, err
 }
 
 // DrawReceipt is the receipt of a draw that the pool's log holds, and the proof

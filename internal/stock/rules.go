@@ -15,7 +15,8 @@ import (
 )
 
 // Rules returns the rules of a pool that the change of a version put in force;
-// version 0 is for those that are in force now. Errors: CodePoolNotFound,
+// version 0 is for those that are in force now. They may be unreadable, see
+// [draw.Rules.Unreadable]. Errors: CodePoolNotFound,
 // CodeNotFound, and those of the store.
 func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw.Ruling, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
@@ -45,28 +46,29 @@ func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, ver
 	if err != nil || c == nil || c.What != draw.WhatRules {
 		return r, err
 	}
-	return rulingOf(c)
+	return rulingOf(c), nil
 }
 
 // RulesInForce returns the rules of the open pools that have some, ordered by
-// pool. Errors: those of the store.
+// pool; some may be unreadable. Errors: those of the store.
 func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		all, err = s.rulesInForce(ctx, tx)
+		all, err = s.rulesInForce(ctx, tx, draw.StateOpen)
 		return err
 	})
 	return all, err
 }
 
-func (s *Store) rulesInForce(ctx context.Context, q engine.Querier) ([]draw.Ruling, error) {
+// rulesInForce reads the rules of the pools in some states.
+func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]draw.Ruling, error) {
 	query := s.selectFrom(s.changes.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", s.changes.Read("c.")).
-		Where(squirrel.Eq{"p.state": string(draw.StateOpen)}).OrderBy("c.pool_id")
+		Where(squirrel.Eq{"p.state": states}).OrderBy("c.pool_id")
 	return selectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
 		var c draw.Change
 		if err := row.Scan(append([]any{&c.PoolID}, s.changes.Fields(&c)...)...); err != nil {
 			return draw.Ruling{}, err
 		}
-		return rulingOf(&c)
+		return rulingOf(&c), nil
 	})
 }
 
@@ -78,22 +80,17 @@ func (s *Store) rulings(ctx context.Context, q engine.Querier, poolID string) ([
 	}
 	all := make([]draw.Ruling, len(changes))
 	for i := range changes {
-		if all[i], err = rulingOf(&changes[i]); err != nil {
-			return nil, err
-		}
+		all[i] = rulingOf(&changes[i])
 	}
 	return all, nil
 }
 
-func rulingOf(c *draw.Change) (draw.Ruling, error) {
-	rules, _, err := draw.RulesOf(c)
-	if err != nil {
-		return draw.Ruling{}, draw.Wrap(draw.CodeInternal, err, "the rules of version %d cannot be read", c.Version)
-	}
+func rulingOf(c *draw.Change) draw.Ruling {
+	rules, _ := draw.ReadRulesOf(c)
 	if rules != nil {
 		rules.Version = c.Version
 	}
-	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}, nil
+	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
 }
 
 // SetRules puts rules in force in a pool, nil for none, and returns them. Rules
@@ -184,7 +181,7 @@ func (s *Store) spentSince(ctx context.Context, q engine.Querier, poolID string,
 		if n := len(ranges); n > 0 && ranges[n-1].to == math.MaxInt64 {
 			ranges[n-1].to = r.Version
 		}
-		if r.Rules != nil && r.Rules.Budget != nil {
+		if r.Rules.HasBudget() {
 			ranges = append(ranges, budgeted{r.Version, math.MaxInt64})
 		}
 	}
@@ -247,6 +244,9 @@ func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*dra
 			return err
 		}
 		defer tx.Rollback()
+		if err := urn.Readable(poolID); err != nil {
+			return err
+		}
 		facts := draw.NewFacts(nil)
 		if needs := urn.NeedsOf(userID); userID != "" && len(needs) > 0 {
 			if facts, err = tx.Turns(ctx, urn, needs); err != nil {

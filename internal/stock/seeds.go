@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/Masterminds/squirrel"
+	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -56,15 +57,28 @@ func errNoProof(poolID string) error {
 
 // commitment opens the note: the pool's own key must have signed it.
 func (c *committed) commitment() (*proof.Commitment, error) {
-	key, err := proof.Verifier(c.public)
+	key, err := c.verifier()
 	if err != nil {
 		return nil, err
 	}
 	text, err := proof.Open([]byte(c.note), key)
 	if err != nil {
-		return nil, err
+		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
 	}
-	return proof.ParseCommitment(text)
+	commitment, err := proof.ParseCommitment(text)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
+	}
+	return commitment, nil
+}
+
+// verifier reads the pool's own key. Error: CodeInternal.
+func (c *committed) verifier() (note.Verifier, error) {
+	key, err := proof.Verifier(c.public)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the key of the commitment of version %d cannot be read", c.version)
+	}
+	return key, nil
 }
 
 // numbers unseals the seed and checks that the anchor follows from it: with a

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"drawsvc/db/migrations"
@@ -69,8 +70,10 @@ type Store struct {
 	admission   admission
 	writability writability
 	seeds       seeds
-	receipts    receipts
-	hashes      hashes
+	// hasUnreadable is what the last call of Unreadable found.
+	hasUnreadable atomic.Bool
+	receipts      receipts
+	hashes        hashes
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or

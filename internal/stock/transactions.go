@@ -40,7 +40,7 @@ func (s *Store) behindAgenda(ctx context.Context, fn func(*sql.Tx) error) error 
 		if !isDue {
 			return err
 		}
-		if _, err := s.runDue(ctx, due.poolID); err != nil {
+		if _, err := s.runDue(ctx, due.poolID); err != nil && !isUnreadable(err) {
 			return err
 		}
 	}

@@ -68,6 +68,9 @@ func (s *Store) countedOf(ctx context.Context, q engine.Querier, poolID string) 
 	if err != nil {
 		return "", err
 	}
+	if why := r.Rules.Unreadable(); why != nil {
+		return "", draw.Unreadable("the rules of pool %q", why, poolID)
+	}
 	for _, counted := range []draw.Counted{draw.CountedDraw, draw.CountedWin} {
 		if slices.Contains(r.Rules.Counted(), counted) {
 			return counted, nil

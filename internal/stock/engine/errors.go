@@ -223,7 +223,10 @@ func Public(err error) error {
 	case ClassUnknown:
 		return draw.Wrap(draw.CodeOutcomeUnknown, err, "the answer of the database was lost; it may or may not have happened")
 	default:
-		return draw.Wrap(draw.CodeInternal, err, "the database refused")
+		if e, ok := errors.AsType[*draw.Error](err); ok {
+			return e // the transaction ran, and was refused
+		}
+		return draw.WrapInternal(err, "the database refused")
 	}
 }
 

@@ -120,7 +120,7 @@ func (tx *attempt) readSince(ctx context.Context, urn *draw.Urn) (row engine.Row
 		return row, prizes, nil, nil
 	}
 	if err = tx.conn.QueryRow(ctx, sqlRules, urn.PoolID, version).Scan(&body); err == nil {
-		rules, err = engine.ReadRules(version, body)
+		rules = engine.ReadRules(version, body)
 	}
 	return row, prizes, rules, err
 }

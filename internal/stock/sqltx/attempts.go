@@ -173,9 +173,7 @@ func (tx *attempt) readOn(ctx context.Context, q engine.Querier, lock string, ur
 		if err := q.QueryRowContext(ctx, selectRules, urn.PoolID, version).Scan(&body); err != nil {
 			return err
 		}
-		if rules, err = engine.ReadRules(version, body); err != nil {
-			return err
-		}
+		rules = engine.ReadRules(version, body)
 	}
 	if row.LacksPause(urn) {
 		var body string

@@ -61,6 +61,8 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"checkpoints of each": testCheckpointsOfEach,
 		"endless":             testEndless,
 		"rules":               testRules,
+		"rules unreadable":    testUnreadableRules,
+		"items unreadable":    testUnreadableItems,
 		"turns":               testTurns,
 		"turns of absent":     testTurnsOfAbsent,
 		"turn is taken":       testTurnTaken,

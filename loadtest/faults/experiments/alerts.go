@@ -29,6 +29,7 @@ func alertFaults() []alertFault {
 		{"pools drawn to their last units", []string{"DrawsvcLowStock", "DrawsvcSoldOut"}, `,pool=~"alert-.*"`, (*alarm).drawDown},
 		{"instance killed", []string{"DrawsvcDown"}, "", (*alarm).killOne},
 		{"next release before its migration", []string{"DrawsvcSchemaBehind"}, "", (*alarm).runAhead},
+		{"rules of a later release", []string{"DrawsvcRulesUnreadable"}, "", (*alarm).writeLaterRules},
 		{"job pinned to a host that is down", []string{"DrawsvcJobOverdue"}, `,exported_job="audit"`, (*alarm).pinJob},
 		{"source of the catalogue down", []string{"DrawsvcCatalogueOld"}, "", (*alarm).endSource},
 		{"rows changed by hand", []string{"DrawsvcAuditViolations"}, "", (*alarm).changeRows},

@@ -46,6 +46,25 @@ func (a *alarm) runAhead() (func() error, error) {
 	return func() error { return replace(a.Begins, args) }, replace(a.Program, unmigrated)
 }
 
+// writeLaterRules puts rules in force with a member that no release knows, and starts
+// an instance that says so. They are put back by hand: 0.1.0 cannot replace them.
+func (a *alarm) writeLaterRules() (func() error, error) {
+	pool := a.Pool("alert-later")
+	a.Must(a.MakePool(pool, 20))
+	_, err := harness.Operate(a.Ctx, http.MethodPut, a.Instances[0].URL()+"/admin/pools/"+pool+"/rules", `{"disclose":true}`, http.StatusOK)
+	a.Must(err)
+	write := func(from, to string) error {
+		return stage.ExecAll(a.Base.Admin, `UPDATE changes SET body = REPLACE(body, '`+from+`', '`+to+`') WHERE what = 'rules' AND pool_id = '`+pool+`'`)
+	}
+	const own, later = `{"disclose"`, `{"cooldown":"1m","disclose"`
+	a.Must(write(own, later))
+	end, err := a.runAhead()
+	return func() error {
+		a.Must(write(later, own))
+		return end()
+	}, err
+}
+
 func (a *alarm) patchJob(body string) error {
 	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/jobs/audit", body, http.StatusOK)
 	return err

@@ -1,0 +1,117 @@
+package lockmode_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/stocktest"
+)
+
+// unreadableFaults lists what an instance does wrong where it cannot read what is
+// stored of a pool: new draws are refused for that, a known key is answered, and
+// another pool is drawn from.
+func unreadableFaults(t *testing.T, s *service, pool, known, other, name string) (faults []string) {
+	t.Helper()
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	for i := range 3 {
+		r := named(pool, fmt.Sprint(name, "-new-", i))
+		r.Named = i > 0
+		if got := receive(t, ask(t, s, r)); draw.CodeOf(got.err) != draw.CodeRulesUnreadable {
+			fault("a new draw is answered %v", got.err)
+		}
+	}
+	if again := receive(t, ask(t, s, named(pool, known))); again.err != nil || !again.draw.Replayed {
+		fault("a known key is answered %v", again.err)
+	}
+	if got := receive(t, ask(t, s, named(other, name+"-other"))); got.err != nil {
+		fault("a draw of another pool is answered %v", got.err)
+	}
+	return faults
+}
+
+// testRulesUnreadable: rules in force of a later release stop the new draws of an
+// instance that cannot read them, and nothing else. Rules that it can read end that.
+func testRulesUnreadable(t *testing.T, a *arena) {
+	pool, other := a.ruled(t, 500, 500, `{"fallback":"none","limits":[{"of":"draws","max":1000}]}`), a.pool(t, 100)
+	require.NoError(t, receive(t, ask(t, a.serve(t, 0), named(pool, "known"))).err)
+	stocktest.LaterRules(t, a.store(0), pool)
+	services := a.three(t)
+	for i, s := range services {
+		require.Empty(t, unreadableFaults(t, s, pool, "known", other, fmt.Sprint("rules-", i)))
+	}
+	require.Len(t, awardsOf(t, a.store(0), pool), 1)
+	a.setRules(t, 0, pool, `{"fallback":"none"}`)
+	for i, s := range services {
+		require.NoError(t, receive(t, ask(t, s, named(pool, fmt.Sprint("after-", i)))).err)
+	}
+}
+
+// testItemUnreadable: a planned item of a later release is passed by no draw. It stops
+// the new draws of an instance that cannot read it until it is removed, or done by an
+// instance that can read it, or has been due for a minute: then it is done as failed.
+func testItemUnreadable(t *testing.T, a *arena) {
+	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
+	parsed, err := draw.ParseRules([]byte(`{"fallback":"none","win":"1/2"}`))
+	require.NoError(t, err)
+	services := a.three(t)
+	require.NoError(t, receive(t, ask(t, services[0], named(pool, "known"))).err)
+	ends := map[string]func(item int64){
+		"removed": func(item int64) { require.NoError(t, a.store(0).RemoveItem(t.Context(), pool, item, "test")) },
+		"read":    func(int64) { stocktest.ReadableItems(t, a.store(0), pool) },
+		"old": func(int64) {
+			stocktest.NoViolations(t, a.store(0), pool) // for the awards of before, the item becomes too old
+			stocktest.AgeItems(t, a.store(0), pool, 2*time.Minute)
+		},
+	}
+	for i, name := range []string{"removed", "read", "old"} {
+		at := a.planOne(t, pool, func(at time.Time) draw.Item { return draw.Item{At: at, Kind: draw.ItemRules, Rules: parsed} })
+		stocktest.LaterItems(t, a.store(0), pool)
+		stocktest.Await(t, a.store(0), at)
+		require.Empty(t, unreadableFaults(t, services[i%instances], pool, "known", other, name))
+		ends[name](int64(i + 1))
+		require.NoError(t, receive(t, ask(t, services[i%instances], named(pool, name+"-after"))).err)
+	}
+	items, err := a.store(0).Agenda(t.Context(), pool, 0, 10, false)
+	require.NoError(t, err)
+	require.Len(t, items, 2)
+	require.Positive(t, items[0].Done)
+	require.Positive(t, items[1].Done)
+	ruling, err := a.store(0).Rules(t.Context(), pool, 0)
+	require.NoError(t, err)
+	require.Equal(t, items[0].Done, ruling.Version, "the item that was read has put its rules in force, the failed one none")
+}
+
+// blamingStore reads pools like the store below it, but has the error of a parser for
+// rules that cannot be read, as if the caller had written them.
+type blamingStore struct{ lockmode.Store }
+
+func (s blamingStore) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (stock.Tx, error) {
+	tx, err := s.Store.Read(ctx, urn, o)
+	if err != nil || urn.Readable(urn.PoolID) == nil {
+		return tx, err
+	}
+	tx.Rollback()
+	return nil, draw.Wrap(draw.CodeInternal, draw.Errorf(draw.CodeInvalidRequest, "unknown member"), "the rules cannot be read")
+}
+
+// TestUnreadableCondemns: an instance that blames the caller for what is stored is
+// caught.
+func TestUnreadableCondemns(t *testing.T) {
+	t.Parallel()
+	a := newArena(t, cell{mode: lockmode.ForUpdate, dialect: "sqlite"})
+	pool, other := a.ruled(t, 500, 500, `{"fallback":"none"}`), a.pool(t, 100)
+	good := a.serve(t, 0)
+	require.NoError(t, receive(t, ask(t, good, named(pool, "known"))).err)
+	stocktest.LaterRules(t, a.store(0), pool)
+	blaming := a.serve(t, 0, func(s *settings) { s.Store, s.Sharer = blamingStore{a.store(0)}, nil })
+	require.Contains(t, strings.Join(unreadableFaults(t, blaming, pool, "known", other, "blaming"), "\n"), "a known key is answered invalid-request")
+	require.Empty(t, unreadableFaults(t, a.serve(t, 0), pool, "known", other, "good"))
+}

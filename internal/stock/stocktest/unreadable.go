@@ -1,0 +1,134 @@
+package stocktest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock"
+)
+
+// allGoes makes each change of a pool that needs nothing of its rules, and reads what
+// is shown of it.
+func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
+	t.Helper()
+	ctx := t.Context()
+	for _, state := range []draw.State{draw.StatePaused, draw.StateOpen} {
+		_, err := s.ChangePool(ctx, poolID, draw.PoolChange{State: &state}, "anna")
+		require.NoError(t, err)
+	}
+	_, err := s.Stock(ctx, draw.Stocking{PoolID: poolID, PrizeID: "gold", Delta: 1, Reason: "more", Key: key}, "anna")
+	require.NoError(t, err)
+	name := "Pool " + key
+	_, err = s.ChangePool(ctx, poolID, draw.PoolChange{Name: &name}, "anna")
+	require.NoError(t, err)
+	_, err = s.Pools(ctx)
+	require.NoError(t, err)
+	_, err = s.Agenda(ctx, poolID, 0, 10, false)
+	require.NoError(t, err)
+	_, err = s.Changes(ctx, poolID, 0, 100)
+	require.NoError(t, err)
+	_, err = s.LowPrizes(ctx)
+	require.NoError(t, err)
+	_, err = s.Draw(ctx, poolID, "known")
+	require.NoError(t, err)
+}
+
+// testUnreadableRules: rules that this binary cannot read keep nothing from an
+// operator, and what depends on them says so by a code of its own.
+func testUnreadableRules(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	for _, id := range []string{"p", "q"} {
+		campaign(t, s, id, `{"fallback":"none","budget":{"max":"50.00"},"limits":[{"of":"draws","max":9}]}`)
+	}
+	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	require.NoError(t, err)
+	LaterRules(t, s, "p")
+	allGoes(t, s, "p", "one")
+
+	inForce, err := s.Rules(ctx, "p", 0)
+	require.NoError(t, err)
+	require.Error(t, inForce.Rules.Unreadable())
+	require.Contains(t, inForce.Rules.Document(), `"cooldown":"1m"`, "it is shown as it is stored")
+	all, err := s.RulesInForce(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	unreadable, err := s.Unreadable(ctx)
+	require.NoError(t, err)
+	require.Len(t, unreadable, 1)
+	require.Equal(t, "p", unreadable[0].PoolID)
+	_, err = s.Standing(ctx, "p", "u")
+	code(t, draw.CodeRulesUnreadable, err)
+	_, err = s.Odds(ctx, "p", "")
+	code(t, draw.CodeRulesUnreadable, err)
+	_, err = s.UserAwards(ctx, "p", "u", 0, 10)
+	code(t, draw.CodeRulesUnreadable, err)
+	audit, err := s.Audit(ctx, "p")
+	require.NoError(t, err)
+	for _, v := range audit.Violations {
+		require.Equal(t, draw.RuleRulesUnknown, v.Rule, "%v", v)
+	}
+
+	_, err = s.SetRules(ctx, "p", rulesOf(t, `{"fallback":"none","budget":{"max":"5.00","per":"day"}}`), []int64{inForce.Version}, "anna")
+	require.NoError(t, err)
+	urn := draw.NewUrn("p")
+	next, err := drawOne(t, s, urn, stock.TxOptions{}, "u", "after")
+	require.NoError(t, err)
+	require.True(t, next.Awards[0].Win(), "of 5.00, 2.50 are spent")
+	next, err = drawOne(t, s, urn, stock.TxOptions{}, "u", "spent")
+	require.NoError(t, err)
+	require.False(t, next.Awards[0].Win(), "what was won under a budget that cannot be read is spent")
+	LaterRules(t, s, "q")
+	_, err = s.SetRules(ctx, "q", nil, nil, "anna")
+	require.NoError(t, err, "removed")
+	unreadable, err = s.Unreadable(ctx)
+	require.NoError(t, err)
+	require.Empty(t, unreadable)
+}
+
+// testUnreadableItems: an item that this binary cannot read keeps nothing from an
+// operator. It is left to others for a minute, and those after it with it; then it is
+// done as failed.
+func testUnreadableItems(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	require.NoError(t, err)
+	half := rulesOf(t, `{"fallback":"none","win":"1/2"}`)
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StockAt(at, "gold", 5), {At: at, Kind: draw.ItemRules, Rules: half}, {At: at, Kind: draw.ItemRules, Rules: half}, StateAt(at, draw.StatePaused)}
+	})
+	LaterItems(t, s, "p")
+	unreadable, err := s.Unreadable(ctx)
+	require.NoError(t, err)
+	require.Len(t, unreadable, 2, "before they are due")
+	Await(t, s, at)
+	code(t, draw.CodeRulesUnreadable, s.RunDue(ctx, "p"))
+	require.NoError(t, s.RunAllDue(ctx), "it is nobody's failure")
+	items := itemsOf(t, s, "p")
+	require.Positive(t, items[1].Done, "what comes before it is done")
+	for number := int64(2); number <= 4; number++ {
+		require.Zero(t, items[number].Done)
+	}
+	second := items[2]
+	code(t, draw.CodeRulesUnreadable, second.Unreadable())
+	require.Contains(t, second.Body(), `"cooldown":"1m"`)
+	allGoes(t, s, "p", "one")
+	require.NoError(t, s.RemoveItem(ctx, "p", 2, "anna"))
+	code(t, draw.CodeRulesUnreadable, s.RunDue(ctx, "p"))
+	NoViolations(t, s, "p")
+
+	AgeItems(t, s, "p", time.Hour)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	items = itemsOf(t, s, "p")
+	require.Positive(t, items[3].Done)
+	require.Positive(t, items[4].Done)
+	changes, err := s.Changes(ctx, "p", items[3].Done-1, 1)
+	require.NoError(t, err)
+	require.Contains(t, changes[0].Body, `"failed":"rules-unreadable"`)
+	pool, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, draw.StatePaused, pool.State, "what comes after it is done")
+}

@@ -1,0 +1,67 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// UnreadablePart is something stored that this binary cannot read.
+type UnreadablePart struct {
+	PoolID string
+	// Version is that of the rules in force, 0 for an item; Item is the number of a
+	// planned item, 0 for rules.
+	Version, Item int64
+	// Why says what could not be read.
+	Why error
+}
+
+// Unreadable returns the rules in force of pools that are not closed, and of the 1,000
+// planned items that are due next those, that this binary cannot read: there it gives no new draw, or will
+// not once the item is due. Errors: those of the store.
+func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error) {
+	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+		all = nil
+		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen, draw.StatePaused)
+		if err != nil {
+			return err
+		}
+		for _, r := range rulings {
+			if why := r.Rules.Unreadable(); why != nil {
+				all = append(all, UnreadablePart{PoolID: r.PoolID, Version: r.Version, Why: why})
+			}
+		}
+		items, err := s.unreadableItems(ctx, tx)
+		all = append(all, items...)
+		return err
+	})
+	if err == nil {
+		s.hasUnreadable.Store(len(all) > 0)
+	}
+	return all, err
+}
+
+// HasUnreadable reports whether the last call of [Store.Unreadable] found anything.
+func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
+
+// itemsReadMax is how many planned items are checked: those that are due next.
+const itemsReadMax = 1000
+
+// unreadableItems reads the open items that are due next.
+func (s *Store) unreadableItems(ctx context.Context, q engine.Querier) (all []UnreadablePart, err error) {
+	query := s.selectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).
+		OrderBy("at").Limit(itemsReadMax)
+	_, err = selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var poolID string
+		item, err := scanItemWith(row, &poolID)
+		if why := item.Unreadable(); err == nil && why != nil {
+			all = append(all, UnreadablePart{PoolID: poolID, Item: item.Number, Why: why})
+		}
+		return struct{}{}, err
+	})
+	return all, err
+}
