@@ -232,9 +232,10 @@ func (p *Plan) limited(place int, user []tally) bool {
 	return false
 }
 
+// overBudget spares what costs nothing: new rules may allow less than is spent.
 func (p *Plan) overBudget(place int, _ []tally) bool {
-	b := p.urn.terms.Budget
-	return b != nil && p.urn.prizes[place].cents > b.Max-p.Spending.Cents
+	b, cents := p.urn.terms.Budget, p.urn.prizes[place].cents
+	return b != nil && cents > 0 && cents > b.Max-p.Spending.Cents
 }
 
 // counts says that an award of the prize at place is a turn that the limit
