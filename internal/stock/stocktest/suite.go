@@ -51,6 +51,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"revisions":           testRevisions,
 		"pool life":           testPoolLife,
 		"pauses":              testPauses,
+		"closed is final":     testClosedIsFinal,
 		"corrections":         testCorrections,
 		"erase":               testErase,
 		"erase and draw":      testEraseWhileDrawing,
