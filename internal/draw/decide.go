@@ -117,24 +117,6 @@ func (p *Plan) gateStock(a *Ask) error {
 	return ErrorSoldOut(a.PoolID)
 }
 
-// numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up, and one with a receipt where they are secret.
-// It is no gate: nothing of the pool decides it.
-func (p *Plan) numbered(a *Ask) error {
-	u := p.urn
-	switch {
-	case u.committed == 0 && a.Receipt:
-		return ErrorNoReceipt(a.PoolID)
-	case u.committed == 0:
-		return nil
-	case u.seeds == nil:
-		return Errorf(CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
-	case p.From.Version+int64(len(p.Awards)+a.Count) > u.seeds.Last():
-		return Errorf(CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
-	}
-	return nil
-}
-
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
 // user is what the facts say of a user, one tally for each kind of turns that

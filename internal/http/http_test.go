@@ -34,9 +34,9 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 type fake struct {
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
-	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
-	// where not nil, lets a proof go on.
-	unchecked, unsigned error
+	// unsigned is what signing a receipt says. proving, where not nil, lets a proof
+	// go on.
+	unsigned error
 	// broken ends an export when all is written.
 	broken  error
 	proving chan struct{}

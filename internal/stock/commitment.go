@@ -57,7 +57,7 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 	if of.Commitment, err = c.commitment(); err != nil {
 		return Committed{}, draw.Wrap(draw.CodeInternal, err, "the commitment of pool %q cannot be read", poolID)
 	}
-	if s.seeds.known(poolID, c.note) == nil {
+	if s.unsealed.find(poolID, c.note).numbers == nil {
 		_, err = c.numbers(s.options.Identities)
 		of.SeedsAway = err != nil
 	}
