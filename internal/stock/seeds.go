@@ -142,7 +142,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 // Unseal makes the store use identities. It must not be called beside anything else.
 func (s *Store) Unseal(by *proof.Identities) {
 	s.options.Identities = by
-	s.unsealed.forget()
+	s.unsealed.drop()
 }
 
 // CheckSeeds says whether this process can draw from a committed pool. Errors:

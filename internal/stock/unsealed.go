@@ -60,8 +60,8 @@ func (c *unsealedCache) keep(poolID string, u unsealed) {
 	c.byPool[poolID] = u
 }
 
-// forget drops what was unsealed.
-func (c *unsealedCache) forget() {
+// drop drops what was unsealed.
+func (c *unsealedCache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.byPool)
