@@ -37,7 +37,7 @@ const (
 	// doPatience is how long [Client.Do] begins retries.
 	doPatience = 10 * time.Second
 	// doBodyMax is the largest response that it reads, in bytes: a pool may have
-	// a million prizes.
+	// a hundred thousand prizes, and more since 0.1.0.
 	doBodyMax = 512 << 20
 )
 

@@ -59,6 +59,9 @@ func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment,
 
 // Receipt implements http.Receipts.
 func (p prover) Receipt(ctx context.Context, d *draw.Draw) ([]byte, error) {
+	if d.Signer != nil {
+		return d.Signer.Sign(d.Awards, d.Rules)
+	}
 	receipt, err := p.Store.Receipt(ctx, d)
 	if err != nil {
 		return nil, err

@@ -79,6 +79,15 @@ func TestUIActs(t *testing.T) {
 	b.press("Run now…")
 	b.press("Run")
 	b.said("was requested.")
+	b.visit("#/pools/spring", "Spring draw")
+	const offered = `[...document.querySelectorAll(".changes")].filter((e) => e.offsetParent).length`
+	require.Positive(t, eval[int](b, offered))
+	b.press("Close…")
+	b.press("Close for ever")
+	b.said("The pool is closed.")
+	b.await(offered + ` === 0`)
+	b.visit("#/pools/spring/rules", "Spring draw")
+	require.Zero(t, eval[int](b, offered), "closed is final")
 	b.quiet(2) // the withdrawal and the file
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"bytes"
 	"log/slog"
 	"strings"
@@ -68,7 +67,7 @@ func TestUnreadableRulesAreSaid(t *testing.T) {
 	reads := func(n int) {
 		t.Helper()
 		for range 2 {
-			m.read(t.Context(), s, func(context.Context) error { return nil })
+			m.read(t.Context(), s)
 		}
 		require.Len(t, m.last.Load().unreadable, n)
 		require.Equal(t, n, strings.Count(logged.String(), `msg="rules cannot be read here`), logged.String())

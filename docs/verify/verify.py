@@ -741,7 +741,7 @@ class Pool:
             if limit["of"] != "draws" and kind and self.passes(limit, kind, user, us, 1):
                 return "limit"
         budget = self.rules.get("budget")
-        if budget:
+        if budget and prize.cents:  # what costs nothing is given, though more was spent than new rules allow
             start = self.zone.start(budget.get("per"), us)
             spent = self.spent[-1] - (0 if start is None else self.spent[bisect.bisect_left(self.spent_at, start)])
             if prize.cents > cents(budget["max"]) - spent:

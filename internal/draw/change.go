@@ -145,6 +145,15 @@ func (p *Pool) IsAt(revisions []int64) error {
 	return nil
 }
 
+// CheckNotClosed reports that the pool is closed: neither what it holds nor how
+// it is drawn from changes any more. Error: CodePoolClosed.
+func (p *Pool) CheckNotClosed() error {
+	if p.State == StateClosed {
+		return Errorf(CodePoolClosed, "pool %q is closed, which is final", p.ID)
+	}
+	return nil
+}
+
 // Admit reports whether the change may be made to a pool. Errors:
 // CodeChangedMeanwhile, CodePoolClosed, CodePoolOpen.
 func (c *PoolChange) Admit(p *Pool) error {
@@ -155,8 +164,10 @@ func (c *PoolChange) Admit(p *Pool) error {
 	if c.State != nil {
 		state = *c.State
 	}
-	if p.State == StateClosed && state != StateClosed {
-		return Errorf(CodePoolClosed, "pool %q is closed, which is final", p.ID)
+	if state != p.State || c.Mode != nil && *c.Mode != p.Mode {
+		if err := p.CheckNotClosed(); err != nil {
+			return err
+		}
 	}
 	if c.Archived != nil && *c.Archived && state != StateClosed {
 		return Errorf(CodePoolOpen, "pool %q is %s; only a closed pool can be archived", p.ID, state)

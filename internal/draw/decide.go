@@ -135,24 +135,6 @@ func (p *Plan) gateStock(a *Ask) error {
 	return ErrorSoldOut(a.PoolID)
 }
 
-// numbered refuses a draw of a pool whose numbers are committed where its seeds
-// cannot be had, or are used up, and one with a receipt where they are secret.
-// It is no gate: nothing of the pool decides it.
-func (p *Plan) numbered(a *Ask) error {
-	u := p.urn
-	switch {
-	case u.committed == 0 && a.Receipt:
-		return ErrorNoReceipt(a.PoolID)
-	case u.committed == 0:
-		return nil
-	case u.seeds == nil:
-		return Errorf(CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
-	case p.From.Version+int64(len(p.Awards)+a.Count) > u.seeds.Last():
-		return Errorf(CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
-	}
-	return nil
-}
-
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
 // user is what the facts say of a user, one tally for each kind of turns that
@@ -250,9 +232,10 @@ func (p *Plan) limited(place int, user []tally) bool {
 	return false
 }
 
+// overBudget spares what costs nothing: new rules may allow less than is spent.
 func (p *Plan) overBudget(place int, _ []tally) bool {
-	b := p.urn.terms.Budget
-	return b != nil && p.urn.prizes[place].cents > b.Max-p.Spending.Cents
+	b, cents := p.urn.terms.Budget, p.urn.prizes[place].cents
+	return b != nil && cents > 0 && cents > b.Max-p.Spending.Cents
 }
 
 // counts says that an award of the prize at place is a turn that the limit

@@ -83,10 +83,11 @@ type Draw struct {
 	// Receipt says that the answer has a receipt: the request asks for one, or the
 	// pool gives one with every draw.
 	Receipt bool
-	// Ruled says that Rules are those that the awards were made under, nil for
-	// none. New draws with a receipt have them.
-	Ruled bool
-	Rules *Rules
+	// Signer signs the receipt, of the commitment that the awards follow from. Rules
+	// are those that they were made under, nil for none. New draws with a receipt have
+	// both; of others the store has to be asked.
+	Signer Signer
+	Rules  *Rules
 }
 
 // Wins says that some award of the draw is a win.

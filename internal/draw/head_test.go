@@ -125,13 +125,12 @@ func TestUrnForgetsSeeds(t *testing.T) {
 	committed.Committed = 9
 	u := draw.NewUrn("p")
 	require.True(t, u.Seen(committed))
-	require.True(t, u.LacksSeeds())
-	u.SetSeeds(noNumbers{})
-	u.GiveReceipts()
+	require.True(t, u.LacksSecrets())
+	u.SetSecrets(draw.Secrets{Seeds: noNumbers{}, GivesReceipts: true})
 	restored := draw.NewHead().Next(3)
 	require.False(t, u.Seen(read(restored)))
 	require.True(t, u.Seen(read(restored, 5)))
-	require.False(t, u.LacksSeeds())
+	require.False(t, u.LacksSecrets())
 	var p *draw.Plan
 	require.NotPanics(t, func() { p = u.Plan([]*draw.Ask{asking("d", 1)}, noon()) })
 	require.Len(t, p.Awards, 1)

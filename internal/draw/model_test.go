@@ -166,7 +166,7 @@ func (m *model) withheld(user, id string) draw.Why {
 			return draw.WhyLimit
 		}
 	}
-	if b := m.rules.Budget; b != nil && m.spent()+draw.Cents(p.Value) > b.Max {
+	if b := m.rules.Budget; b != nil && !p.Value.IsZero() && m.spent()+draw.Cents(p.Value) > b.Max {
 		return draw.WhyBudget
 	}
 	return ""

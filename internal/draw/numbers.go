@@ -31,6 +31,44 @@ type Seeds interface {
 	Last() int64
 }
 
+// Signer signs the receipts of a committed pool's draws.
+type Signer interface {
+	// Sign returns the receipt, as JSON, of the awards of one draw. rules are those
+	// that they were made under, nil for none.
+	Sign(awards []Award, rules *Rules) ([]byte, error)
+}
+
+// Secrets are what a service has unsealed of one commitment. Numbers and signatures
+// are of the same one.
+type Secrets struct {
+	// Seeds are the numbers, nil where they cannot be had.
+	Seeds Seeds
+	// Signer is nil where this service cannot sign.
+	Signer Signer
+	// GivesReceipts reports whether every draw is answered with a receipt.
+	GivesReceipts bool
+}
+
+// numbered refuses a draw of a pool whose numbers are committed where its seeds
+// cannot be had, or are used up, and one with a receipt where they are secret.
+// It is no gate: nothing of the pool decides it.
+func (p *Plan) numbered(a *Ask) error {
+	u := p.urn
+	switch {
+	case u.committed == 0 && a.Receipt:
+		return ErrorNoReceipt(a.PoolID)
+	case u.committed == 0:
+		return nil
+	case u.secrets.Seeds == nil:
+		return Errorf(CodeSeedUnavailable, "the seed of pool %q is not at hand here; nothing happened", a.PoolID)
+	case a.Receipt && u.secrets.Signer == nil:
+		return Errorf(CodeSeedUnavailable, "the key of pool %q is not at hand here, so no receipt; nothing happened", a.PoolID)
+	case p.From.Version+int64(len(p.Awards)+a.Count) > u.secrets.Seeds.Last():
+		return Errorf(CodeSeedsSpent, "the seeds that pool %q was committed to are used up", a.PoolID)
+	}
+	return nil
+}
+
 // deck gives every version of a pool its random numbers: the numbers of a
 // version are a function of the key and the version, whatever batch or attempt
 // makes it. A write that failed is planned again with the same numbers, so a

@@ -40,9 +40,10 @@ type Plan struct {
 	Spending Spending
 
 	urn *Urn
-	// rules are those that its awards are made under.
-	rules  *Rules
-	spends bool
+	// rules are those that its awards are made under, secrets those of its numbers.
+	rules   *Rules
+	secrets Secrets
+	spends  bool
 	// due says that an item of the agenda comes before the plan, edge that one
 	// may, and waits that draws were left undecided for that.
 	due, edge, waits bool
@@ -109,6 +110,7 @@ func (u *Urn) newPlan(asks []*Ask) *Plan {
 		Awards:   make([]Award, 0, len(asks)),
 		urn:      u,
 		rules:    u.rules(),
+		secrets:  u.secrets,
 		asks:     asks,
 		places:   make([]int, 0, len(asks)),
 		outcomes: make([]outcome, len(asks)),
@@ -276,12 +278,12 @@ func (p *Plan) Answer(i int) (Draw, error) {
 		return Draw{}, o.err
 	case o.known != nil:
 		known := *o.known
-		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.receipts
+		known.Replayed, known.Receipt = known.Replayed || o.repeats, a.Receipt || p.urn.secrets.GivesReceipts
 		return known, nil
 	}
 	made := Draw{ID: a.DrawID, PoolID: a.PoolID, UserID: a.UserID, Replayed: o.repeats, Awards: p.Taken(i)}
-	if a.Receipt || p.urn.receipts {
-		made.Receipt, made.Ruled, made.Rules = true, true, p.rules
+	if a.Receipt || p.secrets.GivesReceipts {
+		made.Receipt, made.Signer, made.Rules = true, p.secrets.Signer, p.rules
 	}
 	return made, nil
 }

@@ -186,15 +186,16 @@ func (s *simulator) do(item *Item) *Error {
 		return asError(err)
 	}
 	u := s.urn
-	if item.Kind == ItemStock {
-		return s.stock(&item.Stock)
-	}
-	if u.State == StateClosed && (item.Kind == ItemRules || item.State != StateClosed) {
+	if u.State == StateClosed && item.State != StateClosed {
 		return Errorf(CodePoolClosed, "the pool is closed, which is final")
 	}
-	if item.Kind == ItemState {
+	switch item.Kind {
+	case ItemStock:
+		return s.stock(&item.Stock)
+	case ItemState:
 		u.State = item.State
 		return nil
+	case ItemRules:
 	}
 	if item.Rules != nil {
 		if err := item.Rules.Check(s.Pool.Prizes); err != nil {

@@ -40,17 +40,15 @@ type Urn struct {
 	deck *deck
 	last Head
 	// source, where not nil, gives the numbers in place of the deck. In a pool
-	// whose numbers are committed it is Seeds.
+	// whose numbers are committed it is the seeds of secrets.
 	source Source
 	// committed is the version of the pool's commitment, opened that of the change
-	// that opened the pool with a round of its beacon; 0 for none. seeds are those
-	// of both, nil where they cannot be had; asked says which.
+	// that opened the pool with a round of its beacon; 0 for none. secrets are those
+	// of both, nothing before the urn was given any; asked reports whether it was.
 	committed, opened int64
 
-	seeds Seeds
-	asked bool
-	// receipts says that every draw of the pool is answered with a receipt.
-	receipts bool
+	secrets Secrets
+	asked   bool
 
 	stream stream
 	// terms are the rules in force, nil for none; spending is what they spent.
@@ -168,12 +166,12 @@ func (u *Urn) Seen(s Snapshot) bool {
 }
 
 // commitTo says which version of the pool committed it to its numbers, and which
-// opened it with a round; 0 for none. Other seeds than those of both are dropped:
+// opened it with a round; 0 for none. Other secrets than those of both are dropped:
 // a new round makes all numbers others.
 func (u *Urn) commitTo(version, opened int64) {
 	if u.committed != version || u.opened != opened {
-		u.SetSeeds(nil)
-		u.committed, u.opened, u.asked, u.receipts = version, opened, false, false
+		u.SetSecrets(Secrets{})
+		u.committed, u.opened, u.asked = version, opened, false
 	}
 }
 
@@ -181,25 +179,22 @@ func (u *Urn) commitTo(version, opened int64) {
 // beacon, 0 for none.
 func (u *Urn) Opened() int64 { return u.opened }
 
-// LacksSeeds says that the pool is committed to its numbers, and that nobody has
-// said yet where they come from: [Urn.SetSeeds] does.
-func (u *Urn) LacksSeeds() bool { return u.committed != 0 && !u.asked }
+// LacksSecrets reports whether the pool is committed to its numbers, and nobody has
+// said yet where they come from: [Urn.SetSecrets] does.
+func (u *Urn) LacksSecrets() bool { return u.committed != 0 && !u.asked }
 
-// SetSeeds gives a committed pool its numbers, nil where this service cannot have
-// them: then every draw is refused with CodeSeedUnavailable.
-func (u *Urn) SetSeeds(s Seeds) {
-	u.seeds, u.source, u.asked = s, nil, true
-	if s != nil {
-		u.source = s
+// SetSecrets gives a committed pool its numbers and the signer of its receipts.
+// Without seeds every draw is refused with CodeSeedUnavailable, without a signer
+// every draw that asks for a receipt.
+func (u *Urn) SetSecrets(s Secrets) {
+	u.secrets, u.source, u.asked = s, nil, true
+	if s.Seeds != nil {
+		u.source = s.Seeds
 	}
 }
 
-// GiveReceipts says that every draw of the committed pool is answered with a
-// receipt.
-func (u *Urn) GiveReceipts() { u.receipts = true }
-
 // Seeds are the numbers of a committed pool, nil where they cannot be had.
-func (u *Urn) Seeds() Seeds { return u.seeds }
+func (u *Urn) Seeds() Seeds { return u.secrets.Seeds }
 
 // Pause is what the pool says to those who draw, the zero value unless it is paused.
 func (u *Urn) Pause() Pause { return u.pause }
@@ -214,7 +209,7 @@ const hitsMin = 2
 // IsCached says that nobody else seems to write to the pool, so that a draw
 // may be planned from the cached copy without reading the pool first. The
 // write tells whether the copy was still right.
-func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSeeds() }
+func (u *Urn) IsCached() bool { return u.Version > 0 && u.hits >= hitsMin && !u.LacksSecrets() }
 
 // WasRead says that the pool was read once, whatever became of the copy.
 func (u *Urn) WasRead() bool { return u.last != Head{} }

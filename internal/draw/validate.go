@@ -24,9 +24,10 @@ const (
 	ReasonMax = 200
 	// StockMax is the most units that one prize may hold.
 	StockMax = 1_000_000_000_000
-	// PrizesMax is the most prizes that one pool may hold; StockMax of each
-	// still adds up below 2^63.
-	PrizesMax = 1_000_000
+	// PrizesMax is the most prizes that a pool may be given: all of them are read
+	// within one statement's time. Pools of 0.1.0 may hold a million, and StockMax of
+	// each still adds up below 2^63.
+	PrizesMax = 100_000
 )
 
 // ValueMax is the highest value of a prize; values carry at most two decimals.

@@ -49,11 +49,6 @@ func (s *Server) postDraw(c call) error {
 		return err
 	}
 	c.spanPool(request.PoolID)
-	if request.Receipt {
-		if err := c.checkReceipts(request.PoolID); err != nil {
-			return err
-		}
-	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.DrawFor(context.WithoutCancel(ctx), c.id, request)

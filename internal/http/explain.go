@@ -56,7 +56,7 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeSoldOut:     {"The pool holds fewer units than the draw asks for. Nothing was issued.", "Tell the user. The same key may win after a restock."},
 		draw.CodePoolNotOpen: {"The pool is paused or closed, or it has never held a unit.", "Try again when the pool is open. An administrator opens and stocks it."},
 		draw.CodePaused:      {"The pool is paused for a while, and opens again. Nothing happened. notice, where it is there, is for the player.", remedyRetry},
-		draw.CodePoolClosed:  {"The pool is closed, which is final.", "Make a new pool."},
+		draw.CodePoolClosed:  {"The pool is closed, which is final: its stock, prizes, rules, mode and agenda stay as they are.", "Create a new pool."},
 		draw.CodePoolOpen: {"Only a closed pool can be archived or its seed revealed, and only a paused one committed. " +
 			"With a beacon, stock, rules and values change while the pool is paused alone.",
 			"Pause the pool first. Or close it, which is final."},

@@ -36,9 +36,9 @@ type fake struct {
 	rulesUnreadable bool
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
-	// unchecked is what CheckReceipts says, unsigned what signing one does. proving,
-	// where not nil, lets a proof go on.
-	unchecked, unsigned error
+	// unsigned is what signing a receipt says. proving, where not nil, lets a proof
+	// go on.
+	unsigned error
 	// broken ends an export when all is written.
 	broken  error
 	proving chan struct{}

@@ -8,23 +8,13 @@ import (
 
 // Receipts signs what committed pools promise of draws, as JSON.
 type Receipts interface {
-	// CheckReceipts says whether the receipts of a pool can be signed here. Errors:
-	// CodeInvalidRequest for a pool whose numbers are secret, CodePoolNotFound,
-	// CodeSeedUnavailable.
-	CheckReceipts(ctx context.Context, poolID string) error
-	// Receipt is the receipt of a draw that was made.
+	// Receipt is the receipt of a draw that was made. Errors: CodeNotFound for a pool
+	// whose numbers are secret, CodeSeedUnavailable.
 	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
 	// DrawReceipt is the receipt of a draw in the log, and the proof that a
 	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
 	// CodeNotFound, CodeSeedUnavailable, CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
-}
-
-// checkReceipts decides about a receipt before its draw takes a unit.
-func (c call) checkReceipts(poolID string) error {
-	ctx, cancel := c.within(c.server.RequestTimeout)
-	defer cancel()
-	return c.server.Receipts.CheckReceipts(ctx, poolID)
 }
 
 // writeReceipted answers with a draw and its receipt. It is signed on this
@@ -33,7 +23,7 @@ func (c call) checkReceipts(poolID string) error {
 // more.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	ctx := c.gin.Request.Context()
-	if !d.Ruled { // else nothing is read
+	if d.Signer == nil { // else nothing is read
 		within, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
 		ctx = within

@@ -31,7 +31,7 @@ func (s *seeded) Read(ctx context.Context, urn *draw.Urn, o stock.TxOptions) (st
 			seeds = s.other()
 			s.given.Store(urn, seeds)
 		}
-		urn.SetSeeds(seeds.(draw.Seeds))
+		urn.SetSecrets(draw.Secrets{Seeds: seeds.(draw.Seeds)})
 	}
 	return tx, err
 }

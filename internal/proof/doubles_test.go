@@ -119,6 +119,55 @@ func TestOtherServices(t *testing.T) {
 	}
 }
 
+// TestFreePrizesUnderASpentBudget: both verifiers take a prize without value that
+// was given though more was spent than a new document allows. They find the
+// service that withheld it.
+func TestFreePrizesUnderASpentBudget(t *testing.T) {
+	for name, withholds := range map[string]bool{"given": false, "withheld": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.prize("gold", 100, "5.00")
+			w.prize("badge", 900, "0.00")
+			w.prize("none", -1, "0.00")
+			w.rules(`{"fallback":"none","budget":{"max":"5.00"}}`)
+			w.commit(4, 1000)
+			w.state(draw.StateOpen)
+			for spent := int64(0); spent == 0; spent = w.pool.Spending.Cents {
+				w.draw(fmt.Sprintf("before-%d", len(w.entries)), "u", 1)
+			}
+			w.rules(`{"fallback":"none","budget":{"max":"0.00"}}`)
+			given := 0
+			for i := range 20 {
+				for _, a := range w.draw(fmt.Sprintf("behind-%d", i), "u", 1) {
+					if a.PrizeID == "badge" {
+						given++
+					}
+				}
+			}
+			require.Positive(t, given)
+			budgets := 0
+			w.publish = func(l *Line) {
+				if l.Kind == KindRules {
+					budgets++
+				}
+				if withholds && budgets == 2 && l.Kind == KindAward && l.PrizeID == "badge" {
+					l.PrizeID, l.Redirect = "none", &draw.Redirect{Drawn: "badge", Why: draw.WhyBudget}
+				}
+			}
+			files := w.publishAll()
+			r := verified(t, files, VerifyOptions{})
+			code, last := secondSays(t, files)
+			if withholds {
+				require.Equal(t, RuleAward, r.Rule)
+				require.Contains(t, last, ": award: ")
+				return
+			}
+			require.True(t, r.OK, "entry %d: %s: %s", r.Entry, r.Rule, r.Detail)
+			require.Zero(t, code, last)
+		})
+	}
+}
+
 // TestModuloOfMany: of 10^17 units a modulo favours some by half a percent, which
 // no chi-square shows soon. The vectors show it at once.
 func TestModuloOfMany(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
@@ -59,6 +60,15 @@ func (r *Receipts) Of(awards []draw.Award, rules *draw.Rules) (Receipt, error) {
 		receipt.UserSalt = r.salts.OfUser(awards[0].UserID).String()
 	}
 	return receipt, nil
+}
+
+// Sign is Of as JSON. It implements draw.Signer.
+func (r *Receipts) Sign(awards []draw.Award, rules *draw.Rules) ([]byte, error) {
+	receipt, err := r.Of(awards, rules)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(receipt)
 }
 
 // lines makes line those of the awards of one draw, by the salt of its name, and calls

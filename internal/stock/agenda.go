@@ -1,6 +1,7 @@
 package stock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"time"
@@ -61,10 +62,7 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key 
 		if p, err = s.plannedBy(ctx, tx, poolID, key); err != nil || p.Replayed {
 			return err
 		}
-		if of.pool.State == draw.StateClosed {
-			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
-		}
-		if err := s.checkOpens(ctx, tx, of, items); err != nil {
+		if err := cmp.Or(of.pool.CheckNotClosed(), s.checkOpens(ctx, tx, of, items)); err != nil {
 			return err
 		}
 		prizes, err := s.prizes(ctx, tx, poolID)
@@ -195,7 +193,7 @@ func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit in
 }
 
 // RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
-// CodeNotFound, CodeAgendaDone, and those of the store.
+// CodeNotFound, CodeAgendaDone, CodePoolClosed, and those of the store.
 func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
@@ -214,6 +212,9 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 			return draw.Errorf(draw.CodeNotFound, "the agenda of pool %q has no item %d", poolID, number)
 		case done[0] > 0:
 			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
+		}
+		if err := of.pool.CheckNotClosed(); err != nil {
+			return err
 		}
 		if err := execOne(ctx, tx, s.builder().Update("agenda").Set("done", -of.head.Version-1).Where(ofItem)); err != nil {
 			return err

@@ -117,15 +117,15 @@ func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err er
 		r.of.unannounce(set)
 	}
 	// The moves before it are written first, under the state that they were
-	// planned for: a committed pool that is closed takes none.
+	// planned for: a closed pool takes none.
 	err = r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), set})
 	r.of.pool.State = item.State
 	return nil, err
 }
 
 func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err error) {
-	if r.of.pool.State == draw.StateClosed {
-		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", r.of.pool.ID), nil
+	if err := r.of.pool.CheckNotClosed(); err != nil {
+		return err, nil
 	}
 	if refused, err := refusal(r.store.checkBlind(ctx, r.tx, r.of, "its rules are changed")); refused != nil || err != nil {
 		return refused, err

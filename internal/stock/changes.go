@@ -138,7 +138,7 @@ func (s *Store) withoutSamePause(ctx context.Context, tx *sql.Tx, of *lockedPool
 
 // ChangePrize corrects the name or the value of a prize that has issued nothing,
 // and returns the prize. Errors: CodeInvalidRequest, CodePoolNotFound,
-// CodePrizeNotFound, CodeAlreadyIssued, and those of the store.
+// CodePrizeNotFound, CodeAlreadyIssued, CodePoolClosed, and those of the store.
 func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.PrizeChange, actor string) (prize draw.Prize, err error) {
 	if err := errors.Join(c.Check(), draw.CheckActor(actor)); err != nil {
 		return prize, first(err)
@@ -172,6 +172,9 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 		}
 		if len(body) == 1 {
 			return nil
+		}
+		if err := of.pool.CheckNotClosed(); err != nil {
+			return err
 		}
 		body["was"] = was // the public log has the prize as it was added
 		update := s.builder().Update("prizes").

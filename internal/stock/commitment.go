@@ -57,7 +57,7 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 	if of.Commitment, err = c.commitment(); err != nil {
 		return Committed{}, err
 	}
-	if s.seeds.known(poolID, c.note) == nil {
+	if s.unsealed.find(poolID, c.note).numbers == nil {
 		_, err = c.numbers(s.options.Identities)
 		of.SeedsAway = err != nil
 	}

@@ -125,7 +125,7 @@ func (of *lockedPool) checkCommit() error {
 	case of.committed != 0:
 		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.pool.ID)
 	case of.pool.State == draw.StateClosed:
-		return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", of.pool.ID)
+		return of.pool.CheckNotClosed()
 	case of.pool.State != draw.StatePaused:
 		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.pool.ID)
 	}

@@ -24,8 +24,8 @@ import (
 //
 // Errors: CodeInvalidRequest, which names the first bad lines of the file,
 // CodePoolNotFound, CodeKeyReused for a key that came with another file,
-// CodeForbidden for a new prize where only present ones may be stocked, those
-// of the reader, and those of the store.
+// CodeForbidden for a new prize where only present ones may be stocked,
+// CodePoolClosed, those of the reader, and those of the store.
 func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error) {
 	if err := w.Check(); err != nil {
 		return draw.Imported{}, err

@@ -62,5 +62,5 @@ func TestLockedSeeds(t *testing.T) {
 	tx, err := s.Read(t.Context(), urn, stock.TxOptions{})
 	require.NoError(t, err)
 	tx.Rollback()
-	require.False(t, urn.LacksSeeds())
+	require.False(t, urn.LacksSecrets())
 }

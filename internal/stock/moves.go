@@ -22,8 +22,8 @@ type stocking struct {
 }
 
 // AddPrize adds a prize to a pool and returns it. Errors: CodeInvalidRequest,
-// CodePoolNotFound, CodePrizeExists, CodePoolOpen for an open pool with a beacon,
-// and those of the store.
+// CodePoolNotFound, CodePrizeExists, CodePoolClosed, CodePoolOpen for an open pool
+// with a beacon, and those of the store.
 func (s *Store) AddPrize(ctx context.Context, poolID string, p draw.Prize, actor string) (draw.Prize, error) {
 	if err := errors.Join(p.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Prize{}, first(err)
@@ -61,8 +61,8 @@ func (s *Store) checkRoom(ctx context.Context, tx *sql.Tx, poolID string) error 
 // Stock changes one prize's stock and returns the move. With a key it happens
 // once: the same key again is answered with the first move. Errors:
 // CodeInvalidRequest, CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
-// CodePoolOpen for an open pool with a beacon, CodeKeyReused, and those of the
-// store.
+// CodePoolClosed, CodePoolOpen for an open pool with a beacon, CodeKeyReused, and
+// those of the store.
 func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.Move, error) {
 	if err := errors.Join(w.Check(), draw.CheckActor(actor)); err != nil {
 		return draw.Move{}, first(err)
@@ -86,8 +86,8 @@ func (s *Store) Stock(ctx context.Context, w draw.Stocking, actor string) (draw.
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Admit(&prize), checkDelta(prize, w.Delta)); err != nil {
-			return err
+		if err := errors.Join(of.pool.CheckNotClosed(), w.Admit(&prize), checkDelta(prize, w.Delta)); err != nil {
+			return first(err)
 		}
 		err = s.stockAll(ctx, tx, of, []stocking{{prize: prize, delta: w.Delta, reason: w.Reason, key: w.Key}})
 		move = draw.Move{

@@ -149,8 +149,8 @@ func (of *lockedPool) unannounce(set map[string]any) {
 
 // checkStock reports that the stock of the pool cannot be moved now.
 func (s *Store) checkStock(ctx context.Context, tx *sql.Tx, of *lockedPool) error {
-	if of.committed != 0 && of.pool.State == draw.StateClosed {
-		return draw.Errorf(draw.CodePoolClosed, "pool %q is committed and closed: its stock is final", of.pool.ID)
+	if err := of.pool.CheckNotClosed(); err != nil {
+		return err
 	}
 	promise, err := s.promised(ctx, tx, of)
 	if err != nil || promise == nil || promise.StockWhileOpen {

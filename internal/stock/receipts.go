@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"slices"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -13,52 +12,11 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-// receipts sign those of committed pools whose keys this process has unsealed.
-type receipts struct {
-	mu     sync.Mutex
-	byPool map[string]*signing
-}
-
-// signing signs the receipts of the pool whose commitment a note is.
-type signing struct {
-	*proof.Receipts
-	note  string
-	salts proof.Salts
-}
-
-// CheckReceipts says whether this process can sign receipts of a pool's draws.
-// What it said of a pool once it says again without reading. Errors:
-// CodeInvalidRequest for a pool whose numbers are secret, CodePoolNotFound,
-// CodeSeedUnavailable, and those of the store.
-func (s *Store) CheckReceipts(ctx context.Context, poolID string) error {
-	if s.receipts.of(poolID) != nil {
-		return nil
-	}
-	_, err := s.signingOf(ctx, poolID)
-	if draw.CodeOf(err) == draw.CodeNotFound {
-		return draw.ErrorNoReceipt(poolID)
-	}
-	return err
-}
-
-// signingOf reads who signs the receipts of a pool. Errors: those of
-// [Store.committed], and CodeSeedUnavailable.
-func (s *Store) signingOf(ctx context.Context, poolID string) (*signing, error) {
-	var c *committed
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
-		c, err = s.committed(ctx, tx, poolID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.sealed(poolID, c)
-}
-
 // sealed is who signs the receipts of a pool with a commitment.
 func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
-	if by := s.receipts.of(poolID); by != nil && by.note == c.note && len(c.sealed.Salts) > 0 {
-		return by, nil
+	known := s.unsealed.find(poolID, c.note)
+	if known.signing != nil && len(c.sealed.Salts) > 0 {
+		return known.signing, nil
 	}
 	commitment, err := c.commitment()
 	if err != nil {
@@ -72,9 +30,9 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := &signing{made, c.note, secrets.Salts}
-	s.receipts.learn(poolID, by)
-	return by, nil
+	known.signing = &signing{made, secrets.Salts}
+	s.unsealed.keep(poolID, known)
+	return known.signing, nil
 }
 
 // givesReceipts says that every draw of a committed pool is answered with a
@@ -91,29 +49,11 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	return body.Receipts, nil
 }
 
-func (r *receipts) of(poolID string) *signing {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.byPool[poolID]
-}
-
-func (r *receipts) learn(poolID string, by *signing) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byPool == nil {
-		r.byPool = map[string]*signing{}
-	}
-	r.byPool[poolID] = by
-}
-
-// Receipt signs the receipt of a draw that was made. Of a draw that says under
-// which rules it was made, and whose pool [Store.CheckReceipts] has passed, it
-// reads nothing. Errors: CodePoolNotFound, CodeNotFound for a pool whose
-// numbers are secret, CodeSeedUnavailable, and those of the store.
+// Receipt signs the receipt of a draw that was made before, by what the log holds
+// of it. A draw that says who signs its receipt needs no store. Errors:
+// CodePoolNotFound, CodeNotFound for a pool whose numbers are secret,
+// CodeSeedUnavailable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
-	if by := s.receipts.of(d.PoolID); by != nil && d.Ruled {
-		return by.Of(d.Awards, d.Rules)
-	}
 	awards := slices.Clone(d.Awards) // others may have the same
 	var c *committed
 	var rules *draw.Rules

@@ -115,8 +115,9 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 			return draw.Errorf(draw.CodeRulesChanged, "the rules of pool %q are of version %d, which the request does not name", poolID, r.Version)
 		case rules.Same(r.Rules):
 			return nil
-		case of.pool.State == draw.StateClosed:
-			return draw.Errorf(draw.CodePoolClosed, "pool %q is closed, which is final", poolID)
+		}
+		if err := of.pool.CheckNotClosed(); err != nil {
+			return err
 		}
 		if err := s.checkBlind(ctx, tx, of, "its rules are changed"); err != nil {
 			return err

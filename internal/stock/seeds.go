@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"sync"
 
 	"github.com/Masterminds/squirrel"
 	"golang.org/x/mod/sumdb/note"
@@ -12,20 +11,6 @@ import (
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
-
-// seeds are those of committed pools as far as this process has unsealed them.
-type seeds struct {
-	mu     sync.Mutex
-	byPool map[string]unsealed
-	// away are the pools whose seeds could not be unsealed.
-	away map[string]bool
-}
-
-// unsealed are the numbers of the commitment that a note signs.
-type unsealed struct {
-	note    string
-	numbers *proof.Numbers
-}
 
 // committed is what the database holds of a commitment.
 type committed struct {
@@ -103,17 +88,17 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 	return numbers, nil
 }
 
-// supply gives the urn of a committed pool its seeds, or says that this process
+// supply gives the urn of a committed pool its secrets, or says that this process
 // has none. Errors: those of reading, as [Store.Read] has them.
 func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
 	var opening openedBody
-	receipts := false
+	var secrets draw.Secrets
 	err := s.classedBy(ctx, s.engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
 		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
 			return err
 		}
-		if receipts, err = s.givesReceipts(ctx, tx, urn.PoolID, c); err == nil && urn.Opened() != 0 {
+		if secrets.GivesReceipts, err = s.givesReceipts(ctx, tx, urn.PoolID, c); err == nil && urn.Opened() != 0 {
 			opening, err = s.openedWith(ctx, tx, urn.PoolID, urn.Opened())
 		}
 		return err
@@ -122,21 +107,23 @@ func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 		return err
 	}
 	numbers, err := s.numbersOf(urn.PoolID, c, opening.round())
-	if err == nil && receipts {
-		if _, err = s.sealed(urn.PoolID, c); err == nil { // who cannot sign does not draw
-			urn.GiveReceipts()
+	if err == nil {
+		var by *signing
+		if by, err = s.sealed(urn.PoolID, c); err == nil {
+			secrets.Signer = by
+		} else if !secrets.GivesReceipts {
+			err = nil // an escrow's identity unseals the seed only
 		}
 	}
 	switch {
 	case err != nil:
-		s.seeds.lost(urn.PoolID)
+		s.unsealed.noteAway(urn.PoolID, true)
 		s.options.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
-		urn.SetSeeds(nil)
-	case numbers == nil:
-		urn.SetSeeds(nil)
-	default:
-		urn.SetSeeds(numbers)
+		secrets = draw.Secrets{} // who cannot sign does not draw
+	case numbers != nil:
+		secrets.Seeds = numbers
 	}
+	urn.SetSecrets(secrets)
 	return nil
 }
 
@@ -144,14 +131,14 @@ func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 // zero round for none. They are nil for a pool that waits for its first round.
 // Error: CodeSeedUnavailable, also for what is no round of the pool's beacon.
 func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
-	numbers := s.seeds.known(poolID, c.note)
-	if numbers == nil {
+	known := s.unsealed.find(poolID, c.note)
+	if known.numbers == nil {
 		var err error
-		if numbers, err = c.numbers(s.options.Identities); err != nil {
+		if known.numbers, err = c.numbers(s.options.Identities); err != nil {
 			return nil, err
 		}
 	}
-	own := numbers.Copy()
+	own := known.numbers.Copy()
 	if beacon := own.Beacon(); beacon != nil && opening.Number != 0 {
 		mixed, err := beacon.Mixed(opening)
 		if err != nil {
@@ -161,40 +148,16 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	} else if beacon != nil {
 		own = nil
 	}
-	s.seeds.learn(poolID, unsealed{c.note, numbers})
+	s.unsealed.keep(poolID, known)
+	s.unsealed.noteAway(poolID, false)
 	return own, nil
 }
 
-func (s *seeds) known(poolID, note string) *proof.Numbers {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.byPool[poolID]; u.note == note {
-		return u.numbers
-	}
-	return nil
+// Unseal makes the store use identities. It must not be called beside anything else.
+func (s *Store) Unseal(by *proof.Identities) {
+	s.options.Identities = by
+	s.unsealed.drop()
 }
-
-func (s *seeds) learn(poolID string, u unsealed) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byPool == nil {
-		s.byPool = map[string]unsealed{}
-	}
-	s.byPool[poolID] = u
-	delete(s.away, poolID)
-}
-
-func (s *seeds) lost(poolID string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.away == nil {
-		s.away = map[string]bool{}
-	}
-	s.away[poolID] = true
-}
-
-// Unseal has the store use identities, before anything else is asked of it.
-func (s *Store) Unseal(by *proof.Identities) { s.options.Identities = by }
 
 // CheckSeeds says whether this process can draw from a committed pool. Errors:
 // CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
@@ -210,11 +173,7 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 
 // SeedsAway says that a committed pool cannot be drawn from here, because its
 // seeds could not be unsealed.
-func (s *Store) SeedsAway() bool {
-	s.seeds.mu.Lock()
-	defer s.seeds.mu.Unlock()
-	return len(s.seeds.away) > 0
-}
+func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 
 // WatchSeeds notes, before the first draw, which pools that are not closed this
 // process has no identity for. Errors: those of reading.
@@ -226,7 +185,7 @@ func (s *Store) WatchSeeds(ctx context.Context) error {
 		query := s.selectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})
 		pools, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
 		for _, id := range pools {
-			s.seeds.lost(id)
+			s.unsealed.noteAway(id, true)
 		}
 		return err
 	})

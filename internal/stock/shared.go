@@ -26,7 +26,7 @@ func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (
 	shared, ready, err = s.engine.Attempts.(engine.Sharers).ReadShared(ctx, all, o)
 	if err == nil {
 		for i := range all {
-			ready[i] = ready[i] && !all[i].Urn.LacksSeeds() // those are read by themselves
+			ready[i] = ready[i] && !all[i].Urn.LacksSecrets() // those are read by themselves
 		}
 		return shared, ready, nil
 	}

@@ -69,10 +69,9 @@ type Store struct {
 	brought     brought
 	admission   admission
 	writability writability
-	seeds       seeds
+	unsealed    unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
 	hasUnreadable atomic.Bool
-	receipts      receipts
 	hashes        hashes
 }
 
@@ -201,7 +200,7 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 	if errors.Is(err, engine.ErrDropped) || errors.Is(err, engine.ErrTorn) { // nobody was met, so it costs no attempt
 		tx, err = s.engine.Attempts.Read(ctx, urn, o)
 	}
-	for n := 0; err == nil && urn.LacksSeeds(); n++ { // once for each opening and instance, and holding nothing
+	for n := 0; err == nil && urn.LacksSecrets(); n++ { // once for each opening and instance, and holding nothing
 		tx.Rollback()
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)

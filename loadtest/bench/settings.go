@@ -53,7 +53,7 @@ func (s *settings) options() []option {
 		{"connections", &s.connections, 256, 256, 0, 1, 10_000, "callers at once"},
 		{"threads", &s.threads, 2, 2, 0, 1, 64, "threads of wrk"},
 		{"log", &s.log, 2_000_000, 2_000_000, 0, 10, 1_000_000_000, "awards in a log that has grown"},
-		{"prizes", &s.prizes, 100_000, 10_000, 0, 20, 1_000_000, "prizes in the pool of many prizes"},
+		{"prizes", &s.prizes, 100_000, 10_000, 0, 20, 100_000, "prizes in the pool of many prizes"},
 		{"awards", &s.awards, 10_000_000, 200_000, 0, 10, 1_000_000_000, "awards in the pool of many awards"},
 		{"pools", &s.pools, 1000, 200, 0, 2, 4000, "pools drawn from at random"},
 	}

@@ -1,11 +1,14 @@
 package stocktest
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
 
@@ -21,7 +24,7 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	made, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "ann", "d1")
 	require.NoError(t, err)
 	require.True(t, made.Receipt)
-	require.True(t, made.Ruled)
+	require.NotNil(t, made.Signer)
 
 	committed, err := s.Commitment(ctx, "p")
 	require.NoError(t, err)
@@ -53,8 +56,55 @@ func testReceiptsForAll(t *testing.T, s *stock.Store) {
 	committed, err = s.Commitment(ctx, "silent")
 	require.NoError(t, err)
 	require.False(t, committed.Receipts)
+	_, err = drawReceipted(t, s, draw.NewUrn("silent"), "ann", "d1")
+	code(t, draw.CodeSeedUnavailable, err)
 	_, err = drawOne(t, s, draw.NewUrn("silent"), stock.TxOptions{}, "ann", "d1")
-	require.NoError(t, err)
+	require.NoError(t, err, "it asks for no receipt")
 	_, err = drawOne(t, s, draw.NewUrn("signing"), stock.TxOptions{}, "ann", "d1")
 	code(t, draw.CodeSeedUnavailable, err)
+}
+
+// testReceiptsOfRestored: a restore takes a commitment back, and the pool is
+// committed again. Whoever draws from the copy of before signs by the new key.
+func testReceiptsOfRestored(t *testing.T, s *stock.Store) {
+	s.Unseal(Identities(t))
+	Pool(t, s, "p", 10)
+	setState(t, s, "p", draw.StatePaused)
+	before, urn := Keep(t, s, "p"), draw.NewUrn("p")
+	opens := func(text []byte) error {
+		var r proof.Receipt
+		require.NoError(t, json.Unmarshal(text, &r))
+		key, err := s.Published(t.Context(), "p", "key")
+		require.NoError(t, err)
+		verifier, err := proof.Verifier(strings.TrimSuffix(string(key), "\n"))
+		require.NoError(t, err)
+		_, err = r.Open(verifier)
+		return err
+	}
+	var lost draw.Signer
+	for _, name := range []string{"a1", "b1"} {
+		require.NoError(t, Commit(t, s, "p", 4, 1000))
+		setState(t, s, "p", draw.StateOpen)
+		made, err := drawReceipted(t, s, urn, "ann", name)
+		require.NoError(t, err)
+		receipt, err := made.Signer.Sign(made.Awards, made.Rules)
+		require.NoError(t, err)
+		require.NoError(t, opens(receipt), name)
+		read, err := s.Receipt(t.Context(), &draw.Draw{ID: name, PoolID: "p", UserID: "ann", Awards: made.Awards})
+		require.NoError(t, err)
+		again, err := json.Marshal(read)
+		require.NoError(t, err)
+		require.JSONEq(t, string(receipt), string(again), "of the log")
+		if lost == nil {
+			lost = made.Signer
+			ExecAll(t, s, []string{`DELETE FROM commitments WHERE pool_id = 'p'`})
+			before.PutBack(t, s)
+			continue
+		}
+		// The double: who signs is kept by the pool's name.
+		receipt, err = lost.Sign(made.Awards, made.Rules)
+		require.NoError(t, err)
+		require.Error(t, opens(receipt))
+	}
+	NoViolations(t, s, "p")
 }

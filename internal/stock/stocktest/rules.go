@@ -34,10 +34,21 @@ func campaign(t *testing.T, s *stock.Store, id, rules string) draw.Pool {
 // turns, plans, and writes.
 func drawOne(t *testing.T, s *stock.Store, urn *draw.Urn, o stock.TxOptions, user, id string) (draw.Draw, error) {
 	t.Helper()
+	return drawAs(t, s, urn, o, draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1})
+}
+
+// drawReceipted is drawOne with a receipt.
+func drawReceipted(t *testing.T, s *stock.Store, urn *draw.Urn, user, id string) (draw.Draw, error) {
+	t.Helper()
+	return drawAs(t, s, urn, stock.TxOptions{}, draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1, Receipt: true})
+}
+
+func drawAs(t *testing.T, s *stock.Store, urn *draw.Urn, o stock.TxOptions, r draw.Request) (draw.Draw, error) {
+	t.Helper()
 	tx, err := s.Read(t.Context(), urn, o)
 	require.NoError(t, err)
 	defer tx.Rollback()
-	asks := []*draw.Ask{{Request: draw.Request{PoolID: urn.PoolID, UserID: user, DrawID: id, Named: true, Count: 1}}}
+	asks := []*draw.Ask{{Request: r}}
 	var facts *draw.Facts
 	if needs := urn.Needs(asks); len(needs) > 0 {
 		facts, err = tx.Turns(t.Context(), urn, needs)

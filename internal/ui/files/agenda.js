@@ -29,7 +29,7 @@ export async function agendaSection(at, first) {
   show(await itemsOf(path, first, at.signal));
   let seen = at.pool.version;
   return {
-    elements: [h("div", { class: "title" }, h("h2", {}, "Agenda"), mayAct() && button("Add to it…", () => add(at, path, read))), line],
+    elements: [h("div", { class: "title" }, h("h2", {}, "Agenda"), mayAct() && button("Add to it…", () => add(at, path, read), "changes")), line],
     set(pool) {
       if (pool.version === seen) return;
       seen = pool.version;
@@ -56,7 +56,7 @@ function entry(path, item, read) {
       await read();
       return "Removed from the agenda.";
     },
-  }), "small"));
+  }), "small changes"));
 }
 
 function add(at, path, read) {

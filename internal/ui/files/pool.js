@@ -28,7 +28,7 @@ export async function poolView(id, section, signal) {
       h("a", { href: `#/pools/${part(id)}${key && `/${key}`}`, "aria-current": key === section && "page" }, name)));
   const made = await ({ awards: awardsSection, rules: rulesSection, log: logSection, proof: proofSection, agenda: agendaSection }[section] ?? stockSection)(at, agenda);
   body.append(...made.elements);
-  const update = () => { head.set(at.pool); made.set?.(at.pool); };
+  const update = () => { body.dataset.pool = at.pool.state; head.set(at.pool); made.set?.(at.pool); };
   follow(at, update);
   update();
   return [head.element, nav, body];
@@ -149,7 +149,7 @@ async function stockSection(at) {
   const prizes = prizesTable(at);
   const spoken = h("p", { class: "unseen", "aria-live": "polite" });
   let said = 0;
-  const actions = h("div", { class: "actions" }, mayAct() && button("Add a prize…", () => addPrize(at)), mayStock() && button("Import…", () => importFile(at)));
+  const actions = h("div", { class: "actions changes" }, mayAct() && button("Add a prize…", () => addPrize(at)), mayStock() && button("Import…", () => importFile(at)));
   return {
     elements: [
       h("div", { class: "figures" }, [remaining, issued, speed, end].map((f) => f.element)),

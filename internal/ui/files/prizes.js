@@ -30,8 +30,8 @@ export function prizesTable(at) {
 function newRow(at, id) {
   const cell = (label) => h("td", { role: "cell", class: "number", "data-label": label });
   const name = h("b"), share = bar("Stock"), remaining = cell("Remaining"), stocked = cell("Stocked"), issued = cell("Issued"), value = cell("Value");
-  const corrects = mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small");
-  const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small");
+  const corrects = mayAct() && button("Correct…", () => correct(at, at.pool.prizes.find((p) => p.id === id)), "small changes");
+  const moves = button("Stock…", () => stock(at, at.pool.prizes.find((p) => p.id === id)), "small changes");
   const element = h("tr", { role: "row", dataset: { prize: id } }, h("th", { scope: "row", role: "rowheader" }, name, h("code", {}, id)), h("td", { role: "cell", class: "share" }, share.element), remaining, stocked, issued, value,
     mayStock() && h("td", { role: "cell", class: "acts" }, moves, " ", corrects));
   return {

@@ -18,7 +18,7 @@ export async function rulesSection(at) {
       : [h("p", {}, "No rules: each draw takes one unit, uniformly at random among all that remain.")]));
     odds.replaceChildren(...oddsOf(await get(`admin/pools/${part(at.id)}/odds`, { signal: at.signal }), at.pool));
   };
-  const change = h("div", { class: "actions" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger"));
+  const change = h("div", { class: "actions changes" }, mayAct() && button("Change the rules…", () => edit(at, path, own, read)), mayAct() && button("Remove them…", () => remove(at, path, own, read), "danger"));
 
   const user = h("input", { type: "search", maxlength: 128, required: true, autocomplete: "off", placeholder: "user", "aria-label": "User whose odds to show" });
   const ofUser = h("form", { class: "row" }, user, h("button", { type: "submit" }, "Odds of a user"));
