@@ -64,6 +64,11 @@ type Error struct {
 	Err    error
 	// Reached is set with CodeLimitReached.
 	Reached *Reached
+	// RetryAfter is how long to wait before a retry, 0 for what the code says.
+	RetryAfter time.Duration
+	// KeyUnasked says of a draw with a key that it was refused before the log was asked
+	// for the key: an earlier request may have drawn.
+	KeyUnasked bool
 }
 
 // Reached is a limit that refuses a draw.
