@@ -97,9 +97,9 @@ func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *
 // as many draws in time as it does at its best.
 func TestGoodputUnderOverload(t *testing.T) {
 	for name, c := range map[string]cost{
-		"each draw costs":             {5 * time.Millisecond, 5 * time.Millisecond},
+		"each draw costs":              {5 * time.Millisecond, 5 * time.Millisecond},
 		"a whole batch takes too long": {20 * time.Millisecond, 20 * time.Millisecond},
-		"each batch costs":            {time.Second, time.Millisecond},
+		"each batch costs":             {time.Second, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			best := 0.0

@@ -93,7 +93,7 @@ func (q *queue) arm() {
 	}
 }
 
-// expire gives up the draws whose time is over.
+// expire gives up the draws whose time is over. They do not wait any more.
 func (q *queue) expire() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,6 +104,7 @@ func (q *queue) expire() {
 			}
 		}
 	}
+	q.waiting = slices.DeleteFunc(q.waiting, (*waiter).hasAnswer)
 	q.arm()
 }
 

@@ -3,6 +3,7 @@ package http
 import (
 	"cmp"
 	"context"
+	"errors"
 	nethttp "net/http"
 
 	"github.com/go-json-experiment/json"
@@ -51,7 +52,7 @@ func (s *Server) postDraw(c call) error {
 	c.spanPool(request.PoolID)
 	if request.Receipt {
 		if err := c.checkReceipts(request.PoolID); err != nil {
-			return err
+			return unasked(&request, err)
 		}
 	}
 	// A draw that is under way is not its caller's to cancel, and the drawer
@@ -67,6 +68,18 @@ func (s *Server) postDraw(c call) error {
 	}
 	c.writeDraw(&made)
 	return nil
+}
+
+// unasked is the error of a draw that was not tried. Where another attempt may
+// succeed, the log may already hold the draw's key.
+func unasked(r *draw.Request, err error) error {
+	e, ok := errors.AsType[*draw.Error](err)
+	if !ok || !r.Named || e.Code != draw.CodeSeedUnavailable && e.Code != draw.CodeStoreUnavailable {
+		return err
+	}
+	refusal := *e
+	refusal.KeyUnasked = true
+	return &refusal
 }
 
 // drawRequest reads and names a draw.

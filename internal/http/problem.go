@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"errors"
+	"math"
 	nethttp "net/http"
 	"strconv"
 
@@ -119,8 +120,8 @@ func (c call) fail(err error) {
 	}
 	h := g.Writer.Header()
 	h["Content-Type"] = []string{"application/problem+json"}
-	if p.retryAfter != "" {
-		h["Retry-After"] = []string{p.retryAfter}
+	if wait := p.wait(e); wait != "" {
+		h["Retry-After"] = []string{wait}
 	}
 	if e.Code == codeUnauthorized {
 		h.Set("WWW-Authenticate", challenge(g.Request.Header))
@@ -132,6 +133,16 @@ func (c call) fail(err error) {
 	defer s.buffers.Put(out)
 	*out = appendProblem((*out)[:0], p, e, c.route.draws())
 	c.writeShort(p.status, *out)
+}
+
+// wait is the Retry-After header of an error, in whole seconds, "" for none: what the
+// error says, and at least what its code says.
+func (p problem) wait(e *draw.Error) string {
+	least, _ := strconv.Atoi(p.retryAfter) // "" where it is not sent
+	if seconds := int(math.Ceil(e.RetryAfter.Seconds())); seconds > least {
+		return strconv.Itoa(seconds)
+	}
+	return p.retryAfter
 }
 
 func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
@@ -147,7 +158,7 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	b = append(b, e.Code...)
 	b = append(b, '"')
 	switch {
-	case draws && p.unknown:
+	case draws && (p.unknown || e.KeyUnasked):
 		b = append(b, `,"outcome":"unknown"`...)
 	case draws:
 		b = append(b, `,"outcome":"none"`...)

@@ -182,9 +182,9 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	case b.IsInDoubt():
 		return errInDoubt(err)
 	case class == stock.ClassUnavailable:
-		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; nothing happened")
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer; this request drew nothing")
 	default:
-		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; nothing happened")
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; this request drew nothing")
 	}
 }
 
