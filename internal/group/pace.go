@@ -53,7 +53,7 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	}
 }
 
-// rest forgets the time of the last batch: nobody waits.
+// rest drops the time of the last batch: nobody waits.
 func (p *pace) rest() { p.took, p.draws = 0, 0 }
 
 // wait is how long draws wait for their turn, 0 where that is not known.

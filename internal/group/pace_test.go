@@ -131,13 +131,13 @@ func TestLeftOut(t *testing.T) {
 	q := b.queue
 	q.working = true // nobody else takes
 	q.pace.took, q.pace.draws = 40*time.Second, q.pace.sizeMax
-	came := map[string]time.Duration{"gone": time.Second, "late": patience - 30*time.Second, "in time": patience - 50*time.Second}
+	came := map[string]time.Duration{"left": time.Second, "late": patience - 30*time.Second, "in time": patience - 50*time.Second}
 	all := map[string]*waiter{}
-	for _, user := range []string{"late", "gone", "in time"} {
+	for _, user := range []string{"late", "left", "in time"} {
 		w := &waiter{Ask: draw.Ask{Request: by(named(user), user)}, since: time.Now().Add(-came[user]), queue: q, done: make(chan struct{})}
 		q.waiting, all[user] = append(q.waiting, w), w
 	}
-	require.True(t, all["gone"].giveUp())
+	require.True(t, all["left"].giveUp())
 	b.TopUp()
 	require.Equal(t, []string{"first", "in time"}, b.Keys())
 	_, err = all["late"].wait(t.Context())

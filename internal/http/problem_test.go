@@ -211,6 +211,7 @@ func TestOutcomeIsOfTheLog(t *testing.T) {
 		{draw.Error{Code: draw.CodeContended, KeyUnasked: true, RetryAfter: time.Millisecond}, "unknown", "1"},
 		{draw.Error{Code: draw.CodeSoldOut}, "none", ""},
 	} {
+		c.refused.Detail = "because"
 		w := do(newServer(t, &fake{err: &c.refused}), asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`, "Idempotency-Key", "k"))
 		require.Equal(t, c.outcome, problemIn(t, w.Result()).Outcome)
 		require.Equal(t, c.wait, w.Header().Get("Retry-After"))
