@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -15,10 +16,16 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// cost is what a store takes for a batch.
-type cost struct{ batch, each time.Duration }
+// cost is what a store takes for a batch: up to varies times less or more.
+type cost struct {
+	batch, each time.Duration
+	varies      float64
+}
 
-func (c cost) of(draws int) time.Duration { return c.batch + time.Duration(draws)*c.each }
+func (c cost) of(draws int, random *rand.Rand) time.Duration {
+	takes := float64(c.batch + time.Duration(draws)*c.each)
+	return time.Duration(takes * math.Pow(c.varies, 2*random.Float64()-1))
+}
 
 // batchTimeMax ends a batch that takes longer, as the modes do.
 const batchTimeMax = 4500 * time.Millisecond
@@ -27,8 +34,9 @@ const batchTimeMax = 4500 * time.Millisecond
 // that takes too long.
 func slowed(c cost) *ledger {
 	l := newLedger(poolOf("p", 1_000_000_000))
+	random := rand.New(rand.NewPCG(1, 2))
 	l.before = func(p *draw.Plan) error {
-		takes := c.of(len(p.Awards))
+		takes := c.of(len(p.Awards), random)
 		time.Sleep(min(takes, batchTimeMax))
 		if takes > batchTimeMax {
 			return draw.Errorf(draw.CodeStoreUnavailable, "the batch took too long")
@@ -97,9 +105,10 @@ func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *
 // as many draws in time as it does at its best.
 func TestGoodputUnderOverload(t *testing.T) {
 	for name, c := range map[string]cost{
-		"each draw costs":              {5 * time.Millisecond, 5 * time.Millisecond},
-		"a whole batch takes too long": {20 * time.Millisecond, 20 * time.Millisecond},
-		"each batch costs":             {time.Second, time.Millisecond},
+		"each draw costs":              {5 * time.Millisecond, 5 * time.Millisecond, 1},
+		"a whole batch takes too long": {20 * time.Millisecond, 20 * time.Millisecond, 1},
+		"each batch costs":             {time.Second, time.Millisecond, 1},
+		"costs vary":                   {20 * time.Millisecond, 5 * time.Millisecond, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			best := 0.0

@@ -40,7 +40,7 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	}
 	switch limit := part(limits.Timeout, batchPart); {
 	case took <= limit && !isFull: // a larger one may be slow
-	case took <= limit/4:
+	case took <= limit/16:
 		p.sizeMax = min(2*p.sizeMax, limits.BatchMax)
 	case took <= limit:
 		p.sizeMax = min(p.sizeMax+max(p.sizeMax/4, 1), limits.BatchMax)

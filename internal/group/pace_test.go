@@ -88,7 +88,7 @@ func TestNoFalseOverload(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := slowed(cost{5 * time.Millisecond, 20 * time.Microsecond})
+				l := slowed(cost{5 * time.Millisecond, 20 * time.Microsecond, 1})
 				b, _ := newTestBatcher(t, l, limits)
 				before(t, b, l)
 				require.Zero(t, refusedOf(t, b, 4000))
@@ -101,7 +101,7 @@ func TestNoFalseOverload(t *testing.T) {
 // hears how long the queue is. Of a key nobody knows what an earlier request did.
 func TestOverloadIsHonest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := slowed(cost{0, 10 * time.Millisecond}) // 100 draws a second
+		l := slowed(cost{0, 10 * time.Millisecond, 1}) // 100 draws a second
 		b, _ := newTestBatcher(t, l, Limits{Timeout: 5 * time.Second, BatchMax: 100})
 		for i := range 461 { // the first alone, 100 after it, and the others wait
 			go func() { _, _ = b.Draw(t.Context(), named(fmt.Sprint(i))) }()

@@ -106,7 +106,7 @@ func ofOperations() []Cell {
 			Condemned: []string{history.Fault},
 		},
 		{
-			Experiment: overload(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
+			Experiment: overloadHeld(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
 			Condemned: []string{history.Fault},
 		},
 		{

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -22,6 +24,9 @@ const (
 	// overloadFor is how long each number of callers draws, and overloadWarms how long
 	// before its draws are counted.
 	overloadFor, overloadWarms = 8 * time.Second, 6 * time.Second
+	// overloadRounds are made with each number, and the better one is judged: the machine
+	// has other work.
+	overloadRounds = 3
 	// overloadLeast is the part of the best goodput that must be left under overload.
 	overloadLeast = 0.8
 	// overloadKnown is how many known keys are asked for under each load.
@@ -36,9 +41,12 @@ const (
 
 // overloads are more callers than a pool can decide draws for.
 func overloads() []Experiment {
-	return []Experiment{overload(), {
-		Name: "overload, its server held to a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: at(1, "mysql")[:1],
-	}}
+	return []Experiment{overload(), overloadHeld()}
+}
+
+func overloadHeld() Experiment {
+	places := []place{{"mysql", lockmode.ForUpdate, "", 1}}
+	return Experiment{Name: "overload, the server held to a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: places}
 }
 
 // overloadMax bounds a cell.
@@ -93,12 +101,18 @@ func (t *trial) underOverload(pool string) error {
 	for n := range overloadKnown {
 		f.until200(fmt.Sprint("known-", n))
 	}
-	best := 0.0
-	for _, callers := range []int{50, 400, 1500, 4000} {
-		got := f.goodput(callers)
-		t.Note("%d callers: %.0f draws/s in time; other answers %s", callers, got, f.others())
-		if best = max(best, got); got < overloadLeast*best && callers > 400 {
-			t.Verdict.Say(history.Fault, "%d callers: %.0f draws/s, %.2f of the best", callers, got, got/best)
+	counts, got := []int{50, 400, 1500, 4000}, map[int]float64{}
+	for range overloadRounds {
+		for _, callers := range counts {
+			draws := f.goodput(callers)
+			t.Note("%d callers: %.0f draws/s in time; other answers %s", callers, draws, f.others())
+			got[callers] = max(got[callers], draws)
+		}
+	}
+	best := slices.Max(slices.Collect(maps.Values(got)))
+	for _, callers := range counts[2:] { // fewer are no overload
+		if got[callers] < overloadLeast*best {
+			t.Verdict.Say(history.Fault, "%d callers: %.0f draws/s, %.2f of the best", callers, got[callers], got[callers]/best)
 		}
 	}
 	return nil
@@ -114,10 +128,12 @@ type overloading struct {
 	keys   atomic.Int64
 	busy, unknown,
 	failed atomic.Int64
+	failure atomic.Value // the text of the last of them
 }
 
 func (f *overloading) others() string {
-	return fmt.Sprintf("503: %d, 504: %d, none or any other: %d", f.busy.Swap(0), f.unknown.Swap(0), f.failed.Swap(0))
+	failure := f.failure.Swap("")
+	return fmt.Sprintf("503: %d, 504: %d, none or any other: %d %v", f.busy.Swap(0), f.unknown.Swap(0), f.failed.Swap(0), failure)
 }
 
 // goodput is the draws per second that that many callers get.
@@ -157,7 +173,7 @@ func (f *overloading) draw(user, key string) (status int, outcome string, wait t
 	request.Header.Set("Authorization", "Bearer "+harness.DrawToken)
 	response, err := f.client.Do(request)
 	if err != nil {
-		f.failed.Add(1)
+		f.fails(err.Error())
 		return 0, "", time.Second
 	}
 	var said struct{ Outcome string }
@@ -169,7 +185,7 @@ func (f *overloading) draw(user, key string) (status int, outcome string, wait t
 	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	switch {
 	case err != nil:
-		f.failed.Add(1)
+		f.fails(err.Error())
 	case response.StatusCode == http.StatusOK && f.counts.Load():
 		f.won.Add(1)
 	case response.StatusCode == http.StatusServiceUnavailable:
@@ -177,12 +193,17 @@ func (f *overloading) draw(user, key string) (status int, outcome string, wait t
 	case response.StatusCode == http.StatusGatewayTimeout:
 		f.unknown.Add(1)
 	case response.StatusCode != http.StatusOK:
-		f.failed.Add(1)
+		f.fails(string(text))
 	}
 	if response.StatusCode != http.StatusOK {
 		wait = max(time.Duration(seconds)*time.Second, time.Second)
 	}
 	return response.StatusCode, said.Outcome, wait
+}
+
+func (f *overloading) fails(text string) {
+	f.failed.Add(1)
+	f.failure.Store(text)
 }
 
 // until200 makes a draw for as long as it takes.
