@@ -11,11 +11,9 @@ import (
 type pace struct {
 	// sizeMax is the maximum number of draws of the next batch.
 	sizeMax int
-	// took is how long the last batch took, and draws how many a batch decides in that
-	// time: as many as it had, or its maximum, where fewer waited. draws is 0 where that
-	// is not known, as in a queue that was idle.
-	took  time.Duration
-	draws int
+	// each is how long a draw takes in a full batch, the later batches counting for more;
+	// 0 where that is not known, as in a queue that was idle.
+	each time.Duration
 }
 
 const (
@@ -34,10 +32,15 @@ func part(of time.Duration, p float64) time.Duration { return time.Duration(floa
 // note takes in a batch: its draws, how long it took, whether it left draws
 // waiting, and whether it was decided.
 func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limits *Limits) {
-	p.took, p.draws = took, draws
+	size := draws
 	if !isFull {
-		p.draws = max(draws, p.sizeMax)
+		size = max(draws, p.sizeMax) // so many would hardly have taken longer
 	}
+	each := took / time.Duration(max(size, 1))
+	if p.each > 0 {
+		each = (p.each + each) / 2
+	}
+	p.each = max(each, 1)
 	switch limit := part(limits.Timeout, batchPart); {
 	case took <= limit && !isFull: // a larger one may be slow
 	case took <= limit/16:
@@ -53,16 +56,11 @@ func (p *pace) note(draws int, took time.Duration, isFull, isDecided bool, limit
 	}
 }
 
-// rest drops the time of the last batch: nobody waits.
-func (p *pace) rest() { p.took, p.draws = 0, 0 }
+// rest drops the time of former batches: nobody waits.
+func (p *pace) rest() { p.each = 0 }
 
 // wait is how long draws wait for their turn, 0 where that is not known.
-func (p *pace) wait(draws int) time.Duration {
-	if p.draws == 0 {
-		return 0
-	}
-	return time.Duration(int64(p.took) * int64(draws) / int64(p.draws))
-}
+func (p *pace) wait(draws int) time.Duration { return time.Duration(draws) * p.each }
 
 // next is how long a batch of the maximum size is expected to take, at most what a
 // caller may have to wait for its turn.

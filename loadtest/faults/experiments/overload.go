@@ -34,8 +34,8 @@ const (
 	// overloadRules are limits and a guarantee: each draw reads what its user drew.
 	overloadRules = `{"fallback":"none","guarantee":{"after":9,"prize":"tin"},"limits":[{"of":"draws","max":900,"per":"day"},
 		{"of":"draws","max":5000,"per":"week"},{"of":"wins","max":90,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"month"}]}`
-	// A server that is held runs for heldRuns of each heldTurn: a quarter of a core or
-	// less of what it would use.
+	// A server that has a part of a core runs for heldRuns of each heldTurn: a quarter of
+	// a core or less.
 	heldRuns, heldTurn = 5 * time.Millisecond, 40 * time.Millisecond
 )
 
@@ -46,7 +46,7 @@ func overloads() []Experiment {
 
 func overloadHeld() Experiment {
 	places := []place{{"mysql", lockmode.ForUpdate, "", 1}}
-	return Experiment{Name: "overload, the server held to a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: places}
+	return Experiment{Name: "overload on a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: places}
 }
 
 // overloadMax bounds a cell.
