@@ -78,14 +78,16 @@ func (q *queue) notePace(b *Batch, isDecided bool) {
 	q.pace.note(len(b.waiters), time.Since(b.taken), b.isFull, isDecided, &q.batcher.limits)
 }
 
-// overload is the refusal of a draw that could not be decided in time, nil for a draw
-// that can. q.mu is held.
-func (q *queue) overload(w *waiter) error {
+// canDecide reports whether one more draw could be decided in time. q.mu is held.
+func (q *queue) canDecide() bool {
 	limits, wait := &q.batcher.limits, q.pace.wait(len(q.waiting))
-	if len(q.waiting) < limits.QueueMax && wait <= part(limits.Timeout, waitPart) {
-		return nil
-	}
-	err := draw.Errorf(draw.CodeOverloaded, "%d draws wait on pool %q already; this request drew nothing", len(q.waiting), w.PoolID)
-	err.RetryAfter = wait
-	return w.unasked(err)
+	return len(q.waiting) < limits.QueueMax && wait <= part(limits.Timeout, waitPart)
+}
+
+// overloaded is the refusal of a draw that could not be decided in time: after as long
+// as others wait there is place. q.mu is held.
+func (q *queue) overloaded() *draw.Error {
+	err := draw.Errorf(draw.CodeOverloaded, "more draws wait on pool %q than can be decided in time; this request drew nothing", q.batch.Urn.PoolID)
+	err.RetryAfter = q.pace.wait(len(q.waiting))
+	return err
 }

@@ -56,8 +56,8 @@ func (q *queue) push(w *waiter) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if err := q.overload(w); err != nil {
-		return err
+	if !q.canDecide() {
+		return w.unasked(q.overloaded())
 	}
 	w.queue = q
 	q.waiting = append(q.waiting, w)

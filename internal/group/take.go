@@ -1,10 +1,6 @@
 package group
 
-import (
-	"time"
-
-	"drawsvc/internal/draw"
-)
+import "time"
 
 // take fills b with those who wait; false when nobody does.
 func (q *queue) take(b *Batch) bool {
@@ -75,7 +71,7 @@ func (q *queue) move(b *Batch, now time.Time) {
 // refuse answers draws that no batch takes, because their time does not suffice.
 func (q *queue) refuse(late []*waiter) {
 	for _, w := range late {
-		w.err = w.unasked(q.troubleOr(draw.Errorf(draw.CodeOverloaded, "too many draws came before this one, which drew nothing")))
+		w.err = w.unasked(q.troubleOr(q.overloaded()))
 	}
 	q.batcher.wake(late)
 }
