@@ -29,6 +29,8 @@ const (
 	overloadRounds = 3
 	// overloadLeast is the part of the best goodput that must be left under overload.
 	overloadLeast = 0.8
+	// overloadUser keys are asked for by the same users, whose limits are not reached.
+	overloadUser = 20_000
 	// overloadKnown is how many known keys are asked for under each load.
 	overloadKnown = 5
 	// overloadRules are limits and a guarantee: each draw reads what its user drew.
@@ -154,7 +156,8 @@ func (f *overloading) goodput(callers int) float64 {
 		}
 		time.Sleep(rand.N(time.Second)) //nolint:gosec // not a secret
 		for ctx.Err() == nil {
-			_, _, wait := f.draw(fmt.Sprint("user-", n), fmt.Sprint("key-", f.keys.Add(1)))
+			key := f.keys.Add(1)
+			_, _, wait := f.draw(fmt.Sprint("user-", n, "-", key/overloadUser), fmt.Sprint("key-", key))
 			if wait > 0 {
 				time.Sleep(wait + rand.N(time.Second)) //nolint:gosec // not a secret
 			}
