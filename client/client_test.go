@@ -143,8 +143,10 @@ func TestContextEndsTheLoop(t *testing.T) {
 		answer http.HandlerFunc
 		maybe  bool
 	}{
-		"busy": {problem(503, "overloaded"), false}, "guesses": {problem(429, "too-many-guesses"), false},
-		"a proxy's 503": {answer(503, "<html>"), true}, "unknown": {problem(504, "outcome-unknown"), true}, "cut": {cut, true},
+		"busy":                            {answer(503, `{"code":"overloaded","outcome":"none"}`), false},
+		"busy, and the log was not asked": {answer(503, `{"code":"overloaded","outcome":"unknown"}`), true},
+		"guesses":                         {problem(429, "too-many-guesses"), false},
+		"a proxy's 503":                   {answer(503, "<html>"), true}, "unknown": {problem(504, "outcome-unknown"), true}, "cut": {cut, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,8 @@
 //
 // Draw retries with the same key until the service has decided, or ctx ends. A
 // lost connection, 500 and 504 leave the outcome unknown; the same key settles
-// it. After 503 and 429 nothing happened; Draw waits as long as Retry-After
-// says. Waits grow and are jittered.
+// it. A request that is answered 503 or 429 drew nothing, and an earlier one with the
+// key may have; Draw waits as long as Retry-After says. Waits grow and are jittered.
 //
 // What comes back is one of three:
 //

@@ -29,7 +29,8 @@ const (
 // Error implements error, so that errors.Is compares an *Error by its code.
 func (c Code) Error() string { return string(c) }
 
-// Error is a response that is no success. Nothing happened.
+// Error is a response that is no success. The request that it answers drew nothing,
+// but for 500 and 504.
 type Error struct {
 	// Status is the HTTP status.
 	Status int `json:"-"`
@@ -39,6 +40,9 @@ type Error struct {
 	Detail string `json:"detail"`
 	// Notice is what the operator of a paused pool says to players, "" for nothing.
 	Notice string `json:"notice"`
+	// Outcome of a draw is "none" where nothing has happened under its key, and "unknown"
+	// where an earlier request with the key may have drawn; "" of other calls.
+	Outcome string `json:"outcome"`
 	// RetryAfter is how long to wait before a retry, 0 where it was not said.
 	RetryAfter time.Duration `json:"-"`
 	// RequestID names the request in the service's log.
@@ -82,10 +86,10 @@ func (e *Error) mayRetry() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// isUnknown says whether the request may have happened. Of the service's own
-// responses 503 says that nothing did; a proxy's may hide one that was lost.
+// isUnknown says whether the call may have happened. The service's own responses 503
+// say whether an earlier request may have; a proxy's may hide one that was lost.
 func (e *Error) isUnknown() bool {
-	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable)
+	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == "unknown")
 }
 
 // decides says whether the response also settles earlier requests with the key:
@@ -99,8 +103,8 @@ func (e *Error) decides() bool {
 // with the same key.
 type Unsettled struct {
 	Key string
-	// MayHaveHappened is false where the service answered every request with
-	// 503 or 429: nothing happened.
+	// MayHaveHappened is false where the service answered every request with 429, or with
+	// 503 and the outcome none: nothing happened.
 	MayHaveHappened bool
 	// Err is the context's error, and that of the last request.
 	Err error

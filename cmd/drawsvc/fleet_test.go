@@ -152,7 +152,7 @@ func documented(status int, body string) string {
 	switch {
 	case status == http.StatusOK:
 		return "won"
-	case status == http.StatusServiceUnavailable && slices.Contains(again, said.Code) && said.Outcome == "none":
+	case status == http.StatusServiceUnavailable && slices.Contains(again, said.Code) && slices.Contains([]string{"none", "unknown"}, said.Outcome):
 		return said.Code
 	case status == http.StatusGatewayTimeout && said.Code == "outcome-unknown" && said.Outcome == "unknown":
 		return said.Code

@@ -69,10 +69,13 @@ type Error struct {
 	Err    error
 	// Reached is set with CodeLimitReached.
 	Reached *Reached
-	// RetryAfter, where not 0, is how long the caller is to wait before a retry.
+	// RetryAfter is how long to wait before a retry, 0 for what the code says.
 	RetryAfter time.Duration
 	// Notice is what the operator says to players, "" for nothing.
 	Notice string
+	// KeyUnasked says of a draw with a key that it was refused before the log was asked
+	// for the key: an earlier request may have drawn.
+	KeyUnasked bool
 }
 
 // Reached is a limit that refuses a draw.

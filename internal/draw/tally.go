@@ -131,6 +131,14 @@ func (f *Facts) begin(user string, c Counted) *turns {
 // the one with the highest seq is the last.
 func (f *Facts) Add(t Turn) { f.begin(t.UserID, t.Counted).add(t) }
 
+// Last is the seq of the last turn that was read of a user and kind, 0 for none.
+func (f *Facts) Last(user string, c Counted) int64 {
+	if t := f.turns[who{user, c}]; t != nil {
+		return t.last
+	}
+	return 0
+}
+
 func (t *turns) add(turn Turn) {
 	if turn.Seq > t.last {
 		t.last, t.run = turn.Seq, turn.Run

@@ -18,7 +18,8 @@ func (b *Batch) Settle(p *draw.Plan) {
 	}
 	b.queue.noteSoldOut(b, p, t.refusals[draw.CodeSoldOut] > 0)
 	b.doubtSettled(t)
-	b.release()
+	b.queue.trouble.Store(nil)
+	b.release(true)
 	b.report(t)
 }
 
@@ -36,7 +37,7 @@ func (b *Batch) SettleReplays(p *draw.Plan) {
 	b.doubtSettled(t)
 	b.Undo(p)
 	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return !w.hasAnswer() }) {
-		b.release()
+		b.release(true)
 	}
 	b.report(t)
 }
@@ -108,32 +109,37 @@ func (b *Batch) fail(err error) {
 			failed[draw.CodeOf(w.err)]++
 		}
 	}
-	b.release()
+	b.release(false)
 	for code, n := range failed {
 		b.observe(string(code), n)
 	}
 }
 
-// release lets every caller go with the answer that it was left. The next
-// batch does not wait for that: to wake hundreds of callers, who then use the
-// processors, would take longer than to send it.
-func (b *Batch) release() {
+// release lets every caller go with the answer that it was left.
+func (b *Batch) release(isDecided bool) {
 	b.queue.batcher.observer.Gathered(len(b.waiters), b.lookedUp, b.waited)
 	b.phase = settled
-	if len(b.waiters) <= wakeMax {
-		wake(b.waiters)
-		return
-	}
-	going, working := slices.Clone(b.waiters), &b.queue.batcher.working
-	working.Add(1)
-	go func() {
-		defer working.Done()
-		wake(going)
-	}()
+	b.queue.notePace(b, isDecided)
+	b.queue.batcher.wake(b.waiters)
 }
 
 // wakeMax is how many callers are woken sooner than a goroutine is made for it.
 const wakeMax = 16
+
+// wake answers draws. The next batch does not wait for that: to wake hundreds of
+// callers, who then use the processors, would take longer than to send it.
+func (b *Batcher) wake(all []*waiter) {
+	if len(all) <= wakeMax {
+		wake(all)
+		return
+	}
+	going := slices.Clone(all)
+	b.working.Add(1)
+	go func() {
+		defer b.working.Done()
+		wake(going)
+	}()
+}
 
 func wake(all []*waiter) {
 	for _, w := range all {

@@ -30,6 +30,10 @@ type Batch struct {
 	lookedUp int
 	// waited is how long the first of the draws waited to be taken.
 	waited time.Duration
+	// taken is when the batch was taken, the zero time for a draw that is tried alone;
+	// isFull says that it left draws waiting.
+	taken  time.Time
+	isFull bool
 	// stockings is the queue's count when the batch was gathered.
 	stockings int64
 	// waitedInVain: it was given up in doubt, or because of others; behindVain:
@@ -119,6 +123,7 @@ func (b *Batch) fill(waiters []*waiter) {
 	b.waiters = append(b.waiters[:0], waiters...)
 	b.behindVain, b.waitedInVain = b.waitedInVain, false
 	b.phase, b.lookedUp, b.asOf = open, 0, time.Now()
+	b.taken, b.isFull = time.Time{}, false
 }
 
 // IsSettled says that every draw of the batch has its answer.

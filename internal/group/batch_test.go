@@ -15,7 +15,7 @@ import (
 func TestTopUp(t *testing.T) {
 	b := batchOf(urnOf(100), named("a"))
 	q := b.queue
-	q.batcher.limits = Limits{BatchMax: 3, QueueMax: 10, Timeout: time.Minute}
+	q.pace.sizeMax = 3
 	q.working = true // nobody else takes
 	for _, id := range []string{"b", "c", "d", "e"} {
 		require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named(id)}, since: time.Now(), done: make(chan struct{})}))
@@ -56,7 +56,6 @@ func TestFactsAreOfOnePlan(t *testing.T) {
 func TestWhoJoinsIsAsked(t *testing.T) {
 	b := batchOf(urnOf(1), named("a"), named("b"))
 	q := b.queue
-	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
 	q.working = true // nobody else takes
 	b.Undo(planOf(t, b, nil))
 	require.NoError(t, q.push(&waiter{Ask: draw.Ask{Request: named("old")}, since: time.Now(), done: make(chan struct{})}))
@@ -130,7 +129,6 @@ func TestWhoComesDuringTheReadWaits(t *testing.T) {
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: u.Next(1), Rules: rules})
 	b := batchOf(u, named("a"))
 	q := b.queue
-	q.batcher.limits = Limits{BatchMax: 9, QueueMax: 9, Timeout: time.Minute}
 	q.working = true // nobody else takes
 	come := func(requests ...draw.Request) func() {
 		return func() {

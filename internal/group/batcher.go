@@ -121,7 +121,7 @@ func (b *Batcher) enqueue(w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.draining {
-		return draw.Errorf(draw.CodeDraining, "the service is shutting down; nothing happened")
+		return w.unasked(draw.Errorf(draw.CodeDraining, "the service is shutting down; this request drew nothing"))
 	}
 	q := b.queues[w.PoolID]
 	if q == nil {

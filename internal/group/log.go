@@ -45,6 +45,9 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 	if !b.CountsUsers() {
 		return nil, nil //nolint:nilnil // most rules count nothing, and need no facts
 	}
+	for _, w := range b.waiters {
+		w.Skip = w.hasAnswer()
+	}
 	needs := b.Urn.Needs(b.gather())
 	if len(needs) == 0 {
 		return nil, nil //nolint:nilnil // every draw of the batch is known

@@ -13,12 +13,12 @@ import (
 
 // batchOf is a batch of requests that wait on an urn at version 10.
 func batchOf(u *draw.Urn, requests ...draw.Request) *Batch {
-	q := newQueue(NewBatcher(nil, &watcher{}, Limits{}), u.PoolID)
+	q := newQueue(NewBatcher(nil, &watcher{}, Limits{BatchMax: 9, QueueMax: 9, Timeout: patience}), u.PoolID)
 	u.Version = 10 // at the mark of no write
 	q.batch.Urn = u
 	var waiters []*waiter
 	for _, r := range requests {
-		waiters = append(waiters, &waiter{Ask: draw.Ask{Request: r}, done: make(chan struct{})})
+		waiters = append(waiters, &waiter{Ask: draw.Ask{Request: r}, since: time.Now(), queue: q, done: make(chan struct{})})
 	}
 	q.batch.fill(waiters)
 	return q.batch

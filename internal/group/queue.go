@@ -2,20 +2,14 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"drawsvc/internal/draw"
-)
-
-const (
-	// soldOutFor is how long "sold out" is answered from memory.
-	soldOutFor = time.Second
-	// dueBefore is how long before an item of the pool's agenda that ends: the
-	// item's time is by another clock.
-	dueBefore = 100 * time.Millisecond
 )
 
 // queue is what waits on one pool.
@@ -36,7 +30,10 @@ type queue struct {
 	deadline *time.Timer
 	armed    bool
 
+	pace  pace
 	batch *Batch
+	// trouble is what the last batch failed for, nil when it was decided.
+	trouble atomic.Pointer[draw.Error]
 	// held are draws of a batch that failed as a whole, to be tried one by one.
 	held []*waiter
 
@@ -45,15 +42,8 @@ type queue struct {
 	stockings int64
 }
 
-// soldOut says that a pool was seen to hold only this many units.
-type soldOut struct {
-	remaining int64
-	// until is when the memory ends.
-	until time.Time
-}
-
 func newQueue(b *Batcher, poolID string) *queue {
-	q := &queue{batcher: b}
+	q := &queue{batcher: b, pace: pace{sizeMax: b.limits.BatchMax}}
 	q.batch = &Batch{Urn: draw.NewUrn(poolID), queue: q, phase: settled}
 	return q
 }
@@ -66,9 +56,10 @@ func (q *queue) push(w *waiter) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) >= q.batcher.limits.QueueMax {
-		return draw.Errorf(draw.CodeOverloaded, "%d draws wait on pool %q already; nothing happened", len(q.waiting), w.PoolID)
+	if !q.canDecide() {
+		return w.unasked(q.overloaded())
 	}
+	w.queue = q
 	q.waiting = append(q.waiting, w)
 	if !q.working {
 		q.working = true
@@ -102,7 +93,7 @@ func (q *queue) arm() {
 	}
 }
 
-// expire gives up the draws whose time is over.
+// expire gives up the draws whose time is over. They do not wait any more.
 func (q *queue) expire() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,13 +104,8 @@ func (q *queue) expire() {
 			}
 		}
 	}
+	q.waiting = slices.DeleteFunc(q.waiting, (*waiter).hasAnswer)
 	q.arm()
-}
-
-// refuses answers a draw from the memory of having sold out. A key that its
-// caller chose may be known to the log, which only the log can tell.
-func (s *soldOut) refuses(w *waiter) bool {
-	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
 }
 
 // work decides batches until nobody waits.
@@ -147,6 +133,8 @@ func (q *queue) rest() bool {
 		return false
 	}
 	q.waiting, q.flight, q.working, q.lastUsed = nil, nil, false, time.Now()
+	q.pace.rest()
+	q.trouble.Store(nil)
 	q.count()
 	q.deadline.Stop()
 	q.armed = false
@@ -187,7 +175,33 @@ func (q *queue) giveUp(err error) {
 		return
 	}
 	b.waitedInVain = b.waitedInVain || b.phase == inDoubt
+	q.noteTrouble(err)
 	b.fail(err)
+}
+
+// noteTrouble keeps what a batch failed for: the draws that wait after it, and are
+// never taken, wait for the same reason.
+func (q *queue) noteTrouble(err error) {
+	e, ok := errors.AsType[*draw.Error](err)
+	if ok && e.Code == draw.CodeOutcomeUnknown {
+		e, ok = errors.AsType[*draw.Error](e.Err)
+		if !ok { // the answer to a commit was lost
+			e, ok = draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer"), true
+		}
+	}
+	if ok && slices.Contains([]draw.Code{draw.CodeContended, draw.CodeStoreUnavailable, draw.CodeLockUnavailable}, e.Code) {
+		q.trouble.Store(e)
+	}
+}
+
+// troubleOr is why no batch takes a draw that waits: what the last batch failed for,
+// and other, where it was decided.
+func (q *queue) troubleOr(other *draw.Error) *draw.Error {
+	e := q.trouble.Load()
+	if e == nil {
+		return other
+	}
+	return draw.Errorf(e.Code, "draws before this one failed, and it drew nothing: %s", e.Detail)
 }
 
 // unanswered counts the draws without an answer; since is when the oldest of
@@ -209,87 +223,9 @@ func (q *queue) unanswered() (draws int, since time.Time) {
 	return draws, since
 }
 
-// take fills b with those who wait; false when nobody does.
-func (q *queue) take(b *Batch) bool {
-	if len(q.held) > 0 {
-		b.fill(q.held[:1])
-		b.doubt()
-		b.waited = time.Since(b.waiters[0].since)
-		q.held = q.held[1:]
-		return true
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	b.fill(nil)
-	q.flight = q.flight[:0]
-	q.move(b)
-	if len(b.waiters) == 0 {
-		b.phase = settled
-		return false
-	}
-	q.arm()
-	b.stockings = q.stockings
-	b.waited = time.Since(b.waiters[0].since)
-	return true
-}
-
-// topUp adds those who wait now to b.
-func (q *queue) topUp(b *Batch) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.move(b)
-}
-
-// move lets those who wait into b, as many as a batch may hold. q.mu is held.
-func (q *queue) move(b *Batch) {
-	units := 0
-	for _, w := range b.waiters {
-		units += w.Count
-	}
-	n := 0
-	for n < len(q.waiting) && len(b.waiters) < q.batcher.limits.BatchMax && units < batchUnitsMax {
-		w := q.waiting[n]
-		units += w.Count
-		n++
-		b.waiters, q.flight = append(b.waiters, w), append(q.flight, w)
-	}
-	if n == 0 {
-		return
-	}
-	rest := copy(q.waiting, q.waiting[n:])
-	clear(q.waiting[rest:])
-	q.waiting = q.waiting[:rest]
-}
-
-// noteSoldOut keeps that the pool was seen sold out, or that it was not. What
-// was read before a change that this process made is not kept after it, and
-// nothing is kept past the next item of the agenda, which may be stock.
-func (q *queue) noteSoldOut(b *Batch, p *draw.Plan, sold bool) {
-	keep := soldOutFor
-	if in, ok := p.DueIn(); ok {
-		keep = min(keep, in-dueBefore)
-	}
-	if !sold || keep <= 0 {
-		q.soldOut.Store(nil)
-		return
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if b.stockings == q.stockings {
-		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), until: b.asOf.Add(keep)})
-	}
-}
-
 // unread says that the queue is idle and that its pool was never read.
 func (q *queue) unread() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.working && !q.batch.Urn.WasRead()
-}
-
-func (q *queue) changed() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stockings++
-	q.soldOut.Store(nil)
 }

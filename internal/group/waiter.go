@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,9 @@ type waiter struct {
 	// requestID names the request in the log, "" for nothing.
 	requestID string
 	since     time.Time
-	state     atomic.Int32
+	// queue is where the draw waits.
+	queue *queue
+	state atomic.Int32
 	// mustAsk: the log has to be asked before the draw is planned.
 	mustAsk bool
 	// found says that the log held the draw when it was asked last, whether or not
@@ -96,7 +99,21 @@ func (w *waiter) failure(err error) error {
 		}
 	default:
 	}
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		return w.unasked(e)
+	}
 	return err
+}
+
+// unasked is the refusal of a draw for which no plan was made. Of a key that the log
+// was not asked for, or has not answered, nobody knows what an earlier request did.
+func (w *waiter) unasked(err *draw.Error) *draw.Error {
+	if !w.Named || w.heard.Load() == absent || err.Code == draw.CodePoolNotFound {
+		return err
+	}
+	refusal := *err
+	refusal.KeyUnasked = true
+	return &refusal
 }
 
 // hasAnswer says that nobody waits any more.
@@ -133,7 +150,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 		if w.isUnheard() {
 			return draw.Draw{}, w.inDoubt(nil)
 		}
-		return draw.Draw{}, draw.Errorf(draw.CodeContended, "the draw waited too long for its turn and was withdrawn; nothing happened")
+		return draw.Draw{}, w.unasked(w.queue.troubleOr(draw.Errorf(draw.CodeContended, "the draw waited too long for its turn, and drew nothing")))
 	case unknown:
 		return draw.Draw{}, w.inDoubt(nil)
 	default:

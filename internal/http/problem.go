@@ -160,7 +160,7 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	b = append(b, e.Code...)
 	b = append(b, '"')
 	switch {
-	case draws && p.unknown:
+	case draws && (p.unknown || e.KeyUnasked):
 		b = append(b, `,"outcome":"unknown"`...)
 	case draws:
 		b = append(b, `,"outcome":"none"`...)

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -196,4 +197,23 @@ func TestPanicWithinAnAnswerCutsIt(t *testing.T) {
 		panic("boom")
 	}))
 	require.PanicsWithValue(t, nethttp.ErrAbortHandler, func() { do(s, request("GET", "/half", "")) })
+}
+
+// TestOutcomeIsOfTheLog: a refusal with a key that the log was not asked for does not
+// say that nothing happened, and Retry-After is as long as the error says.
+func TestOutcomeIsOfTheLog(t *testing.T) {
+	for _, c := range []struct {
+		refused       draw.Error
+		outcome, wait string
+	}{
+		{draw.Error{Code: draw.CodeOverloaded}, "none", "1"},
+		{draw.Error{Code: draw.CodeOverloaded, KeyUnasked: true, RetryAfter: 2100 * time.Millisecond}, "unknown", "3"},
+		{draw.Error{Code: draw.CodeContended, KeyUnasked: true, RetryAfter: time.Millisecond}, "unknown", "1"},
+		{draw.Error{Code: draw.CodeSoldOut}, "none", ""},
+	} {
+		c.refused.Detail = "because"
+		w := do(newServer(t, &fake{err: &c.refused}), asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`, "Idempotency-Key", "k"))
+		require.Equal(t, c.outcome, problemIn(t, w.Result()).Outcome)
+		require.Equal(t, c.wait, w.Header().Get("Retry-After"))
+	}
 }

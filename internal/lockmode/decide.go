@@ -185,7 +185,7 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 	case class == stock.ClassUnavailable:
 		return stock.ErrorUnavailable(err)
 	default:
-		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; nothing happened")
+		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; this request drew nothing")
 	}
 }
 

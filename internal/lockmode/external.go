@@ -67,7 +67,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 		}
 		if stale == staleMax || lost == lostMax {
 			m.decider.givenUp.note(External, b, err)
-			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; nothing happened")
+			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; this request drew nothing")
 		}
 		// The lock is waited for anew, and a replay needs none.
 		if replayWithin(ctx, m.replayMax, m.decider.store, b, errNotPlanned, b.SettleReplays); b.IsSettled() {

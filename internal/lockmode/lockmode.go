@@ -183,7 +183,7 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 			return s.lastReplay(ctx, b, err)
 		}
 	}
-	return s.lastReplay(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; nothing happened"))
+	return s.lastReplay(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; this request drew nothing"))
 }
 
 // name is the mode to use for a pool that names the given one. A name that

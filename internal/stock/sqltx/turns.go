@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// needsMax is how many needs one statement reads, and rowsMax how many rows
-	// one inserts: below what the databases take.
-	needsMax = 100
+	// partsMax is how many parts of a UNION one statement has, and rowsMax how many
+	// rows one inserts: below what the databases take.
+	partsMax = 100
 	rowsMax  = 500
 
 	ofUser  = ` WHERE pool_id = ? AND user_id = ? AND what = ?`
@@ -36,19 +36,11 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		return nil, err
 	}
 	facts := draw.NewFacts(needs)
-	log := engine.Turns()
-	for part := range slices.Chunk(needs, needsMax) {
-		s := selectTurns(log, urn.PoolID, part)
-		turns, err := engine.QueryAll(ctx, tx.tx, func(row engine.Scanner) (t draw.Turn, err error) {
-			err = row.Scan(log.Fields(&t)...)
-			return t, err
-		}, s.SQL, s.Args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range turns {
-			facts.Add(t)
-		}
+	if err := tx.readTurns(ctx, facts, lastTurns(urn.PoolID, needs)); err != nil {
+		return nil, err
+	}
+	if err := tx.readTurns(ctx, facts, windowTurns(urn.PoolID, needs, facts)); err != nil {
+		return nil, err
 	}
 	var version, mark int64
 	var due bool
@@ -63,21 +55,57 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 	return facts, nil
 }
 
-// selectTurns reads the last turn of each need, and those that may leave its
-// window, by the primary key alone.
-func selectTurns(log engine.Log[draw.Turn], poolID string, needs []draw.Need) engine.Statement {
-	var parts []string
-	var args []any
-	for _, n := range needs {
-		user := []any{poolID, n.UserID, string(n.Counted)}
-		parts = append(parts, `SELECT `+log.Read("")+` FROM turns`+ofUser+` AND seq = `+lastSeq)
-		args = slices.Concat(args, user, user)
-		if n.Max > 0 {
-			parts = append(parts, `SELECT `+log.Read("")+` FROM turns`+ofUser+` AND seq BETWEEN `+lastSeq+` + ? AND `+lastSeq+` + ?`)
-			args = slices.Concat(args, user, user, []any{1 - n.Max}, user, []any{n.Units - n.Max})
+// turnsPart is a part of the read of turns: those that a condition takes, by the
+// primary key alone.
+type turnsPart struct {
+	where string
+	args  []any
+}
+
+func (tx *attempt) readTurns(ctx context.Context, facts *draw.Facts, parts []turnsPart) error {
+	log := engine.Turns()
+	for some := range slices.Chunk(parts, partsMax) {
+		var selects []string
+		var args []any
+		for _, p := range some {
+			selects, args = append(selects, `SELECT `+log.Read("")+` FROM turns`+p.where), append(args, p.args...)
+		}
+		turns, err := engine.QueryAll(ctx, tx.tx, func(row engine.Scanner) (t draw.Turn, err error) {
+			err = row.Scan(log.Fields(&t)...)
+			return t, err
+		}, strings.Join(selects, ` UNION ALL `), args...)
+		if err != nil {
+			return err
+		}
+		for _, t := range turns {
+			facts.Add(t)
 		}
 	}
-	return engine.Statement{SQL: strings.Join(parts, ` UNION ALL `), Args: args}
+	return nil
+}
+
+// lastTurns are the last turns of each user and kind, which several needs may name.
+func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
+	for i, n := range needs {
+		if i > 0 && n.UserID == needs[i-1].UserID && n.Counted == needs[i-1].Counted { // those of one follow each other
+			continue
+		}
+		parts = append(parts, turnsPart{ofUser + ` AND seq = ` + lastSeq, []any{poolID, n.UserID, string(n.Counted), poolID, n.UserID, string(n.Counted)}})
+	}
+	return parts
+}
+
+// windowTurns are those that may have to leave the windows of limits, where there are
+// so many. The last turns were read.
+func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []turnsPart) {
+	for _, n := range needs {
+		last := facts.Last(n.UserID, n.Counted)
+		from, upto := max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
+		if n.Max > 0 && from <= upto {
+			parts = append(parts, turnsPart{ofUser + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.UserID, string(n.Counted), from, upto}})
+		}
+	}
+	return parts
 }
 
 // count writes what the rules count of a plan. A key that is known there is no

@@ -106,6 +106,10 @@ func ofOperations() []Cell {
 			Condemned: []string{history.Fault},
 		},
 		{
+			Experiment: overloadHeld(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
+			Condemned: []string{history.Fault},
+		},
+		{
 			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
 			Condemned: []string{history.Fault},
 		},
@@ -116,7 +120,7 @@ func ofOperations() []Cell {
 func experiments() []Experiment {
 	return slices.Concat(
 		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
-		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(),
+		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(), overloads(),
 	)
 }
 

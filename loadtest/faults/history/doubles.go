@@ -37,6 +37,7 @@ const (
 	Excludes       = "drawsvc-excludes"
 	TrustsFiles    = "drawsvc-trusts-files"
 	Guessable      = "drawsvc-guessable"
+	FirstCome      = "drawsvc-first-come"
 	AlwaysReady    = "drawsvc-always-ready"
 	Unbounded      = "drawsvc-unbounded"
 	CountsBefore   = "drawsvc-counts-before"
@@ -86,6 +87,10 @@ func Doubles() []Double {
 		}},
 		{TrustsFiles, "the service, which takes an open file for the one at its path", []edit{
 			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
+		}},
+		{FirstCome, "the service, which serves first in, first out, whatever time its callers have left", []edit{
+			{`wait <= part(limits.Timeout, waitPart)`, `wait >= 0`},
+			{`w.since.Before(lastCome) && !b.behindVain`, `w.since.Before(lastCome) && false`},
 		}},
 		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
 			{`if !may {`, `if !may && false {`},

@@ -151,7 +151,8 @@ func (t *Terms) documented(o *Op) bool {
 	case 500:
 		return t.Internal && problem("unknown", "internal")
 	case 503:
-		return problem("none", "contended", "overloaded", "store-unavailable", "lock-unavailable", "draining")
+		codes := []string{"contended", "overloaded", "store-unavailable", "lock-unavailable", "draining"}
+		return problem("none", codes...) || problem("unknown", codes...)
 	case 504:
 		return problem("unknown", "outcome-unknown")
 	}

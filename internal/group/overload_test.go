@@ -1,0 +1,128 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// cost is what a store takes for a batch: up to varies times less or more.
+type cost struct {
+	batch, each time.Duration
+	varies      float64
+}
+
+func (c cost) of(draws int, random *rand.Rand) time.Duration {
+	takes := float64(c.batch + time.Duration(draws)*c.each)
+	return time.Duration(takes * math.Pow(c.varies, 2*random.Float64()-1))
+}
+
+// batchTimeMax ends a batch that takes longer, as the modes do.
+const batchTimeMax = 4500 * time.Millisecond
+
+// slowed is a ledger that takes its time for what it writes, and gives a batch up
+// that takes too long.
+func slowed(c cost) *ledger {
+	l := newLedger(poolOf("p", 1_000_000_000))
+	random := rand.New(rand.NewPCG(1, 2))
+	l.before = func(p *draw.Plan) error {
+		takes := c.of(len(p.Awards), random)
+		time.Sleep(min(takes, batchTimeMax))
+		if takes > batchTimeMax {
+			return draw.Errorf(draw.CodeStoreUnavailable, "the batch took too long")
+		}
+		return nil
+	}
+	return l
+}
+
+// flood is callers who draw again and again, each for as long as it has time.
+type flood struct {
+	callers int
+	// time of a caller, which the batcher knows of, unless isBlind.
+	time    time.Duration
+	isBlind bool
+
+	mu    sync.Mutex
+	codes map[draw.Code]int
+}
+
+const warmUp, counted = 15 * time.Second, 60 * time.Second
+
+// goodput is the draws per second that are answered in time.
+func (f *flood) goodput(t *testing.T, c cost) float64 {
+	f.codes = map[draw.Code]int{}
+	synctest.Test(t, func(t *testing.T) {
+		limits := Limits{Timeout: f.time}
+		if f.isBlind {
+			limits.Timeout = time.Hour
+		}
+		b, _ := newTestBatcher(t, slowed(c), limits)
+		start := time.Now()
+		var group sync.WaitGroup
+		for i := range f.callers {
+			group.Go(func() {
+				random := rand.New(rand.NewPCG(1, uint64(i)))
+				time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
+				for n := 0; time.Since(start) < warmUp+counted; n++ {
+					f.draw(t, b, fmt.Sprint(i, "-", n), time.Since(start) > warmUp, random)
+				}
+			})
+		}
+		group.Wait()
+	})
+	return float64(f.codes[""]) / counted.Seconds()
+}
+
+func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *rand.Rand) {
+	ctx, cancel := t.Context(), func() {}
+	if f.isBlind {
+		ctx, cancel = context.WithTimeout(ctx, f.time)
+	}
+	defer cancel()
+	_, err := b.Draw(ctx, named(key))
+	if counts {
+		f.mu.Lock()
+		f.codes[draw.CodeOf(err)]++
+		f.mu.Unlock()
+	}
+	if e, ok := errors.AsType[*draw.Error](err); ok {
+		time.Sleep(max(e.RetryAfter, time.Second) + time.Duration(random.Int64N(int64(time.Second))))
+	}
+}
+
+// TestGoodputUnderOverload: whatever number of callers comes, the queue decides nearly
+// as many draws in time as it does at its best.
+func TestGoodputUnderOverload(t *testing.T) {
+	for name, c := range map[string]cost{
+		"each draw costs":              {5 * time.Millisecond, 5 * time.Millisecond, 1},
+		"a whole batch takes too long": {20 * time.Millisecond, 20 * time.Millisecond, 1},
+		"each batch costs":             {time.Second, time.Millisecond, 1},
+		"costs vary":                   {20 * time.Millisecond, 5 * time.Millisecond, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			best := 0.0
+			for _, callers := range []int{50, 400, 1500, 4000} {
+				f := &flood{callers: callers, time: 5 * time.Second}
+				got := f.goodput(t, c)
+				t.Logf("%d callers: %.0f/s %v", callers, got, f.codes)
+				best = max(best, got)
+				require.GreaterOrEqual(t, got, 0.8*best)
+			}
+			blind := &flood{callers: 4000, time: 5 * time.Second, isBlind: true}
+			got := blind.goodput(t, c)
+			t.Logf("first in, first out: %.0f/s %v", got, blind.codes)
+			require.Less(t, got, 0.5*best, "the queue that does not see its callers' time is caught")
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package group
+
+import (
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// soldOutFor is how long "sold out" is answered from memory.
+	soldOutFor = time.Second
+	// dueBefore is how long before an item of the pool's agenda that ends: the
+	// item's time is by another clock.
+	dueBefore = 100 * time.Millisecond
+)
+
+// soldOut says that a pool was seen to hold only this many units.
+type soldOut struct {
+	remaining int64
+	// until is when the memory ends.
+	until time.Time
+}
+
+// refuses answers a draw from the memory of having sold out. A key that its
+// caller chose may be known to the log, which only the log can tell.
+func (s *soldOut) refuses(w *waiter) bool {
+	return s != nil && !w.Named && int64(w.Count) > s.remaining && w.since.Before(s.until)
+}
+
+// noteSoldOut keeps that the pool was seen sold out, or that it was not. What
+// was read before a change that this process made is not kept after it, and
+// nothing is kept past the next item of the agenda, which may be stock.
+func (q *queue) noteSoldOut(b *Batch, p *draw.Plan, sold bool) {
+	keep := soldOutFor
+	if in, ok := p.DueIn(); ok {
+		keep = min(keep, in-dueBefore)
+	}
+	if !sold || keep <= 0 {
+		q.soldOut.Store(nil)
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if b.stockings == q.stockings {
+		q.soldOut.Store(&soldOut{remaining: b.Urn.Remaining(), until: b.asOf.Add(keep)})
+	}
+}
+
+func (q *queue) changed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stockings++
+	q.soldOut.Store(nil)
+}

@@ -1,0 +1,232 @@
+package experiments
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
+)
+
+const (
+	// overloadFor is how long each number of callers draws, and overloadWarms how long
+	// before its draws are counted.
+	overloadFor, overloadWarms = 8 * time.Second, 6 * time.Second
+	// overloadRounds are made with each number, and the better one is judged: the machine
+	// has other work.
+	overloadRounds = 3
+	// overloadLeast is the part of the best goodput that must be left under overload.
+	overloadLeast = 0.8
+	// overloadUser keys are asked for by the same users, whose limits are not reached.
+	overloadUser = 20_000
+	// overloadKnown is how many known keys are asked for under each load.
+	overloadKnown = 5
+	// overloadRules are limits and a guarantee: each draw reads what its user drew.
+	overloadRules = `{"fallback":"none","guarantee":{"after":9,"prize":"tin"},"limits":[{"of":"draws","max":900,"per":"day"},
+		{"of":"draws","max":5000,"per":"week"},{"of":"wins","max":90,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"month"}]}`
+	// A server that has a part of a core runs for heldRuns of each heldTurn: a quarter of
+	// a core or less.
+	heldRuns, heldTurn = 5 * time.Millisecond, 40 * time.Millisecond
+)
+
+// overloads are more callers than a pool can decide draws for.
+func overloads() []Experiment {
+	return []Experiment{overload(), overloadHeld()}
+}
+
+func overloadHeld() Experiment {
+	places := []place{{"mysql", lockmode.ForUpdate, "", 1}}
+	return Experiment{Name: "overload on a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: places}
+}
+
+// overloadMax bounds a cell.
+const overloadMax = 5 * time.Minute
+
+func overload() Experiment {
+	return Experiment{Name: "overload", own: true, run: overloaded, Longest: overloadMax, places: []place{
+		{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.Optimistic, "", 1},
+		{"mysql", lockmode.ForUpdate, "", 1}, {"mysql", lockmode.Optimistic, "", 1},
+	}}
+}
+
+// overloadedAndHeld is overloaded while the server runs for a part of the time.
+func overloadedAndHeld(t *trial) error {
+	pool := t.overloadPool() // while it is fast
+	ctx, end := context.WithCancel(t.Ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			t.Server.Pause()
+			time.Sleep(heldTurn - heldRuns)
+			t.Server.Resume()
+			time.Sleep(heldRuns)
+		}
+	}()
+	defer func() { end(); <-ended }()
+	return t.underOverload(pool)
+}
+
+func overloaded(t *trial) error { return t.underOverload(t.overloadPool()) }
+
+// overloadPool makes the pool.
+func (t *trial) overloadPool() string {
+	pool := t.Pool("overload")
+	t.Must(t.Operate(http.MethodPost, "/admin/pools", map[string]any{
+		"id": pool, "name": "Overload", "rules": json.RawMessage(overloadRules), "prizes": []map[string]any{
+			{"id": "gold", "name": "Gold", "value": "3.00", "stock": 1_000_000},
+			{"id": "tin", "name": "Tin", "value": "0.50", "stock": 1_000_000},
+			{"id": "none", "name": "No win", "kind": "blank"},
+		},
+	}, http.StatusCreated))
+	return pool
+}
+
+// underOverload wants the goodput of many callers to be nearly that of the best number
+// of them, and no known key to be refused.
+func (t *trial) underOverload(pool string) error {
+	own := &http.Transport{MaxIdleConnsPerHost: 5000, DisableCompression: true}
+	defer own.CloseIdleConnections()
+	f := &overloading{trial: t, pool: pool, client: &http.Client{Transport: own, Timeout: 10 * time.Second}}
+	for n := range overloadKnown {
+		f.until200(fmt.Sprint("known-", n))
+	}
+	counts, got := []int{50, 400, 1500, 4000}, map[int]float64{}
+	for range overloadRounds {
+		for _, callers := range counts {
+			draws := f.goodput(callers)
+			t.Note("%d callers: %.0f draws/s in time; other answers %s", callers, draws, f.others())
+			got[callers] = max(got[callers], draws)
+		}
+	}
+	best := slices.Max(slices.Collect(maps.Values(got)))
+	for _, callers := range counts[2:] { // fewer are no overload
+		if got[callers] < overloadLeast*best {
+			t.Verdict.Say(history.Fault, "%d callers: %.0f draws/s, %.2f of the best", callers, got[callers], got[callers]/best)
+		}
+	}
+	return nil
+}
+
+// overloading is callers who draw from a pool, each by its own user.
+type overloading struct {
+	*trial
+	pool   string
+	client *http.Client
+	counts atomic.Bool
+	won    atomic.Int64
+	keys   atomic.Int64
+	busy, unknown,
+	failed atomic.Int64
+	failure atomic.Value // the text of the last of them
+}
+
+func (f *overloading) others() string {
+	failure := f.failure.Swap("")
+	return fmt.Sprintf("503: %d, 504: %d, none or any other: %d %v", f.busy.Swap(0), f.unknown.Swap(0), f.failed.Swap(0), failure)
+}
+
+// goodput is the draws per second that that many callers get.
+func (f *overloading) goodput(callers int) float64 {
+	ctx, end := context.WithTimeout(f.Ctx, overloadWarms+overloadFor)
+	defer end()
+	f.won.Store(0)
+	counting := time.AfterFunc(overloadWarms, func() { f.counts.Store(true) })
+	defer counting.Stop()
+	go func() {
+		<-ctx.Done()
+		f.counts.Store(false)
+	}()
+	client.Parallel(callers+1, func(n int) {
+		if n == callers {
+			f.asksKnown(ctx)
+			return
+		}
+		time.Sleep(rand.N(time.Second)) //nolint:gosec // not a secret
+		for ctx.Err() == nil {
+			key := f.keys.Add(1)
+			_, _, wait := f.draw(fmt.Sprint("user-", n, "-", key/overloadUser), fmt.Sprint("key-", key))
+			if wait > 0 {
+				time.Sleep(wait + rand.N(time.Second)) //nolint:gosec // not a secret
+			}
+		}
+	})
+	return float64(f.won.Load()) / overloadFor.Seconds()
+}
+
+// draw makes a draw, and says how long to wait before the next.
+func (f *overloading) draw(user, key string) (status int, outcome string, wait time.Duration) {
+	body := fmt.Sprintf(`{"pool":%q,"user":%q}`, f.pool, user)
+	request, err := http.NewRequestWithContext(f.Ctx, http.MethodPost, f.Instances[0].URL()+"/draw", strings.NewReader(body))
+	f.Must(err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", key)
+	request.Header.Set("Authorization", "Bearer "+harness.DrawToken)
+	response, err := f.client.Do(request)
+	if err != nil {
+		f.fails(err.Error())
+		return 0, "", time.Second
+	}
+	var said struct{ Outcome string }
+	text, err := io.ReadAll(response.Body)
+	_ = response.Body.Close() // it was read
+	if err == nil {
+		err = json.Unmarshal(text, &said)
+	}
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	switch {
+	case err != nil:
+		f.fails(err.Error())
+	case response.StatusCode == http.StatusOK && f.counts.Load():
+		f.won.Add(1)
+	case response.StatusCode == http.StatusServiceUnavailable:
+		f.busy.Add(1)
+	case response.StatusCode == http.StatusGatewayTimeout:
+		f.unknown.Add(1)
+	case response.StatusCode != http.StatusOK:
+		f.fails(string(text))
+	}
+	if response.StatusCode != http.StatusOK {
+		wait = max(time.Duration(seconds)*time.Second, time.Second)
+	}
+	return response.StatusCode, said.Outcome, wait
+}
+
+func (f *overloading) fails(text string) {
+	f.failed.Add(1)
+	f.failure.Store(text)
+}
+
+// until200 makes a draw for as long as it takes.
+func (f *overloading) until200(key string) {
+	for f.Ctx.Err() == nil {
+		status, _, wait := f.draw(key, key)
+		if status == http.StatusOK {
+			return
+		}
+		time.Sleep(wait)
+	}
+}
+
+// asksKnown asks for known keys, of which none may hear that nothing happened.
+func (f *overloading) asksKnown(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
+		key := fmt.Sprint("known-", n%overloadKnown)
+		if status, outcome, _ := f.draw(key, key); status != http.StatusOK && status != 0 && outcome != "unknown" {
+			f.Verdict.Say(history.KnownRefused, "a known key is answered %d with the outcome %q", status, outcome)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
