@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
@@ -54,13 +53,13 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 		if err != nil {
 			return err
 		}
-		shown, err := os.ReadFile(args[0])
+		shown, err := readOwnFile(args[0])
 		if err != nil {
 			return err
 		}
 		var kept []byte
 		if o.checkpoint != "" {
-			if kept, err = os.ReadFile(o.checkpoint); err != nil {
+			if kept, err = readOwnFile(o.checkpoint); err != nil {
 				return err
 			}
 		}
