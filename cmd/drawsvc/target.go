@@ -24,6 +24,8 @@ type target struct {
 	database
 	server string
 	token  secret
+	// allowPlainHTTP sends the token also without encryption to another machine.
+	allowPlainHTTP bool
 }
 
 // flag declares the flags of both.
@@ -32,6 +34,7 @@ func (t *target) flag(c *cobra.Command, env environment) {
 	f := c.Flags()
 	f.StringVar(&t.server, serverFlag, "", "`URL` of a service that is asked over HTTP, in place of the database")
 	t.token.flag(f, tokenFlag, "", "bearer `token` for the service")
+	f.BoolVar(&t.allowPlainHTTP, plainHTTPFlag, false, "send the token without encryption to another machine, in a network that is trusted")
 }
 
 // The flags of a service, and that of a database.
@@ -39,6 +42,8 @@ const (
 	serverFlag   = "server"
 	tokenFlag    = "token"
 	databaseFlag = "database"
+
+	plainHTTPFlag = "allow-plain-http"
 )
 
 // source says who has set a flag, the stronger one last.
@@ -108,13 +113,8 @@ func (t *target) dial(flags *pflag.FlagSet) (*http.Admin, error) {
 	}
 	log := slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	t.token.warn(flags, log)
-	if token != "" && u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		log.Warn("the token is sent without encryption, and whoever sees it can use it; use https", "flag", "--"+serverFlag)
-	}
-	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, HTTP: &nethttp.Client{
+	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, AllowPlainHTTP: t.allowPlainHTTP, HTTP: &nethttp.Client{
 		Transport: nethttp.DefaultTransport.(*nethttp.Transport).Clone(),
-		// Another address is not what was named, and a change would become a read.
-		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 	}}), nil
 }
 
@@ -165,6 +165,9 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 	}
 	defer func() { _ = admin.Close() }() // idle connections
 	err = handOver(c.Context(), admin, fn)
+	if errors.Is(err, client.ErrPlainHTTP) {
+		return usageError{fmt.Errorf("--%s: the token would be sent without encryption: use https, or --%s in a network that is trusted", serverFlag, plainHTTPFlag)}
+	}
 	if draw.CodeOf(err) == draw.CodeOutcomeUnknown {
 		return firstOf(admin.CheckScheme(c.Context()), err)
 	}
