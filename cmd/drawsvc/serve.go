@@ -193,6 +193,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 		s.warn(flags, log)
 	}
 	c.lock.warn(flags, log)
+	c.jobs.warn(log)
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--ticket-keys", c.ticketsFile, othersMayUse)
