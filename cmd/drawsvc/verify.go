@@ -148,10 +148,10 @@ func printReport(w io.Writer, o output, r *proof.Report) (err error) {
 	case o == outputJSON:
 		return json.NewEncoder(w).Encode(r)
 	case r.OK:
-		_, err = fmt.Fprintf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
+		_, err = printf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
 			counted(r.Recomputed, "award"), r.From, counted(r.Openings, "opening"), passed(r))
 	default:
-		_, err = fmt.Fprintf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
+		_, err = printf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
 	}
 	return err
 }
