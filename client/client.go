@@ -20,7 +20,11 @@ type Client struct {
 	URL string
 	// Token is the bearer token, "" for none.
 	Token string
-	// HTTP makes the requests; nil is http.DefaultClient.
+	// AllowPlainHTTP sends the token also without encryption to another machine, as
+	// in a cluster whose network is trusted. Whoever sees the token can use it.
+	AllowPlainHTTP bool
+	// HTTP makes the requests; nil is http.DefaultClient. No redirect is followed,
+	// unless its CheckRedirect is set and says so.
 	HTTP *http.Client
 }
 
@@ -103,7 +107,7 @@ type Prize struct {
 
 // Draw draws once, however often it has to send the request, and whatever was
 // sent with the key before. A ctx without a deadline gets one of a minute.
-// Errors: *Error, *Unsettled, and that of a Request that cannot be sent.
+// Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a Request that cannot be sent.
 func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 	if !isKey(r.Key) {
 		return nil, errors.New("client: a draw needs a key of 1 to 128 printable ASCII characters, stored before the first call")

@@ -46,7 +46,8 @@ const (
 // a key are retried for 10 s after lost connections, 429 and 5xx. A call that
 // changes something without a key is retried only where the service says that
 // nothing happened. A service that cannot be reached at first is not waited
-// for. Errors: *Error, *Unsettled, and that of a Call that cannot be sent.
+// for. Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a Call that cannot be
+// sent.
 func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	if _, err := c.request(ctx, &r); err != nil {
 		return nil, err // no retry makes it right

@@ -23,6 +23,9 @@
 // [Client.Do] makes any other call, such as those of an admin, and retries what is
 // safe to send again.
 //
+// The URL begins with https, except for a service on the same machine: a token is not
+// sent without encryption to another one ([ErrPlainHTTP]). No redirect is followed.
+//
 // A Timeout of [Client.HTTP] must be longer than the service's --request-timeout
 // (5 s): a caller that hangs up early makes work for its own retry.
 package client

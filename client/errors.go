@@ -2,7 +2,6 @@ package client
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,19 +11,65 @@ import (
 // service may have codes that are not listed here.
 type Code string
 
-// The codes that callers who draw decide by.
+// The codes of draws that the service decided against.
 const (
 	SoldOut     Code = "sold-out"
 	PoolNotOpen Code = "pool-not-open"
-	// Paused: the pool opens again; Notice is for the player.
-	Paused       Code = "paused"
-	PoolNotFound Code = "pool-not-found"
-	DrawNotFound Code = "draw-not-found"
-	KeyReused    Code = "idempotency-key-reused"
-	Invalid      Code = "invalid-request"
-	Unauthorized Code = "unauthorized"
-	Forbidden    Code = "forbidden"
+	// LimitReached comes with [Error.Limit] and [Error.RetryAt].
+	LimitReached         Code = "limit-reached"
+	UserBlocked          Code = "user-blocked"
+	SeedsSpent           Code = "seeds-spent"
+	PoolNotFound         Code = "pool-not-found"
+	DrawNotFound         Code = "draw-not-found"
+	TicketRequired       Code = "ticket-required"
+	TicketInvalid        Code = "ticket-invalid"
+	TicketExpired        Code = "ticket-expired"
+	KeyReused            Code = "idempotency-key-reused"
+	Invalid              Code = "invalid-request"
+	Unauthorized         Code = "unauthorized"
+	Forbidden            Code = "forbidden"
+	NotAcceptable        Code = "not-acceptable"
+	BodyTooLarge         Code = "body-too-large"
+	UnsupportedMediaType Code = "unsupported-media-type"
 )
+
+// The codes of draws that may be sent again, with the same key. Draw does so itself,
+// and returns them within [Unsettled].
+const (
+	RequestTimeout   Code = "request-timeout"
+	TooManyGuesses   Code = "too-many-guesses"
+	Contended        Code = "contended"
+	Overloaded       Code = "overloaded"
+	// Paused: the pool opens again; Notice is for the player.
+	Paused           Code = "paused"
+	ClockLeapt       Code = "clock-leapt"
+	RulesUnreadable  Code = "rules-unreadable"
+	StoreUnavailable Code = "store-unavailable"
+	LockUnavailable  Code = "lock-unavailable"
+	SeedUnavailable  Code = "seed-unavailable"
+	Draining         Code = "draining"
+	Internal         Code = "internal"
+	OutcomeUnknown   Code = "outcome-unknown"
+)
+
+// Outcome says of a draw that is answered by a problem what became of it.
+type Outcome string
+
+// The outcomes. After OutcomeIsUnknown the same key settles the draw.
+const (
+	OutcomeIsNone    Outcome = "none"
+	OutcomeIsUnknown Outcome = "unknown"
+)
+
+// Limit is one limit of a pool's rules.
+type Limit struct {
+	// Of is draws, wins or prize; Prize is "" but for the last.
+	Of    string `json:"of"`
+	Prize string `json:"prize"`
+	Max   int64  `json:"max"`
+	// Per is hour, day, week, month or a duration, "" for ever.
+	Per string `json:"per"`
+}
 
 // Error implements error, so that errors.Is compares an *Error by its code.
 func (c Code) Error() string { return string(c) }
@@ -34,15 +79,20 @@ func (c Code) Error() string { return string(c) }
 type Error struct {
 	// Status is the HTTP status.
 	Status int `json:"-"`
-	// Code is "" where a proxy answered and not the service.
+	// Code is "" where a proxy answered and not the service, and for a redirect.
 	Code   Code   `json:"code"`
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	// Notice is what the operator of a paused pool says to players, "" for nothing.
 	Notice string `json:"notice"`
-	// Outcome of a draw is "none" where nothing has happened under its key, and "unknown"
-	// where an earlier request with the key may have drawn; "" of other calls.
-	Outcome string `json:"outcome"`
+	// Outcome of a draw is OutcomeIsNone where nothing has happened under its key, and
+	// OutcomeIsUnknown where an earlier request with the key may have drawn; "" of other
+	// calls.
+	Outcome Outcome `json:"outcome"`
+	// Limit is the one that was reached, nil but for LimitReached. RetryAt is when it
+	// lets the same draw pass, the zero time for never.
+	Limit   *Limit    `json:"limit"`
+	RetryAt time.Time `json:"retry_at"`
 	// RetryAfter is how long to wait before a retry, 0 where it was not said.
 	RetryAfter time.Duration `json:"-"`
 	// RequestID names the request in the service's log.
@@ -50,9 +100,6 @@ type Error struct {
 
 	cause error // of a response that no service gave
 }
-
-// ErrHTTPS says that the service speaks HTTPS, while the URL says http.
-var ErrHTTPS = errors.New("the service speaks HTTPS: its URL must begin with https://")
 
 // Error implements error.
 func (e *Error) Error() string {
@@ -73,6 +120,9 @@ func (e *Error) Unwrap() error {
 // causeOf is what the text of a response without a code gives away. Go's servers and
 // nginx answer so to what is not encrypted.
 func causeOf(status int, body []byte) error {
+	if status/100 == 3 {
+		return ErrRedirect
+	}
 	for _, text := range []string{"HTTP request to an HTTPS server", "HTTP request was sent to HTTPS port"} {
 		if status == http.StatusBadRequest && bytes.Contains(body, []byte(text)) {
 			return ErrHTTPS
@@ -89,7 +139,7 @@ func (e *Error) mayRetry() bool {
 // isUnknown says whether the call may have happened. The service's own responses 503
 // say whether an earlier request may have; a proxy's may hide one that was lost.
 func (e *Error) isUnknown() bool {
-	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == "unknown")
+	return e.Status >= 500 && (e.Code == "" || e.Status != http.StatusServiceUnavailable || e.Outcome == OutcomeIsUnknown)
 }
 
 // decides says whether the response also settles earlier requests with the key:

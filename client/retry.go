@@ -90,6 +90,9 @@ func (c *Client) request(ctx context.Context, r *Call) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkURL(request.URL); err != nil {
+		return nil, err
+	}
 	for name, value := range map[string]string{"Content-Type": r.ContentType, "If-Match": r.IfMatch} {
 		if value != "" {
 			request.Header.Set(name, value)
@@ -113,7 +116,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := cmp.Or(c.HTTP, http.DefaultClient).Do(request)
+	response, err := c.httpClient().Do(request)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		return body, nil
 	}
 	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
-	if json.Unmarshal(body, answer) != nil { // a proxy's response is no problem document
+	if answer.Status/100 == 3 || json.Unmarshal(body, answer) != nil { // a proxy's response is no problem document
 		answer.cause = causeOf(answer.Status, body)
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {

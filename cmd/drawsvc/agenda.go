@@ -103,7 +103,7 @@ first result. Without it the same item again is planned again.`,
 			if output == outputJSON {
 				return http.WriteItem(env.stdout, &planned)
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s: item %d is planned for %s: %s%s\n",
+			_, err = printf(env.stdout, "pool %s: item %d is planned for %s: %s%s\n",
 				pool, planned.Number, timeOf(&planned), whatOf(&planned), plannedBefore(planned.Replayed))
 			return err
 		})
@@ -183,7 +183,7 @@ func listAgenda(ctx context.Context, reader agendaReader, w io.Writer, o output,
 	t := newTable(w)
 	fmt.Fprintln(t, "item\tat\tdone\tactor\twhat")
 	err := eachItem(ctx, reader, pool, open, func(i *draw.Item) error {
-		_, err := fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", i.Number, timeOf(i), doneOf(i), i.Actor, whatOf(i))
+		_, err := printf(t, "%d\t%s\t%s\t%s\t%s\n", i.Number, timeOf(i), doneOf(i), i.Actor, whatOf(i))
 		return err
 	})
 	if err != nil {
@@ -246,7 +246,7 @@ func agendaRemoveCommand(env environment) *cobra.Command {
 			if err := planner.RemoveItem(ctx, string(pool), number, string(by)); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(env.stdout, "pool %s: item %d is removed\n", pool, number)
+			_, err := printf(env.stdout, "pool %s: item %d is removed\n", pool, number)
 			return err
 		})
 	}

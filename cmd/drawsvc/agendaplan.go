@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -69,7 +68,7 @@ func printPlanned(w io.Writer, o output, pool string, p *draw.Planned) error {
 	if o == outputJSON {
 		return http.WritePlanned(w, p)
 	}
-	_, err := fmt.Fprintf(w, "pool %s: %s planned, from item %d on (version %d)%s\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
+	_, err := printf(w, "pool %s: %s planned, from item %d on (version %d)%s\nsealed with sha256 %s\nkeep the salt, which is kept nowhere else: %s\n",
 		pool, counted(int64(p.Count), "item"), p.First, p.Version, plannedBefore(p.Replayed), p.Seal.SHA256, p.Seal.Salt)
 	return err
 }

@@ -97,7 +97,7 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 			if p.IsEndless {
 				stocked, remaining = "endless", "endless"
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t\n", a.PoolID, p.PrizeID, stocked, p.Issued, p.Awards, remaining, p.OverIssued)
+			_, _ = printf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t\n", a.PoolID, p.PrizeID, stocked, p.Issued, p.Awards, remaining, p.OverIssued)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -107,10 +107,10 @@ func printAudits(w io.Writer, o output, one bool, audits []draw.Audit) error {
 	for _, a := range audits {
 		violations += a.Found
 		for _, v := range a.Violations {
-			fmt.Fprintf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
+			_, _ = printf(w, "violation in pool %s: %s: %s\n", a.PoolID, v.Rule, v.Detail)
 		}
 	}
-	_, err := fmt.Fprintf(w, "%s, %s\n", counted(int64(len(audits)), "pool"), counted(violations, "violation"))
+	_, err := printf(w, "%s, %s\n", counted(int64(len(audits)), "pool"), counted(violations, "violation"))
 	return err
 }
 

@@ -109,7 +109,7 @@ func jobListCommand(env environment) *cobra.Command {
 			fmt.Fprintln(w, "job\ton\tschedule\tper\thost\tstatus\tdue\tlast success\tlast error")
 			for i := range views {
 				v := &views[i]
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Name, yesNo(v.Enabled), v.Schedule, v.Per, orDash(v.Host), v.Status,
+				_, _ = printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Name, yesNo(v.Enabled), v.Schedule, v.Per, orDash(v.Host), v.Status,
 					timeOrDash(&v.DueAt), timeOrDash(v.LastSuccess), orDash(v.LastError))
 			}
 			return w.Flush()
@@ -141,7 +141,7 @@ func jobShowCommand(env environment) *cobra.Command {
 				{"overdue", (time.Duration(v.OverdueSeconds) * time.Second).String()}, {"last success", timeOrDash(v.LastSuccess)},
 				{"last error", orDash(v.LastError)}, {"changed by", orDash(v.ChangedBy)}, {"report", orDash(report(v.Report))},
 			} {
-				fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+				_, _ = printf(w, "%s\t%s\n", line[0], line[1])
 			}
 			return w.Flush()
 		})
@@ -168,7 +168,7 @@ func jobHistoryCommand(env environment) *cobra.Command {
 			fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")
 			for i := range runs {
 				r := &runs[i]
-				fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Host, timeOrDash(&r.StartedAt), timeOrDash(r.FinishedAt),
+				_, _ = printf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Host, timeOrDash(&r.StartedAt), timeOrDash(r.FinishedAt),
 					orDash(r.Result), orDash(r.Error))
 			}
 			return w.Flush()
@@ -188,7 +188,7 @@ func jobRunCommand(env environment) *cobra.Command {
 			if err := jobs.WantJob(ctx, args[0], string(by)); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(env.stdout, "job %s is requested: an instance takes it within seconds\n", args[0])
+			_, err := printf(env.stdout, "job %s is requested: an instance takes it within seconds\n", args[0])
 			return err
 		})
 	}
@@ -210,7 +210,7 @@ func jobChangeCommand(env environment, use, short, done string, args cobra.Posit
 			if err := jobs.ChangeJob(ctx, args[0], wanted, string(by)); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(env.stdout, "job %s %s\n", args[0], done)
+			_, err := printf(env.stdout, "job %s %s\n", args[0], done)
 			return err
 		})
 	}

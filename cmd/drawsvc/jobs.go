@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
 	"sync"
@@ -68,6 +69,13 @@ func (j *jobFlags) Validate() error {
 		return err
 	}
 	return within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
+}
+
+// warn logs a catalogue that whoever is on the way can change.
+func (j *jobFlags) warn(log *slog.Logger) {
+	if u, err := url.Parse(j.catalogueURL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+		log.Warn("the catalogue comes without encryption, and whoever is on the way can change it; use https", "flag", "--catalogue-url")
+	}
 }
 
 // jobs are the jobs of this instance, and its copy of the catalogue.

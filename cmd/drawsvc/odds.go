@@ -68,18 +68,18 @@ func printRefusal(w io.Writer, pool, user string, refused *draw.Error) error {
 
 func printOdds(w io.Writer, pool string, o *draw.Statement) error {
 	t := newTable(w)
-	fmt.Fprintf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
+	_, _ = printf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
 	fmt.Fprintln(t, "prize\tchance\tpercent")
 	for _, c := range o.Odds {
-		fmt.Fprintf(t, "%s\t%s\t%s\n", c.PrizeID, c.Chance, percent(c.Chance))
+		_, _ = printf(t, "%s\t%s\t%s\n", c.PrizeID, c.Chance, percent(c.Chance))
 	}
-	fmt.Fprintf(t, "(none)\t%s\t%s\n", o.None, percent(o.None))
+	_, _ = printf(t, "(none)\t%s\t%s\n", o.None, percent(o.None))
 	if g := o.Guarantee; g != nil {
 		rate := "as many as what was drawn before makes them"
 		if g.Rate != nil {
 			rate = percent(g.Rate) + " of many draws"
 		}
-		fmt.Fprintf(t, "\nguarantee of %s after %d misses; wins are %s\n", g.PrizeID, g.After, rate)
+		_, _ = printf(t, "\nguarantee of %s after %d misses; wins are %s\n", g.PrizeID, g.After, rate)
 	}
 	return errors.Join(t.Flush())
 }

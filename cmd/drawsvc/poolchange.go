@@ -27,7 +27,7 @@ func poolChangeCommand[B any](env environment, use, short string, do func(ctx co
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s %s\n", pool, done)
+			_, err = printf(env.stdout, "pool %s %s\n", pool, done)
 			return err
 		})
 	}

@@ -48,7 +48,7 @@ func printPools(w io.Writer, o output, pools []draw.Pool) error {
 	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
 	for i := range pools {
 		p, u := &pools[i], unitsOf(&pools[i])
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
 			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
 	}
 	return t.Flush()
@@ -58,7 +58,7 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	if o == outputJSON {
 		return http.WritePool(w, p)
 	}
-	if _, err := fmt.Fprintf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
+	if _, err := printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
 		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func printPool(w io.Writer, o output, p *draw.Pool) error {
 	for i := range p.Prizes {
 		z := &p.Prizes[i]
 		stocked, remaining := stockOf(z)
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value.StringFixed(2), stocked, z.Issued, remaining, z.Name, blank(z))
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value.StringFixed(2), stocked, z.Issued, remaining, z.Name, blank(z))
 	}
 	return t.Flush()
 }

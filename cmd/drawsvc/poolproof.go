@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -122,7 +121,12 @@ drawsvc user forget replaces users there.`,
 			return err
 		}
 		return db.with(c, stock.Options{Identities: identities}, func(ctx context.Context, store *stock.Store) error {
-			return store.EraseSalts(ctx, string(pool), os.DirFS(dir), string(by))
+			folder, err := openFolder(dir)
+			if err != nil {
+				return err
+			}
+			defer folder.Close() //nolint:errcheck // it was only read
+			return store.EraseSalts(ctx, string(pool), folder.FS(), string(by))
 		})
 	}
 	return c

@@ -103,6 +103,6 @@ func showWatched(env environment, o output, p, last *draw.Pool, isTerminal bool)
 	if last != nil {
 		since = ", " + strconv.FormatInt(now.issued-unitsOf(last).issued, 10) + " since the line before"
 	}
-	_, err := fmt.Fprintf(env.stdout, "\n%s  %d of %d units issued%s\n", time.Now().UTC().Format(time.TimeOnly), now.issued, now.stocked, since)
+	_, err := printf(env.stdout, "\n%s  %d of %d units issued%s\n", time.Now().UTC().Format(time.TimeOnly), now.issued, now.stocked, since)
 	return err
 }

@@ -47,7 +47,7 @@ func prizeAddCommand(env environment) *cobra.Command {
 				return err
 			}
 			stocked, _ := stockOf(&made)
-			_, err = fmt.Fprintf(env.stdout, "pool %s has the prize %s: %s stocked\n", pool, made.ID, stocked)
+			_, err = printf(env.stdout, "pool %s has the prize %s: %s stocked\n", pool, made.ID, stocked)
 			return err
 		})
 	}
@@ -91,7 +91,7 @@ func prizeRenameCommand(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s, prize %s: name %q, value %s\n", pool, p.ID, p.Name, p.Value.StringFixed(2))
+			_, err = printf(env.stdout, "pool %s, prize %s: name %q, value %s\n", pool, p.ID, p.Name, p.Value.StringFixed(2))
 			return err
 		})
 	}

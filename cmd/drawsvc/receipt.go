@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/sumdb/note"
@@ -54,19 +53,19 @@ The key is that of GET …/proof/key, best got before the draw. With --draw and
 		if err != nil {
 			return err
 		}
-		shown, err := os.ReadFile(args[0])
+		shown, err := readOwnFile(args[0])
 		if err != nil {
 			return err
 		}
 		var kept []byte
 		if o.checkpoint != "" {
-			if kept, err = os.ReadFile(o.checkpoint); err != nil {
+			if kept, err = readOwnFile(o.checkpoint); err != nil {
 				return err
 			}
 		}
 		promised, size, err := o.check(shown, kept, key)
 		if err != nil {
-			_, err = fmt.Fprintf(env.stdout, "receipt: %s\n", draw.DetailOf(err))
+			_, err = printf(env.stdout, "receipt: %s\n", draw.DetailOf(err))
 			return firstOf(err, errUnproven)
 		}
 		return printReceipt(env.stdout, promised, size)
@@ -106,7 +105,7 @@ func (o *receiptChecks) check(shown, kept []byte, key note.Verifier) (promised *
 
 func printReceipt(w io.Writer, p *proof.Promised, size int64) error {
 	for _, l := range p.Lines {
-		if _, err := fmt.Fprintf(w, "entry %d: unit %d of %s, at %s\n", l.Version, l.Unit, l.PrizeID, l.At.Format(draw.TimeFormat)); err != nil {
+		if _, err := printf(w, "entry %d: unit %d of %s, at %s\n", l.Version, l.Unit, l.PrizeID, l.At.Format(draw.TimeFormat)); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func rulesShowCommand(env environment) *cobra.Command {
 			if found.Rules != nil {
 				document = found.Rules.Document()
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n",
+			_, err = printf(env.stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n",
 				pool, found.Version, found.Actor, found.At.UTC().Format(draw.TimeFormat), document)
 			return err
 		})
@@ -118,7 +118,7 @@ func rulesSetCommand(env environment) *cobra.Command {
 			if err != nil {
 				return ofFile(args[0], err)
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", pool, set.Version, set.Rules.SHA256())
+			_, err = printf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", pool, set.Version, set.Rules.SHA256())
 			return err
 		})
 	}
@@ -145,7 +145,7 @@ func rulesCheckCommand(env environment) *cobra.Command {
 			if err := rules.Check(found.Prizes); err != nil {
 				return ofFile(args[0], err)
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s: the rules fit, sha256 %s\n", pool, rules.SHA256())
+			_, err = printf(env.stdout, "pool %s: the rules fit, sha256 %s\n", pool, rules.SHA256())
 			return err
 		})
 	}
@@ -174,7 +174,7 @@ func rulesRemoveCommand(env environment) *cobra.Command {
 			if set.Version == 0 {
 				return draw.Errorf(draw.CodeNotFound, "pool %q has no rules", pool)
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
+			_, err = printf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
 			return err
 		})
 	}

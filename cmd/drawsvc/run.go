@@ -104,7 +104,7 @@ func oneLine(text string) string {
 			out.WriteString("; ")
 		}
 		seen[line] = true
-		out.WriteString(line)
+		out.WriteString(escapeControls(line)) // a service that is asked may say anything
 	}
 	return out.String()
 }

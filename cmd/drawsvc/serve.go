@@ -192,6 +192,7 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 		s.warn(flags, log)
 	}
 	c.lock.warn(flags, log)
+	c.jobs.warn(log)
 	warnOfDescriptors(log, descriptorLimit(), c.connections)
 	warnOfMode(log, "--tokens", c.tokensFile, othersMayWrite)
 	warnOfMode(log, "--tls-client-ca", c.tlsClientCA, othersMayWrite)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -61,7 +60,7 @@ func stockAddCommand(env environment) *cobra.Command {
 			if m.Replayed {
 				again = "; this key was used already, and nothing was moved again"
 			}
-			_, err = fmt.Fprintf(env.stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
+			_, err = printf(env.stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
 				m.PoolID, m.PrizeID, moved(m.Delta), m.Stocked, m.Issued, m.Stocked-m.Issued, m.Version, again)
 			return err
 		})
@@ -138,13 +137,13 @@ func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error 
 			from = "new"
 		}
 		if p.IsEndless {
-			fmt.Fprintf(w, "%s: endless (%s)\n", p.PrizeID, from)
+			_, _ = printf(w, "%s: endless (%s)\n", p.PrizeID, from)
 			continue
 		}
-		fmt.Fprintf(w, "%s: %s make %d stocked (%s)\n", p.PrizeID, moved(p.Delta), p.Stocked, from)
+		_, _ = printf(w, "%s: %s make %d stocked (%s)\n", p.PrizeID, moved(p.Delta), p.Stocked, from)
 	}
 	if more := done.Added + done.Restocked - len(done.Preview); wanted.DryRun && !done.Replayed && more > 0 {
-		fmt.Fprintf(w, "and %d prizes more\n", more)
+		_, _ = printf(w, "and %d prizes more\n", more)
 	}
 	note := ""
 	switch {
@@ -153,7 +152,7 @@ func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error 
 	case wanted.DryRun:
 		note = "; this was a dry run, and nothing was imported"
 	}
-	_, err := fmt.Fprintf(w, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)%s\n",
+	_, err := printf(w, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)%s\n",
 		wanted.PoolID, done.Added, done.Restocked, done.Units, done.Version, note)
 	return err
 }

@@ -27,6 +27,8 @@ type target struct {
 	token  secret
 	// clientCert and clientKey are files of what the service may demand of callers.
 	clientCert, clientKey string
+	// allowPlainHTTP sends the token also without encryption to another machine.
+	allowPlainHTTP bool
 }
 
 // flag declares the flags of both.
@@ -37,6 +39,7 @@ func (t *target) flag(c *cobra.Command, env environment) {
 	t.token.flag(f, tokenFlag, "", "bearer `token` for the service")
 	f.StringVar(&t.clientCert, "client-cert", "", "`file` of a client certificate for the service, where it demands one")
 	f.StringVar(&t.clientKey, "client-key", "", "`file` of that certificate's key")
+	f.BoolVar(&t.allowPlainHTTP, plainHTTPFlag, false, "send the token without encryption to another machine, in a network that is trusted")
 }
 
 // The flags of a service, and that of a database.
@@ -44,6 +47,8 @@ const (
 	serverFlag   = "server"
 	tokenFlag    = "token"
 	databaseFlag = "database"
+
+	plainHTTPFlag = "allow-plain-http"
 )
 
 // source says who has set a flag, the stronger one last.
@@ -114,17 +119,12 @@ func (t *target) dial(flags *pflag.FlagSet) (*http.Admin, error) {
 	log := slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	t.token.warn(flags, log)
 	warnOfMode(log, "--client-key", t.clientKey, othersMayUse)
-	if token != "" && u.Scheme == "http" && !isLoopback(u.Hostname()) {
-		log.Warn("the token is sent without encryption, and whoever sees it can use it; use https", "flag", "--"+serverFlag)
-	}
 	transport, err := t.transport()
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, HTTP: &nethttp.Client{
+	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, AllowPlainHTTP: t.allowPlainHTTP, HTTP: &nethttp.Client{
 		Transport: transport,
-		// Another address is not what was named, and a change would become a read.
-		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 	}}), nil
 }
 
@@ -196,6 +196,9 @@ func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(contex
 	}
 	defer func() { _ = admin.Close() }() // idle connections
 	err = handOver(c.Context(), admin, fn)
+	if errors.Is(err, client.ErrPlainHTTP) {
+		return usageError{fmt.Errorf("--%s: the token would be sent without encryption: use https, or --%s in a network that is trusted", serverFlag, plainHTTPFlag)}
+	}
 	if draw.CodeOf(err) == draw.CodeOutcomeUnknown {
 		return firstOf(admin.CheckScheme(c.Context()), err)
 	}

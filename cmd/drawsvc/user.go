@@ -96,7 +96,7 @@ func eraseUser(ctx context.Context, env environment, on eraser, pools []string, 
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(env.stdout, "pool %s: the user is replaced in %s\n", id, counted(awards, "award")); err != nil {
+		if _, err := printf(env.stdout, "pool %s: the user is replaced in %s\n", id, counted(awards, "award")); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func userShowCommand(env environment) *cobra.Command {
 
 func printStanding(w io.Writer, pool, user string, s *draw.Standing) error {
 	t := newTable(w)
-	fmt.Fprintf(t, "pool %s, user %s: misses %d%s%s\n\n", pool, user, s.Misses, guaranteed(s), blocked(s))
+	_, _ = printf(t, "pool %s, user %s: misses %d%s%s\n\n", pool, user, s.Misses, guaranteed(s), blocked(s))
 	fmt.Fprintln(t, "limit\tprize\tper\tmax\tused\tleft\tresets")
 	for i := range s.Limits {
 		l := &s.Limits[i]
@@ -61,7 +61,7 @@ func printStanding(w io.Writer, pool, user string, s *draw.Standing) error {
 		if !l.ResetsAt.IsZero() {
 			resets = l.ResetsAt.UTC().Format(time.RFC3339)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Of, orDash(&l.PrizeID), per, l.Max, l.Used, l.Left, resets)
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Of, orDash(&l.PrizeID), per, l.Max, l.Used, l.Left, resets)
 	}
 	return t.Flush()
 }

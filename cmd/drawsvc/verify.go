@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -48,13 +47,15 @@ that was kept, or got from somebody else, proves more.`,
 			return err
 		}
 		o.Live = live
-		if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is no folder", args[0])
+		folder, err := openFolder(args[0])
+		if err != nil {
+			return err
 		}
+		defer folder.Close() //nolint:errcheck // it was only read
 		// What is kept of a long log has no pointers: looking for garbage often
 		// costs little, and saves as much memory as is kept.
 		defer debug.SetGCPercent(debug.SetGCPercent(verifyGarbage))
-		r, err := proof.Verify(os.DirFS(args[0]), o)
+		r, err := proof.Verify(folder.FS(), o)
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ type verifyFiles struct {
 
 func (v *verifyFiles) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.key, "key", "", "verifier `KEY` of the pool (default that of the folder)")
-	f.StringArrayVar(&v.kept, "kept", nil, "`file` of a checkpoint, or a commitment, that was kept; once for each")
+	f.StringArrayVar(&v.kept, "kept", nil, "`file` that was kept: a checkpoint, a copy of checkpoints, or a commitment; once for each")
 	f.StringArrayVar(&v.witnesses, "witness", nil, "verifier `KEY` of a witness that must have cosigned every checkpoint; once for each")
 	f.StringVar(&v.receipts, "receipts", "", "`file` of receipts, or of answers that hold one, one a line: the log must have their lines")
 	for _, name := range []string{"key", "witness", "receipts"} {
@@ -100,14 +101,14 @@ func (v *verifyFiles) read() (o proof.VerifyOptions, err error) {
 		o.Witnesses = append(o.Witnesses, w)
 	}
 	for _, path := range v.kept {
-		content, err := os.ReadFile(path)
+		content, err := readOwnFile(path)
 		if err != nil {
 			return o, err
 		}
 		o.Kept = append(o.Kept, content)
 	}
 	if v.receipts != "" {
-		file, err := os.ReadFile(v.receipts)
+		file, err := readOwnFile(v.receipts)
 		if err != nil {
 			return o, err
 		}
@@ -147,10 +148,10 @@ func printReport(w io.Writer, o output, r *proof.Report) (err error) {
 	case o == outputJSON:
 		return json.NewEncoder(w).Encode(r)
 	case r.OK:
-		_, err = fmt.Fprintf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
+		_, err = printf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
 			counted(r.Recomputed, "award"), r.From, counted(r.Openings, "opening"), passed(r))
 	default:
-		_, err = fmt.Fprintf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
+		_, err = printf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
 	}
 	return err
 }

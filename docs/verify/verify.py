@@ -17,10 +17,12 @@ import functools
 import gzip
 import hashlib
 import hmac
+import io
 import itertools
 import json
 import os
 import re
+import stat
 import sys
 import zlib
 from array import array
@@ -41,6 +43,49 @@ class Bad(ValueError):
 
 def sha(b):
     return hashlib.sha256(b).digest()
+
+
+# ---- files: regular ones, since a device may have no end and a FIFO keeps its reader waiting ----
+
+NOTE_MAX = 1 << 20  # of a small file of the folder, and of a signed note, in bytes
+OWN_MAX = 256 << 20  # of a file that the caller names
+
+
+def open_regular(path):
+    f = open(path, "rb", opener=lambda p, flags: os.open(p, flags | getattr(os, "O_NONBLOCK", 0)))
+    if not stat.S_ISREG(os.fstat(f.fileno()).st_mode):
+        f.close()
+        raise Bad("not a regular file")
+    return f
+
+
+def read_own(path):
+    """Reads a file that the caller names."""
+    try:
+        with open_regular(path) as f:
+            b = f.read(OWN_MAX + 1)
+    except Bad as e:
+        raise Bad(f"{path} is {e}")
+    if len(b) > OWN_MAX:
+        raise Bad(f"{path} is longer than {OWN_MAX} bytes")
+    return b
+
+
+def split_notes(f):
+    """The notes of a file, which one empty line joins."""
+    note, gaps = b"", 0
+    while line := f.readline(NOTE_MAX + 1):
+        gaps += line == b"\n"
+        if len(note) + len(line) > NOTE_MAX:
+            raise Bad(f"a note is longer than {NOTE_MAX} bytes")
+        if gaps == 2:
+            yield note
+            note, gaps = b"", 0
+        else:
+            note += line
+    if gaps != 1:
+        raise Bad("the notes are not joined by one empty line")
+    yield note
 
 
 # ---- signatures: Ed25519 (RFC 8032) and signed notes ----
@@ -945,11 +990,11 @@ def verify_receipt(path, key, name, user, kept):
     """Checks one receipt."""
     try:
         key = Key(key)
-        receipt = Receipt(open(path, "rb").read(), key)
+        receipt = Receipt(read_own(path), key)
         receipt.opens(name, user)
         if kept and receipt.proof is None:
             raise Bad("there is no proof of inclusion")
-        size = receipt.included(key, open(kept, "rb").read() if kept else None)[0] if receipt.proof else 0
+        size = receipt.included(key, read_own(kept) if kept else None)[0] if receipt.proof else 0
     except (Bad, KeyError, TypeError) as e:
         print(f"receipt: {e}")
         return 3
@@ -1004,14 +1049,36 @@ class Verifier:
         self.us, self.last, self.draws, self.seeds, self.epoch_key = -2**63, None, Names(), None, (None, None)
         # the round of the opening that stands, the latest that was announced, and what the last open line mixes in
         self.announced, self.latest, self.mixed = None, 0, bytes(32)
+        self.before = None, 0  # the checkpoint that was verified last, and its size
         self.replayed, self.openings, self.passed = 0, 0, 0  # awards, openings, and rounds that were passed over
 
     def read(self, name):
+        with self.opened(name) as f:
+            b = f.read(NOTE_MAX + 1)
+        if len(b) > NOTE_MAX:
+            raise Finding(0, "file", f"{name} is longer than {NOTE_MAX} bytes")
+        return b
+
+    def leaves(self, path):
+        """Says whether a path of the folder is a link out of it."""
+        folder = os.path.realpath(self.folder)
+        return os.path.islink(path) and os.path.commonpath([folder, os.path.realpath(path)]) != folder
+
+    def has(self, name):
+        path = os.path.join(self.folder, name)
+        return os.path.exists(path) or self.leaves(path)
+
+    def opened(self, name):
+        """Opens a regular file of the folder, which no link leaves."""
+        path = os.path.join(self.folder, name)
+        if self.leaves(path):
+            raise Finding(0, "file", f"{name} is a link that leaves the folder")
         try:
-            with open(os.path.join(self.folder, name), "rb") as f:
-                return f.read()
+            return open_regular(path)
         except FileNotFoundError:
             raise Finding(0, "file", f"there is no file {name}")
+        except (Bad, IsADirectoryError):
+            raise Finding(0, "file", f"{name} is not a regular file")
 
     def files(self):
         try:
@@ -1038,14 +1105,24 @@ class Verifier:
         self.witness_keys()
         self.checkpoints()
         for i, kept in enumerate(self.kept):
-            if kept.startswith(b"drawsvc commitment v1\n"):
-                if kept != own:
-                    raise Finding(0, "kept", "the commitment is not the one that was kept")
-            else:
-                self.checkpoint(kept, "kept", f"checkpoint {i + 1}: ")
+            if not kept.startswith(b"drawsvc commitment v1\n"):
+                self.kept_checkpoints(i + 1, kept)
+            elif kept != own:
+                raise Finding(0, "kept", "the commitment is not the one that was kept")
         self.promises()
         self.signed.sort(key=lambda s: s[0])
+        self.signed.reverse()  # the next is the last
         self.reveal()
+
+    def kept_checkpoints(self, n, kept):
+        """The checkpoints of the nth file that was kept: one, or a copy of the folder's checkpoints."""
+        which = 0
+        try:
+            for note in split_notes(io.BytesIO(kept)):
+                which += 1
+                self.checkpoint(note, "kept", f"file {n}, checkpoint {which}: ")
+        except Bad as e:
+            raise Finding(0, "kept", f"file {n}, checkpoint {which + 1}: {e}")
 
     def promises(self):
         for i, b in enumerate(self.receipts):
@@ -1060,6 +1137,8 @@ class Verifier:
                     raise Finding(a["v"], "receipt", "two receipts promise two entries")
 
     def checkpoint(self, signed, rule, which=""):
+        if self.before[0] == (signed, rule):  # it is not verified again
+            return self.before[1]
         try:
             origin, size, root = checkpoint(self.key.open(signed))
             if origin != self.commitment.origin:
@@ -1067,11 +1146,12 @@ class Verifier:
         except Bad as e:
             raise Finding(0, rule, f"{which}{e}")
         self.signed.append((size, root, rule))
+        self.before = (signed, rule), size
         return size
 
     def witness_keys(self):
         """The witnesses that the folder names: what bears their names must be theirs."""
-        if os.path.exists(os.path.join(self.folder, "witnesses")):
+        if self.has("witnesses"):
             try:
                 lines = self.read("witnesses").decode("utf-8").split("\n")
                 if lines.pop():
@@ -1099,8 +1179,10 @@ class Verifier:
         latest = self.read("checkpoint")  # first: a publisher goes on while its files are read
         text, note, self.covered = latest.rpartition(b"\n\n")[0], None, 0
         for note in self.notes():
+            is_again = self.before[0] == (note, "checkpoint")
             size = self.checkpoint(note, "checkpoint")
-            self.cosigned(note, size)
+            if not is_again:
+                self.cosigned(note, size)
             if size < self.covered:
                 raise Finding(0, "checkpoint", "the sizes of checkpoints decrease")
             self.covered = size
@@ -1111,26 +1193,15 @@ class Verifier:
 
     def notes(self):
         """The notes of checkpoints, which one empty line joins; where there is no such file, the last is enough."""
-        several = os.path.exists(os.path.join(self.folder, "checkpoints"))
-        note, gaps = b"", 0
-        for line in self.opened("checkpoints" if several else "checkpoint"):
-            gaps += line == b"\n"
-            if gaps == 2:
-                yield note
-                note, gaps = b"", 0
-            else:
-                note += line
-        if gaps != 1:
-            raise Finding(0, "file", "checkpoints are not joined by one empty line")
-        yield note
-
-    def opened(self, name):
-        """The lines of a file."""
-        with open(os.path.join(self.folder, name), "rb") as f:
-            yield from f
+        several = self.has("checkpoints")
+        with self.opened("checkpoints" if several else "checkpoint") as f:
+            try:
+                yield from split_notes(f)
+            except Bad as e:
+                raise Finding(0, "file", f"checkpoints: {e}")
 
     def reveal(self):
-        if not os.path.exists(os.path.join(self.folder, "reveal")):
+        if not self.has("reveal"):
             if self.live:
                 return
             raise Finding(0, "file", "there is no file reveal: the seed is not revealed yet; --live takes what can be checked before")
@@ -1149,17 +1220,17 @@ class Verifier:
             raise Finding(0, "reveal", f"the anchor does not follow from the seed {place}")
 
     def lines(self):
-        packed = os.path.join(self.folder, "log.jsonl.gz")
-        plain = os.path.join(self.folder, "log.jsonl")
-        if not os.path.exists(plain) and not os.path.exists(packed):
+        is_plain = self.has("log.jsonl")
+        if not is_plain and not self.has("log.jsonl.gz"):
             text = "there is no file log.jsonl"
-            if not os.path.exists(os.path.join(self.folder, "reveal")):
+            if not self.has("reveal"):
                 text += ": it comes with the reveal, or before it where the publisher runs with --publish-entries live"
             raise Finding(0, "file", text)
         n = 1
         try:
-            with (open(plain, "rb") if os.path.exists(plain) else gzip.open(packed, "rb")) as f:
-                for line in f:  # in binary mode, lines end in \n alone
+            with self.opened("log.jsonl" if is_plain else "log.jsonl.gz") as opened:
+                f = opened if is_plain else io.BufferedReader(gzip.GzipFile(fileobj=opened))
+                while line := f.readline(LINE_MAX + 1):
                     if self.live and n > self.covered:
                         return
                     yield line
@@ -1184,8 +1255,8 @@ class Verifier:
             if self.promised.pop(n, b) != b:
                 raise Finding(n, "receipt", "the entry is another than a receipt promised")
             self.tree.add(b)
-            while self.signed and self.signed[0][0] == n:
-                _, root, rule = self.signed.pop(0)
+            while self.signed and self.signed[-1][0] == n:
+                _, root, rule = self.signed.pop()
                 if root != self.tree.root():
                     raise Finding(n, rule, "the log up to here has another root than the one that was signed")
         self.end(self.tree.size)
@@ -1194,7 +1265,7 @@ class Verifier:
         if self.is_drawing():
             raise Finding(n, "draw", "the log ends within a draw")
         if self.signed:
-            raise Finding(n + 1, self.signed[0][2], f"a log of {self.signed[0][0]} entries was signed, and this one has {n}")
+            raise Finding(n + 1, self.signed[-1][2], f"a log of {self.signed[-1][0]} entries was signed, and this one has {n}")
         if n <= self.commitment.size:
             raise Finding(n + 1, "commitment", "the log ends before the commitment's entry")
         if self.covered < n:
@@ -1479,9 +1550,9 @@ def main():
     if not os.path.isdir(o.folder):
         args.exit(1, f"verify.py: {o.folder} is no folder\n")
     try:
-        kept = [open(name, "rb").read() for name in o.kept]
+        kept = [read_own(name) for name in o.kept]
         witnesses = [Witness(text) for text in o.witness]
-        receipts = split_receipts(open(o.receipts, "rb").read()) if o.receipts else []
+        receipts = split_receipts(read_own(o.receipts)) if o.receipts else []
     except (OSError, Bad) as e:
         args.exit(1, f"verify.py: {e}\n")
     v, found = Verifier(o.folder, o.key, kept, o.live, witnesses, receipts), None
@@ -1489,6 +1560,8 @@ def main():
         v.run()
     except Finding as e:
         found = e
+    except OSError as e:
+        args.exit(1, f"verify.py: {e}\n")
     entries = v.tree.size if not found or not found.entry else min(v.tree.size, found.entry - 1)
     if o.output == "json":
         print(json.dumps({"ok": not found, "entries": entries, "entry": found.entry if found else 0,

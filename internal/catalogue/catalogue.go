@@ -3,11 +3,13 @@ package catalogue
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/url"
 	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
 )
@@ -67,28 +69,63 @@ func Parse(body []byte) (map[string]Item, error) {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue has more than %d bytes", BodyMax)
 	}
 	var whole struct {
-		Prizes *[]Item `json:"prizes"`
+		Prizes items `json:"prizes"`
 	}
 	if err := json.Unmarshal(body, &whole); err != nil {
+		if refused, ok := errors.AsType[*draw.Error](err); ok {
+			return nil, refused
+		}
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: %v", err)
 	}
 	if whole.Prizes == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue has no member prizes")
 	}
-	if n := len(*whole.Prizes); n > PrizesMax {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue describes %d prizes; %d are the most", n, PrizesMax)
+	return whole.Prizes, nil
+}
+
+// items are the prizes of a catalogue by id, nil for none.
+type items map[string]Item
+
+// UnmarshalJSONFrom reads a list of prizes one by one, and ends at the first that is wrong
+// or too many: a list that is not kept may be a hundred times as large in memory as it is
+// long. Error: CodeInvalidRequest.
+func (all *items) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	if in.PeekKind() == 'n' { // null, which is no list
+		return in.SkipValue()
 	}
-	items := make(map[string]Item, len(*whole.Prizes))
-	for _, item := range *whole.Prizes {
-		if err := item.check(); err != nil {
-			return nil, err
-		}
-		if _, twice := items[item.ID]; twice {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "the catalogue describes prize %q twice", item.ID)
-		}
-		items[item.ID] = item
+	begin, err := in.ReadToken()
+	if err == nil && begin.Kind() != '[' {
+		err = draw.Errorf(draw.CodeInvalidRequest, "the catalogue is not the JSON of a catalogue: prizes is no list")
 	}
-	return items, nil
+	if err != nil {
+		return err
+	}
+	*all = items{}
+	for in.PeekKind() != ']' {
+		var item Item
+		if err := json.UnmarshalDecode(in, &item); err != nil {
+			return err
+		}
+		if err := all.add(&item); err != nil {
+			return err
+		}
+	}
+	_, err = in.ReadToken()
+	return err
+}
+
+func (all items) add(item *Item) error {
+	if len(all) == PrizesMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue describes more than %d prizes", PrizesMax)
+	}
+	if err := item.check(); err != nil {
+		return err
+	}
+	if _, twice := all[item.ID]; twice {
+		return draw.Errorf(draw.CodeInvalidRequest, "the catalogue describes prize %q twice", item.ID)
+	}
+	all[item.ID] = *item
+	return nil
 }
 
 func (i *Item) check() error {

@@ -30,7 +30,7 @@ type Witness struct {
 // ParseWitness reads the verifier key of a witness, NAME+HASH+BASE64 in its one
 // right form. Error: CodeInvalidRequest, also for the key of a log.
 func ParseWitness(text string) (*Witness, error) {
-	bad := draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key of a witness: NAME+HASH+KEY for cosignatures, Ed25519", text)
+	bad := errQuoted(text, "is no verifier key of a witness: NAME+HASH+KEY for cosignatures, Ed25519")
 	name, rest, _ := strings.Cut(text, "+")
 	hash, encoded, _ := strings.Cut(rest, "+")
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)

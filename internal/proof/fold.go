@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"drawsvc/internal/draw"
@@ -53,9 +54,14 @@ func (v *verifier) eachLine(fn func(b []byte) error) error {
 }
 
 // readRules reads all rules that the log puts in force: a limit that comes later
-// counts turns from before. What is wrong with a line, readLog says.
+// counts turns from before. It ends at the first line that is no entry: what is wrong
+// with it, readLog says.
 func (v *verifier) readRules() error {
+	n := int64(0)
 	err := v.eachLine(func(b []byte) error {
+		if n++; !bytes.HasPrefix(b, strconv.AppendInt([]byte(`{"v":`), n, 10)) {
+			return errNoEntry
+		}
 		if !bytes.Contains(b, []byte(`"kind":"rules"`)) {
 			return nil
 		}
@@ -66,11 +72,15 @@ func (v *verifier) readRules() error {
 		}
 		return nil
 	})
-	if f, ok := errors.AsType[*finding](err); ok && f.rule == RuleLine {
+	if f, ok := errors.AsType[*finding](err); ok && f.rule == RuleLine || errors.Is(err, errNoEntry) {
 		return nil
 	}
 	return err
 }
+
+// errNoEntry ends a reading at a line that is not the next entry of a log: what comes
+// after it decides nothing.
+var errNoEntry = errors.New("proof: the line is not the next entry")
 
 func (v *verifier) readLog() error {
 	var source draw.Source

@@ -107,7 +107,7 @@ func (l *Line) check() error {
 		good = true
 	}
 	if !good {
-		return draw.Errorf(draw.CodeInvalidRequest, "a line of kind %q cannot have such members", l.Kind)
+		return draw.Errorf(draw.CodeInvalidRequest, "a line of kind %q cannot have such members", cut(string(l.Kind), quoteMax))
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func Sign(text, signer string) ([]byte, error) {
 func Open(signed []byte, v note.Verifier) (string, error) {
 	n, err := note.Open(signed, note.VerifierList(v))
 	if err != nil {
-		return "", draw.Errorf(draw.CodeInvalidRequest, "%v", err)
+		return "", draw.Errorf(draw.CodeInvalidRequest, "%s", cut(err.Error(), quoteMax)) // which names the key
 	}
 	if first := fmt.Sprintf("%s%s %s\n", signaturePrefix, n.Sigs[0].Name, n.Sigs[0].Base64); !bytes.HasPrefix(signed[len(n.Text)+1:], []byte(first)) {
 		return "", draw.Errorf(draw.CodeInvalidRequest, "the signature of the pool's key is not the first")
@@ -105,12 +105,12 @@ func Open(signed []byte, v note.Verifier) (string, error) {
 func Verifier(key string) (note.Verifier, error) {
 	v, err := note.NewVerifier(key)
 	if err != nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key: %v", key, err)
+		return nil, errQuoted(key, "is no verifier key: "+err.Error())
 	}
 	_, encoded, _ := strings.Cut(key[len(v.Name())+1:], "+")
 	decoded, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if err != nil || fmt.Sprintf("%s+%08x+%s", v.Name(), v.KeyHash(), base64.StdEncoding.EncodeToString(decoded)) != key {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "%q is no verifier key in its one right form", key)
+		return nil, errQuoted(key, "is not a canonical verifier key")
 	}
 	return v, nil
 }
@@ -120,17 +120,23 @@ func JoinNotes(notes [][]byte) []byte { return bytes.Join(notes, []byte("\n")) }
 
 // SplitNotes yields the notes that [JoinNotes] has joined, one after another: a long
 // campaign has a checkpoint of each second. It ends after its first error: that of
-// reading, or CodeInvalidRequest. A note is good until the next.
+// reading, or CodeInvalidRequest, also for a note of more than NoteMax bytes. A note is
+// good until the next.
 func SplitNotes(joined io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReader(joined)
 		var note []byte
-		for gaps := 0; ; {
-			line, err := in.ReadBytes('\n')
-			if string(line) == "\n" {
+		for gaps, isWithin := 0, false; ; {
+			line, err := in.ReadSlice('\n')
+			if string(line) == "\n" && !isWithin {
 				gaps++
 			}
+			if isWithin = errors.Is(err, bufio.ErrBufferFull); isWithin { // the line goes on
+				err = nil
+			}
 			switch {
+			case len(note)+len(line) > NoteMax:
+				err = draw.Errorf(draw.CodeInvalidRequest, "a note is longer than %d bytes", NoteMax)
 			case errors.Is(err, io.EOF) && gaps == 1:
 				yield(append(note, line...), nil)
 				return

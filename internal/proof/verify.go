@@ -55,7 +55,8 @@ const (
 type VerifyOptions struct {
 	// Key is the pool's verifier key; "" takes the folder's word for it.
 	Key string
-	// Kept are checkpoints, or commitments, that left the house earlier.
+	// Kept are files that left the house earlier: a commitment, a checkpoint, or
+	// checkpoints that [JoinNotes] has joined.
 	Kept [][]byte
 	// Witnesses must have cosigned every checkpoint, and one that holds the opening
 	// of a round before the round came.
@@ -97,7 +98,7 @@ type finding struct {
 func (f *finding) Error() string { return fmt.Sprintf("entry %d: %s: %s", f.entry, f.rule, f.detail) }
 
 func findf(entry int64, rule, format string, args ...any) error {
-	return &finding{entry, rule, fmt.Sprintf(format, args...)}
+	return &finding{entry, rule, cut(fmt.Sprintf(format, args...), detailMax)}
 }
 
 // Verify checks the files of one pool: that its log is what was signed, and that
@@ -154,15 +155,6 @@ func (v *verifier) run() error {
 	return nil
 }
 
-// read reads a small file of the folder.
-func (v *verifier) read(name string) ([]byte, error) {
-	b, err := fs.ReadFile(v.files, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, findf(0, RuleFile, "there is no file %s", name)
-	}
-	return b, err
-}
-
 func (v *verifier) readKey() error {
 	b, err := v.read("key")
 	if err != nil {
@@ -201,7 +193,7 @@ func (v *verifier) readCommitment() error {
 }
 
 func (v *verifier) readReveal() error {
-	b, err := fs.ReadFile(v.files, "reveal")
+	b, err := v.readOptional("reveal")
 	if errors.Is(err, fs.ErrNotExist) && v.options.Live {
 		return nil
 	}
@@ -232,14 +224,14 @@ func (v *verifier) noLog() error {
 
 // log opens the log, which may be packed.
 func (v *verifier) log() (io.ReadCloser, *bufio.Reader, error) {
-	f, err := v.files.Open("log.jsonl")
+	f, err := v.open("log.jsonl")
 	if err == nil {
 		return f, bufio.NewReaderSize(f, LineMax), nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	if f, err = v.files.Open("log.jsonl.gz"); err != nil {
+	if f, err = v.open("log.jsonl.gz"); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = v.noLog()
 		}

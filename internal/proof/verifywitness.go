@@ -13,7 +13,7 @@ import (
 // readWitnesses reads the keys of the witnesses that the folder names, if it does.
 // Nobody trusts them for that; but what bears their names must be theirs.
 func (v *verifier) readWitnesses() error {
-	b, err := fs.ReadFile(v.files, "witnesses")
+	b, err := v.readOptional("witnesses")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -75,16 +75,31 @@ func (v *verifier) readKept() error {
 	if err != nil {
 		return err
 	}
-	for i, signed := range v.options.Kept {
-		if bytes.HasPrefix(signed, []byte(commitmentTitle+"\n")) {
-			if !bytes.Equal(signed, own) {
-				return findf(0, RuleKept, "the commitment is not the one that was kept")
-			}
-			continue
+	for i, file := range v.options.Kept {
+		if !bytes.HasPrefix(file, []byte(commitmentTitle+"\n")) {
+			err = v.readKeptCheckpoints(i+1, file)
+		} else if !bytes.Equal(file, own) {
+			err = findf(0, RuleKept, "the commitment is not the one that was kept")
 		}
-		c, err := v.checkpoint(signed)
 		if err != nil {
-			return findf(0, RuleKept, "checkpoint %d: %s", i+1, draw.DetailOf(err))
+			return err
+		}
+	}
+	return nil
+}
+
+// readKeptCheckpoints takes the checkpoints of the nth file that was kept: one, or a
+// copy of the folder's checkpoints.
+func (v *verifier) readKeptCheckpoints(n int, file []byte) error {
+	which := 0
+	for signed, err := range SplitNotes(bytes.NewReader(file)) {
+		which++
+		var c *Checkpoint
+		if err == nil {
+			c, err = v.checkpoint(signed)
+		}
+		if err != nil {
+			return findf(0, RuleKept, "file %d, checkpoint %d: %s", n, which, draw.DetailOf(err))
 		}
 		v.signed = append(v.signed, expected{*c, RuleKept})
 	}

@@ -3,6 +3,7 @@ package publish
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -87,7 +88,7 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 		return err
 	}
 	d.at()
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // what is published is for everybody
+	f, err := createNew(path + ".new")
 	if err != nil {
 		return err
 	}
@@ -100,9 +101,44 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 	return os.Rename(path+".new", path)
 }
 
+// createNew creates a file in place of one that is there, and follows no link: whoever
+// owns the folder of a web server could lead a publisher to a file of another.
+func createNew(path string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // what is published is for everybody
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	if info, err := os.Lstat(path); err != nil || info.IsDir() {
+		return nil, errors.Join(err, fmt.Errorf("publish: %s is in the way", path))
+	}
+	if err := os.Remove(path); err != nil { // of a publisher that was killed
+		return nil, err
+	}
+	return os.OpenFile(path, flags, 0o644) //nolint:gosec // what is published is for everybody
+}
+
+// checkOwn reports whether a file may be changed in place: it is not there, or it is
+// regular and no link.
+func checkOwn(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("publish: %s is not a regular file", path)
+	}
+	return nil
+}
+
 // extend appends to a file, which is on the disk then.
 func (d *disk) extend(name string, content []byte) error {
 	path := d.path(name)
+	if err := checkOwn(path); err != nil {
+		return err
+	}
 	d.at()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // what is published is for everybody
 	if err != nil {
@@ -123,6 +159,9 @@ func (d *disk) extend(name string, content []byte) error {
 
 // cut cuts a file to a length.
 func (d *disk) cut(name string, length int64) error {
+	if err := checkOwn(d.path(name)); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
