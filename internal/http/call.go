@@ -40,11 +40,19 @@ func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
-		out, err := do(ctx, c)
+		// Encoded in the place of the database, which is given back before the answer is
+		// sent: a slow caller holds none.
+		body, err := placed(ctx, c, func() ([]byte, error) {
+			out, err := do(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return encodeJSON(out)
+		})
 		if err != nil {
 			return err
 		}
-		return c.writeJSON(out)
+		return c.writeEncoded(body)
 	}
 }
 
@@ -83,7 +91,7 @@ func checked(c call) error {
 	if pool := c.param("pool"); pool != "" {
 		c.spanPool(pool)
 		if !c.isRead() {
-			defer c.server.copies.drop(pool) // it may have changed, whatever the answer
+			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
 		}
 	}
 	return c.route.handle(c)
@@ -230,11 +238,24 @@ func (c call) isRead() bool {
 
 // writeJSON answers with the JSON of v.
 func (c call) writeJSON(v any) error {
+	body, err := encodeJSON(v)
+	if err != nil {
+		return err
+	}
+	return c.writeEncoded(body)
+}
+
+func encodeJSON(v any) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return draw.Wrap(draw.CodeInternal, err, "the answer could not be written")
+		return nil, draw.Wrap(draw.CodeInternal, err, "the answer could not be written")
 	}
-	done, err := c.server.bounds.room(len(body))
+	return append(body, '\n'), nil
+}
+
+// writeEncoded answers with JSON.
+func (c call) writeEncoded(body []byte) error {
+	done, err := c.room(len(body))
 	if err != nil && c.isRead() {
 		return err
 	}
@@ -242,6 +263,6 @@ func (c call) writeJSON(v any) error {
 		defer done()
 	}
 	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.write(c.gin.Writer.Status(), append(body, '\n'))
+	c.write(c.gin.Writer.Status(), body)
 	return nil
 }

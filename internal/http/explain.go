@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"maps"
 	"strconv"
 
@@ -115,11 +114,11 @@ type explanationAnswer struct {
 }
 
 // problem answers GET /problems/{code}.
-func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
+func (s *Server) problem(c call) error {
 	code := draw.Code(c.param("code"))
 	p, known := s.problems[code]
 	if !known {
-		return explanationAnswer{}, draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
+		return draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
 	}
 	outcome := "none"
 	if p.unknown {
@@ -127,5 +126,5 @@ func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
 	}
 	wait, _ := strconv.Atoi(p.retryAfter) // "" where it is not sent
 	e := explanations()[code]
-	return explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy}, nil
+	return c.writeJSON(explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	nethttp "net/http"
 	"net/netip"
@@ -86,6 +87,9 @@ type Config struct {
 	TLS *tls.Config
 	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
 	ConnectionsMax int
+	// ReadsMax is how many calls read the database at once, beside the draws: its
+	// connections for reads. 0 means 5, which is the least.
+	ReadsMax int
 	// RequestTimeout is the longest that a call may work, save an audit and
 	// the export of awards.
 	RequestTimeout time.Duration
@@ -121,6 +125,8 @@ func (c *Config) check() error {
 		return errors.New("http: tokens must be given, and hold one of role admin")
 	case c.ConnectionsMax < 0:
 		return errors.New("http: the most connections must not be below 0")
+	case c.ReadsMax != 0 && c.ReadsMax < readsUsual:
+		return fmt.Errorf("http: the most reads must be %d or more", readsUsual)
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
@@ -133,17 +139,18 @@ type Server struct {
 	Config
 	engine *gin.Engine
 	// handler is the engine, or in tests what checks its answers.
-	handler     nethttp.Handler
-	gate        *gate
-	refusals    *refusals
-	ids         ids
-	problems    map[draw.Code]problem
-	metrics     metrics
-	limits      limits
-	bounds      bounds
-	copies      *copies
-	connections *connections
-	readiness   *readiness
+	handler  nethttp.Handler
+	gate     *gate
+	refusals *refusals
+	ids      ids
+	problems map[draw.Code]problem
+	metrics  metrics
+	limits   limits
+	bounds   bounds
+	// copies are of pools, odds of their odds.
+	copies, odds *copies
+	connections  *connections
+	readiness    *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
 	// streaming ends, by endStreams, when the service begins to shut down:
@@ -176,7 +183,7 @@ func New(c Config) (*Server, error) {
 		problems:  problems(),
 		metrics:   m,
 		limits:    defaultLimits(c.RequestTimeout),
-		bounds:    newBounds(),
+		bounds:    newBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual), cmp.Or(c.ReadsMax, readsUsual)),
 		readiness: newReadiness(c.Ready),
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}},
@@ -184,7 +191,7 @@ func New(c Config) (*Server, error) {
 		gzips:     sync.Pool{New: newGzip},
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
-	s.copies = newCopies(s.encodePool)
+	s.copies, s.odds = newCopies(s.encodePool), newCopies(s.encodeOdds)
 	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
