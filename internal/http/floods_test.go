@@ -84,7 +84,8 @@ func TestNoFloodOfALowerRole(t *testing.T) {
 	require.NoError(t, judgeFloods(t, s))
 
 	for name, spoil := range map[string]func(b *bounds){
-		"audits": func(b *bounds) { b.streams = newShares([ranks]int64{2, 2, 2, 2}) },
+		"imports": func(b *bounds) { b.imports = newShares([ranks]int64{1, 1, 1, 1}) },
+		"audits":  func(b *bounds) { b.streams = newShares([ranks]int64{2, 2, 2, 2}) },
 	} {
 		double := newServer(t, &fake{}, ofEveryRole)
 		spoil(&double.bounds)
