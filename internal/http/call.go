@@ -67,9 +67,25 @@ func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handle
 	}
 }
 
-// checked handles a call after its route's checks: the token first, so that
-// nobody learns more without one, then Accept, the path and the query.
+// checked handles a call after its route's checks. One that they refuse is answered
+// without its body.
 func checked(c call) error {
+	if err := c.check(); err != nil {
+		c.leaveBody()
+		return err
+	}
+	if pool := c.param("pool"); pool != "" {
+		c.spanPool(pool)
+		if !c.isRead() {
+			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
+		}
+	}
+	return c.route.handle(c)
+}
+
+// check makes the checks of the call's route: the token first, so that nobody learns
+// more without one, then Accept, the path and the query.
+func (c *call) check() error {
 	var err error
 	if c.caller, err = c.server.gate.admit(c.route.role, c.gin.Request); err != nil {
 		return err
@@ -84,17 +100,9 @@ func checked(c call) error {
 		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
 	}
 	if c.gin.Request.URL.RawQuery != "" {
-		if c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery); err != nil {
-			return err
-		}
+		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
 	}
-	if pool := c.param("pool"); pool != "" {
-		c.spanPool(pool)
-		if !c.isRead() {
-			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
-		}
-	}
-	return c.route.handle(c)
+	return err
 }
 
 // readPath decodes and checks the parts of the path, for param.

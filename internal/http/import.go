@@ -57,6 +57,7 @@ func (s *Server) importFile(c call) error {
 	}
 	leave, err := c.take(s.bounds.imports, 1, "a file is imported already, which is the most at once")
 	if err != nil {
+		c.leaveBody()
 		return err
 	}
 	defer leave()

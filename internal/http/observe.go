@@ -104,8 +104,8 @@ func (c call) finish(o *observed, begin time.Time) {
 	if abort {
 		panic(nethttp.ErrAbortHandler)
 	}
-	if c.cause() != nil { // the answer waits in a buffer until the handler ends
-		drain(c.gin.Request)
+	if c.leavesBody() {
+		c.linger()
 	}
 }
 

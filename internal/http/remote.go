@@ -50,6 +50,10 @@ func (g *gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
+// isShared reports whether many callers may have an address: that of a trusted proxy, of
+// this machine, where a proxy may run, or one that is not known.
+func (g *gate) isShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
+
 // isLocal says whether a request was made by a program on this machine that
 // meant this service. A proxy tells of itself by its headers. A page of a
 // browser whose name was pointed at this machine tells by the name: it sends

@@ -192,7 +192,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
 	s.copies, s.odds = newCopies(s.encodePool), newCopies(s.encodeOdds)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), s.gate.isShared, c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
 	}
