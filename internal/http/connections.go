@@ -68,8 +68,8 @@ type standing struct {
 	// last.
 	made time.Time
 	turn uint64
-	// bodies is the conn's when it was looked at last, since the time from which on it
-	// was the same.
+	// bodies is the conn's at its last inspection, since the time from which on it was
+	// the same.
 	bodies uint32
 	since  time.Time
 }
@@ -194,7 +194,7 @@ func (c *connections) warn(now time.Time, attrs ...any) {
 }
 
 // isIdle reports whether a connection makes room for others: it has no request, or one
-// whose body does not come. The time of that counts from the first look at it, so that
+// whose body does not come. The time of that counts from the first inspection, so that
 // no clock is read for each request. The connections' mutex is held.
 func (c *conn) isIdle(now time.Time) bool {
 	s := &c.standing
@@ -212,8 +212,8 @@ func (c *conn) isIdle(now time.Time) bool {
 }
 
 // longestIdle is the connection that has been without a request longest, nil
-// when all have one. Those that wait for their first come last. An address has only
-// its own looked at, the zero one all.
+// when all have one. Those that wait for their first come last. With an
+// address it is one of that address.
 func (c *connections) longestIdle(now time.Time, from netip.Addr) (longest *conn) {
 	var found standing
 	for of := range c.open {
