@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,10 +88,12 @@ func (f *flooded) request(ctx context.Context, c *floodCall, role string) (*http
 
 // flood makes each call that a role may make over and over, sends bodies and reads
 // answers slowly, and guesses tokens, until the function that it returns is called.
-func (f *flooded) flood(role string) (end func()) {
+// That returns how many calls were answered.
+func (f *flooded) flood(role string) (end func() int64) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: commandMax}
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
+	var answered atomic.Int64
 	for _, c := range floodCalls() {
 		for n := range 4 {
 			if !c.floodBy(role) {
@@ -110,6 +113,7 @@ func (f *flooded) flood(role string) (end func()) {
 					if err != nil {
 						continue // it was the end, or the connection made room
 					}
+					answered.Add(1)
 					if n%2 == 0 {
 						_, _ = io.Copy(io.Discard, answer.Body)
 					}
@@ -119,10 +123,11 @@ func (f *flooded) flood(role string) (end func()) {
 		}
 	}
 	all.Go(func() { f.floodSlowly(ctx, role) })
-	return func() {
+	return func() int64 {
 		cancel()
 		all.Wait()
 		client.CloseIdleConnections()
+		return answered.Load()
 	}
 }
 
@@ -273,8 +278,9 @@ func TestFloodsOfEveryRole(t *testing.T) {
 						require.NoError(t, err, "while %s floods", role)
 					}
 				}
-				end()
-				t.Logf("%s: %d rounds, %s each", role, n, time.Since(begun)/time.Duration(n))
+				each, answered := time.Since(begun)/time.Duration(n), end()
+				t.Logf("%s: %d rounds, %s each; %d calls of the flood were answered", role, n, each, answered)
+				require.Greater(t, answered, int64(10*n), "it is a flood")
 			}
 		})
 	}
