@@ -66,6 +66,9 @@ func (s *shares) try(of rank, n int64) (done func(), ok bool) {
 // wait takes one place until done is called, in the order of the callers of a rank.
 // Errors are those of ctx.
 func (s *shares) wait(ctx context.Context, of rank) (done func(), err error) {
+	if done, ok := s.try(of, 1); ok { // also where ctx has ended
+		return done, nil
+	}
 	for step := of; step < ranks; step++ {
 		if err := s.used[step].Acquire(ctx, 1); err != nil {
 			s.release(of, step, 1)
