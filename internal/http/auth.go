@@ -31,7 +31,6 @@ type refusedToken string
 const (
 	tokenWrong   refusedToken = "wrong"
 	tokenExpired refusedToken = "expired"
-	tokenUnread  refusedToken = "unread"
 )
 
 // Error implements error.
@@ -98,28 +97,21 @@ func (g *gate) isOpen(need role, r *nethttp.Request) bool {
 }
 
 // identify returns the token of r. Wrong tokens count as guesses of the
-// address that they come from; after too many, only tokens that came from
-// there before are read.
+// address that they come from. A right one is let in, whatever came before.
 func (g *gate) identify(r *nethttp.Request) (*access.Token, error) {
 	text, given := bearer(r.Header)
 	if !given {
 		return nil, draw.Errorf(codeUnauthorized, "the Authorization header with a bearer token is missing")
 	}
-	now, from, digest := g.now(), g.remote(r), access.DigestOf(text)
-	may, proven := g.guesses.mayTry(from, digest, now)
-	if !may {
-		return g.refuse(tokenUnread, codeTooManyGuesses, "too many wrong tokens came from this address; wait for Retry-After")
-	}
-	token, found := g.tokens.Set().Find(digest)
+	now := g.now()
+	token, found := g.tokens.Set().Find(access.DigestOf(text))
 	switch {
+	case !found && g.guesses.wrong(g.remote(r), now):
+		return g.refuse(tokenWrong, codeTooManyGuesses, "the bearer token is not valid, and too many wrong ones came from this address")
 	case !found:
-		g.guesses.wrong(from, now)
 		return g.refuse(tokenWrong, codeUnauthorized, "the bearer token is not valid")
 	case token.Expired(now):
 		return g.refuse(tokenExpired, codeUnauthorized, "the bearer token is not valid")
-	}
-	if !proven {
-		g.guesses.right(from, digest)
 	}
 	return token, nil
 }

@@ -1,70 +1,142 @@
 package http
 
 import (
+	"context"
+
 	"golang.org/x/sync/semaphore"
 
 	"drawsvc/internal/draw"
 )
 
 const (
-	// streamsMax is how many audits and exports run at once. They read for as
-	// long as their caller takes, which has a pace to keep to, and leave connections
-	// for other calls.
-	streamsMax = 2
-	// proofsMax is how many receipts are proven at once. Each reads some hundred
-	// rows, and the first of a pool its whole log. With streams they leave one of the
-	// connections for other reads.
-	proofsMax = 2
-	// answersMax bounds the bytes of all long answers that are being sent: a
-	// caller that reads slowly holds its answer until the write timeout.
-	answersMax = 64 << 20
+	// publicLogsMax is how many revealed logs are sent at once, and proofsMax how many
+	// receipts are proven. Whoever comes then waits.
+	publicLogsMax = 8
+	proofsMax     = 1
 	// answerShort is the longest answer that is not counted, in bytes.
 	answerShort = 64 << 10
 )
 
-// bounds is what calls share, so that no number of callers uses up the memory
-// or the connections to the database.
+// bounds is what calls share, so that no number of callers uses up the memory or the
+// connections to the database, and no rank what a higher one needs.
 type bounds struct {
-	streams, answers, simulations, proofs *semaphore.Weighted
+	// reads are the calls that read the database at once, beside the draws: the
+	// connections for reads. changes are those that change it: one of its connections
+	// is left for the service itself.
+	reads, changes *shares
+	// streams are audits and exports. They read for as long as their caller takes,
+	// which has a pace to keep to.
+	streams *shares
+	// listeners are the streams of events.
+	listeners *shares
+	// simulations use a processor each.
+	simulations *shares
+	// imports are the files that arrive or are imported. Of these one is at work:
+	// importing.
+	imports   *shares
+	importing *semaphore.Weighted
+	// answers bounds the bytes of all long answers that are being sent: a caller that
+	// reads slowly holds its answer until the write timeout.
+	answers *shares
+	// publicLogs and proofs are those of publicLogsMax and proofsMax.
+	publicLogs, proofs *semaphore.Weighted
 }
 
-func newBounds() bounds {
-	return bounds{semaphore.NewWeighted(streamsMax), semaphore.NewWeighted(answersMax), semaphore.NewWeighted(simulationsMax), semaphore.NewWeighted(proofsMax)}
+// readsUsual is the number of connections for reads where the Config names none.
+const readsUsual = 5
+
+// newBounds returns the bounds of a server with at most so many connections of
+// callers, and of the database for reads.
+func newBounds(connections, reads int) bounds {
+	n, m := int64(connections), int64(reads)
+	return bounds{
+		reads:       newShares([ranks]int64{m - 3, m - 2, m - 1, m}),
+		changes:     newShares([ranks]int64{0, 0, 2, 3}),
+		streams:     newShares([ranks]int64{0, 2, 3, 4}),
+		listeners:   newShares([ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),
+		simulations: newShares([ranks]int64{0, 1, 2, 3}),
+		imports:     newShares([ranks]int64{0, 0, 1, 2}),
+		importing:   semaphore.NewWeighted(1),
+		answers:     newShares([ranks]int64{16 << 20, 32 << 20, 48 << 20, 64 << 20}),
+		publicLogs:  semaphore.NewWeighted(publicLogsMax),
+		proofs:      semaphore.NewWeighted(proofsMax),
+	}
+}
+
+// place waits for a place among the calls that use the database beside the draws,
+// until done is called. Error: CodeOverloaded when ctx ends first.
+func (c call) place(ctx context.Context) (done func(), err error) {
+	places := c.server.bounds.changes
+	if c.isRead() {
+		places = c.server.bounds.reads
+	}
+	done, err = places.wait(ctx, c.rank())
+	return done, overloaded(err)
+}
+
+// placed is what do returns, which has a place of the database meanwhile. Errors:
+// those of do, and CodeOverloaded.
+func placed[Out any](ctx context.Context, c call, do func() (Out, error)) (out Out, err error) {
+	done, err := c.place(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer done()
+	return do()
+}
+
+// overloaded is the error of a wait that was given up, nil for nil.
+func overloaded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return draw.Wrap(draw.CodeOverloaded, err, "so many calls of this kind are at work that this one did not begin in time")
+}
+
+// take takes n places of a bound for a call. Error: CodeOverloaded with the detail
+// where they are not free.
+func (c call) take(of *shares, n int64, detail string) (done func(), err error) {
+	done, ok := of.try(c.rank(), n)
+	if !ok {
+		return nil, draw.Errorf(draw.CodeOverloaded, "%s", detail)
+	}
+	return done, nil
 }
 
 // streamed is a handler of an audit or an export, of which few run at once.
 func streamed(handle handler) handler {
 	return func(c call) error {
-		streams := c.server.bounds.streams
-		if !streams.TryAcquire(1) {
-			return draw.Errorf(draw.CodeOverloaded, "%d audits and exports run already, which is the most at once", streamsMax)
+		done, err := c.take(c.server.bounds.streams, 1, "as many audits and exports run already as this token may run at once")
+		if err != nil {
+			return err
 		}
-		defer streams.Release(1)
+		defer done()
 		return handle(c)
 	}
 }
 
-// proven is a handler of receipts with their proofs, of which few are made at once.
-func proven(handle handler) handler {
+// queued is a handler of which few run at once, and the others wait for their turn.
+func queued(of func(*bounds) *semaphore.Weighted, handle handler) handler {
 	return func(c call) error {
-		proofs := c.server.bounds.proofs
-		if !proofs.TryAcquire(1) {
-			return draw.Errorf(draw.CodeOverloaded, "%d receipts are being proven already, which is the most at once", proofsMax)
+		ctx, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		turns := of(&c.server.bounds)
+		if err := turns.Acquire(ctx, 1); err != nil {
+			return overloaded(err)
 		}
-		defer proofs.Release(1)
+		defer turns.Release(1)
 		return handle(c)
 	}
 }
+
+func publicLogs(b *bounds) *semaphore.Weighted { return b.publicLogs }
+func proofs(b *bounds) *semaphore.Weighted     { return b.proofs }
 
 // room makes room for an answer of n bytes until done is called. Error:
 // CodeOverloaded.
-func (b bounds) room(n int) (done func(), err error) {
+func (c call) room(n int) (done func(), err error) {
 	if n <= answerShort {
 		return func() {}, nil
 	}
-	size := min(int64(n), answersMax) // the longest goes alone
-	if !b.answers.TryAcquire(size) {
-		return nil, draw.Errorf(draw.CodeOverloaded, "%d MiB of answers are being sent already, which is the most at once", answersMax>>20)
-	}
-	return func() { b.answers.Release(size) }, nil
+	return c.take(c.server.bounds.answers, int64(n), "as many bytes of long answers are being sent already as this token may ask for at once")
 }

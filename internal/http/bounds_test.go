@@ -137,42 +137,44 @@ func copiesAreKept(t *testing.T) {
 		}
 		return []byte("of " + id), nil
 	})
+	places := newShares([ranks]int64{2, 3, 4, 5})
+	place := func(ctx context.Context) (func(), error) { return places.wait(ctx, rankDraw) }
 	var all sync.WaitGroup
 	for i := range 100 {
 		all.Go(func() {
-			answer, err := c.get(t.Context(), fmt.Sprint("p", i%20))
+			answer, err := c.get(t.Context(), fmt.Sprint("p", i%20), place)
 			if err != nil || string(answer.plain) != fmt.Sprint("of p", i%20) {
 				t.Errorf("%v %v", answer, err)
 			}
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, most.Load(), int64(loadsMax))
+	require.LessOrEqual(t, most.Load(), places.limits[rankDraw])
 
 	answers.Store("none", error(draw.Errorf(draw.CodePoolNotFound, "no")))
 	answers.Store("down", errors.New("down"))
 	for range 3 {
-		_, err := c.get(t.Context(), "none")
+		_, err := c.get(t.Context(), "none", place)
 		require.Equal(t, draw.CodePoolNotFound, draw.CodeOf(err))
 	}
 	begun := reads.Load()
-	_, _ = c.get(t.Context(), "none")
+	_, _ = c.get(t.Context(), "none", place)
 	require.Equal(t, begun, reads.Load(), "that there is no such pool is kept too")
 	for range 2 {
-		_, err := c.get(t.Context(), "down")
+		_, err := c.get(t.Context(), "down", place)
 		require.Error(t, err)
 	}
 	require.Equal(t, begun+2, reads.Load(), "that the database is away is not")
 
-	equal, err := c.get(t.Context(), "p1")
+	equal, err := c.get(t.Context(), "p1", place)
 	require.NoError(t, err)
 	time.Sleep(copyFor)
-	same, err := c.get(t.Context(), "p1")
+	same, err := c.get(t.Context(), "p1", place)
 	require.NoError(t, err)
 	require.Same(t, equal, same, "slow readers of an unchanged pool share one copy")
 
 	answers.Store("big", strings.Repeat("b", copiesBytesMax))
-	_, err = c.get(t.Context(), "big")
+	_, err = c.get(t.Context(), "big", place)
 	require.NoError(t, err)
 	require.Len(t, c.kept, 1)
 	for i := range 3 * copiesMax {
@@ -181,6 +183,9 @@ func copiesAreKept(t *testing.T) {
 	require.LessOrEqual(t, len(c.kept), copiesMax)
 	require.LessOrEqual(t, c.bytes, copiesBytesMax)
 }
+
+// free is a place that is always there.
+func free(context.Context) (func(), error) { return func() {}, nil }
 
 // TestCopyReadBeforeAChange is not shown after it.
 func TestCopyReadBeforeAChange(t *testing.T) {
@@ -195,9 +200,9 @@ func TestCopyReadBeforeAChange(t *testing.T) {
 		}
 		return []byte(read), nil
 	})
-	_, err := c.get(t.Context(), "p")
+	_, err := c.get(t.Context(), "p", free)
 	require.NoError(t, err)
-	answered, err := c.get(t.Context(), "p")
+	answered, err := c.get(t.Context(), "p", free)
 	require.NoError(t, err)
 	require.Equal(t, "after", string(answered.plain))
 }
@@ -230,8 +235,10 @@ func TestStreamsAreBounded(t *testing.T) {
 	f := &fake{}
 	b := blocking{fakeStore{f}, make(chan struct{}), make(chan struct{})}
 	s := newServer(t, f, func(c *Config) { c.Auditor, c.History = b, b })
+	streamsMax := int(s.bounds.streams.limits[rankAdmin])
 	codes := make(chan int, streamsMax)
-	for _, r := range []*nethttp.Request{asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")} {
+	audit, export := asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")
+	for _, r := range []*nethttp.Request{audit, export, audit.Clone(t.Context()), export.Clone(t.Context())} {
 		go func() { codes <- do(s, r).Code }()
 		<-b.begun
 	}
@@ -270,15 +277,15 @@ func TestLongAnswersAreBounded(t *testing.T) {
 	s := newServer(t, f)
 	long := func() int { return do(s, asAdmin("GET", "/admin/pools/p/awards?limit=1000", "")).Code }
 	require.Equal(t, 200, long())
-	done, err := s.bounds.room(answersMax)
-	require.NoError(t, err)
+	done, ok := s.bounds.answers.try(rankAdmin, 1<<40)
+	require.True(t, ok, "the longest goes alone")
 	require.Equal(t, 503, long())
 	require.Equal(t, 200, do(s, asAdmin("GET", "/admin/pools/p/awards?limit=10", "")).Code, "short ones need no room")
 	require.Equal(t, 200, do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"paused"}`)).Code)
 	done()
 	require.Equal(t, 200, long())
-	done, err = s.bounds.room(2 * answersMax)
-	require.NoError(t, err, "the longest goes alone")
-	require.Equal(t, 503, long())
+	done, ok = s.bounds.answers.try(rankStock, 1<<40)
+	require.True(t, ok)
+	require.Equal(t, 200, long(), "what a lower rank is sent leaves room for the admin")
 	done()
 }

@@ -40,11 +40,19 @@ func reads[Out any](do func(context.Context, call) (Out, error)) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(c.server.RequestTimeout)
 		defer cancel()
-		out, err := do(ctx, c)
+		// Encoded in the place of the database, which is given back before the answer is
+		// sent: a slow caller holds none.
+		body, err := placed(ctx, c, func() ([]byte, error) {
+			out, err := do(ctx, c)
+			if err != nil {
+				return nil, err
+			}
+			return encodeJSON(out)
+		})
 		if err != nil {
 			return err
 		}
-		return c.writeJSON(out)
+		return c.writeEncoded(body)
 	}
 }
 
@@ -59,9 +67,25 @@ func takes[In, Out any](do func(context.Context, call, *In) (Out, error)) handle
 	}
 }
 
-// checked handles a call after its route's checks: the token first, so that
-// nobody learns more without one, then Accept, the path and the query.
+// checked handles a call after its route's checks. One that they refuse is answered
+// without its body.
 func checked(c call) error {
+	if err := c.check(); err != nil {
+		c.leaveBody()
+		return err
+	}
+	if pool := c.param("pool"); pool != "" {
+		c.spanPool(pool)
+		if !c.isRead() {
+			defer c.server.dropCopies(pool) // it may have changed, whatever the answer
+		}
+	}
+	return c.route.handle(c)
+}
+
+// check makes the checks of the call's route: the token first, so that nobody learns
+// more without one, then Accept, the path and the query.
+func (c *call) check() error {
 	var err error
 	if c.caller, err = c.server.gate.admit(c.route.role, c.gin.Request); err != nil {
 		return err
@@ -76,17 +100,9 @@ func checked(c call) error {
 		c.gin.Set(admittedKey{}, admitted{c.caller.Name, c.param("pool")})
 	}
 	if c.gin.Request.URL.RawQuery != "" {
-		if c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery); err != nil {
-			return err
-		}
+		c.query, err = c.route.readQuery(c.gin.Request.URL.RawQuery)
 	}
-	if pool := c.param("pool"); pool != "" {
-		c.spanPool(pool)
-		if !c.isRead() {
-			defer c.server.copies.drop(pool) // it may have changed, whatever the answer
-		}
-	}
-	return c.route.handle(c)
+	return err
 }
 
 // readPath decodes and checks the parts of the path, for param.
@@ -230,11 +246,24 @@ func (c call) isRead() bool {
 
 // writeJSON answers with the JSON of v.
 func (c call) writeJSON(v any) error {
+	body, err := encodeJSON(v)
+	if err != nil {
+		return err
+	}
+	return c.writeEncoded(body)
+}
+
+func encodeJSON(v any) ([]byte, error) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return draw.WrapInternal(err, "the answer could not be written")
+		return nil, draw.WrapInternal(err, "the answer could not be written")
 	}
-	done, err := c.server.bounds.room(len(body))
+	return append(body, '\n'), nil
+}
+
+// writeEncoded answers with JSON.
+func (c call) writeEncoded(body []byte) error {
+	done, err := c.room(len(body))
 	if err != nil && c.isRead() {
 		return err
 	}
@@ -242,6 +271,6 @@ func (c call) writeJSON(v any) error {
 		defer done()
 	}
 	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
-	c.write(c.gin.Writer.Status(), append(body, '\n'))
+	c.write(c.gin.Writer.Status(), body)
 	return nil
 }

@@ -15,6 +15,9 @@ import (
 type conn struct {
 	net.Conn
 	drawing atomic.Bool
+	// bodies counts the bodies that were begun to be read, and again when they were
+	// read: it is odd while one is awaited.
+	bodies atomic.Uint32
 	// peer is the other end's address, the zero one where it is not known.
 	peer netip.Addr
 	// standing is its connections', whose mutex guards it.

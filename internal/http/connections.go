@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -15,8 +16,8 @@ const (
 	ConnectionsUsual = 4096
 	// probeConnectionsMax is the most of the listener for probes.
 	probeConnectionsMax = 32
-	// silentMax is how long a new connection may say nothing before it counts as
-	// an idle one.
+	// silentMax is how long a new connection may say nothing, and a body not come,
+	// before it counts as an idle one.
 	silentMax = time.Second
 	// roomEvery is how often whoever waits for room looks for silent ones.
 	roomEvery = 100 * time.Millisecond
@@ -27,9 +28,14 @@ const (
 // connections bounds those of a listener. For a new one beyond the bound, the
 // one that has been idle longest is closed; while none is idle, it waits. Idle
 // ones cost a descriptor and some 20 kB each, and cost their callers nothing to
-// make again.
+// create again. One whose body does not come counts as idle then. One address has half
+// of the connections: beyond that its own idle ones are closed, and while none is,
+// the new one is.
 type connections struct {
-	most      int
+	most int
+	// isShared reports whether many callers have an address, which has no bound of its
+	// own.
+	isShared  func(netip.Addr) bool
 	log       *slog.Logger
 	reclaimed prometheus.Counter
 	// room has a token after a connection has ended, or has become idle.
@@ -37,9 +43,22 @@ type connections struct {
 
 	mu    sync.Mutex // guards open, what stands in its conns, idled, and full
 	open  map[*conn]struct{}
-	idled uint64    // counts how often a connection has become idle
-	full  time.Time // of the last line of the log
+	from  map[netip.Addr]int // of open by address
+	idled uint64             // counts how often a connection has become idle
+	full  time.Time          // of the last line of the log
 }
+
+// admission is what becomes of a new connection.
+type admission int
+
+const (
+	admissionGiven admission = iota
+	admissionRefused
+	// admissionAwaited is that of one that there is no room for yet.
+	admissionAwaited
+	// admissionEnded says that the listener was closed first.
+	admissionEnded
+)
 
 // standing is the state of a connection. Each draw changes it twice: it stands in
 // the conn, so that no map is searched for that, and no clock is read.
@@ -49,10 +68,14 @@ type standing struct {
 	// last.
 	made time.Time
 	turn uint64
+	// bodies is the conn's at its last inspection, since the time from which on it was
+	// the same.
+	bodies uint32
+	since  time.Time
 }
 
-func newConnections(most int, log *slog.Logger, reclaimed prometheus.Counter) *connections {
-	return &connections{most: most, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*conn]struct{}{}}
+func newConnections(most int, isShared func(netip.Addr) bool, log *slog.Logger, reclaimed prometheus.Counter) *connections {
+	return &connections{most: most, isShared: isShared, from: map[netip.Addr]int{}, log: log, reclaimed: reclaimed, room: make(chan struct{}, 1), open: map[*conn]struct{}{}}
 }
 
 // count is the number of connections.
@@ -83,7 +106,7 @@ func (c *connections) changed(nc net.Conn, state nethttp.ConnState) {
 func (c *connections) ended(of *conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.open, of)
+	c.drop(of)
 	c.wake()
 }
 
@@ -96,6 +119,18 @@ func (c *connections) cut() {
 	}
 }
 
+// drop counts a connection out, once. c.mu is held.
+func (c *connections) drop(of *conn) {
+	if _, isOpen := c.open[of]; !isOpen {
+		return
+	}
+	delete(c.open, of)
+	from := guesser(of.peer)
+	if c.from[from]--; c.from[from] == 0 {
+		delete(c.from, from)
+	}
+}
+
 func (c *connections) wake() {
 	select {
 	case c.room <- struct{}{}:
@@ -103,57 +138,89 @@ func (c *connections) wake() {
 	}
 }
 
-// admit takes a connection in, once there is room for it. It returns false when
-// the listener is closed first.
-func (c *connections) admit(of *conn, closed <-chan struct{}) bool {
+// admit takes a connection in, once there is room for it, or refuses it.
+func (c *connections) admit(of *conn, closed <-chan struct{}) admission {
 	for {
-		idle, admitted := c.try(of)
+		idle, became := c.try(of)
 		if idle != nil {
 			c.reclaimed.Inc()
 			_ = idle.Conn.Close() // its handler notices, and ends it
 		}
-		if admitted {
-			return true
+		if became != admissionAwaited {
+			return became
 		}
 		select {
 		case <-c.room:
 		case <-time.After(roomEvery):
 		case <-closed:
-			return false
+			return admissionEnded
 		}
 	}
 }
 
 // try takes a connection in if it can. idle is the one whose place it gets, and
 // which is to be closed.
-func (c *connections) try(of *conn) (idle *conn, admitted bool) {
+func (c *connections) try(of *conn) (idle *conn, became admission) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := time.Now()
-	if len(c.open) >= c.most {
-		if now.Sub(c.full) >= fullEvery {
-			c.full = now
-			c.log.Warn("the most connections are open: idle ones are closed for new ones", "connections_max", c.most)
+	now, from := time.Now(), guesser(of.peer)
+	switch {
+	case c.from[from] >= max(1, c.most/2) && !c.isShared(of.peer):
+		c.warn(now, "from", from.String())
+		if idle = c.longestIdle(now, from); idle == nil {
+			return nil, admissionRefused
 		}
-		if idle = c.longestIdle(now); idle == nil {
-			return nil, false
+	case len(c.open) >= c.most:
+		c.warn(now)
+		if idle = c.longestIdle(now, netip.Addr{}); idle == nil {
+			return nil, admissionAwaited
 		}
-		delete(c.open, idle)
+	}
+	if idle != nil {
+		c.drop(idle)
 	}
 	of.standing = standing{state: nethttp.StateNew, made: now}
 	c.open[of] = struct{}{}
-	return idle, true
+	c.from[from]++
+	return idle, admissionGiven
+}
+
+// warn logs that a bound is reached, now and then. c.mu is held.
+func (c *connections) warn(now time.Time, attrs ...any) {
+	if now.Sub(c.full) >= fullEvery {
+		c.full = now
+		c.log.Warn("the most connections are open: idle ones are closed for new ones", append(attrs, "connections_max", c.most)...)
+	}
+}
+
+// isIdle reports whether a connection makes room for others: it has no request, or one
+// whose body does not come. The time of that counts from the first inspection, so that
+// no clock is read for each request. The connections' mutex is held.
+func (c *conn) isIdle(now time.Time) bool {
+	s := &c.standing
+	switch s.state {
+	case nethttp.StateIdle:
+		return true
+	case nethttp.StateNew:
+		return now.Sub(s.made) >= silentMax
+	}
+	bodies := c.bodies.Load()
+	if bodies != s.bodies {
+		s.bodies, s.since = bodies, now
+	}
+	return bodies%2 == 1 && now.Sub(s.since) >= silentMax
 }
 
 // longestIdle is the connection that has been without a request longest, nil
-// when all have one. Those that wait for their first come last.
-func (c *connections) longestIdle(now time.Time) (longest *conn) {
+// when all have one. Those that wait for their first come last. With an
+// address it is one of that address.
+func (c *connections) longestIdle(now time.Time, from netip.Addr) (longest *conn) {
 	var found standing
 	for of := range c.open {
-		s := of.standing
-		if s.state != nethttp.StateIdle && (s.state != nethttp.StateNew || now.Sub(s.made) < silentMax) {
+		if from.IsValid() && guesser(of.peer) != from || !of.isIdle(now) {
 			continue
 		}
+		s := of.standing
 		isLonger := s.turn < found.turn || s.turn == found.turn && s.made.Before(found.made) // new ones have no turn
 		if longest == nil || s.state > found.state || s.state == found.state && isLonger {
 			longest, found = of, s
@@ -176,16 +243,21 @@ func newListener(l net.Listener, c *connections) *listener {
 
 // Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
-	accepted, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
-	if !l.connections.admit(c, l.closed) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{Conn: accepted, ended: l.connections.ended, peer: addressOf(accepted.RemoteAddr().String())}
+		became := l.connections.admit(c, l.closed)
+		if became == admissionGiven {
+			return c, nil
+		}
 		_ = accepted.Close()
-		return nil, net.ErrClosed
+		if became == admissionEnded {
+			return nil, net.ErrClosed
+		}
 	}
-	return c, nil
 }
 
 // Close implements net.Listener.

@@ -3,10 +3,7 @@ package http
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	nethttp "net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -17,11 +14,9 @@ import (
 const (
 	// copyFor is how old the state of a pool may be that is shown from memory.
 	copyFor = time.Second
-	// copiesMax and copiesBytesMax bound the copies that are kept.
+	// copiesMax and copiesBytesMax bound the copies of one kind that are kept.
 	copiesMax      = 256
-	copiesBytesMax = 64 << 20
-	// loadsMax is how many pools are read for copies at once.
-	loadsMax = 2
+	copiesBytesMax = 32 << 20
 )
 
 // copies are encoded answers that many callers share: a pool is read once a
@@ -29,8 +24,6 @@ const (
 type copies struct {
 	// encode reads a pool and encodes its answer.
 	encode func(ctx context.Context, poolID string) ([]byte, error)
-	// loads bounds the readings of all pools.
-	loads chan struct{}
 
 	mu    sync.Mutex // guards kept and the copies' answer, err and at
 	kept  map[string]*poolCopy
@@ -43,38 +36,20 @@ type poolCopy struct {
 	turn chan struct{}
 	// answer is nil before the first reading.
 	answer *copied
-	// err is that there is no such pool.
+	// err is that the pool has no such answer.
 	err error
 	// at is the beginning of the last reading, zero before the first.
 	at time.Time
 }
 
-// copied is what callers share. It is never changed.
-type copied struct {
-	packed
-	tag string
-}
-
-func newCopied(body []byte) *copied {
-	sum := sha256.Sum256(body)
-	return &copied{pack(body), strconv.Quote(hex.EncodeToString(sum[:12]))}
-}
-
-// size is what an answer keeps in memory, in bytes; that of none is 0.
-func (a *copied) size() int {
-	if a == nil {
-		return 0
-	}
-	return a.packed.size()
-}
-
 func newCopies(encode func(ctx context.Context, poolID string) ([]byte, error)) *copies {
-	return &copies{encode: encode, loads: make(chan struct{}, loadsMax), kept: map[string]*poolCopy{}}
+	return &copies{encode: encode, kept: map[string]*poolCopy{}}
 }
 
 // get returns a pool's answer. Its state is not older than copyFor. Callers that
-// still read an equal answer and those to come share one copy of it.
-func (c *copies) get(ctx context.Context, poolID string) (*copied, error) {
+// still read an equal answer and those to come share one copy of it. place takes a
+// place of the database for a reading.
+func (c *copies) get(ctx context.Context, poolID string, place func(context.Context) (done func(), err error)) (*copied, error) {
 	one := c.of(poolID)
 	if answer, fresh, err := c.last(one); fresh {
 		return answer, err
@@ -87,13 +62,14 @@ func (c *copies) get(ctx context.Context, poolID string) (*copied, error) {
 	if fresh { // read while this waited
 		return answer, err
 	}
-	if err := enter(ctx, c.loads); err != nil {
+	done, err := place(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer leave(c.loads)
+	defer done()
 	began := time.Now()
 	body, err := c.encode(ctx, poolID)
-	if err != nil && draw.CodeOf(err) != draw.CodePoolNotFound {
+	if code := draw.CodeOf(err); err != nil && code != draw.CodePoolNotFound && code != draw.CodeNotFound {
 		return nil, err
 	}
 	if answer == nil || !bytes.Equal(body, answer.plain) {
@@ -139,6 +115,12 @@ func (c *copies) drop(poolID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.remove(poolID)
+}
+
+// dropCopies drops those of a pool.
+func (s *Server) dropCopies(poolID string) {
+	s.copies.drop(poolID)
+	s.odds.drop(poolID)
 }
 
 func (c *copies) remove(poolID string) {

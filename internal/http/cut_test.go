@@ -220,14 +220,21 @@ func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 	}
 }
 
-// brief is a store whose log is short, and whose end is written too late.
+// brief is a store whose archive is short, and whose end is written too late.
 type brief struct{ endless }
 
-// WriteProofLog implements LogWriter.
-func (b brief) WriteProofLog(_ context.Context, _ string, w io.Writer, begin func()) error {
-	begin()
-	_, err := w.Write(make([]byte, 5<<10)) // more than a buffer of net/http holds, and less than two
-	time.Sleep(200 * time.Millisecond)     // the time to write is over
+// ExportProof implements Exporter.
+func (b brief) ExportProof(_ context.Context, _ string, create func(string) (io.Writer, error)) error {
+	w, err := create("log.jsonl")
+	if err != nil {
+		return err
+	}
+	text := make([]byte, 200<<10)
+	for i := range text {
+		text[i] = byte(rand.Uint32()) // what no archive makes shorter
+	}
+	_, err = w.Write(text)
+	time.Sleep(200 * time.Millisecond) // the time to write is over
 	return err
 }
 
@@ -236,8 +243,8 @@ func (b brief) WriteProofLog(_ context.Context, _ string, w io.Writer, begin fun
 func TestLostEndLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := brief{endless{fakeStore{&fake{}}, make(chan struct{})}}
-	s := undescribed(newServer(t, b.fake, func(c *Config) { c.LogWriter = b }))
+	s := undescribed(newServer(t, b.fake, func(c *Config) { c.Exporter = b }))
 	s.limits.audit = -9900 * time.Millisecond
-	body, err := wires()[0].begin(t, served(t, s), nethttp.MethodGet, "/pools/p/proof/log", typeNDJSON, 0).read()
+	body, err := wires()[0].begin(t, served(t, s), nethttp.MethodPost, "/admin/pools/p/proof", typeZip, 0).read()
 	require.Error(t, err, "%d bytes", len(body))
 }

@@ -21,9 +21,6 @@ import (
 const (
 	// bodyMax is the largest body that is read, in bytes.
 	bodyMax = 64 << 10
-	// A body of drainMin to drainMax bytes is read to its end for nothing; net/http
-	// does so with a smaller one.
-	drainMin, drainMax = 256 << 10, 2 * importMax
 	// bufferSize is how much a new buffer holds; it grows as needed.
 	bufferSize = 2 << 10
 )
@@ -44,6 +41,10 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 	buf := s.buffer()
 	defer s.buffers.Put(buf)
 	var err error
+	if conn := connOf(r.Context()); conn != nil {
+		conn.bodies.Add(1)
+		defer conn.bodies.Add(1)
+	}
 	if *buf, err = readBody(r, (*buf)[:0], bodyMax); err != nil {
 		return err
 	}
@@ -109,16 +110,6 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 		case err != nil:
 			return buf, draw.Errorf(draw.CodeInvalidRequest, "the body could not be read to its end")
 		}
-	}
-}
-
-// drain reads what a refusal leaves of a large body, within the time that a body
-// has. A caller who sends all before he reads would meet a
-// connection that is reset in place of the answer. One who waits to be asked for
-// the body is not asked, and of an endless one nothing is read.
-func drain(r *nethttp.Request) {
-	if r.ContentLength >= drainMin && r.ContentLength <= drainMax && r.Header.Get("Expect") == "" {
-		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength) // fails where it has been read
 	}
 }
 

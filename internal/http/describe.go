@@ -26,9 +26,9 @@ func describeJSON() handler {
 
 // described is the handler of a form of the description, which the first call makes.
 func described(contentType string, convert func() ([]byte, error)) handler {
-	converted := sync.OnceValues(func() (packed, error) {
+	converted := sync.OnceValues(func() (*copied, error) {
 		body, err := convert()
-		return pack(body), err
+		return newCopied(body), err
 	})
 	return func(c call) error {
 		body, err := converted()
@@ -36,7 +36,7 @@ func described(contentType string, convert func() ([]byte, error)) handler {
 			return draw.WrapInternal(err, "the description could not be converted")
 		}
 		c.gin.Writer.Header().Set("Content-Type", contentType)
-		c.writePacked(body)
+		c.writeOpenly(body)
 		return nil
 	}
 }

@@ -98,7 +98,7 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 func (s *Server) drawAgain(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	made, err := s.Reader.Draw(ctx, c.param("pool"), c.param("draw"))
+	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Reader.Draw(ctx, c.param("pool"), c.param("draw")) })
 	if err != nil {
 		return err
 	}
@@ -134,26 +134,19 @@ func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
 	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
 }
 
-// pool answers GET /pools/{pool} from memory.
-func (s *Server) pool(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	answer, err := s.copies.get(ctx, c.param("pool"))
-	if err != nil {
-		return err
-	}
-	h := c.gin.Writer.Header()
-	h["Etag"] = []string{answer.tag}
-	body := c.chosen(answer.packed)
-	if matches(c.gin.Request.Header, answer.tag) {
-		h.Del("Content-Encoding") // there is no content
-		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
-		c.gin.Writer.WriteHeaderNow()
+// showCopy is the handler of a call whose answer callers share.
+func showCopy(of *copies) handler {
+	return func(c call) error {
+		ctx, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		answer, err := of.get(ctx, c.param("pool"), c.place)
+		if err != nil {
+			return err
+		}
+		c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+		c.writeCopied(answer)
 		return nil
 	}
-	h["Content-Type"] = s.headers.json
-	c.write(nethttp.StatusOK, body)
-	return nil
 }
 
 // encodePool reads a pool and encodes what may be seen of it: no counts, which

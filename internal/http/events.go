@@ -32,6 +32,11 @@ func (s *Server) events(c call) error {
 	if s.streaming.Err() != nil {
 		return draw.Errorf(draw.CodeDraining, "the service is shutting down; another instance has events")
 	}
+	done, err := c.take(s.bounds.listeners, 1, "as many streams of events are open already as this token may open")
+	if err != nil {
+		return err
+	}
+	defer done()
 	ctx, end := context.WithCancel(c.gin.Request.Context())
 	defer end()
 	defer context.AfterFunc(s.streaming, end)()
@@ -80,11 +85,11 @@ type selfAnswer struct {
 }
 
 // self answers GET /admin/self: whose token the caller has.
-func (s *Server) self(_ context.Context, c call) (selfAnswer, error) {
+func (s *Server) self(c call) error {
 	a := selfAnswer{Name: c.caller.Name, Role: c.caller.Role}
 	if !c.caller.Until.IsZero() {
 		until := formatTime(c.caller.Until)
 		a.Until = &until
 	}
-	return a, nil
+	return c.writeJSON(a)
 }

@@ -1,7 +1,6 @@
 package http
 
 import (
-	"context"
 	"maps"
 	"strconv"
 
@@ -73,10 +72,10 @@ func explanations() map[draw.Code]explanation {
 		codeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
 		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened.",
 			"Send the first request as it was, or choose a new key for a new request."},
-		codeTooManyGuesses:        {"Too many wrong tokens came from this address.", "Wait for Retry-After, and send the right token."},
+		codeTooManyGuesses:        {"The token is wrong, and too many wrong ones came from this address.", "Send the right token. It is let in at once."},
 		draw.CodeInternal:         {"The service failed. On draws the outcome is unknown.", "Retry a draw with the same Idempotency-Key. Report X-Request-Id: the log has the cause."},
 		draw.CodeContended:        {"The pool is busy and the attempts to decide are spent. Nothing happened by this request.", remedyRetry},
-		draw.CodeOverloaded:       {"The pool cannot decide the draw in time, or too many long answers are being sent. Nothing happened by this request.", remedyRetry},
+		draw.CodeOverloaded:       {"The pool cannot decide the draw in time, or too many calls of this kind are at work. Nothing happened by this request.", remedyRetry},
 		draw.CodeStoreUnavailable: {"The database does not answer, or does not take writes. Nothing happened by this request.", remedyRetry},
 		draw.CodeLockUnavailable:  {"The lock service does not answer. Nothing happened by this request.", remedyRetry},
 		draw.CodeDraining:         {"This instance is shutting down. Nothing happened by this request.", remedyRetry + " Another instance will answer."},
@@ -117,11 +116,11 @@ type explanationAnswer struct {
 }
 
 // problem answers GET /problems/{code}.
-func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
+func (s *Server) problem(c call) error {
 	code := draw.Code(c.param("code"))
 	p, known := s.problems[code]
 	if !known {
-		return explanationAnswer{}, draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
+		return draw.Errorf(draw.CodeNotFound, "no problem has the code %q", code)
 	}
 	outcome := "none"
 	if p.unknown {
@@ -129,5 +128,5 @@ func (s *Server) problem(_ context.Context, c call) (explanationAnswer, error) {
 	}
 	wait, _ := strconv.Atoi(p.retryAfter) // "" where it is not sent
 	e := explanations()[code]
-	return explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy}, nil
+	return c.writeJSON(explanationAnswer{problemType + string(code), code, p.title, p.status, outcome, wait, e.meaning, e.remedy})
 }

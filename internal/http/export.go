@@ -119,6 +119,11 @@ func (p *pace) of(c call, send func() error) error {
 func (x export[E]) page(c call, after int64, limit int) ([]E, int64, error) {
 	ctx, cancel := c.within(c.server.RequestTimeout)
 	defer cancel()
+	done, err := c.place(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer done()
 	return x.read(ctx, c.param("pool"), after, limit)
 }
 
@@ -163,7 +168,7 @@ func (s *Server) exportMoves(c call) error {
 func (s *Server) poolVersion(c call) (int64, error) {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Reader.Pool(ctx, c.param("pool")) })
 	return pool.Version, err
 }
 

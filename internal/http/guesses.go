@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"sync"
 	"time"
-
-	"drawsvc/internal/access"
 )
 
 const (
@@ -16,35 +14,22 @@ const (
 	// guessersMax bounds the addresses that are counted one by one. Those
 	// beyond share one count.
 	guessersMax = 4096
-	// provenMax bounds the pairs of address and token that are kept.
-	provenMax = 4096
 )
 
-// guesses limits how many wrong tokens an address may send. Beyond the limit a
-// right token is not read either, or the limit would limit nothing: a guesser
-// would stop at the answer that differs. Tokens that came from the address
-// before go on working, so that a caller behind the same proxy as a guesser is
-// not shut out.
+// guesses counts the wrong tokens of each address. A right token is never refused for
+// them: whoever guesses behind the same proxy would keep everybody out. So they slow
+// down nobody who guesses; the length of the tokens does.
 type guesses struct {
 	mu sync.Mutex
 	// full is when an address will have its whole burst again.
-	full   map[netip.Addr]time.Time
-	proven map[proof]struct{}
+	full map[netip.Addr]time.Time
 	// others is full of the addresses beyond guessersMax.
 	others time.Time
 	// swept is when addresses that have their whole burst were last dropped.
 	swept time.Time
 }
 
-// proof is a right token, and where it came from.
-type proof struct {
-	from   netip.Addr
-	digest access.Digest
-}
-
-func newGuesses() *guesses {
-	return &guesses{full: map[netip.Addr]time.Time{}, proven: map[proof]struct{}{}}
-}
+func newGuesses() *guesses { return &guesses{full: map[netip.Addr]time.Time{}} }
 
 // guesser is the address that counts: a caller with IPv6 has a whole /64.
 func guesser(from netip.Addr) netip.Addr {
@@ -55,41 +40,42 @@ func guesser(from netip.Addr) netip.Addr {
 	return whole.Addr()
 }
 
-// mayTry says whether a token from an address is read, and whether it is proven
-// from there: that is nearly every one, and asks for no more.
-func (g *guesses) mayTry(from netip.Addr, d access.Digest, now time.Time) (may, proven bool) {
+// wrong notes that a wrong token came from an address. It reports whether too many
+// came from there.
+func (g *guesses) wrong(from netip.Addr, now time.Time) (tooMany bool) {
 	from = guesser(from)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if _, proven := g.proven[proof{from, d}]; proven {
-		return true, true
+	full, isCounted := g.full[from]
+	if !isCounted && len(g.full) >= guessersMax {
+		g.sweep(now)
 	}
-	full, known := g.full[from]
-	if !known && len(g.full) >= guessersMax {
-		full = g.others
+	if !isCounted && len(g.full) >= guessersMax {
+		if tooMany = isSpent(g.others, now); !tooMany {
+			g.others = later(g.others, now).Add(guessEvery)
+		}
+		return tooMany
 	}
-	return full.Sub(now) <= (guessBurst-1)*guessEvery, false
+	if tooMany = isSpent(full, now); !tooMany {
+		g.full[from] = later(full, now).Add(guessEvery)
+	}
+	return tooMany
 }
 
-// wrong notes that a wrong token came from an address.
-func (g *guesses) wrong(from netip.Addr, now time.Time) {
-	from = guesser(from)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	full, known := g.full[from]
-	if !known && len(g.full) >= guessersMax && now.Sub(g.swept) >= guessEvery {
-		g.swept = now
-		for a, t := range g.full {
-			if !t.After(now) {
-				delete(g.full, a)
-			}
-		}
-	}
-	if !known && len(g.full) >= guessersMax {
-		g.others = later(g.others, now).Add(guessEvery)
+// isSpent reports whether a burst that will be whole at full has nothing left now.
+func isSpent(full, now time.Time) bool { return full.Sub(now) > (guessBurst-1)*guessEvery }
+
+// sweep drops addresses that have their whole burst. g.mu is held.
+func (g *guesses) sweep(now time.Time) {
+	if now.Sub(g.swept) < guessEvery {
 		return
 	}
-	g.full[from] = later(full, now).Add(guessEvery)
+	g.swept = now
+	for from, full := range g.full {
+		if !full.After(now) {
+			delete(g.full, from)
+		}
+	}
 }
 
 func later(a, b time.Time) time.Time {
@@ -97,18 +83,4 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// right notes that a right token came from an address.
-func (g *guesses) right(from netip.Addr, d access.Digest) {
-	p := proof{guesser(from), d}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.proven) >= provenMax {
-		for other := range g.proven { // any one
-			delete(g.proven, other)
-			break
-		}
-	}
-	g.proven[p] = struct{}{}
 }

@@ -107,10 +107,10 @@ func TestGzipIsForWidePools(t *testing.T) {
 		require.Equal(t, 304, w.Code)
 		require.Empty(t, w.Header().Get("Content-Encoding"))
 	}
-	one, err := s.copies.get(t.Context(), "wide")
+	one, err := s.copies.get(t.Context(), "wide", free)
 	require.NoError(t, err)
 	s.copies.kept["wide"].at = time.Now().Add(-copyFor)
-	other, err := s.copies.get(t.Context(), "wide")
+	other, err := s.copies.get(t.Context(), "wide", free)
 	require.NoError(t, err)
 	require.Same(t, &one.small[0], &other.small[0], "an unchanged pool is compressed once")
 }
@@ -134,12 +134,16 @@ func TestTagsAreOfOneAnswer(t *testing.T) {
 		if tag == "" {
 			continue
 		}
+		if answers["identity"].Body.Len() < gzipLeast {
+			require.Equal(t, tag, compressed, call.target)
+			continue
+		}
 		tagged++
 		require.Equal(t, "gzip", answers["gzip"].Header().Get("Content-Encoding"), "%s: the test is of long answers", call.target)
 		require.Equal(t, strings.TrimSuffix(tag, `"`)+`-gzip"`, compressed, call.target)
 		require.Equal(t, ifMatch(nethttp.Header{"If-Match": {tag}}, nil), ifMatch(nethttp.Header{"If-Match": {compressed}}, nil), call.target)
 	}
-	require.Equal(t, 3, tagged, "GET /pools/{pool}, /admin/pools/{pool} and /admin/pools/{pool}/rules")
+	require.Equal(t, 6, tagged, "GET /pools/{pool}, /admin/pools/{pool}, /admin/pools/{pool}/rules, both descriptions and the page's script")
 }
 
 // longRules are rules whose document is worth compressing.

@@ -55,13 +55,17 @@ func (s *Server) importFile(c call) error {
 	if err != nil {
 		return err
 	}
+	leave, err := c.take(s.bounds.imports, 1, "a file is imported already, which is the most at once")
+	if err != nil {
+		c.leaveBody()
+		return err
+	}
+	defer leave()
 	file, err := c.readImport()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := c.within(s.limits.audit)
-	defer cancel()
-	done, err := s.Importer.Import(ctx, wanted, bytes.NewReader(file), nil)
+	done, err := c.importWhole(wanted, file)
 	if err != nil {
 		return err
 	}
@@ -73,6 +77,21 @@ func (s *Server) importFile(c call) error {
 			return importPrizeAnswer{p.PrizeID, p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
 		}),
 	})
+}
+
+// importWhole imports a file when no other one is at work: each takes memory for all
+// of its lines. Error: CodeOverloaded, and those of Importer.
+func (c call) importWhole(w draw.Import, file []byte) (draw.Imported, error) {
+	limits, importing := &c.server.limits, c.server.bounds.importing
+	turn, cancel := c.within(limits.audit)
+	defer cancel()
+	if err := importing.Acquire(turn, 1); err != nil {
+		return draw.Imported{}, overloaded(err)
+	}
+	defer importing.Release(1)
+	ctx, cancel := c.within(limits.audit)
+	defer cancel()
+	return c.server.Importer.Import(ctx, w, bytes.NewReader(file), nil)
 }
 
 // importWanted reads what the call says beside the file.
@@ -98,6 +117,6 @@ func (c call) importWanted() (draw.Import, error) {
 func (c call) readImport() ([]byte, error) {
 	limits := &c.server.limits
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(limits.page))
-	c.unhurried(limits.page + limits.audit + limits.page)
+	c.unhurried(limits.page + 2*limits.audit + limits.page)
 	return readBody(c.gin.Request, make([]byte, 0, bufferSize), importMax)
 }

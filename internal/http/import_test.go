@@ -6,6 +6,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +66,54 @@ func TestImport(t *testing.T) {
 	large := strings.Repeat("x", importMax)
 	require.Equal(t, 200, do(s, importCall(importPath, large)).Code)
 	require.Len(t, f.last().(importAsked).file, importMax)
+}
+
+// heldImports are imports that go on when they are let.
+type heldImports struct {
+	fakeStore
+	begun, letGo chan struct{}
+}
+
+func (h heldImports) Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error) {
+	h.begun <- struct{}{}
+	<-h.letGo
+	return h.fakeStore.Import(ctx, w, file, progress)
+}
+
+// TestImportsAreBounded: one is at work, dry run or not. Of role stock the next one is
+// refused; that of an admin waits.
+func TestImportsAreBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	h := heldImports{fakeStore{f}, make(chan struct{}), make(chan struct{})}
+	s := newServer(t, f, ofEveryRole, func(c *Config) { c.Importer = h })
+	ask := func(of role, query string) int {
+		return do(s, request("POST", importPath+query, "x", "Content-Type", "text/csv", "Authorization", "Bearer "+string(of))).Code
+	}
+	first, second := make(chan int), make(chan int)
+	go func() { first <- ask(roleStock, "?dry_run=true") }()
+	<-h.begun
+	require.Equal(t, 503, ask(roleStock, "?dry_run=true"))
+	require.Equal(t, 503, ask(roleStock, ""))
+	go func() { second <- ask(roleAdmin, "") }()
+	require.Eventually(t, func() bool {
+		done, ok := s.bounds.imports.try(rankAdmin, 1)
+		if ok {
+			done()
+		}
+		return !ok
+	}, 20*time.Second, time.Millisecond, "it waits")
+	require.Equal(t, 503, ask(roleAdmin, ""))
+	select {
+	case <-h.begun:
+		require.Fail(t, "two are at work")
+	default:
+	}
+	h.letGo <- struct{}{}
+	require.Equal(t, 200, <-first)
+	<-h.begun
+	h.letGo <- struct{}{}
+	require.Equal(t, 200, <-second)
 }
 
 // TestImportRejects: what is wrong is said before the store is asked.

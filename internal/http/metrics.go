@@ -43,7 +43,7 @@ func newMetrics(to prometheus.Registerer) (metrics, error) {
 			return metrics{}, err
 		}
 	}
-	for _, reason := range []refusedToken{tokenWrong, tokenExpired, tokenUnread} {
+	for _, reason := range []refusedToken{tokenWrong, tokenExpired} {
 		m.refused.WithLabelValues(string(reason)) // is there from the first scrape on
 	}
 	return m, nil

@@ -32,13 +32,14 @@ type observed struct {
 	// well counts the answers 200, most of those there are.
 	well prometheus.Counter
 	// level is the level of a request that went well. A service draws, and is
-	// probed, far more often than anyone wants to read.
+	// probed, far more often than anyone wants to read. Calls that need no token can
+	// be made by anyone, as often as he likes.
 	level slog.Level
 }
 
 func (s *Server) observed(r route) *observed {
 	o := &observed{route: r, level: slog.LevelInfo}
-	if r.draws() || r.probes() {
+	if r.draws() || r.probes() || r.role == roleNone {
 		o.level = slog.LevelDebug
 	}
 	if r.path == unmatched {
@@ -106,8 +107,8 @@ func (c call) finish(o *observed, begin time.Time) {
 	if abort {
 		panic(nethttp.ErrAbortHandler)
 	}
-	if c.cause() != nil { // the answer waits in a buffer until the handler ends
-		drain(c.gin.Request)
+	if c.leavesBody() {
+		c.linger()
 	}
 }
 

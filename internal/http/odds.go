@@ -57,18 +57,18 @@ func newOdds(o *draw.Statement) oddsAnswer {
 // fraction writes a/b in lowest terms, also 0/1 and 1/1.
 func fraction(r *big.Rat) string { return r.String() }
 
-// odds answers GET /pools/{pool}/odds, where the rules say that players may read
-// them.
-func (s *Server) odds(ctx context.Context, c call) (oddsAnswer, error) {
-	poolID := c.param("pool")
+// encodeOdds encodes the answer to GET /pools/{pool}/odds, where the rules say that
+// players may read them. They follow from the pool's state and, where the rules have a
+// budget of a window, from the time.
+func (s *Server) encodeOdds(ctx context.Context, poolID string) ([]byte, error) {
 	found, err := s.Odds.Odds(ctx, poolID, "")
 	if err == nil && !found.IsDisclosed {
 		err = draw.Errorf(draw.CodeNotFound, "pool %q publishes no odds", poolID)
 	}
 	if err != nil {
-		return oddsAnswer{}, err
+		return nil, err
 	}
-	return newOdds(&found), nil
+	return encodeJSON(newOdds(&found))
 }
 
 // refusedAnswer says what would refuse a user's draw now.

@@ -23,7 +23,7 @@ func slowExportLosesItsPlace(t *testing.T) {
 	_, s := newGrowing(t, 200_000)
 	s.limits.page, s.limits.pace = time.Second, time.Millisecond
 	l := pipedTo(t, s)
-	slow := make([]net.Conn, streamsMax)
+	slow := make([]net.Conn, s.bounds.streams.limits[rankAdmin])
 	for i := range slow {
 		conn, err := l.dial(t)
 		require.NoError(t, err)

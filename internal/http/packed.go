@@ -3,7 +3,10 @@ package http
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
 	nethttp "net/http"
+	"strconv"
 )
 
 // packed is an answer that many callers share, as it is and compressed. It is
@@ -25,8 +28,6 @@ func pack(plain []byte) packed {
 	return packed{plain, small.Bytes()}
 }
 
-func (p packed) size() int { return len(p.plain) + len(p.small) }
-
 // chosen is what a caller gets of p. Its headers are set, if there is a choice.
 func (c call) chosen(p packed) []byte {
 	if p.small == nil {
@@ -41,5 +42,43 @@ func (c call) chosen(p packed) []byte {
 	return p.small
 }
 
-// writePacked answers with p.
-func (c call) writePacked(p packed) { c.write(nethttp.StatusOK, c.chosen(p)) }
+// copied is an answer that many callers share, and its tag. It is never changed.
+type copied struct {
+	packed
+	tag string
+}
+
+func newCopied(body []byte) *copied {
+	sum := sha256.Sum256(body)
+	return &copied{pack(body), strconv.Quote(hex.EncodeToString(sum[:12]))}
+}
+
+// size is what an answer keeps in memory, in bytes; that of none is 0.
+func (a *copied) size() int {
+	if a == nil {
+		return 0
+	}
+	return len(a.plain) + len(a.small)
+}
+
+// writeCopied answers with a, or says that the caller has it already.
+func (c call) writeCopied(a *copied) {
+	h := c.gin.Writer.Header()
+	h["Etag"] = []string{a.tag}
+	body := c.chosen(a.packed)
+	if matches(c.gin.Request.Header, a.tag) {
+		h.Del("Content-Encoding") // there is no content
+		h.Del("Content-Type")
+		c.gin.Writer.WriteHeader(nethttp.StatusNotModified)
+		c.gin.Writer.WriteHeaderNow()
+		return
+	}
+	c.write(nethttp.StatusOK, body)
+}
+
+// writeOpenly answers with what holds no secret: callers may keep it, and ask with its
+// tag whether it is still the same.
+func (c call) writeOpenly(a *copied) {
+	c.gin.Writer.Header()["Cache-Control"] = []string{"no-cache"}
+	c.writeCopied(a)
+}

@@ -47,7 +47,7 @@ func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminP
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
-	s.copies.drop(made.ID)
+	s.dropCopies(made.ID)
 	c.created("/admin/pools/" + made.ID)
 	return c.showPool(&made), nil
 }

@@ -132,9 +132,16 @@ func (c call) fail(err error) {
 	if e.Code == draw.CodeDraining {
 		h.Set("Connection", "close") // the next attempt should meet another instance
 	}
+	if e.Code == codeBodyTooLarge || e.Code == codeUnsupportedMediaType || e.Code == codeRequestTimeout {
+		c.leaveBody()
+	}
 	out := s.buffer()
 	defer s.buffers.Put(out)
 	*out = appendProblem((*out)[:0], p, e, c.route.draws())
+	if c.leavesBody() { // sent before the handler ends, so that its length is not known by itself
+		c.write(p.status, *out)
+		return
+	}
 	c.writeShort(p.status, *out)
 }
 
@@ -175,10 +182,12 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	return append(b, "}\n"...)
 }
 
-func noRoute(call) error {
+func noRoute(c call) error {
+	c.leaveBody()
 	return draw.Errorf(draw.CodeNotFound, "no call has this path")
 }
 
-func noMethod(call) error {
+func noMethod(c call) error {
+	c.leaveBody()
 	return draw.Errorf(codeMethodNotAllowed, "the Allow header lists the methods of this path")
 }

@@ -101,27 +101,13 @@ func (s *Server) published(file string) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(s.RequestTimeout)
 		defer cancel()
-		content, err := s.Prover.Published(ctx, c.param("pool"), file)
+		content, err := placed(ctx, c, func() ([]byte, error) { return s.Prover.Published(ctx, c.param("pool"), file) })
 		if err != nil {
 			return err
 		}
 		c.writeText(nethttp.StatusOK, content)
 		return nil
 	}
-}
-
-// proofLog answers GET /pools/{pool}/proof/log. Before the reveal there is none:
-// a log would tell players how much is left.
-func (s *Server) proofLog(c call) error {
-	ctx, cancel := c.wholeLog()
-	defer cancel()
-	if _, err := s.Prover.Published(ctx, c.param("pool"), "reveal"); err != nil {
-		return err
-	}
-	return s.LogWriter.WriteProofLog(ctx, c.param("pool"), c.gin.Writer, func() {
-		c.gin.Writer.Header().Set("Content-Type", typeNDJSON)
-		c.gin.Writer.WriteHeaderNow()
-	})
 }
 
 // writeText answers with plain text.

@@ -56,15 +56,18 @@ const answerEnd = "}\n"
 func (s *Server) drawReceipt(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	receipt, proof, err := s.Receipts.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
+	body, err := placed(ctx, c, func() ([]byte, error) {
+		receipt, proof, err := s.Receipts.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
+		body := append([]byte(`{"receipt":`), receipt...)
+		if proof != nil {
+			body = append(append(body, `,"proof":`...), proof...)
+		}
+		return append(body, answerEnd...), err
+	})
 	if err != nil {
 		return err
 	}
-	body := append([]byte(`{"receipt":`), receipt...)
-	if proof != nil {
-		body = append(append(body, `,"proof":`...), proof...)
-	}
 	c.gin.Writer.Header()["Content-Type"] = s.headers.json
-	c.write(200, append(body, answerEnd...))
+	c.write(200, body)
 	return nil
 }

@@ -108,13 +108,14 @@ func TestReceiptProblems(t *testing.T) {
 	}
 }
 
-// TestProofsAreBounded: while as many receipts are proven as may be, the next is
-// refused, and draws go on.
+// TestProofsAreBounded: while as many receipts are proven as may be, the next waits
+// for its turn, and draws go on. One whose time ends before is refused.
 func TestProofsAreBounded(t *testing.T) {
 	f := &fake{proving: make(chan struct{})}
 	s := newServer(t, f)
 	done := make(chan int)
-	for range proofsMax {
+	const callers = proofsMax + 5
+	for range callers {
 		go func() { done <- do(s, asAdmin("GET", "/pools/p/draws/d/receipt", "")).Code }()
 	}
 	require.Eventually(t, func() bool {
@@ -124,11 +125,13 @@ func TestProofsAreBounded(t *testing.T) {
 		s.bounds.proofs.Release(1)
 		return false
 	}, 20*time.Second, time.Millisecond)
-	w := do(s, asAdmin("GET", "/pools/p/draws/d/receipt", ""))
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	w := do(s, asAdmin("GET", "/pools/p/draws/d/receipt", "").WithContext(short))
 	require.Equal(t, string(draw.CodeOverloaded), problemIn(t, w.Result()).Code)
 	require.Equal(t, 200, do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u","receipt":true}`)).Code)
 	close(f.proving)
-	for range proofsMax {
+	for range callers {
 		require.Equal(t, 200, <-done)
 	}
 }

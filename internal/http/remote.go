@@ -50,6 +50,10 @@ func (g *gate) isProxy(a netip.Addr) bool {
 	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
+// isShared reports whether many callers may have an address: that of a trusted proxy, of
+// this machine, where a proxy may run, or one that is not known.
+func (g *gate) isShared(a netip.Addr) bool { return !a.IsValid() || a.IsLoopback() || g.isProxy(a) }
+
 // isFromOtherSite reports whether a page of another site made a browser send r:
 // under a name of its own that was pointed at this machine, or by a call across
 // sites. Programs other than browsers say nothing of a site.

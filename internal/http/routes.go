@@ -36,20 +36,20 @@ func (s *Server) routes() []route {
 	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
 	return []route{
 		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
-		{"GET", "/pools/:pool", roleDraw, nil, jsons, s.pool},
+		{"GET", "/pools/:pool", roleDraw, nil, jsons, showCopy(s.copies)},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, jsons, s.drawAgain},
-		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, jsons, proven(s.drawReceipt)},
-		{"GET", "/pools/:pool/odds", roleDraw, nil, jsons, s.gzipped(reads(s.odds))},
+		{"GET", "/pools/:pool/draws/:draw/receipt", roleDraw, nil, jsons, queued(proofs, s.drawReceipt)},
+		{"GET", "/pools/:pool/odds", roleDraw, nil, jsons, showCopy(s.odds)},
 		{"GET", "/pools/:pool/users/:user", roleDraw, nil, jsons, reads(s.user)},
 		{"GET", "/pools/:pool/users/:user/awards", roleDraw, page, jsons, s.gzipped(reads(s.userAwards))},
 
-		{"GET", "/admin/self", roleAuditor, nil, jsons, reads(s.self)},
+		{"GET", "/admin/self", roleAuditor, nil, jsons, s.self},
 		{"GET", eventsPath, roleAuditor, nil, []string{typeEvents}, s.events},
 		{"GET", "/pools/:pool/proof/commitment", roleDraw, nil, texts, s.published("commitment")},
 		{"GET", "/pools/:pool/proof/key", roleDraw, nil, texts, s.published("key")},
 		{"GET", "/pools/:pool/proof/checkpoint", roleDraw, nil, texts, s.published("checkpoint")},
 		{"GET", "/pools/:pool/proof/reveal", roleDraw, nil, texts, s.published("reveal")},
-		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, s.gzipped(streamed(s.proofLog))},
+		{"GET", "/pools/:pool/proof/log", roleDraw, nil, []string{typeNDJSON}, s.gzipped(queued(publicLogs, s.proofLog))},
 
 		{"POST", "/admin/pools", roleAdmin, nil, jsons, takes(s.createPool)},
 		{"GET", "/admin/pools", roleAuditor, append([]string{"archived"}, page...), jsons, s.gzipped(reads(s.adminPools))},
@@ -88,7 +88,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, jsons, reads(s.runJob)},
 		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, jsons, s.gzipped(reads(s.runs))},
 
-		{"GET", "/problems/:code", roleNone, nil, jsons, reads(s.problem)},
+		{"GET", "/problems/:code", roleNone, nil, jsons, s.problem},
 		{"GET", "/openapi.yaml", roleNone, nil, nil, describeYAML()},
 		{"GET", "/openapi.json", roleNone, nil, nil, describeJSON()},
 		{"GET", "/ui", roleNone, nil, nil, adminPage},

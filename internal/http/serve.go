@@ -19,6 +19,8 @@ type limits struct {
 	// rest the longest for everything else after them. Together they stay
 	// below the 15 s that an operator is promised.
 	draws, rest time.Duration
+	// linger is how long what is left of a body is read after the answer.
+	linger time.Duration
 	// audit bounds an audit, page the sending of the first page of an export, and
 	// pace is what each further page adds for those behind it.
 	audit, page, pace time.Duration
@@ -33,13 +35,14 @@ func defaultLimits(request time.Duration) limits {
 		read:   10 * time.Second,
 		// The write timeout runs from the end of the headers: it spans the
 		// body, the work and the answer.
-		write: request + 20*time.Second,
-		idle:  2 * time.Minute,
-		draws: 9500 * time.Millisecond,
-		rest:  4 * time.Second,
-		audit: max(request, time.Minute),
-		page:  30 * time.Second,
-		pace:  2 * time.Second,
+		write:  request + 20*time.Second,
+		idle:   2 * time.Minute,
+		draws:  9500 * time.Millisecond,
+		rest:   4 * time.Second,
+		linger: 2 * time.Second,
+		audit:  max(request, time.Minute),
+		page:   30 * time.Second,
+		pace:   2 * time.Second,
 	}
 }
 
@@ -108,7 +111,7 @@ func (s *Server) ServeProbes(ctx context.Context, l net.Listener) error {
 	if err != nil {
 		return err
 	}
-	probes := newConnections(probeConnectionsMax, s.Log, s.metrics.reclaimed)
+	probes := newConnections(probeConnectionsMax, s.gate.isShared, s.Log, s.metrics.reclaimed)
 	server := s.newServer(context.WithoutCancel(ctx), engine, probes)
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a scrape that is cut off is repeated
 	defer stop()

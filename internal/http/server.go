@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	nethttp "net/http"
 	"net/netip"
@@ -92,6 +93,9 @@ type Config struct {
 	ClientCAs func() *x509.CertPool
 	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
 	ConnectionsMax int
+	// ReadsMax is how many calls read the database at once, beside the draws: its
+	// connections for reads. 0 means 5, which is the least.
+	ReadsMax int
 	// RequestTimeout is the longest that a call may work, save an audit and
 	// the export of awards.
 	RequestTimeout time.Duration
@@ -127,6 +131,8 @@ func (c *Config) check() error {
 		return errors.New("http: tokens must be given, and hold one of role admin")
 	case c.ConnectionsMax < 0:
 		return errors.New("http: the most connections must not be below 0")
+	case c.ReadsMax != 0 && c.ReadsMax < readsUsual:
+		return fmt.Errorf("http: the most reads must be %d or more", readsUsual)
 	case c.RequestTimeout <= 0:
 		return errors.New("http: the request timeout must be above 0")
 	}
@@ -139,17 +145,18 @@ type Server struct {
 	Config
 	engine *gin.Engine
 	// handler is the engine, or in tests what checks its answers.
-	handler     nethttp.Handler
-	gate        *gate
-	refusals    *refusals
-	ids         ids
-	problems    map[draw.Code]problem
-	metrics     metrics
-	limits      limits
-	bounds      bounds
-	copies      *copies
-	connections *connections
-	readiness   *readiness
+	handler  nethttp.Handler
+	gate     *gate
+	refusals *refusals
+	ids      ids
+	problems map[draw.Code]problem
+	metrics  metrics
+	limits   limits
+	bounds   bounds
+	// copies are of pools, odds of their odds.
+	copies, odds *copies
+	connections  *connections
+	readiness    *readiness
 	// draining says that the service is shutting down.
 	draining atomic.Bool
 	// streaming ends, by endStreams, when the service begins to shut down:
@@ -182,7 +189,7 @@ func New(c Config) (*Server, error) {
 		problems:  problems(),
 		metrics:   m,
 		limits:    defaultLimits(c.RequestTimeout),
-		bounds:    newBounds(),
+		bounds:    newBounds(cmp.Or(c.ConnectionsMax, ConnectionsUsual), cmp.Or(c.ReadsMax, readsUsual)),
 		readiness: newReadiness(c.Ready),
 		strict:    json.JoinOptions(json.RejectUnknownMembers(true)),
 		headers:   headers{[]string{"no-store"}, []string{"nosniff"}, []string{"application/json"}, []string{"max-age=31536000"}},
@@ -190,8 +197,8 @@ func New(c Config) (*Server, error) {
 		gzips:     sync.Pool{New: newGzip},
 	}
 	s.streaming, s.endStreams = context.WithCancel(context.Background())
-	s.copies = newCopies(s.encodePool)
-	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), c.Log, m.reclaimed)
+	s.copies, s.odds = newCopies(s.encodePool), newCopies(s.encodeOdds)
+	s.connections = newConnections(cmp.Or(c.ConnectionsMax, ConnectionsUsual), s.gate.isShared, c.Log, m.reclaimed)
 	if err := s.connections.register(c.Registerer); err != nil {
 		return nil, err
 	}

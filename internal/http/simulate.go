@@ -16,8 +16,6 @@ const (
 	simulatedMax = 100_000
 	// simulatedPrizesMax is the most prizes of a pool that is simulated.
 	simulatedPrizesMax = 10_000
-	// simulationsMax is how many run at once: they use a processor.
-	simulationsMax = 1
 	// zMax is the distance from an expectation, in standard deviations, that
 	// chance does not explain.
 	zMax = 5
@@ -113,10 +111,11 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (Simul
 	if err != nil {
 		return SimulatedAnswer{}, err
 	}
-	if !s.bounds.simulations.TryAcquire(1) {
-		return SimulatedAnswer{}, draw.Errorf(draw.CodeOverloaded, "a simulation runs already, which is the most at once")
+	done, err := c.take(s.bounds.simulations, 1, "a simulation runs already, which is the most at once")
+	if err != nil {
+		return SimulatedAnswer{}, err
 	}
-	defer s.bounds.simulations.Release(1)
+	defer done()
 	pool, err := s.Reader.Pool(ctx, c.param("pool"))
 	if err != nil {
 		return SimulatedAnswer{}, err
@@ -133,8 +132,8 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (Simul
 		}
 		run.Pool.Rules = ruling.Rules
 	}
-	done, err := draw.Simulate(run)
-	return NewSimulated(&done), err
+	simulated, err := draw.Simulate(run)
+	return NewSimulated(&simulated), err
 }
 
 // simulationWanted reads how many draws the call asks for.

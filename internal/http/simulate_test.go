@@ -67,6 +67,8 @@ func TestSimulation(t *testing.T) {
 		require.Equal(t, "invalid-request", p.Code)
 		require.Contains(t, p.Detail, detail, "it names the member")
 	}
-	require.True(t, s.bounds.simulations.TryAcquire(1))
+	done, ok := s.bounds.simulations.try(rankAdmin, 3)
+	require.True(t, ok)
+	defer done()
 	require.Equal(t, "overloaded", problemIn(t, do(s, asAdmin("GET", "/admin/pools/p/simulation", "")).Result()).Code)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/semaphore"
 
 	"drawsvc/internal/draw"
 )
@@ -56,7 +55,7 @@ func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measure
 	const callers, mostMB = 8, 45
 	f := &fake{}
 	s := undescribed(newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
-	s.bounds.answers = semaphore.NewWeighted(16 << 20)
+	s.bounds.answers = newShares([ranks]int64{4 << 20, 8 << 20, 12 << 20, 16 << 20})
 	addr := served(t, s)
 	public, conns := heldBy(t, addr, callers, "/pools/big HTTP/1.1\r\nHost: localhost")
 	require.Less(t, public, uint64(mostMB))

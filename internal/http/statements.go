@@ -69,7 +69,10 @@ func (s *Server) statements(ctx context.Context, c call) (statementsAnswer, erro
 func (s *Server) exportStatements(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	lines, _, err := s.readStatements(ctx, c)
+	lines, err := placed(ctx, c, func() ([]job.Line, error) {
+		lines, _, err := s.readStatements(ctx, c)
+		return lines, err
+	})
 	if err != nil {
 		return err
 	}

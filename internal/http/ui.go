@@ -12,7 +12,7 @@ import (
 // is asked for by no name. They hold nothing secret: what the page shows it asks for
 // with a token of its user.
 func uiFiles() handler {
-	var kept sync.Map // of packed by name: files that there are, each compressed once
+	var kept sync.Map // of *copied by name: files that there are, each compressed once
 	return func(c call) error {
 		name := cmp.Or(c.param("file"), "index.html")
 		file, found := ui.Open(name)
@@ -21,14 +21,14 @@ func uiFiles() handler {
 		}
 		body, known := kept.Load(name)
 		if !known {
-			body, _ = kept.LoadOrStore(name, pack(file.Body))
+			body, _ = kept.LoadOrStore(name, newCopied(file.Body))
 		}
 		h := c.gin.Writer.Header()
 		h.Set("Content-Type", file.Type)
 		h.Set("Content-Security-Policy", ui.Policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		c.writePacked(body.(packed))
+		c.writeOpenly(body.(*copied))
 		return nil
 	}
 }

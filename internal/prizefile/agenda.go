@@ -21,7 +21,7 @@ func ReadAgenda(file io.Reader) ([]draw.Item, error) {
 	if err := readRows(file, &f.bad, f.row); err != nil {
 		return nil, err
 	}
-	if f.places == nil && f.bad.count == 0 {
+	if f.places == nil && f.bad.Err() == nil {
 		f.bad.Add(1, "must be the header %s", AgendaHeader)
 	}
 	return f.items, f.bad.Err()
@@ -46,7 +46,7 @@ func (f *agendaFile) row(number int, fields []string) (goOn bool) {
 			return false
 		}
 		return true
-	case len(f.items)+f.bad.count >= draw.AgendaMax:
+	case len(f.items)+len(f.bad.list) >= draw.AgendaMax:
 		f.bad.Add(number, "is more than the %d items that a file may have", draw.AgendaMax)
 		return false
 	}

@@ -17,7 +17,8 @@ const (
 	// bytesMax is the longest file; a million usual lines are a sixth of
 	// it.
 	bytesMax = 256 << 20
-	// badLinesMax is how many bad lines are listed one by one.
+	// badLinesMax is how many bad lines are listed. A file is read no further than
+	// to the last of them.
 	badLinesMax = 10
 	// fieldMax is how much of a field an error repeats, in bytes.
 	fieldMax = 40
@@ -34,48 +35,51 @@ type Line struct {
 	HasKind bool
 }
 
-// BadLines collects what is wrong with a file.
-type BadLines struct {
-	first []string
-	count int
-}
+// BadLines collects what is wrong with a file, until it is full.
+type BadLines struct{ list []string }
 
 // Add notes what is wrong with a line.
 func (b *BadLines) Add(number int, format string, args ...any) {
-	if b.count < badLinesMax {
-		b.first = append(b.first, fmt.Sprintf("line %d: %s", number, fmt.Sprintf(format, args...)))
+	if !b.IsFull() {
+		b.list = append(b.list, fmt.Sprintf("line %d: %s", number, fmt.Sprintf(format, args...)))
 	}
-	b.count++
 }
+
+// IsFull reports whether so many lines are bad that the others need not be read.
+func (b *BadLines) IsFull() bool { return len(b.list) == badLinesMax }
 
 // Err is nil when there was no bad line, else CodeInvalidRequest.
 func (b *BadLines) Err() error {
-	if b.count == 0 {
+	if len(b.list) == 0 {
 		return nil
 	}
-	text := strings.Join(b.first, "; ")
-	if more := b.count - len(b.first); more > 0 {
-		text += fmt.Sprintf("; and %d more bad lines", more)
+	text := strings.Join(b.list, "; ")
+	if b.IsFull() {
+		text += "; the lines after that were not read"
 	}
 	return draw.Errorf(draw.CodeInvalidRequest, "%s; nothing was imported", text)
 }
 
-// Read reads and checks a whole file, as far as that goes without the pool. Error:
-// CodeInvalidRequest, or that of the reader.
-func Read(file io.Reader) ([]Line, error) {
-	f := reading{seen: map[string]int{}}
+// Read reads and checks a whole file, as far as that goes without the pool. An error of
+// admit, which is called with each good line, ends it. Errors: CodeInvalidRequest, and
+// those of admit and of the reader.
+func Read(file io.Reader, admit func(*Line) error) ([]Line, error) {
+	f := reading{seen: map[string]int{}, admit: admit}
 	if err := readRows(file, &f.bad, f.row); err != nil {
 		return nil, err
 	}
-	if f.columns == nil && f.bad.count == 0 {
+	if f.refused != nil {
+		return nil, f.refused
+	}
+	if f.columns == nil && f.bad.Err() == nil {
 		f.bad.Add(1, "must be the header %s", Header)
 	}
 	return f.lines, f.bad.Err()
 }
 
 // readRows calls row with the line and the fields of each row of a file that is
-// not blank, until it returns false. What is no CSV, or too long, becomes a bad
-// line. Error: that of the reader.
+// not blank, until it returns false or bad is full. What is no CSV, or too long,
+// becomes a bad line. Error: that of the reader.
 func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string) (goOn bool)) error {
 	limited := &io.LimitedReader{R: file, N: bytesMax + 1}
 	buffered := bufio.NewReader(limited)
@@ -86,7 +90,7 @@ func readRows(file io.Reader, bad *BadLines, row func(line int, fields []string)
 	rows := csv.NewReader(buffered)
 	rows.Comma, rows.FieldsPerRecord, rows.TrimLeadingSpace = separator, -1, true
 	line := 0
-	for {
+	for !bad.IsFull() {
 		fields, err := rows.Read()
 		if err == io.EOF {
 			break
@@ -118,6 +122,9 @@ type reading struct {
 	seen    map[string]int
 	lines   []Line
 	bad     BadLines
+	// admit is that of Read, refused its error.
+	admit   func(*Line) error
+	refused error
 }
 
 // row takes one row. It returns false when nothing behind the row can be read.
@@ -129,7 +136,7 @@ func (f *reading) row(number int, fields []string) (goOn bool) {
 		}
 		return err == nil
 	}
-	if len(f.lines)+f.bad.count >= draw.PrizesMax {
+	if len(f.lines)+len(f.bad.list) >= draw.PrizesMax {
 		f.bad.Add(number, "is more than the %d prizes that a file may have", draw.PrizesMax)
 		return false
 	}
@@ -141,6 +148,9 @@ func (f *reading) row(number int, fields []string) (goOn bool) {
 	if earlier, twice := f.seen[line.Prize.ID]; twice {
 		f.bad.Add(number, "prize id %q is on line %d already", line.Prize.ID, earlier)
 		return true
+	}
+	if f.refused = f.admit(&line); f.refused != nil {
+		return false
 	}
 	f.seen[line.Prize.ID] = number
 	f.lines = append(f.lines, line)

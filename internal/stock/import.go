@@ -33,7 +33,11 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 	if progress == nil {
 		progress = func(int, int) {}
 	}
-	lines, err := prizefile.Read(file)
+	admit, err := s.linesAdmitted(ctx, w)
+	if err != nil {
+		return draw.Imported{}, err
+	}
+	lines, err := prizefile.Read(file, admit)
 	if err != nil {
 		return draw.Imported{}, err
 	}
@@ -49,6 +53,26 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 		s.options.Changed(w.PoolID)
 	}
 	return done, nil
+}
+
+// linesAdmitted returns what says whether an import may have a line, while its file is
+// read. A prize that is there stays, so that a line that is refused would be refused
+// later too.
+func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefile.Line) error, error) {
+	if !w.PresentOnly {
+		return func(*prizefile.Line) error { return nil }, nil
+	}
+	p, err := s.Pool(ctx, w.PoolID)
+	present := make(map[string]bool, len(p.Prizes))
+	for i := range p.Prizes {
+		present[p.Prizes[i].ID] = true
+	}
+	return func(line *prizefile.Line) error {
+		if present[line.Prize.ID] {
+			return nil
+		}
+		return draw.Errorf(draw.CodeForbidden, "line %d: prize %q is new to the pool; a token of role stock may stock prizes that are there", line.Number, line.Prize.ID)
+	}, err
 }
 
 // importLines makes the import's moves, part by part, once every line is known
@@ -67,7 +91,7 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	if err != nil {
 		return done, err
 	}
-	moves, err := importMoves(w, lines, present, draw.PrizesMax-prizes)
+	moves, err := importMoves(w.Reason, lines, present, draw.PrizesMax-prizes)
 	if err != nil {
 		return done, err
 	}
@@ -145,14 +169,14 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 }
 
 // importMoves turns lines into moves, at most room of them of new prizes.
-func importMoves(w draw.Import, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]stocking, error) {
+func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]stocking, error) {
 	moves := make([]stocking, 0, len(lines))
 	var bad prizefile.BadLines
 	for _, line := range lines {
 		prize, isPresent := present[line.Prize.ID]
-		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: w.Reason, isNew: !isPresent}
-		if !isPresent && w.PresentOnly {
-			return nil, draw.Errorf(draw.CodeForbidden, "line %d: prize %q is new to the pool; a token of role stock may stock prizes that are there", line.Number, line.Prize.ID)
+		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: reason, isNew: !isPresent}
+		if bad.IsFull() {
+			break
 		}
 		if !isPresent {
 			move.prize = line.Prize

@@ -183,7 +183,7 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	many := "prize,name,value,stock\n" + strings.Repeat("x\n", 1000)
 	detail := refusedImport(t, s, "spring", many)
 	require.True(t, strings.HasPrefix(detail, "line 2: has 1 columns instead of 4; quote a field that holds the separator; line 3: "), detail)
-	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; and 990 more bad lines; nothing was imported"), detail)
+	require.True(t, strings.HasSuffix(detail, "; line 11: has 1 columns instead of 4; quote a field that holds the separator; the lines after that were not read; nothing was imported"), detail)
 
 	// Against the pool as well, and far apart.
 	file.Reset()
@@ -197,4 +197,48 @@ func TestImportTellsTheFirstBadLines(t *testing.T) {
 	}
 	require.Equal(t, `line 700: prize "p700" is new and needs a name; line 2900: prize "p2900" is new and needs a name; nothing was imported`,
 		refusedImport(t, s, "spring", file.String()))
+}
+
+// counted counts the bytes that are read of a file.
+type counted struct {
+	io.Reader
+	n int
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	c.n += n
+	return n, err
+}
+
+// TestImportEndsEarly: a file is read no further than to its tenth bad line, and for
+// those who may stock only prizes that are there, to the first new one. The double
+// reads all before it judges.
+func TestImportEndsEarly(t *testing.T) {
+	s := stocktest.New(t, "sqlite")
+	stocktest.Pool(t, s, "spring", 10)
+	const header, most = "prize,name,value,stock\n", 64 << 10
+	for about, c := range map[string]struct {
+		file        string
+		presentOnly bool
+		code        draw.Code
+		detail      string
+	}{
+		"bad lines":   {"x\n", false, draw.CodeInvalidRequest, "line 11: has 1 columns"},
+		"no CSV":      {"a,\"b\"c,1,1\n", false, draw.CodeInvalidRequest, "line 11: has a quote"},
+		"new":         {"new,New,1,1\n", true, draw.CodeForbidden, `line 2: prize "new" is new to the pool`},
+		"not UTF-8":   {"a,\xff,1,1\n", false, draw.CodeInvalidRequest, "line 11: is not UTF-8 text"},
+		"twice there": {"a,,,1\n", true, draw.CodeInvalidRequest, `line 12: prize id "a" is on line 2 already`},
+	} {
+		file := &counted{Reader: strings.NewReader(header + strings.Repeat(c.file, 1<<20/len(c.file)))}
+		w := draw.Import{PoolID: "spring", Reason: "delivery", Actor: "test", PresentOnly: c.presentOnly, DryRun: true}
+		_, err := s.Import(t.Context(), w, file, nil)
+		require.Equal(t, c.code, draw.CodeOf(err), about)
+		require.Contains(t, draw.DetailOf(err), c.detail, about)
+		require.Less(t, file.n, most, about)
+	}
+	double := &counted{Reader: strings.NewReader(header + strings.Repeat("x\n", 1<<19))}
+	_, err := io.ReadAll(double)
+	require.NoError(t, err)
+	require.Greater(t, double.n, most)
 }

@@ -1,0 +1,184 @@
+package http
+
+import (
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// refusedCalls are calls that are refused before their body is read, by the status.
+func refusedCalls() map[int]string {
+	const json, length = "Content-Type: application/json\r\n", "Content-Length: 100\r\n"
+	auth := "Authorization: Bearer " + adminToken + "\r\n"
+	return map[int]string{
+		401: "POST /admin/pools HTTP/1.1\r\nHost: x\r\n" + json + length,
+		403: "POST /admin/pools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer draw\r\n" + json + length,
+		404: "POST /nothing HTTP/1.1\r\nHost: x\r\n" + json + length,
+		405: "POST /livez HTTP/1.1\r\nHost: x\r\n" + json + length,
+		413: "POST /admin/pools HTTP/1.1\r\nHost: x\r\n" + auth + json + fmt.Sprintf("Content-Length: %d\r\n", bodyMax+1),
+		415: "POST /admin/pools HTTP/1.1\r\nHost: x\r\n" + auth + length,
+		400: "POST /draw?x=1 HTTP/1.1\r\nHost: x\r\n" + auth + json + "Transfer-Encoding: chunked\r\n",
+		429: "POST /admin/pools HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n" + json + length,
+	}
+}
+
+// judgeRefusals says which refusal waits for a body that never comes, or keeps its
+// connection.
+func judgeRefusals(t *testing.T, addr string) error {
+	t.Helper()
+	for status, head := range refusedCalls() {
+		c := dial(t, addr)
+		if _, err := io.WriteString(c, head+"\r\n"); err != nil {
+			return err
+		}
+		answer, err := nethttp.ReadResponse(c.answers, nil)
+		if err != nil {
+			return fmt.Errorf("%d: %w", status, err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		if answer.StatusCode != status || !answer.Close {
+			return fmt.Errorf("%d: is answered %d, close %v", status, answer.StatusCode, answer.Close)
+		}
+	}
+	return nil
+}
+
+// TestRefusalsDoNotWaitForTheBody: they are answered at once, and the connection is
+// closed. The double answers as net/http does by itself: behind the body.
+func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
+	s := undescribed(newServer(t, &fake{}, ofEveryRole))
+	s.limits.read = time.Hour // an answer that waits for the body does not come
+	for range guessBurst {
+		s.gate.guesses.wrong(netip.MustParseAddr("127.0.0.1"), time.Now())
+	}
+	s.limits.linger = time.Millisecond
+	require.NoError(t, judgeRefusals(t, served(t, s)))
+	require.Eventually(t, func() bool { return s.connections.count() == 0 }, 30*time.Second, time.Millisecond, "nothing lingers")
+
+	double := &nethttp.Server{ReadTimeout: time.Second, Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		handler := s.Handler()
+		r.Body = io.NopCloser(r.Body)
+		handler.ServeHTTP(withoutClose{w}, r)
+	})}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = double.Serve(l) }()
+	defer double.Close()
+	c := dial(t, l.Addr().String())
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+	_, err = io.WriteString(c, refusedCalls()[401]+"\r\n")
+	require.NoError(t, err)
+	_, err = nethttp.ReadResponse(c.answers, nil)
+	require.Error(t, err, "it waits for the body")
+}
+
+// withoutClose is a writer whose answers keep their connection.
+type withoutClose struct{ nethttp.ResponseWriter }
+
+func (w withoutClose) WriteHeader(status int) {
+	w.Header().Del("Connection")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// TestSlowBodiesMakeRoom: callers whose bodies do not come, and those that linger,
+// give way to new ones. So nobody without a token holds all connections.
+func TestSlowBodiesMakeRoom(t *testing.T) {
+	t.Parallel()
+	for _, head := range []string{
+		refusedCalls()[401],
+		"POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n", // a draw that anybody may make
+	} {
+		s := undescribed(newServer(t, &fake{}, func(c *Config) { c.ConnectionsMax = 4 }))
+		s.limits.read, s.limits.linger = time.Hour, time.Hour
+		addr := served(t, s)
+		for range 20 {
+			_, err := io.WriteString(dial(t, addr), head+"\r\n{")
+			require.NoError(t, err)
+		}
+		require.NoError(t, dial(t, addr).get("/livez"))
+	}
+}
+
+// TestOneAddressHasHalfOfTheConnections, unless many callers have the address. What it
+// asks for beyond that is refused, and others find room.
+func TestOneAddressHasHalfOfTheConnections(t *testing.T) {
+	t.Parallel()
+	one, other, proxy := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("10.0.0.1")
+	s := newServer(t, &fake{}, func(c *Config) {
+		c.ConnectionsMax, c.TrustedProxies = 8, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	})
+	closed := make(chan struct{})
+	admit := func(from netip.Addr) (*conn, admission) {
+		near, far := net.Pipe()
+		t.Cleanup(func() { near.Close(); far.Close() })
+		c := &conn{Conn: near, ended: s.connections.ended, peer: from}
+		became := s.connections.admit(c, closed)
+		if became == admissionGiven {
+			s.connections.changed(c, nethttp.StateActive)
+		}
+		return c, became
+	}
+	var all []*conn
+	for range 4 {
+		c, became := admit(one)
+		require.Equal(t, admissionGiven, became)
+		all = append(all, c)
+	}
+	_, became := admit(netip.MustParseAddr("2001:db8::2"))
+	require.Equal(t, admissionRefused, became, "the same /64")
+	_, became = admit(other)
+	require.Equal(t, admissionGiven, became)
+	s.connections.changed(all[2], nethttp.StateIdle)
+	_, became = admit(one)
+	require.Equal(t, admissionGiven, became, "for its idle one")
+	_, became = admit(one)
+	require.Equal(t, admissionRefused, became)
+	require.NoError(t, all[0].Close())
+	require.NoError(t, all[2].Close(), "it was counted out before")
+	_, became = admit(one)
+	require.Equal(t, admissionGiven, became)
+	_, became = admit(one)
+	require.Equal(t, admissionRefused, became)
+
+	s.connections = newConnections(8, s.gate.isShared, s.Log, s.metrics.reclaimed)
+	for _, from := range []netip.Addr{proxy, netip.MustParseAddr("127.0.0.1"), {}} {
+		for range 2 { // with the others, more than half
+			_, became = admit(from)
+			require.Equal(t, admissionGiven, became)
+		}
+	}
+	for range 2 {
+		_, became = admit(proxy)
+		require.Equal(t, admissionGiven, became)
+	}
+	close(closed)
+	_, became = admit(proxy)
+	require.Equal(t, admissionEnded, became)
+}
+
+// TestRefusalKeepsAConnectionWithoutABody: a caller who sent all is not cut off.
+func TestRefusalKeepsAConnectionWithoutABody(t *testing.T) {
+	t.Parallel()
+	c := dial(t, served(t, newServer(t, &fake{}, withDrawToken)))
+	for _, head := range []string{
+		"GET /admin/pools HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST /draw HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + drawToken + "\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+		"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		_, err := io.Copy(c, strings.NewReader(head))
+		require.NoError(t, err)
+		answer, err := nethttp.ReadResponse(c.answers, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		require.False(t, answer.Close)
+	}
+}
