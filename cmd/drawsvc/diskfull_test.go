@@ -133,7 +133,7 @@ func TestFullDiskIsNotReady(t *testing.T) {
 
 			s.drawUntil(503, func() { require.NoError(t, disk.Fill()) })
 			require.NoError(t, tellsOfFullDisk(s.readiness, commandMax))
-			_, body, err := s.ask("GET", "/metrics", "")
+			body, err := s.metrics()
 			require.NoError(t, err)
 			require.Contains(t, body, `drawsvc_database_writes_refused{reason="full"} 1`)
 			require.Contains(t, body, `drawsvc_database_writes_refused{reason="read-only"} 0`)

@@ -89,7 +89,7 @@ func TestPauses(t *testing.T) {
 				settled <- err
 			}()
 			require.Eventually(t, func() bool {
-				_, body, err := s.ask("GET", "/metrics", "")
+				body, err := s.metrics()
 				return err == nil && strings.Contains(body, `outcome="paused"}`)
 			}, commandMax, 20*time.Millisecond)
 			s.admin(200, "PATCH", "/admin/pools/spring", `{"state":"open"}`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,11 @@ func poolChangeCommand[B any](env environment, use, short string, do func(ctx co
 			if err != nil {
 				return err
 			}
+			done, more, hasMore := strings.Cut(done, "\n") // the seed, after a reveal
 			_, err = printf(env.stdout, "pool %s %s\n", pool, done)
+			if err == nil && hasMore {
+				_, err = printf(env.stdout, "%s\n", more)
+			}
 			return err
 		})
 	}
