@@ -69,7 +69,7 @@ func (c *crowd) drawFrom(s *service, callers int) {
 					c.note(func() { c.won[key] = body })
 				default:
 					code := fmt.Sprint(status)
-					if strings.Contains(body, `"code":"draining"`) && strings.Contains(body, `"outcome":"none"`) {
+					if strings.Contains(body, `"code":"draining"`) && strings.Contains(body, `"outcome":"unknown"`) {
 						code = "draining"
 					}
 					c.note(func() { c.refused[code] = append(c.refused[code], key) })

@@ -110,7 +110,7 @@ func TestUIDraftRules(t *testing.T) {
 	b.signIn("admin")
 	b.await(`document.querySelectorAll(".pools li").length === 2`)
 	b.visit("#/pools/spring/rules", "Spring draw")
-	b.says("a win has 25 %")
+	b.says("A draw wins with 25 % now.")
 	b.press("Change the rules…")
 	for draft, says := range map[string]string{
 		`{"fallback":"none","win":"5/4"}`: `"win"`, `{"fallback":"none","limits":[{"of":"draws","max":0}]}`: "limits[0].max",
