@@ -36,10 +36,10 @@ const (
 // The codes of draws that may be sent again, with the same key. Draw does so itself,
 // and returns them within [Unsettled].
 const (
-	RequestTimeout   Code = "request-timeout"
-	TooManyGuesses   Code = "too-many-guesses"
-	Contended        Code = "contended"
-	Overloaded       Code = "overloaded"
+	RequestTimeout Code = "request-timeout"
+	TooManyGuesses Code = "too-many-guesses"
+	Contended      Code = "contended"
+	Overloaded     Code = "overloaded"
 	// Paused: the pool opens again; Notice is for the player.
 	Paused           Code = "paused"
 	ClockLeapt       Code = "clock-leapt"

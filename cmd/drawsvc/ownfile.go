@@ -24,7 +24,7 @@ func readOwnFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, ownFileMax+1))
 	if err == nil && len(content) > ownFileMax {
 		return nil, fmt.Errorf("%s is longer than %d MiB", path, ownFileMax>>20)

@@ -106,8 +106,7 @@ func poolPauseCommand(env environment) *cobra.Command {
 	state := draw.StatePaused
 	var pause draw.Pause
 	wanted := draw.PoolChange{State: &state}
-	var c *cobra.Command
-	c = poolPatchWith(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered", &wanted,
+	c := poolPatchWith(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered", &wanted,
 		func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
 			changed, err := patch()
 			return "is " + string(changed.State), err

@@ -198,10 +198,10 @@ func (c *connections) warn(now time.Time, attrs ...any) {
 // no clock is read for each request. The connections' mutex is held.
 func (c *conn) isIdle(now time.Time) bool {
 	s := &c.standing
-	switch s.state {
-	case nethttp.StateIdle:
+	if s.state == nethttp.StateIdle {
 		return true
-	case nethttp.StateNew:
+	}
+	if s.state == nethttp.StateNew {
 		return now.Sub(s.made) >= silentMax
 	}
 	bodies := c.bodies.Load()

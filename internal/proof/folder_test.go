@@ -53,7 +53,7 @@ func TestFolderIsNotLeft(t *testing.T) {
 				require.NoError(t, create(filepath.Join(dir, name)))
 				folder, err := os.OpenRoot(dir)
 				require.NoError(t, err)
-				defer folder.Close() //nolint:errcheck // it was only read
+				defer folder.Close()
 				r, err := Verify(folder.FS(), VerifyOptions{})
 				require.NoError(t, err)
 				require.False(t, r.OK)
@@ -99,7 +99,7 @@ func TestLinksWithinTheFolder(t *testing.T) {
 	require.NoError(t, os.Symlink("key-2026", filepath.Join(dir, "key")))
 	folder, err := os.OpenRoot(dir)
 	require.NoError(t, err)
-	defer folder.Close() //nolint:errcheck // it was only read
+	defer folder.Close()
 	r, err := Verify(folder.FS(), VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, r.OK, r.Detail)
