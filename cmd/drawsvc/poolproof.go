@@ -125,7 +125,7 @@ drawsvc user forget replaces users there.`,
 			if err != nil {
 				return err
 			}
-			defer folder.Close() //nolint:errcheck // it was only read
+			defer folder.Close()
 			return store.EraseSalts(ctx, string(pool), folder.FS(), string(by))
 		})
 	}

@@ -51,7 +51,7 @@ that was kept, or got from somebody else, proves more.`,
 		if err != nil {
 			return err
 		}
-		defer folder.Close() //nolint:errcheck // it was only read
+		defer folder.Close()
 		// What is kept of a long log has no pointers: looking for garbage often
 		// costs little, and saves as much memory as is kept.
 		defer debug.SetGCPercent(debug.SetGCPercent(verifyGarbage))
