@@ -136,7 +136,7 @@ func (n *notes) each(fn func(note []byte) (more bool)) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // it was only read
 	if info, err := f.Stat(); err != nil || info.Size() == 0 {
 		return err
 	}

@@ -104,7 +104,7 @@ func (a *attendance) ask(ctx context.Context, client *http.Client, r tlog.HashRe
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was only read
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerMax))
 	if err != nil {
 		return "", err
