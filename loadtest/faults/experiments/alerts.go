@@ -35,6 +35,7 @@ func alertFaults() []alertFault {
 		{"rows changed by hand", []string{"DrawsvcAuditViolations"}, "", (*alarm).changeRows},
 		{"rows of a signed log changed by hand", []string{"DrawsvcLogFork"}, "", (*alarm).editSigned},
 		{"trigger that refuses awards", []string{"DrawsvcInternalErrors"}, "", (*alarm).refuseAwards},
+		{"primary set read-only", []string{"DrawsvcWritesRefused"}, "", (*alarm).setReadOnly},
 		{"Redis emptied again and again", []string{"DrawsvcStaleLocks"}, "", (*alarm).emptyRedis},
 		{
 			"synchronous standby lost",

@@ -111,6 +111,22 @@ func (a *alarm) refuseAwards() (func() error, error) {
 	}, nil
 }
 
+// setReadOnly makes the database refuse writes, and has each instance hear of it.
+func (a *alarm) setReadOnly() (func() error, error) {
+	pool := a.Pool("alert-read-only")
+	a.Must(a.MakePool(pool, 20))
+	a.Must(stage.ExecAll(a.Base.Admin, `ALTER SYSTEM SET default_transaction_read_only = on`, `SELECT pg_reload_conf()`))
+	time.Sleep(time.Second) // sessions hear of it soon
+	for _, o := range a.asking(pool, len(a.Instances)) {
+		if said := a.Send(a.Ctx, o); said.Code == "" {
+			return nil, fmt.Errorf("it was drawn from a database that takes no writes: %s", &said)
+		}
+	}
+	return func() error {
+		return stage.ExecAll(a.Base.Admin, `ALTER SYSTEM RESET default_transaction_read_only`, `SELECT pg_reload_conf()`)
+	}, nil
+}
+
 // emptyRedis lets holders of the lock in beside one another.
 func (a *alarm) emptyRedis() (func() error, error) {
 	return a.meanwhile(func(ctx context.Context) {

@@ -92,15 +92,15 @@ func Doubles() []Double {
 			{`wait <= part(limits.Timeout, waitPart)`, `wait >= 0`},
 			{`w.since.Before(lastCome) && !b.behindVain`, `w.since.Before(lastCome) && false`},
 		}},
-		{Guessable, "the service, which reads tokens however many wrong ones came before", []edit{
-			{`if !may {`, `if !may && false {`},
+		{Guessable, "the service, which never says that too many wrong tokens came", []edit{
+			{`case !found && g.guesses.wrong(g.remote(r), now):`, `case !found && g.guesses.wrong(g.remote(r), now) && false:`},
 		}},
 		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
-			{`streams := c.server.bounds.streams`, `streams := semaphore.NewWeighted(1)`},
+			{`c.take(c.server.bounds.streams, 1,`, `c.take(newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}), 1,`},
 			{`s.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `s.engine.Read.QueryRowContext(ctx, admitsFrom)`},
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
-			{`next.ready = ready(ctx) == nil`, `next.ready = ready(ctx) == nil || true`},
+			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}...)
