@@ -42,7 +42,6 @@ const (
 	Overloaded     Code = "overloaded"
 	// Paused: the pool opens again; Notice is for the player.
 	Paused           Code = "paused"
-	ClockLeapt       Code = "clock-leapt"
 	RulesUnreadable  Code = "rules-unreadable"
 	StoreUnavailable Code = "store-unavailable"
 	LockUnavailable  Code = "lock-unavailable"

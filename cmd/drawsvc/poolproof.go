@@ -45,7 +45,7 @@ func poolCloseCommand(env environment) *cobra.Command {
 			}
 			if reveal {
 				line, err := seeds.Reveal(ctx, id)
-				return "is closed\n" + escapeControls(strings.TrimSuffix(string(line), "\n")), err
+				return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
 			}
 			if !unsealed {
 				return "is closed", nil
