@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -26,31 +26,18 @@ type agendaStore interface {
 	RunAllDue(ctx context.Context) error
 }
 
-// followAgendas does what is due of all agendas once a second, until the
-// function that it returns is called.
-func followAgendas(ctx context.Context, s agendaStore, log *slog.Logger) func() error {
-	following, end := context.WithCancel(context.WithoutCancel(ctx))
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		tick := time.NewTicker(agendaEvery)
-		defer tick.Stop()
-		failing := false
-		for {
-			select {
-			case <-following.Done():
-				return
-			case <-tick.C:
-			}
-			round, done := context.WithTimeout(following, agendaMax)
-			err := s.RunAllDue(round)
-			done()
-			if err != nil && !failing && following.Err() == nil {
-				log.Warn("the agendas of the pools cannot be followed just now", "error", err)
-			}
-			failing = err != nil
+// followAgendas does what is due of all agendas once a second, until stop is called.
+func followAgendas(s agendaStore, log *slog.Logger) (stop func()) {
+	failing := false
+	return periodic.Start(agendaEvery, func(ctx context.Context) {
+		round, done := context.WithTimeout(ctx, agendaMax)
+		defer done()
+		err := s.RunAllDue(round)
+		if err != nil && !failing && ctx.Err() == nil {
+			log.Warn("the agendas of the pools cannot be followed just now", "error", err)
 		}
+		failing = err != nil
 	})
-	return func() error { end(); ended.Wait(); return nil }
 }
 
 // countDue counts the items of agendas that this instance has done.

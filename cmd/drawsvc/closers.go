@@ -10,6 +10,8 @@ type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }
 
+func (c *closers) addStop(stop func()) { c.add(func() error { stop(); return nil }) }
+
 // close runs them all and returns the first error.
 func (c closers) close() error {
 	var first error

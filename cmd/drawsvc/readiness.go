@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/locker"
+	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -108,21 +109,10 @@ func (r *readiness) show(to prometheus.Registerer) {
 }
 
 // watch checks about every readyEvery until stop is called.
-func (r *readiness) watch(ctx context.Context) (stop func() error) {
-	watching, end := context.WithCancel(context.WithoutCancel(ctx))
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		tick := time.NewTicker(readyEvery)
-		defer tick.Stop()
-		for watching.Err() == nil {
-			bounded, done := context.WithTimeout(watching, readyMax)
-			_ = r.check(bounded) // it is kept
-			done()
-			select {
-			case <-watching.Done():
-			case <-tick.C:
-			}
-		}
+func (r *readiness) watch() (stop func()) {
+	return periodic.Start(readyEvery, func(ctx context.Context) {
+		bounded, done := context.WithTimeout(ctx, readyMax)
+		defer done()
+		_ = r.check(bounded) // it is kept
 	})
-	return func() error { end(); ended.Wait(); return nil }
 }

@@ -95,9 +95,9 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	ready := newReadiness(store, lock, c.lock.url, log)
 	ready.show(registry)
-	opened.add(ready.watch(ctx))
-	opened.add(watchPools(ctx, registry, store, log))
-	opened.add(followAgendas(ctx, store, log))
+	opened.addStop(ready.watch())
+	opened.addStop(watchPools(registry, store, log))
+	opened.addStop(followAgendas(store, log))
 	if err := c.ensureTokens(env.stdout); err != nil {
 		return err
 	}

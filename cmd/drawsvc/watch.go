@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock"
 )
 
@@ -186,27 +187,8 @@ func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lo
 }
 
 // watchPools reads the pools about every watchEvery until stop is called.
-func watchPools(ctx context.Context, r prometheus.Registerer, db poolReader, log *slog.Logger) (stop func() error) {
+func watchPools(r prometheus.Registerer, db poolReader, log *slog.Logger) (stop func()) {
 	m := newPoolMetrics(log)
 	r.MustRegister(m)
-	watching, end := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(watchEvery)
-		defer tick.Stop()
-		for {
-			m.read(watching, db)
-			select {
-			case <-watching.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return func() error {
-		end()
-		<-ended
-		return nil
-	}
+	return periodic.Start(watchEvery, func(ctx context.Context) { m.read(ctx, db) })
 }

@@ -85,21 +85,6 @@ func (k refusal) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// run sums up until ctx ends, and then once more.
-func (r *refusals) run(ctx context.Context) {
-	tick := time.NewTicker(refusalsEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			r.sumUp()
-			return
-		case <-tick.C:
-			r.sumUp()
-		}
-	}
-}
-
 // sumUp logs what has repeated since the last time. A kind that repeated goes
 // on being counted; one that did not gets a line of its own the next time.
 func (r *refusals) sumUp() {

@@ -8,8 +8,9 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
-	"sync"
 	"time"
+
+	"drawsvc/internal/periodic"
 )
 
 // limits bound the time and size of every connection.
@@ -59,11 +60,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
-	summing, end := context.WithCancel(requests)
-	var background sync.WaitGroup
-	background.Go(func() { s.refusals.run(summing) })
-	defer background.Wait()
-	defer end()
+	stop := periodic.Start(refusalsEvery, func(context.Context) { s.refusals.sumUp() })
+	defer func() { stop(); s.refusals.sumUp() }()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {

@@ -12,6 +12,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -81,26 +82,8 @@ func (s *Store) WatchWrites() {
 
 // whileOpen calls do at once and about every so often until the store is closed.
 func (s *Store) whileOpen(every time.Duration, do func(ctx context.Context)) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	s.engine.OnClose(func() error {
-		cancel()
-		<-ended
-		return nil
-	})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			do(ctx)
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
-			}
-		}
-	}()
+	stop := periodic.Start(every, do)
+	s.engine.OnClose(func() error { stop(); return nil })
 }
 
 // trialRows rows of trialKey characters are what a trial writes: more than there may
