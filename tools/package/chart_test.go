@@ -158,7 +158,7 @@ func TestChartRefuses(t *testing.T) {
 		"image.repository=":             {"postgres", "'/image/repository'"},
 		"ingress.host=":                 {"ingress-hpa", "'/ingress/host'"},
 		"settings.trusted-proxies=null": {"ingress-hpa", "missing property 'trusted-proxies'"},
-		"networkPolicy.metrics=null":    {"postgres", "'/networkPolicy/metrics'"},
+		"networkPolicy.metrics=null":    {"postgres", "missing property 'metrics'"},
 		"image.digest=sha256:12":        {"postgres", "'/image/digest'"},
 		"replica=4":                     {"postgres", "additional properties 'replica' not allowed"},
 		"settings.database=sqlite:x":    {"postgres", "invalid propertyName"},
