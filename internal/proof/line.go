@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Kind says what a line of the log is.
@@ -171,7 +173,7 @@ func (w *writer) number(name string, n int64) {
 
 func (w *writer) text(name, s string) {
 	w.member(name)
-	w.b = appendText(w.b, s)
+	w.b, _ = jsontext.AppendQuote(w.b, s) // s is UTF-8
 }
 
 func (w *writer) at(t time.Time) {
@@ -183,37 +185,4 @@ func (w *writer) optional(name, s string) {
 	if s != "" {
 		w.text(name, s)
 	}
-}
-
-// appendText quotes s, which is UTF-8. Escaped are only the quote, the backslash
-// and what lies below the blank.
-func appendText(b []byte, s string) []byte {
-	const hexadecimal = "0123456789abcdef"
-	b = append(b, '"')
-	from := 0 // what is before it is appended
-	for i := range len(s) {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[from:i]...)
-		from = i + 1
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexadecimal[c>>4], hexadecimal[c&15])
-		}
-	}
-	return append(append(b, s[from:]...), '"')
 }

@@ -1,0 +1,26 @@
+package proof
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTextIsEscapedAsTheFormatSays: the quote, the backslash and what is below the
+// space, by the short forms of RFC 8785 where it has one, and nothing else.
+// Verifiers compare bytes, so that another escape would be another log.
+func TestTextIsEscapedAsTheFormatSays(t *testing.T) {
+	short := map[rune]string{'"': `\"`, '\\': `\\`, '\b': `\b`, '\f': `\f`, '\n': `\n`, '\r': `\r`, '\t': `\t`}
+	for r := range rune(0x3000) {
+		want := string(r)
+		if s, has := short[r]; has {
+			want = s
+		} else if r < ' ' {
+			want = fmt.Sprintf(`\u%04x`, r)
+		}
+		w := writer{b: []byte("{")}
+		w.text("t", string(r))
+		require.Equal(t, `{"t":"`+want+`"`, string(w.b))
+	}
+}
