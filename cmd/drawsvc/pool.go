@@ -32,7 +32,7 @@ on the same server database. An SQLite database belongs to one process: while
 		poolPauseCommand(env),
 		poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
-		poolCommitCommand(env), poolRevealCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
+		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
 	)
 	return c
 }

@@ -216,6 +216,7 @@ var (
 	_, _ http.Exporter   = onDatabase{}, (*http.Admin)(nil)
 	_, _ http.Scheduler  = onDatabase{}, (*http.Admin)(nil)
 	_, _ eraser          = onDatabase{}, (*http.Admin)(nil)
+	_, _ versionSkipper  = onDatabase{}, (*http.Admin)(nil)
 	_, _ revealer        = onDatabase{}, (*http.Admin)(nil)
 	_, _ poolFinder      = onDatabase{}, (*http.Admin)(nil)
 	_, _ auditor         = onDatabase{}, (*http.Admin)(nil)

@@ -143,13 +143,22 @@ func passed(r *proof.Report) string {
 	return fmt.Sprintf(", %s passed over", counted(r.Passed, "announced round"))
 }
 
+// skipped returns how many versions give nothing, as text: an operator who knows the
+// seed could let numbers pass by them.
+func skipped(r *proof.Report) string {
+	if r.Skipped == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s skipped", counted(r.Skipped, "version"))
+}
+
 func printReport(w io.Writer, o output, r *proof.Report) (err error) {
 	switch {
 	case o == outputJSON:
 		return json.NewEncoder(w).Encode(r)
 	case r.OK:
-		_, err = printf(w, "%s%s %s: %s replayed from version %d on, %s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
-			counted(r.Recomputed, "award"), r.From, counted(r.Openings, "opening"), passed(r))
+		_, err = printf(w, "%s%s %s: %s replayed from version %d on, %s%s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
+			counted(r.Recomputed, "award"), r.From, counted(r.Openings, "opening"), passed(r), skipped(r))
 	default:
 		_, err = printf(w, "entry %d: %s: %s\n", r.Entry, r.Rule, r.Detail)
 	}

@@ -390,7 +390,7 @@ KINDS = {
     "stock": ["prize", "name", "value", "class", "endless", "delta", "reason", "salt"],
     "prize": ["prize", "name", "value"], "commit": ["hash"], "opening": ["round"], "open": ["round", "signature"],
     "pause": ["reason"], "close": ["reason"], "mode": ["mode"], "rules": ["document"], "name": ["name"], "created": [], "archive": [],
-    "agenda": ["count", "sha256"], "erased": [],
+    "agenda": ["count", "sha256"], "erased": [], "skip": [],
 }
 OPTIONAL = {("award", "drawn"), ("award", "why"), ("stock", "name"), ("stock", "value"), ("stock", "class"),
             ("stock", "endless"), ("stock", "delta"), ("mode", "mode"), ("pause", "reason"), ("close", "reason"), ("open", "round"), ("open", "signature")}
@@ -1051,6 +1051,7 @@ class Verifier:
         self.announced, self.latest, self.mixed = None, 0, bytes(32)
         self.before = None, 0  # the checkpoint that was verified last, and its size
         self.replayed, self.openings, self.passed = 0, 0, 0  # awards, openings, and rounds that were passed over
+        self.skipped = 0  # versions that give nothing
 
     def read(self, name):
         with self.opened(name) as f:
@@ -1279,8 +1280,9 @@ class Verifier:
         """What holds, and how much that is."""
         weaker = "weaker: the commitment lets stock move while the pool is open\n" if self.commitment.stock_while_open else ""
         passed = f", {counted(self.passed, 'announced round')} passed over" if self.passed else ""
+        skipped = f", {counted(self.skipped, 'version')} skipped" if self.skipped else ""
         return (f"{weaker}{self.commitment.origin}: {counted(self.tree.size, 'entry')} hold{'s' if self.tree.size == 1 else ''}: "
-                f"{counted(self.replayed, 'award')} replayed from version {self.commitment.size + 2} on, {counted(self.openings, 'opening')}{passed}")
+                f"{counted(self.replayed, 'award')} replayed from version {self.commitment.size + 2} on, {counted(self.openings, 'opening')}{passed}{skipped}")
 
     def is_drawing(self):
         return self.last is not None and self.last["n"] < self.last["of"]
@@ -1291,6 +1293,8 @@ class Verifier:
             raise Finding(n, "life", "the first entry, and it alone, makes the pool")
         if (n == self.commitment.size + 1) != (kind == "commit") or (kind == "commit" and line["hash"] != self.commitment.hash.hex()):
             raise Finding(n, "commitment", "the commitment's entry is not where it belongs")
+        if kind == "skip" and (n <= self.commitment.size or pool.state != "pause"):
+            raise Finding(n, "life", "a version is skipped, and the pool is not paused and committed")
         if kind == "erased" and n > self.commitment.size:
             raise Finding(n, "life", "behind the commitment an erasure is no entry")
         if pool.state == "close" and kind not in ("name", "archive", "mode", "agenda", "prize"):
@@ -1307,6 +1311,9 @@ class Verifier:
         if kind == "open" and pool.state != "open" and n > self.commitment.size + 1:
             self.openings += 1
         if kind == "close":
+            self.drop()
+        if kind == "skip":
+            self.skipped += 1
             self.drop()
         if kind in ("open", "pause", "close"):
             pool.state = kind

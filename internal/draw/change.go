@@ -74,6 +74,8 @@ const (
 	// WhatErased: a user's awards bear a pseudonym from now on; awards is their
 	// number.
 	WhatErased What = "user-forgotten"
+	// WhatSkipped: the version gives nothing; reason, where one was given.
+	WhatSkipped What = "skip"
 )
 
 // Entry is one entry of a pool's history: one of the three is set.

@@ -68,6 +68,7 @@ func calls() []example {
 		{roleAdmin, "DELETE", "/admin/pools/p/agenda/7", ""},
 		{roleAdmin, "POST", "/admin/pools/p/commitment", `{}`},
 		{roleAuditor, "GET", "/admin/pools/p/commitment", ""},
+		{roleAdmin, "POST", "/admin/pools/p/skip", `{"to":9}`},
 		{roleAdmin, "POST", "/admin/pools/p/reveal", ""},
 		{roleAdmin, "POST", "/admin/pools/p/proof", ""},
 		{roleAdmin, "DELETE", "/admin/pools/p/users/u1", ""},

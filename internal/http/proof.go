@@ -12,6 +12,9 @@ type Prover interface {
 	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
+	// SkipVersions records the versions of a paused, committed pool up to and with to
+	// as giving nothing, and returns how many those are.
+	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
 	// Published returns a file of a committed pool: commitment, key, checkpoint
 	// or reveal. Error: CodeNotFound, also for one that is not there yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)

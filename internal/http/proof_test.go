@@ -17,6 +17,10 @@ func (f fakeStore) CommitPool(_ context.Context, w Commit) ([]byte, error) {
 	return []byte("note of " + w.Host + "\n"), f.note(w)
 }
 
+func (f fakeStore) SkipVersions(_ context.Context, poolID string, to int64, reason, actor string) (int64, error) {
+	return 200, f.note([]any{poolID, to, reason, actor})
+}
+
 func (f fakeStore) Reveal(_ context.Context, poolID string) ([]byte, error) {
 	return []byte("2 abcd\n"), f.note([2]string{poolID, "reveal"})
 }
@@ -104,6 +108,10 @@ func TestProofAnswers(t *testing.T) {
 			Commit{PoolID: "p", Origin: "draws.example.org", Host: "example.com", Epochs: 256, EpochLength: 1 << 20, Actor: "admin"},
 		},
 		{"DELETE", "/admin/pools/p/users/a%40b", "", typeJSON, `{"pool":"p","awards":2}` + "\n", 200, [3]string{"p", "a@b", "admin"}},
+		{
+			"POST", "/admin/pools/p/skip", `{"to":4711,"reason":"restored"}`, typeJSON, `{"pool":"p","skipped":200}` + "\n", 200,
+			[]any{"p", int64(4711), "restored", "admin"},
+		},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
 		{"GET", "/pools/p/proof/key", "", typeText, "the key\n", 200, [2]string{"p", "key"}},
@@ -158,6 +166,9 @@ func TestProofProblems(t *testing.T) {
 		{"POST", "/admin/pools/p/commitment", `{"recipients":"x"}`, nil, 400},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolCommitted, "it is"), 409},
 		{"POST", "/admin/pools/p/commitment", `{}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"POST", "/admin/pools/p/skip", `{"to":9}`, draw.Errorf(draw.CodePoolOpen, "it is"), 409},
+		{"POST", "/admin/pools/p/skip", `{"to":9}`, draw.Errorf(draw.CodePoolClosed, "it is"), 409},
+		{"POST", "/admin/pools/p/skip", `{"to":9}`, draw.Errorf(draw.CodeNotFound, "it is secret"), 404},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodePoolOpen, "it is"), 409},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeSeedUnavailable, "it is"), 503},
 		{"POST", "/admin/pools/p/reveal", "", draw.Errorf(draw.CodeLogForked, "it is"), 409},

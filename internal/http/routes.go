@@ -73,6 +73,7 @@ func (s *Server) routes() []route {
 		{"DELETE", "/admin/pools/:pool/agenda/:item", roleAdmin, nil, nil, s.removeItem},
 		{"POST", "/admin/pools/:pool/commitment", roleAdmin, nil, texts, s.commitPool},
 		{"GET", "/admin/pools/:pool/commitment", roleAuditor, nil, jsons, reads(s.commitment)},
+		{"POST", "/admin/pools/:pool/skip", roleAdmin, nil, jsons, s.skipVersions},
 		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
 		{"POST", "/admin/pools/:pool/proof", roleAdmin, nil, []string{typeZip}, whole(streamed(s.exportProof))},
 		{"DELETE", "/admin/pools/:pool/users/:user", roleAdmin, nil, jsons, s.eraseUser},

@@ -175,6 +175,8 @@ func (v *verifier) entry(l *Line) error {
 		return v.changed(l)
 	case KindOpening:
 		return v.opening(l)
+	case KindSkip:
+		v.skip()
 	case KindOpen, KindPause, KindClose:
 		return v.setState(l)
 	case KindAward, KindCommit, KindMode, KindName, KindCreated, KindArchive, KindAgenda, KindErased:
@@ -224,6 +226,8 @@ func (v *verifier) place(l *Line) error {
 		return findf(n, RuleCommitment, "the entry names another commitment")
 	case isCommit && v.state == draw.StateOpen:
 		return findf(n, RuleLife, "the pool was open when it was committed")
+	case l.Kind == KindSkip && (n <= v.commitment.Size || v.state != draw.StatePaused):
+		return findf(n, RuleLife, "a version is skipped, and the pool is not paused and committed")
 	case l.Kind == KindErased && n > v.commitment.Size:
 		return findf(n, RuleLife, "behind the commitment an erasure is no entry")
 	case isCommit && v.state == "":
@@ -235,7 +239,7 @@ func (v *verifier) place(l *Line) error {
 	switch l.Kind {
 	case KindName, KindArchive, KindMode, KindAgenda, KindPrize:
 		return nil
-	case KindAward, KindStock, KindCommit, KindOpening, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased:
+	case KindAward, KindStock, KindCommit, KindOpening, KindOpen, KindPause, KindClose, KindRules, KindCreated, KindErased, KindSkip:
 	}
 	return findf(n, RuleLife, "the pool is closed")
 }

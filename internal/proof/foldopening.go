@@ -28,6 +28,8 @@ type openings struct {
 	// opened counts the openings, passed the rounds that were announced and not
 	// opened with: each is a deck that whoever knows the seed could leave.
 	opened, passed int64
+	// skipped counts the versions that give nothing.
+	skipped int64
 }
 
 // drop has the announcement that stands, if one does, stand no more.
@@ -102,6 +104,14 @@ func (v *verifier) steers(l *Line) error {
 		v.drop()
 	}
 	return nil
+}
+
+// skip takes in a version that gives nothing. A pool with a beacon must then announce
+// another round: whoever knows the seed and the round could otherwise choose which
+// version the first draw has.
+func (v *verifier) skip() {
+	v.skipped++
+	v.drop()
 }
 
 // revalues says that a correction changes a prize's value, which budgets go by.

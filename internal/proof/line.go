@@ -29,6 +29,7 @@ const (
 	KindArchive Kind = "archive"
 	KindAgenda  Kind = "agenda"
 	KindErased  Kind = "erased"
+	KindSkip    Kind = "skip"
 )
 
 // Line is one line of a pool's public log. Which members it has depends on its
@@ -110,7 +111,7 @@ func (l *Line) Append(b []byte) []byte {
 		}
 	case KindPause, KindClose:
 		w.optional("reason", l.Reason)
-	case KindCreated, KindArchive, KindErased:
+	case KindCreated, KindArchive, KindErased, KindSkip:
 	}
 	return append(w.b, '}', '\n')
 }

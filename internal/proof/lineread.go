@@ -103,7 +103,7 @@ func (l *Line) check() error {
 		good = l.Round == 0 && l.Signature == "" || isRound(l.Round) && isSignature(l.Signature)
 	case KindPause, KindClose:
 		good = l.Reason == "" || isText(l.Reason)
-	case KindMode, KindCreated, KindArchive, KindErased:
+	case KindMode, KindCreated, KindArchive, KindErased, KindSkip:
 		good = true
 	}
 	if !good {

@@ -148,6 +148,8 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		l.Kind = KindArchive
 	case draw.WhatErased: // before the commitment
 		l.Kind = KindErased
+	case draw.WhatSkipped:
+		l.Kind = KindSkip
 	case draw.WhatCommit:
 		l.Kind, l.Hash = KindCommit, body.Hash
 	case draw.WhatAgenda:

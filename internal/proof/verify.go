@@ -68,9 +68,9 @@ type VerifyOptions struct {
 	Live bool
 }
 
-// Report is what a verification found. OK says that nothing is wrong.
+// Report is what a verification found.
 type Report struct {
-	OK bool `json:"ok"`
+	OK bool `json:"ok"` // nothing is wrong
 	// Entries is the number of lines that hold.
 	Entries int64 `json:"entries"`
 	// Entry is the first line that does not hold, 0 where none was read; Rule and
@@ -86,6 +86,9 @@ type Report struct {
 	// StockWhileOpen says that the commitment lets stock move at any time.
 	Passed         int64 `json:"-"`
 	StockWhileOpen bool  `json:"-"`
+	// Skipped is how many versions give nothing: an operator who knows the seed could
+	// let numbers pass by them.
+	Skipped int64 `json:"-"`
 }
 
 // finding is a Report's bad end.
@@ -109,7 +112,7 @@ func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	v := &verifier{files: files, options: o, folding: folding{drawn: newNames()}}
 	err := v.run()
 	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Recomputed: v.recomputed}
-	r.Openings, r.Passed = v.opened, v.passed
+	r.Openings, r.Passed, r.Skipped = v.opened, v.passed, v.skipped
 	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {
 		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail

@@ -108,6 +108,10 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"shared cached":        testSharedCached,
 		"shared waits":         testSharedWaits,
 		"receipts of restored": testReceiptsOfRestored,
+		"skip":                 testSkip,
+		"skip is refused":      testSkipRefused,
+		"skip in parts":        testSkipInParts,
+		"skip what was lost":   testSkipWhatWasLost,
 		"rules unreadable":     testUnreadableRules,
 		"items unreadable":     testUnreadableItems,
 	}
