@@ -43,6 +43,7 @@ const (
 	// Paused: the pool opens again; Notice is for the player.
 	Paused           Code = "paused"
 	RulesUnreadable  Code = "rules-unreadable"
+	ClockLeapt       Code = "clock-leapt"
 	StoreUnavailable Code = "store-unavailable"
 	LockUnavailable  Code = "lock-unavailable"
 	SeedUnavailable  Code = "seed-unavailable"

@@ -46,6 +46,7 @@ type config struct {
 	hosts       []string
 	proxies     []string
 	delay       time.Duration
+	clockLeap   time.Duration
 	connections int
 	migrate     bool
 	demo        bool
@@ -96,6 +97,7 @@ func (c *config) flags(cmd *cobra.Command, env environment) {
 	f.StringVar(&c.metrics, "metrics-listen", "", "`address` of /metrics, /livez and /readyz without token (default none)")
 	f.StringSliceVar(&c.hosts, "allowed-hosts", nil, "`names` of the service, beside those of loopback, for callers of --demo without token")
 	f.StringSliceVar(&c.proxies, "trusted-proxies", nil, "`networks` of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8")
+	f.DurationVar(&c.clockLeap, "clock-leap", time.Minute, "longest leap of the database's clock that is followed at once; 0 follows every leap")
 	f.DurationVar(&c.delay, "shutdown-delay", 0, "how long draws go on after SIGTERM, while /readyz says 503")
 	f.IntVar(&c.connections, "connections-max", 0, "most connections of callers, idle ones are closed first (default below the limit of open files)")
 	f.BoolVar(&c.migrate, "migrate", false, "bring the schema of a server database up to date first")
@@ -172,6 +174,7 @@ func (c *config) Validate() error {
 		c.lock.Validate(),
 		c.jobs.Validate(),
 		within("request-timeout", c.timeout, 100*time.Millisecond, 10*time.Minute),
+		within("clock-leap", c.clockLeap, 0, 24*time.Hour),
 		within("shutdown-delay", c.delay, 0, 10*time.Minute),
 		c.validateTokens(),
 		c.validateNetwork(),

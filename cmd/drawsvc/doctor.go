@@ -86,7 +86,11 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 		return nil, err
 	}
 	unreadable, err := checkUnreadable(ctx, store)
-	return slices.Concat(found, more, unbound, unreadable, checkup.Links(url, lock.url), checkFiles(c, url)), err
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := checkAhead(ctx, store)
+	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url), checkFiles(c, url)), err
 }
 
 // checkUsers finds pools whose rules count users, while anybody may draw in any
@@ -133,6 +137,23 @@ func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.F
 		})
 	}
 	return found, err
+}
+
+// checkAhead finds pools whose last entry is ahead of the database's clock.
+func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil {
+		return nil, err // a schema that does not fit was found already
+	}
+	pools, err := store.PoolsAhead(ctx, aheadMin)
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelDanger, Rule: "pool-ahead", Detail: "the last entry is more than a minute ahead of the database's clock in pools: " + strings.Join(pools, ", "),
+		Why:    "times never fall along a pool's versions: limits, budgets, tickets and agenda of these pools go by that time until the clock is there",
+		Remedy: "find out whether the clock is slow now or was ahead then; close the pool and go on in a new one if waiting takes too long: docs/runbook.md, DrawsvcPoolsAhead",
+	}}, nil
 }
 
 // checkFiles judges the modes of all files of secrets. A file of tokens holds

@@ -95,6 +95,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 	opened.add(func() error { return batcher.Drain(context.WithoutCancel(ctx)) }) // those that the server has not drained
 	ready := newReadiness(store, lock, c.lock.url, log)
 	ready.show(registry)
+	showClock(registry, store.ClockLeap)
 	opened.addStop(ready.watch())
 	opened.addStop(watchPools(registry, store, log))
 	opened.addStop(followAgendas(store, log))
@@ -122,7 +123,7 @@ func serve(cmd *cobra.Command, c *config, env environment) (err error) {
 
 func (c *config) storeOptions(changed func(poolID string), r prometheus.Registerer, log *slog.Logger) stock.Options {
 	return stock.Options{
-		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy,
+		Log: log, LockWait: min(stock.LockWaitDefault, c.timeout/5), Changed: changed, Due: countDue(r), Identities: c.unsealBy, ClockLeap: c.clockLeap,
 	}
 }
 
@@ -151,7 +152,7 @@ func (c *config) watchStore(cmd *cobra.Command, store *stock.Store) error {
 func newBatcher(c *config, store *stock.Store, lock locker.Lock, traces *tracing.Tracing, r prometheus.Registerer, log *slog.Logger) (*group.Batcher, error) {
 	metrics := newMetrics(r, store, c.mode)
 	issuer, err := lockmode.New(lockmode.Options{
-		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, Mode: c.mode,
+		Store: store, Agendas: store, Sharer: store, Observer: metrics, Log: log, Now: store.Now, ClockLeapt: store.ClockLeapt, Mode: c.mode,
 		Budget: c.timeout * 6 / 10, Settle: c.timeout * 9 / 10,
 		OptimisticAttempts: c.attempts, OptimisticBudget: c.budget,
 		Locker: timedLock{lock, metrics.held}, LockName: lockName(c.lock.url),
@@ -211,7 +212,7 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 		Finder: store, Watcher: feed,
 		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Items,
 		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
-		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, RulesUnreadable: store.HasUnreadable, Receipts: prover{store, c},
+		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, RulesUnreadable: store.HasUnreadable, Clock: store, Receipts: prover{store, c},
 		Modes:  lockmode.Names(),
 		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
 		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ClientCAs: d.callersOf, ConnectionsMax: c.connections,

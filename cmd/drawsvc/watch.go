@@ -36,6 +36,7 @@ type poolReader interface {
 type rulesReader interface {
 	LowPrizes(ctx context.Context) ([]draw.LowPrize, error)
 	Unreadable(ctx context.Context) ([]stock.UnreadablePart, error)
+	PoolsAhead(ctx context.Context, by time.Duration) ([]string, error)
 }
 
 // reading is what the database said at one time.
@@ -45,6 +46,7 @@ type reading struct {
 	at            time.Time // of levels, zero before the first
 	low           map[lowPrize]bool
 	unreadable    map[unreadablePart]bool
+	ahead         int
 }
 
 // unreadablePart names rules in force, or a planned item.
@@ -68,6 +70,7 @@ type poolMetrics struct {
 	issued    *prometheus.Desc
 	low       *prometheus.Desc
 	unread    *prometheus.Desc
+	ahead     *prometheus.Desc
 	log       *slog.Logger
 }
 
@@ -84,6 +87,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
 		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
 		unread:    of("drawsvc_rules_unreadable", "Rules in force and planned items that this instance cannot read: their pools give no new draws here, or will not."),
+		ahead:     of("drawsvc_pools_ahead", "Pools that are not closed and whose last entry is ahead of the database's clock by more than a minute, at most 100."),
 		log:       log,
 	}
 	m.last.Store(&reading{})
@@ -92,7 +96,7 @@ func newPoolMetrics(log *slog.Logger) *poolMetrics {
 
 // Describe implements prometheus.Collector.
 func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low, m.unread} {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low, m.unread, m.ahead} {
 		to <- d
 	}
 }
@@ -113,6 +117,7 @@ func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
 	gauge(m.at, float64(r.at.UnixMicro())/1e6)
 	gauge(m.low, float64(len(r.low)))
 	gauge(m.unread, float64(len(r.unreadable)))
+	gauge(m.ahead, float64(r.ahead))
 	for _, l := range bounded(r.levels, watchedPoolsMax) {
 		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
 		gauge(m.stocked, float64(l.Stocked), l.PoolID)
@@ -140,6 +145,9 @@ func bounded(levels []draw.Level, most int) []draw.Level {
 	return kept
 }
 
+// aheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
+const aheadMin = time.Minute
+
 // read makes the next reading. What the database does not say stays as it was.
 func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	ctx, cancel := context.WithTimeout(ctx, watchMax)
@@ -156,6 +164,9 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	}
 	if parts, err := db.Unreadable(ctx); err == nil {
 		next.unreadable = m.warnUnreadable(next.unreadable, parts)
+	}
+	if ahead, err := db.PoolsAhead(ctx, aheadMin); err == nil {
+		next.ahead = len(ahead)
 	}
 	m.last.Store(&next)
 }

@@ -11,9 +11,9 @@ import (
 // fallback. A new rule is a function in one of the two lists below.
 
 // gates lists what may refuse a draw, in order.
-func gates() [7]func(*Plan, *Ask) error {
+func gates() [8]func(*Plan, *Ask) error {
 	return [...]func(*Plan, *Ask) error{
-		(*Plan).gateOpen, (*Plan).gateReadable, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
+		(*Plan).gateOpen, (*Plan).gateClock, (*Plan).gateReadable, (*Plan).gateFilled, (*Plan).gateTicket, (*Plan).gateBlocked, (*Plan).gateLimits, (*Plan).gateStock,
 	}
 }
 
@@ -49,6 +49,14 @@ func (p *Plan) gateOpen(a *Ask) error {
 // gateReadable refuses what rules decide that nobody here can read. Known draws do
 // not pass the gates.
 func (p *Plan) gateReadable(a *Ask) error { return p.urn.Readable(a.PoolID) }
+
+// gateClock refuses what goes by time while nobody knows it.
+func (p *Plan) gateClock(*Ask) error {
+	if u := p.urn; u.Rules() != nil || !u.DueAt.IsZero() {
+		return u.ClockLeapt
+	}
+	return nil
+}
 
 // Readable returns why nothing that the rules decide can be said of the pool here, nil
 // for rules that were read. Error: CodeRulesUnreadable.

@@ -57,7 +57,10 @@ const (
 	// read. Nobody's request is wrong for it.
 	CodeRulesUnreadable Code = "rules-unreadable"
 	CodeJobRunning      Code = "job-running"
-	CodeInternal        Code = "internal"
+	// CodeClockLeapt: the database's clock has leapt, so that what goes by time cannot
+	// be decided.
+	CodeClockLeapt Code = "clock-leapt"
+	CodeInternal   Code = "internal"
 )
 
 // Error is an answer that is not a prize. Detail is one sentence for the

@@ -25,6 +25,9 @@ type Urn struct {
 	// DueAt is the time of the earliest open item of the pool's agenda, the zero
 	// time for none.
 	DueAt time.Time
+	// ClockLeapt is why what goes by time cannot be decided now, nil where it can. Plans
+	// of a pool with rules or an agenda then refuse every new draw with it.
+	ClockLeapt error
 
 	// due says that the read found that item to be due.
 	due bool

@@ -82,6 +82,7 @@ func calls() []example {
 		{roleAdmin, "PATCH", "/admin/jobs/j", `{"enabled":true}`},
 		{roleAdmin, "POST", "/admin/jobs/j/run", ""},
 		{roleAuditor, "GET", "/admin/jobs/j/runs", ""},
+		{roleAdmin, "POST", "/admin/clock", `{"accept":true}`},
 		{roleNone, "GET", "/problems/sold-out", ""},
 		{roleNone, "GET", "/openapi.yaml", ""},
 		{roleNone, "GET", "/openapi.json", ""},

@@ -98,6 +98,8 @@ func explanationsOfCommitted() map[draw.Code]explanation {
 			"Keep what was published, and find out what happened: docs/runbook.md has the steps of DrawsvcLogFork."},
 		draw.CodeSeedUnavailable: {"The pool's numbers are committed, and this instance cannot unseal their seed. Nothing happened.",
 			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
+		draw.CodeClockLeapt: {"The database's clock has leapt, and the pool has rules or an agenda, which go by time. Nothing happened.",
+			remedyRetry + " Draws go on when the clock is right, or after five minutes. An operator who knows that it is right accepts it: drawsvc clock accept."},
 		draw.CodeRulesUnreadable: {"This instance cannot read the pool's rules, or a planned item that is due. Another release may have written them. Nothing happened.",
 			remedyRetry + " An operator runs one release on all instances, or replaces the rules, or removes the item: drawsvc doctor names them."},
 	}

@@ -257,7 +257,7 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
 		History: fakeStore{f}, Auditor: fakeStore{f},
 		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Scheduler: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
-		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, RulesUnreadable: func() bool { return f.rulesUnreadable }, Receipts: fakeStore{f}, Catalogue: func() map[string]catalogue.Item { return nil },
+		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, RulesUnreadable: func() bool { return f.rulesUnreadable }, Clock: fakeStore{f}, Receipts: fakeStore{f}, Catalogue: func() map[string]catalogue.Item { return nil },
 		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
 		RequestTimeout: time.Minute, Ready: func(context.Context) error { return nil },
 		Finder: fakeStore{f}, Watcher: fakeStore{f},

@@ -86,6 +86,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeLockUnavailable:   {status: 503, title: "Lock service unavailable", retryAfter: "2"},
 		draw.CodeSeedUnavailable:   {status: 503, title: "Seed unavailable", retryAfter: "10"},
 		draw.CodeRulesUnreadable:   {status: 503, title: "Rules unreadable", retryAfter: "10"},
+		draw.CodeClockLeapt:        {status: 503, title: "Clock leapt", retryAfter: "10"},
 		draw.CodeDraining:          {status: 503, title: "Shutting down", retryAfter: "2"},
 		draw.CodeOutcomeUnknown:    {status: 504, title: "Outcome unknown", unknown: true},
 	}

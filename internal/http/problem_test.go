@@ -51,7 +51,7 @@ func TestTableOfProblems(t *testing.T) {
 		412: "changed-meanwhile rules-changed",
 		409: "agenda-done pool-committed seeds-spent log-forked already-issued job-running limit-reached user-blocked user-not-counted pool-closed pool-exists pool-not-open pool-open round-not-announced prize-exists sold-out stock-below-issued",
 		413: "body-too-large", 415: "unsupported-media-type", 422: "idempotency-key-reused", 429: "too-many-guesses", 500: "internal",
-		503: "paused rules-unreadable seed-unavailable contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
+		503: "paused clock-leapt rules-unreadable seed-unavailable contended draining lock-unavailable overloaded store-unavailable", 504: "outcome-unknown",
 	}
 	known := 0
 	for status, codes := range want {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +16,10 @@ import (
 
 func (f fakeStore) CommitPool(_ context.Context, w Commit) ([]byte, error) {
 	return []byte("note of " + w.Host + "\n"), f.note(w)
+}
+
+func (f fakeStore) AcceptClock(context.Context) (time.Duration, error) {
+	return 40 * 24 * time.Hour, f.note([2]string{"the clock", "is accepted"})
 }
 
 func (f fakeStore) SkipVersions(_ context.Context, poolID string, to int64, reason, actor string) (int64, error) {
@@ -112,6 +117,7 @@ func TestProofAnswers(t *testing.T) {
 			"POST", "/admin/pools/p/skip", `{"to":4711,"reason":"restored"}`, typeJSON, `{"pool":"p","skipped":200}` + "\n", 200,
 			[]any{"p", int64(4711), "restored", "admin"},
 		},
+		{"POST", "/admin/clock", `{"accept":true}`, typeJSON, `{"leapt_seconds":3456000}` + "\n", 200, [2]string{"the clock", "is accepted"}},
 		{"POST", "/admin/pools/p/reveal", "", typeText, "2 abcd\n", 200, [2]string{"p", "reveal"}},
 		{"GET", "/pools/p/proof/commitment", "", typeText, "the commitment\n", 200, [2]string{"p", "commitment"}},
 		{"GET", "/pools/p/proof/key", "", typeText, "the key\n", 200, [2]string{"p", "key"}},

@@ -89,6 +89,8 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/jobs/:job/run", roleAdmin, nil, jsons, reads(s.runJob)},
 		{"GET", "/admin/jobs/:job/runs", roleAuditor, page, jsons, s.gzipped(reads(s.runs))},
 
+		{"POST", "/admin/clock", roleAdmin, nil, jsons, takes(s.acceptClock)},
+
 		{"GET", "/problems/:code", roleNone, nil, jsons, s.problem},
 		{"GET", "/openapi.yaml", roleNone, nil, nil, describeYAML()},
 		{"GET", "/openapi.json", roleNone, nil, nil, describeJSON()},

@@ -61,6 +61,8 @@ type Config struct {
 	SeedsAway   func() bool
 	// RulesUnreadable says that rules or planned items cannot be read by this binary.
 	RulesUnreadable func() bool
+	// Clock judges the database's clock.
+	Clock ClockKeeper
 	// Receipts signs those of draws.
 	Receipts Receipts
 	// Tickets reads the tickets of draws.
@@ -123,8 +125,8 @@ func (c *Config) check() error {
 		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
 	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Scheduler == nil || c.Tickets == nil:
 		return errors.New("http: ruler, odds, users, agendas, planner, scheduler and tickets must be given")
-	case c.Prover == nil || c.Exporter == nil || c.Eraser == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.RulesUnreadable == nil || c.Receipts == nil:
-		return errors.New("http: prover, exporter, eraser, log writer, commitments, seeds away and receipts must be given")
+	case c.Prover == nil || c.Exporter == nil || c.Eraser == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.RulesUnreadable == nil || c.Clock == nil || c.Receipts == nil:
+		return errors.New("http: prover, exporter, eraser, log writer, commitments, seeds away, clock and receipts must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

@@ -68,6 +68,9 @@ type Options struct {
 	Log      *slog.Logger
 	// Now is the time that awards get; nil means this machine's clock.
 	Now func() time.Time
+	// ClockLeapt returns why draws that go by time cannot be decided now, nil where they
+	// can; nil means that they always can.
+	ClockLeapt func() error
 	// Mode is the service's own, for pools that name none.
 	Mode string
 	// Budget is the time after which a batch that met others is not attempted
@@ -140,6 +143,9 @@ type Switch struct {
 func New(o Options) (*Switch, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.ClockLeapt == nil {
+		o.ClockLeapt = func() error { return nil }
 	}
 	s := &Switch{own: o.Mode, store: o.Store, log: o.Log, replayMax: replayMax(o), givenUp: newGivenUp(o.Log)}
 	o.resolve, o.givenUp = s.name, s.givenUp

@@ -44,6 +44,7 @@ func promises() []promise {
 		{"an agenda", testAgenda},
 		{"an agenda of a pool that is sold out", testAgendaOfSoldOut},
 		{"rules that cannot be read", testRulesUnreadable},
+		{"clock that has leapt", testClockLeapt},
 		{"a planned item that cannot be read", testItemUnreadable},
 		{"numbers that were committed", testCommitted},
 		{"numbers that were committed in many pools", testCommittedPools},

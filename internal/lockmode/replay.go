@@ -55,7 +55,7 @@ func replayWithin(ctx context.Context, most time.Duration, s Store, b *group.Bat
 // the log holds are answered all the same.
 func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) error {
 	err = inDoubt(b, err)
-	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable}, draw.CodeOf(err)) {
+	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable, draw.CodeClockLeapt}, draw.CodeOf(err)) {
 		return err
 	}
 	b.WaitedInVain()

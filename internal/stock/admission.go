@@ -90,7 +90,7 @@ func (s *Store) WatchSchema() {
 		reading, end := context.WithTimeout(ctx, schemaMax)
 		defer end()
 		_ = s.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
-		if n%clockEvery == 0 {
+		if n%clockEvery == 0 || s.ClockLeap() != 0 {
 			_ = s.readClock(reading) // the same of the estimate
 		}
 		n++

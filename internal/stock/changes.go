@@ -263,7 +263,7 @@ func (s *Store) lockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*loc
 	var last time.Time
 	columns := []string{"name", "state", "COALESCE(mode, '')", "revision", "archived", "rules", "version", "mark", "trail", "at", "due_at", "committed", "opened", "opening_round"}
 	to := []any{&p.Name, &p.State, &p.Mode, &p.Revision, &p.Archived, &p.RulesVersion, &of.head.Version, &of.head.Mark, &trail, engine.ScanTime(&last), engine.ScanTime(&of.dueAt), &of.committed, &of.opened, &of.round}
-	of.at = now()
+	of.at = s.Now()
 	if s.engine.Clock != "" {
 		columns, to = append(columns, s.engine.Clock), append(to, &of.at)
 	}
@@ -276,7 +276,10 @@ func (s *Store) lockRow(ctx context.Context, tx *sql.Tx, id, actor string) (*loc
 		return nil, err
 	}
 	of.head.Trail = draw.Trail(trail)
-	if of.at = of.at.UTC(); of.at.Before(last) {
+	if here := sinceStart(); !s.clock.judge(reading{here, of.at}) {
+		of.at = s.clock.last.Load().at(here)
+	}
+	if of.at = of.at.UTC().Truncate(time.Microsecond); of.at.Before(last) {
 		of.at = last
 	}
 	return of, nil

@@ -72,7 +72,7 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 		return 0, left
 	case len(ran) == 0:
 		_ = s.readClock(ctx) // whoever saw something due may go by an estimate
-		return 0, nil
+		return 0, s.ClockLeapt()
 	}
 	s.options.Changed(poolID)
 	s.report(poolID, ran)
@@ -225,7 +225,7 @@ func (s *Store) duePools(ctx context.Context) (pools []string, err error) {
 	if s.engine.Clock != "" {
 		query = query.Where("at <= " + s.engine.Clock)
 	} else {
-		query = query.Where(squirrel.LtOrEq{"at": s.engine.Time(now())})
+		query = query.Where(squirrel.LtOrEq{"at": s.engine.Time(s.Now())})
 	}
 	query = query.GroupBy("pool_id").Limit(duePoolsMax)
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {

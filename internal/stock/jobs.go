@@ -191,7 +191,7 @@ func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 // the machine's.
 func (s *Store) databaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
 	if s.engine.Clock == "" {
-		return now(), nil
+		return s.Now().UTC().Truncate(time.Microsecond), nil
 	}
 	var t time.Time
 	err := q.QueryRowContext(ctx, `SELECT `+s.engine.Clock).Scan(&t)

@@ -5,12 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -143,9 +141,6 @@ func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) err
 	}
 	return nil
 }
-
-// now is the time, as exact as the databases keep it.
-func now() time.Time { return fault.Moved(time.Now()).UTC().Truncate(time.Microsecond) }
 
 // first returns the first of joined errors.
 func first(err error) error {

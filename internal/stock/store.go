@@ -39,6 +39,13 @@ type Options struct {
 	// Due, when set, is called with the number of items of agendas that this
 	// process did of a kind, or of ItemFailed.
 	Due func(kind draw.ItemKind, n int)
+	// ClockLeap is the longest leap of the database's clock, against the time since
+	// this machine started, that is followed at once. A longer one stops new draws of
+	// pools with rules or an agenda; see Store.ClockLeapt. 0 follows every leap.
+	ClockLeap time.Duration
+	// Machine, when set, is this machine's clock, which an SQLite database goes by. It
+	// is for tests.
+	Machine func() time.Time
 	// Identities unseal the secrets of pools that are committed to their numbers;
 	// nil means none, and such pools cannot be drawn from.
 	Identities *proof.Identities
@@ -123,7 +130,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
 		brought: brought, admission: newAdmission(),
 	}
-	_ = s.readClock(ctx) // until it is read, this machine's clock does
+	s.beginClock(ctx)
 	return s, nil
 }
 

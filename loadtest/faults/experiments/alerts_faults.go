@@ -65,6 +65,32 @@ func (a *alarm) writeLaterRules() (func() error, error) {
 	}, err
 }
 
+// moveClock puts a clock that is an hour ahead before the server's own, for all
+// sessions that begin from then on, and ends those that are there.
+func (a *alarm) moveClock() (func() error, error) {
+	const others = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`
+	database := func(set string) string {
+		return `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I ` + set + `', current_database()); END $$`
+	}
+	begin := []string{
+		`CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS 'SELECT pg_catalog.clock_timestamp() + interval ''1 hour'''`,
+		database(`SET search_path = public, pg_catalog`), others,
+	}
+	end := []string{database(`RESET search_path`), `DROP FUNCTION public.clock_timestamp()`, others}
+	return func() error { return stage.ExecAll(a.Base.Admin, end...) }, stage.ExecAll(a.Base.Admin, begin...)
+}
+
+// writeAhead sets the time of a pool's last entry an hour ahead, as a clock that was
+// wrong leaves it.
+func (a *alarm) writeAhead() (func() error, error) {
+	pool := a.Pool("alert-ahead")
+	a.Must(a.MakePool(pool, 20))
+	move := func(by string) error {
+		return stage.ExecAll(a.Base.Admin, `UPDATE pools SET at = at `+by+` interval '1 hour' WHERE id = '`+pool+`'`)
+	}
+	return func() error { return move("-") }, move("+")
+}
+
 func (a *alarm) patchJob(body string) error {
 	_, err := harness.Operate(a.Ctx, http.MethodPatch, a.Instances[0].URL()+"/admin/jobs/audit", body, http.StatusOK)
 	return err

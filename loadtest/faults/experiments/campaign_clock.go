@@ -15,7 +15,7 @@ import (
 // by hours. Beside a server the instances have clocks of their own, 90 s wrong.
 func campaignClock() Experiment {
 	return Experiment{
-		Name: "campaign, database's clock over midnight, ahead and back by hours", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true,
+		Name: "campaign, database's clock over midnight, ahead and back by hours", Number: 15, clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
 		run: underCampaign((*campaign).moveClock),
 		places: []place{
 			{"sqlite", lockmode.ForUpdate, "", 1}, {"sqlite", lockmode.Optimistic, "", 1},
@@ -24,6 +24,9 @@ func campaignClock() Experiment {
 		},
 	}
 }
+
+// followsLeaps are the flags of a service that follows every leap of the clock at once.
+func followsLeaps() []string { return []string{"--clock-leap", "0"} }
 
 // clocksApart is a campaign whose instances have clocks of their own: one is 90 s
 // behind the database's, one 90 s ahead.

@@ -35,7 +35,7 @@ const dayRules = `{"fallback":"none","win":"1/50","zone":"Europe/Berlin","ticket
 // the database's clock, with three instances where that is a server.
 func campaignDay() Experiment {
 	return Experiment{
-		Name: "campaign of one day, with tickets", places: everywhere(3), clock: stage.ClockOfDatabase, points: true, own: true,
+		Name: "campaign of one day, with tickets", places: everywhere(3), clock: stage.ClockOfDatabase, points: true, own: true, flags: followsLeaps(),
 		run: func(t *trial) error {
 			d := &day{campaign: campaign{trial: t, pool: t.Pool("spring"), begun: time.Now(), shows: []string{"budget"}}}
 			t.Made[d.pool] = []history.Prize{{ID: "gold"}, {ID: "none"}}

@@ -48,7 +48,7 @@ func jobFaults() []Experiment {
 		},
 		{Name: "job: database killed in the middle of a run", places: servers, run: inRun(jobDatabaseKilled)},
 		{
-			Name: "job: database's clock an hour ahead, then back", clock: stage.ClockOfDatabase, run: inRun(jobClockMoved),
+			Name: "job: database's clock an hour ahead, then back", clock: stage.ClockOfDatabase, flags: followsLeaps(), run: inRun(jobClockMoved),
 			places: slices.Concat(servers, table),
 		},
 		{Name: "job: pinned, its host killed for a while", places: slices.Concat(servers, jobsOn("postgres", "redis")), run: hostGone},

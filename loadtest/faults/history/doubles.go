@@ -138,9 +138,7 @@ func ofCampaigns() []Double {
 			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
 		}},
 		{OwnClocks, "the service, whose instances go by their own clocks", []edit{
-			{`r := s.clock.last.Load()
-	if r == nil {`, `r := s.clock.last.Load()
-	if r == nil || true {`},
+			{`return s.clock.last.Load().at(here)`, `return fault.Moved(time.Now())`},
 		}},
 	}
 }
