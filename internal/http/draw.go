@@ -53,6 +53,7 @@ func (s *Server) postDraw(c call) error {
 	// has a deadline of its own: no context to watch, for every draw.
 	made, err := s.Drawer.DrawFor(context.WithoutCancel(ctx), c.id, request)
 	if err != nil {
+		c.gin.Set(reachedDrawer, true)
 		return err
 	}
 	c.spanDraw(&made)

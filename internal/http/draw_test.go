@@ -139,3 +139,41 @@ func TestBadIDsInPaths(t *testing.T) {
 		require.Nil(t, f.last())
 	}
 }
+
+// TestRefusedUnreadIsUnknown: `none` is a statement about the log. A draw with a key
+// that is refused before the log was asked may have been made by an earlier request.
+func TestRefusedUnreadIsUnknown(t *testing.T) {
+	const good = `{"pool":"spring","user":"u1"}`
+	refusing := func(err error) *fake {
+		return &fake{drawn: func(context.Context, draw.Request) (draw.Draw, error) { return draw.Draw{}, err }}
+	}
+	for name, tc := range map[string]struct {
+		f       *fake
+		body    string
+		headers []string
+		code    string
+		outcome string // of a draw with a key; all others have none
+	}{
+		"acceptable":    {&fake{}, good, []string{"Accept", "image/png"}, "not-acceptable", "unknown"},
+		"malformed":     {&fake{}, `{"pool":`, nil, "invalid-request", "unknown"},
+		"not checked":   {&fake{}, `{"pool":"spring","user":""}`, nil, "invalid-request", "unknown"},
+		"too large":     {&fake{}, strings.Repeat(" ", bodyMax) + good, nil, "body-too-large", "unknown"},
+		"media type":    {&fake{}, good, []string{"Content-Type", "text/plain"}, "unsupported-media-type", "unknown"},
+		"sold out":      {refusing(draw.Errorf(draw.CodeSoldOut, "it is")), good, nil, "sold-out", "none"},
+		"not asked for": {refusing(&draw.Error{Code: draw.CodeOverloaded, Detail: "busy", KeyUnasked: true}), good, nil, "overloaded", "unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for key, outcome := range map[string]string{"": "none", "k1": tc.outcome} {
+				q := request("POST", "/draw", tc.body, tc.headers...)
+				if key != "" {
+					q.Header.Set("Idempotency-Key", key)
+				} else if name == "not asked for" {
+					continue
+				}
+				p := problemIn(t, do(newServer(t, tc.f), q).Result())
+				require.Equal(t, tc.code, p.Code)
+				require.Equal(t, outcome, p.Outcome, "key %q", key)
+			}
+		})
+	}
+}

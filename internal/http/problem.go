@@ -138,12 +138,31 @@ func (c call) fail(err error) {
 	}
 	out := s.buffer()
 	defer s.buffers.Put(out)
-	*out = appendProblem((*out)[:0], p, e, c.route.draws())
+	*out = appendProblem((*out)[:0], p, e, c.outcome(p, e))
 	if c.leavesBody() { // sent before the handler ends, so that its length is not known by itself
 		c.write(p.status, *out)
 		return
 	}
 	c.writeShort(p.status, *out)
+}
+
+// reachedDrawer is set of a draw that failed after the drawer had it. What the log says
+// of its key is then in the error.
+const reachedDrawer = "reached-drawer"
+
+// outcome returns what is known of a draw that is refused: none is a statement about the
+// log. A draw with a key that is refused before the log was asked may have been made by
+// an earlier request. It is empty for calls that do not draw.
+func (c call) outcome(p problem, e *draw.Error) string {
+	switch {
+	case !c.route.draws():
+		return ""
+	case p.unknown, e.KeyUnasked:
+		return "unknown"
+	case len(c.gin.Request.Header[keyHeader]) > 0 && !c.gin.GetBool(reachedDrawer):
+		return "unknown"
+	}
+	return "none"
 }
 
 // retryAfter is the Retry-After header of an answer, "" for none: what the error says,
@@ -155,7 +174,7 @@ func retryAfter(p problem, e *draw.Error) string {
 	return strconv.FormatInt(int64((e.RetryAfter+time.Second-1)/time.Second), 10)
 }
 
-func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
+func appendProblem(b []byte, p problem, e *draw.Error, outcome string) []byte {
 	b = append(b, `{"type":"`+problemType...)
 	b = append(b, e.Code...)
 	b = append(b, `","title":"`...)
@@ -167,11 +186,8 @@ func appendProblem(b []byte, p problem, e *draw.Error, draws bool) []byte {
 	b = append(b, `,"code":"`...)
 	b = append(b, e.Code...)
 	b = append(b, '"')
-	switch {
-	case draws && (p.unknown || e.KeyUnasked):
-		b = append(b, `,"outcome":"unknown"`...)
-	case draws:
-		b = append(b, `,"outcome":"none"`...)
+	if outcome != "" {
+		b = append(append(append(b, `,"outcome":"`...), outcome...), '"')
 	}
 	if e.Reached != nil {
 		b = appendReached(b, e.Reached)
