@@ -19,6 +19,8 @@ type reloaded struct {
 	paths []string
 	// use takes the files' texts, or says why it cannot.
 	use func(texts [][]byte) error
+	// warn, where not nil, logs what of the texts in use is left out.
+	warn func(log *slog.Logger)
 	// seen is the digest of what was used or found unusable last.
 	seen [sha256.Size]byte
 }
@@ -68,6 +70,9 @@ func watch(ctx context.Context, asked <-chan os.Signal, all []*reloaded, log *sl
 				log.Warn("a changed file cannot be used, what was there before goes on", "flag", r.name, "error", err)
 			case changed:
 				log.Info("a changed file is used from now on", "flag", r.name)
+				if r.warn != nil {
+					r.warn(log)
+				}
 			}
 		}
 	}

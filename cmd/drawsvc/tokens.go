@@ -3,7 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"drawsvc/internal/access"
 )
@@ -34,7 +38,7 @@ func (c *config) readTokens() (tokens, error) {
 		return t, nil
 	}
 	own, keeper, public := t.own, t.keeper, c.publicDraw
-	t.file = &reloaded{name: "--tokens", paths: []string{c.tokensFile}, use: func(texts [][]byte) error {
+	t.file = &reloaded{name: "--tokens", paths: []string{c.tokensFile}, warn: t.warnOfUnread, use: func(texts [][]byte) error {
 		return useTokens(keeper, own, texts[0], public)
 	}}
 	if _, err := t.file.readAll(); err != nil {
@@ -46,7 +50,7 @@ func (c *config) readTokens() (tokens, error) {
 // useTokens makes the tokens of a file, beside those of the flags, the valid
 // ones. A file that cannot be changes nothing.
 func useTokens(k *access.Keeper, own []access.Token, text []byte, publicDraw bool) error {
-	found, err := access.ParseFile(text)
+	found, unread, err := access.ParseFile(text)
 	if err != nil {
 		return err
 	}
@@ -54,9 +58,24 @@ func useTokens(k *access.Keeper, own []access.Token, text []byte, publicDraw boo
 	if err != nil {
 		return err
 	}
+	set.Unread = unread
 	if publicDraw && set.Has(access.Draw) {
 		return errors.New("a token of role draw and --public-draw contradict each other")
 	}
 	k.Replace(set)
 	return nil
+}
+
+// warnOfUnread logs the entries of the file that are left out.
+func (t *tokens) warnOfUnread(log *slog.Logger) {
+	for _, entry := range t.keeper.Set().Unread {
+		log.Warn("a token is not valid here: its entry is left out", "flag", "--tokens", "entry", entry)
+	}
+}
+
+// showUnread adds the gauge of the entries that are left out.
+func (t *tokens) showUnread(r prometheus.Registerer) {
+	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_tokens_unreadable", Help: "Entries of the token file that are left out, because another release wrote them.",
+	}, func() float64 { return float64(len(t.keeper.Set().Unread)) })
 }

@@ -25,8 +25,9 @@ func TestFileRoundTrip(t *testing.T) {
 	b, second := line(t, "ci", Admin, now)
 	c, third := line(t, "shop", Draw, now.Add(time.Second))
 	require.GreaterOrEqual(t, len(a), 26)
-	tokens, err := ParseFile([]byte(`{"tokens":[` + first + "," + second + "," + third + "]}\n"))
+	tokens, unread, err := ParseFile([]byte(`{"tokens":[` + first + "," + second + "," + third + "]}\n"))
 	require.NoError(t, err)
+	require.Empty(t, unread)
 	set, err := NewSet(tokens...)
 	require.NoError(t, err)
 	for token, want := range map[string]Token{a: tokens[0], b: tokens[1], c: tokens[2]} {
@@ -53,28 +54,45 @@ func TestFilesThatCannotBe(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf(`{"name":"n","role":"draw","sha256":"%064x"}`, i)
 	}
-	_, err := ParseFile([]byte(`{"tokens":[` + strings.Join(many[:FileMax], ",") + `]}`))
+	_, _, err := ParseFile([]byte(`{"tokens":[` + strings.Join(many[:FileMax], ",") + `]}`))
 	require.NoError(t, err)
 	for text, want := range map[string]string{
 		"":                              "must be JSON",
 		"ci:admin:x":                    "must be JSON",
 		`{"tokens":[` + one + `]} more`: "must be JSON",
 		`{"tokens":[],"x":1}`:           "must be JSON",
-		`{"tokens":[{"name":"ci","rôle":"admin",` + sum + `}]}`: "must be JSON",
-		`{"tokens":[]}`: "1 to 64 tokens, and holds 0",
-		`{"tokens":[` + strings.Join(many, ",") + `]}`:                                                                          "1 to 64 tokens, and holds 65",
-		`{"tokens":[{"name":"C I","role":"admin",` + sum + `}]}`:                                                                `entry 1 ("C I"): name must match`,
-		`{"tokens":[{"name":"ci","role":"root",` + sum + `}]}`:                                                                  "role must be one of admin, stock, auditor, draw, metrics",
-		`{"tokens":[{"name":"ci","role":"admin","sha256":"00"}]}`:                                                               "sha256 must be 64",
-		`{"tokens":[{"name":"ci","role":"admin","until":"tomorrow",` + sum + `}]}`:                                              "until must be a time",
+		`{"tokens":[]}`:                 "1 to 64 tokens, and holds 0",
+		`{"tokens":[` + strings.Join(many, ",") + `]}`:                             "1 to 64 tokens, and holds 65",
+		`{"tokens":[{"name":"C I","role":"admin",` + sum + `}]}`:                   `entry 1 ("C I"): name must match`,
+		`{"tokens":[{"name":"ci",` + sum + `}]}`:                                   "role must be one of admin, stock, auditor, draw, metrics",
+		`{"tokens":["ci"]}`:                                                        "must be JSON",
+		`{"tokens":[{"name":"ci","role":"admin","sha256":"00"}]}`:                  "sha256 must be 64",
+		`{"tokens":[{"name":"ci","role":"admin","until":"tomorrow",` + sum + `}]}`: "until must be a time",
 		`{"tokens":[{"name":"ci","role":"admin","sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}`: `entry 1 ("ci"): sha256 is the digest of an empty token`,
 		`{"tokens":[{"name":"ci","role":"draw","sha256":"01BA4719C80B6FE911B091A7C05124B64EEECE964E09C058EF8F9805DACA546B"}]}`:  "sha256 is the digest of an empty token",
-		`{"tokens":[` + one + `,` + one + `]}`:                                                                                  "are the same",
-		`{"tokens":[` + one + `,{"name":"ci","role":"draw","sha256":"` + strings.Repeat("1", 64) + `"}]}`:                       "a name has one role",
+		`{"tokens":[` + one + `,` + one + `]}`: "are the same",
+		`{"tokens":[` + one + `,{"name":"ci","role":"draw","sha256":"` + strings.Repeat("1", 64) + `"}]}`: "a name has one role",
 	} {
-		_, err := ParseFile([]byte(text))
+		_, _, err := ParseFile([]byte(text))
 		require.ErrorContains(t, err, want, text)
 		require.NotContains(t, err.Error(), strings.Repeat("0", 64))
+	}
+}
+
+// TestEntriesOfALaterRelease: an entry with a role or a member that this release does
+// not know is left out whole, and the others are used.
+func TestEntriesOfALaterRelease(t *testing.T) {
+	t.Parallel()
+	_, own := line(t, "ci", Admin, time.Time{})
+	for _, later := range []string{
+		`{"name":"packer","role":"fulfil","sha256":"` + strings.Repeat("1", 64) + `"}`,
+		`{"name":"packer","role":"admin","pools":["spring"],"sha256":"` + strings.Repeat("1", 64) + `"}`,
+	} {
+		tokens, unread, err := ParseFile([]byte(`{"tokens":[` + later + "," + own + `]}`))
+		require.NoError(t, err)
+		require.Len(t, tokens, 1)
+		require.Equal(t, "ci", tokens[0].Name)
+		require.Equal(t, []string{`entry 1 ("packer") has a member or a role that this release does not know`}, unread)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 )
 
 type file struct {
-	Tokens []entry `json:"tokens"`
+	Tokens []jsontext.Value `json:"tokens"`
 }
 
 type entry struct {
@@ -29,32 +30,72 @@ type entry struct {
 	Until  string `json:"until,omitempty"`
 }
 
+// errLater is the error of an entry with a member or a role that this release does not
+// know.
+var errLater = errors.New("has a member or a role that this release does not know")
+
 // ParseFile reads the text of a token file:
-// {"tokens":[{"name","role","sha256","until"?}]}, 1 to FileMax entries. An
-// error says which entry is wrong; it holds nothing of a digest.
-func ParseFile(text []byte) ([]Token, error) {
+// {"tokens":[{"name","role","sha256","until"?}]}, 1 to FileMax entries. Entries with a
+// member or a role of a later release are left out whole, because what they do not
+// allow is not known either; unread describes them. An error says which entry is wrong.
+// Neither holds anything of a digest.
+func ParseFile(text []byte) (tokens []Token, unread []string, err error) {
 	var f file
 	if err := json.Unmarshal(text, &f, json.RejectUnknownMembers(true)); err != nil {
-		return nil, errors.New(`must be JSON such as {"tokens":[{"name":"ci","role":"admin","sha256":"…"}]}`)
+		return nil, nil, errNotTokens()
 	}
 	if len(f.Tokens) == 0 || len(f.Tokens) > FileMax {
-		return nil, fmt.Errorf("must hold 1 to %d tokens, and holds %d", FileMax, len(f.Tokens))
+		return nil, nil, fmt.Errorf("must hold 1 to %d tokens, and holds %d", FileMax, len(f.Tokens))
 	}
-	tokens := make([]Token, len(f.Tokens))
-	for i := range f.Tokens {
-		var err error
-		if tokens[i], err = f.Tokens[i].token(); err != nil {
-			return nil, fmt.Errorf("entry %d (%q): %w", i+1, f.Tokens[i].Name, err)
+	for i, value := range f.Tokens {
+		e, err := parseEntry(value)
+		var t Token
+		if err == nil {
+			t, err = e.token()
+		}
+		switch {
+		case errors.Is(err, errLater):
+			unread = append(unread, fmt.Sprintf("entry %d (%q) %s", i+1, e.Name, err))
+		case err != nil && e == (entry{}):
+			return nil, nil, err
+		case err != nil:
+			return nil, nil, fmt.Errorf("entry %d (%q): %w", i+1, e.Name, err)
+		default:
+			tokens = append(tokens, t)
 		}
 	}
 	if _, err := NewSet(tokens...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return tokens, nil
+	return tokens, unread, nil
+}
+
+func errNotTokens() error {
+	return errors.New(`must be JSON such as {"tokens":[{"name":"ci","role":"admin","sha256":"…"}]}`)
+}
+
+// parseEntry reads one entry. Errors: errLater, with the name where there is one, or
+// that of errNotTokens.
+func parseEntry(value jsontext.Value) (e entry, err error) {
+	err = json.Unmarshal(value, &e, json.RejectUnknownMembers(true))
+	if !errors.Is(err, json.ErrUnknownName) {
+		if err != nil {
+			return entry{}, errNotTokens()
+		}
+		return e, nil
+	}
+	var later entry
+	if json.Unmarshal(value, &later) != nil {
+		return entry{}, errNotTokens()
+	}
+	return entry{Name: later.Name}, errLater
 }
 
 func (e *entry) token() (Token, error) {
 	t := Token{Name: e.Name, Role: Role(e.Role)}
+	if e.Role != "" && !slices.Contains(Roles(), t.Role) {
+		return t, errLater
+	}
 	if err := t.check(); err != nil {
 		return t, err
 	}

@@ -9,6 +9,9 @@ import (
 // Set holds the tokens that are valid side by side. It is never changed.
 type Set struct {
 	tokens map[Digest]*Token
+	// Unread describes the entries of the token file that were left out because another
+	// release wrote them.
+	Unread []string
 }
 
 // NewSet returns a set of the tokens. Several tokens may have one name, so that

@@ -203,7 +203,9 @@ func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) 
 func exercise(t *testing.T, c *contract.Contract) (seen map[string]bool, wrong error) {
 	f := &fake{awards: manyAwards(3), seedsAway: true, rulesUnreadable: true}
 	seen = map[string]bool{}
-	j := contract.NewJudge(newServer(t, f, full, withTokens(tokenOf("eve", access.Auditor))).engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
+	s := newServer(t, f, full, withTokens(tokenOf("eve", access.Auditor)))
+	s.Tokens.Set().Unread = []string{"an entry of a later release"}
+	j := contract.NewJudge(s.engine, noted(c, seen), func(err error) { wrong = errors.Join(wrong, err) })
 	ask := func(r *nethttp.Request) {
 		r.Header.Set("Authorization", "Bearer "+adminToken)
 		j.ServeHTTP(httptest.NewRecorder(), r)

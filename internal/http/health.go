@@ -8,6 +8,9 @@ type healthAnswer struct {
 	Seeds string `json:"seeds,omitempty"`
 	// Rules is "unreadable" where this binary cannot read what a pool is drawn by.
 	Rules string `json:"rules,omitempty"`
+	// Tokens is "unreadable" where entries of the token file are left out, because
+	// another release wrote them.
+	Tokens string `json:"tokens,omitempty"`
 }
 
 // live says that the process answers, and nothing more: a database that is
@@ -30,6 +33,9 @@ func (s *Server) ready(c call) error {
 	}
 	if s.RulesUnreadable() {
 		answer.Rules = "unreadable"
+	}
+	if len(s.Tokens.Set().Unread) > 0 {
+		answer.Tokens = "unreadable"
 	}
 	return c.writeJSON(answer)
 }

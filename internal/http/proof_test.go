@@ -207,3 +207,14 @@ func TestReadyWithoutSeeds(t *testing.T) {
 	require.JSONEq(t, `{"status":"ready","seeds":"unavailable"}`, w.Body.String())
 	require.JSONEq(t, `{"status":"ready"}`, do(newServer(t, &fake{}), request("GET", "/readyz", "")).Body.String())
 }
+
+// TestTokensOfALaterRelease: where entries of the token file are left out, the service
+// is ready and says so.
+func TestTokensOfALaterRelease(t *testing.T) {
+	s := newServer(t, &fake{})
+	require.JSONEq(t, `{"status":"ready"}`, do(s, request("GET", "/readyz", "")).Body.String())
+	s.Tokens.Set().Unread = []string{`entry 1 ("packer") is of a later release`}
+	w := do(s, request("GET", "/readyz", ""))
+	require.Equal(t, 200, w.Code)
+	require.JSONEq(t, `{"status":"ready","tokens":"unreadable"}`, w.Body.String())
+}
