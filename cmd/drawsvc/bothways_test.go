@@ -236,6 +236,7 @@ func TestEveryCommandBothWays(t *testing.T) {
 		tested = append(tested, c.line+" ")
 	}
 	tested = append(tested, "job list ", "job show ", "job history ") // TestJobsBothWays
+	tested = append(tested, "publish ", "clock accept ")              // TestPublish, TestClockAccept: they use the service for a part, or only it
 	root := &cobra.Command{Use: "drawsvc"}
 	root.AddCommand(commands(program{tb: t}.environment(&bytes.Buffer{}, &bytes.Buffer{}))...)
 	for _, c := range leaves(root.Commands()) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/publish"
 	"drawsvc/internal/stock"
@@ -21,7 +22,8 @@ import (
 
 // publishing is the command line of publish.
 type publishing struct {
-	db        database
+	// on is the database, and the service that checkpoints are handed to, if any.
+	on        target
 	identity  identityFlag
 	pool      poolName
 	witnesses []string
@@ -56,7 +58,8 @@ to run it, where to host the folder, and what witnesses add.`,
 }
 
 func (p *publishing) flags(c *cobra.Command, env environment) {
-	p.db.flag(c, env)
+	p.on.flag(c, env)
+	c.Flags().Lookup(serverFlag).Usage = "`URL` of a service that stores the checkpoints, where the database is an SQLite file"
 	p.pool.optional(c, "`ID` of the pool; all committed pools when left out")
 	f := c.Flags()
 	f.StringVar(&p.Dir, "dir", "", "`folder` that holds a folder for each pool")
@@ -135,20 +138,28 @@ func (p *publishing) run(c *cobra.Command, env environment, by *proof.Identities
 	defer func() { err = firstOf(err, publisher.Close()) }()
 	pools := &publicPools{poolID: string(p.pool), known: map[string]*stock.Publishing{}}
 	o := stock.Options{Identities: by, Log: p.Log}
-	url, err := p.db.read(c)
+	url, err := p.on.database.read(c)
 	if err != nil {
 		return err
+	}
+	if p.on.server != "" {
+		admin, err := p.on.dial(c.Flags())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = admin.Close() }() // idle connections
+		pools.handTo = admin.KeepCheckpoint
 	}
 	if strings.HasPrefix(url, "sqlite:") { // the service has the file, and a restore puts another in its place
 		o.ReadOnly = true
 		return p.loop(ctx, env, publisher, func() error {
-			return p.db.with(c, o, func(ctx context.Context, store *stock.Store) error {
+			return p.on.with(c, o, func(ctx context.Context, store *stock.Store) error {
 				pools.store = store
 				return publisher.Pass(ctx, pools, p.once)
 			})
 		})
 	}
-	return p.db.with(c, o, func(ctx context.Context, store *stock.Store) error {
+	return p.on.with(c, o, func(ctx context.Context, store *stock.Store) error {
 		pools.store = store
 		return p.loop(ctx, env, publisher, func() error { return publisher.Pass(ctx, pools, p.once) })
 	})
@@ -188,6 +199,8 @@ type publicPools struct {
 	store  *stock.Store
 	poolID string
 	known  map[string]*stock.Publishing
+	// handTo, where not nil, stores a checkpoint that the store cannot write itself.
+	handTo func(ctx context.Context, poolID string, note []byte) error
 }
 
 // Heads implements publish.Database.
@@ -215,16 +228,23 @@ func (p *publicPools) Pool(ctx context.Context, id string) (*publish.Pool, error
 		p.known[id] = of
 	}
 	note, key := of.Commitment()
-	return &publish.Pool{Origin: of.Origin(), Commitment: note, Key: key, Sign: of.Sign, Source: publicRows{of.On(p.store)}}, nil
+	return &publish.Pool{Origin: of.Origin(), Commitment: note, Key: key, Sign: of.Sign, Source: publicRows{of.On(p.store), id, p.handTo}}, nil
 }
 
 // publicRows implement publish.Source.
-type publicRows struct{ *stock.Publishing }
+type publicRows struct {
+	*stock.Publishing
+	poolID string
+	handTo func(ctx context.Context, poolID string, note []byte) error
+}
 
 // Keep implements publish.Source.
 func (p publicRows) Keep(ctx context.Context, size int64, note []byte) error {
 	err := p.Publishing.Keep(ctx, size, note)
-	if errors.Is(err, stock.ErrForked) {
+	if err == nil && p.handTo != nil {
+		err = p.handTo(ctx, p.poolID, note)
+	}
+	if errors.Is(err, stock.ErrForked) || draw.CodeOf(err) == draw.CodeLogForked {
 		return publish.ErrForked
 	}
 	return err

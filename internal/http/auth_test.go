@@ -25,6 +25,9 @@ func (e *example) request(headers ...string) *nethttp.Request {
 	if strings.HasSuffix(e.target, "/import") {
 		r.Header.Set("Content-Type", "text/csv")
 	}
+	if strings.HasSuffix(e.target, "/proof/checkpoint") && e.body != "" {
+		r.Header.Set("Content-Type", "text/plain")
+	}
 	return r
 }
 
@@ -71,6 +74,7 @@ func calls() []example {
 		{roleAdmin, "POST", "/admin/pools/p/skip", `{"to":9}`},
 		{roleAdmin, "POST", "/admin/pools/p/reveal", ""},
 		{roleAdmin, "POST", "/admin/pools/p/proof", ""},
+		{roleAdmin, "PUT", "/admin/pools/p/proof/checkpoint", "the note\n"},
 		{roleAdmin, "DELETE", "/admin/pools/p/users/u1", ""},
 		{roleAuditor, "GET", "/admin/pools/p/odds", ""},
 		{roleAuditor, "GET", "/admin/pools/p/simulation", ""},

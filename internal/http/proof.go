@@ -15,6 +15,8 @@ type Prover interface {
 	// SkipVersions records the versions of a paused, committed pool up to and with to
 	// as giving nothing, and returns how many those are.
 	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
+	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
+	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
 	// Published returns a file of a committed pool: commitment, key, checkpoint
 	// or reveal. Error: CodeNotFound, also for one that is not there yet.
 	Published(ctx context.Context, poolID, file string) ([]byte, error)

@@ -22,6 +22,10 @@ func (f fakeStore) AcceptClock(context.Context) (time.Duration, error) {
 	return 40 * 24 * time.Hour, f.note([2]string{"the clock", "is accepted"})
 }
 
+func (f fakeStore) KeepCheckpoint(_ context.Context, poolID string, note []byte) error {
+	return f.note([2]string{poolID, string(note)})
+}
+
 func (f fakeStore) SkipVersions(_ context.Context, poolID string, to int64, reason, actor string) (int64, error) {
 	return 200, f.note([]any{poolID, to, reason, actor})
 }

@@ -76,6 +76,7 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/skip", roleAdmin, nil, jsons, s.skipVersions},
 		{"POST", "/admin/pools/:pool/reveal", roleAdmin, nil, texts, s.revealPool},
 		{"POST", "/admin/pools/:pool/proof", roleAdmin, nil, []string{typeZip}, whole(streamed(s.exportProof))},
+		{"PUT", "/admin/pools/:pool/proof/checkpoint", roleAdmin, nil, jsons, s.keepCheckpoint},
 		{"DELETE", "/admin/pools/:pool/users/:user", roleAdmin, nil, jsons, s.eraseUser},
 		{"GET", "/admin/pools/:pool/odds", roleAuditor, []string{"user"}, jsons, s.gzipped(reads(s.adminOdds))},
 		{"GET", "/admin/pools/:pool/simulation", roleAuditor, simulated, jsons, s.gzipped(reads(s.simulation))},

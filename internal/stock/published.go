@@ -95,6 +95,15 @@ type signer struct {
 
 // unsealAll reads a commitment and unseals its secrets.
 func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
+	by, err := s.readSigner(ctx, q, poolID)
+	if err == nil {
+		by.secrets, err = by.sealed.Open(s.options.Identities)
+	}
+	return by, err
+}
+
+// readSigner reads a commitment without its secrets: the signer can verify only.
+func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
 	c, err := s.committed(ctx, q, poolID)
 	if err != nil {
 		return nil, err
@@ -104,11 +113,7 @@ func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) 
 		return nil, err
 	}
 	key, err := c.verifier()
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := c.sealed.Open(s.options.Identities)
-	return &signer{c, commitment, key, secrets, poolID}, err
+	return &signer{committed: c, commitment: commitment, key: key, poolID: poolID}, err
 }
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint

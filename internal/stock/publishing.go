@@ -7,6 +7,7 @@ import (
 
 	"github.com/Masterminds/squirrel"
 
+	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
@@ -110,10 +111,36 @@ func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, e
 // nothing. Errors: ErrForked where another root was signed of the size, and
 // those of the store.
 func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
-	s := p.store
-	if s.options.ReadOnly {
+	if p.store.options.ReadOnly {
 		return nil
 	}
+	return p.store.keepCheckpoint(ctx, p.signer, size, note)
+}
+
+// KeepCheckpoint stores a checkpoint of a committed pool that its publisher signed
+// elsewhere, or the same one with more signatures. Errors: CodeInvalidRequest for a note
+// that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is
+// not committed; CodeLogForked where another root was signed of the size, or the pool
+// has not come that far; and those of the store.
+func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
+	var by *signer
+	var c *proof.Checkpoint
+	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) (err error) {
+		if by, err = s.readSigner(ctx, tx, poolID); err != nil {
+			return err
+		}
+		if c, err = proof.OpenCheckpoint(note, by.key); err == nil && c.Size > version {
+			err = draw.Wrap(draw.CodeLogForked, ErrForked, "the checkpoint is of %d entries, and the pool has %d", c.Size, version)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.keepCheckpoint(ctx, by, c.Size, note)
+}
+
+func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note []byte) error {
 	return s.change(ctx, func(tx *sql.Tx) error {
 		is := squirrel.Eq{"pool_id": p.poolID, "size": size}
 		kept, err := selectAll(ctx, tx, s.selectCheckpoints(p.poolID).Where(squirrel.Eq{"size": size}), scanNote)

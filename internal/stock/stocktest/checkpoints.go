@@ -2,6 +2,7 @@ package stocktest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,4 +87,43 @@ func testCheckpointsOfEach(t *testing.T, s *stock.Store) {
 	setState(t, s, "p", draw.StateClosed)
 	_, err = s.Reveal(ctx, "p")
 	require.NoError(t, err, "nobody reads all checkpoints for it")
+}
+
+// testCheckpointsHandedOver: a checkpoint that the pool's key signed elsewhere is stored,
+// and one with more signatures takes its place. No other note is stored.
+func testCheckpointsHandedOver(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	head := signedPool(t, s, 20)
+	published, err := s.Publishing(ctx, "p")
+	require.NoError(t, err)
+	tail, err := published.Lines(ctx, 1, 10_000)
+	require.NoError(t, err)
+	var tree proof.Tree
+	sign := func(size int64, root [32]byte) []byte {
+		note, err := published.Sign((&proof.Checkpoint{Origin: published.Origin(), Size: size, Root: root}).Text())
+		require.NoError(t, err)
+		return note
+	}
+	for _, l := range tail.Lines[:10] {
+		tree.Add(l.Text)
+	}
+	note := sign(10, tree.Root())
+	for range 2 { // the second one is the first again
+		require.NoError(t, s.KeepCheckpoint(ctx, "p", note))
+	}
+	stored, err := s.Published(ctx, "p", "checkpoint")
+	require.NoError(t, err)
+	require.Equal(t, note, stored)
+
+	Pool(t, s, "secret", 1)
+	code(t, draw.CodePoolNotFound, s.KeepCheckpoint(ctx, "q", note))
+	code(t, draw.CodeNotFound, s.KeepCheckpoint(ctx, "secret", note))
+	code(t, draw.CodeInvalidRequest, s.KeepCheckpoint(ctx, "p", []byte("no note")))
+	forged := append(slices.Clone(note[:len(note)-9]), "AAAAAAA=\n"...)
+	code(t, draw.CodeInvalidRequest, s.KeepCheckpoint(ctx, "p", forged))
+	code(t, draw.CodeLogForked, s.KeepCheckpoint(ctx, "p", sign(10, [32]byte{1})))
+	code(t, draw.CodeLogForked, s.KeepCheckpoint(ctx, "p", sign(head+1, tree.Root())))
+	stored, err = s.Published(ctx, "p", "checkpoint")
+	require.NoError(t, err)
+	require.Equal(t, note, stored)
 }

@@ -60,6 +60,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"receipts are proven":  testReceiptsProven,
 		"receipts for all":     testReceiptsForAll,
 		"checkpoints of each":  testCheckpointsOfEach,
+		"checkpoint elsewhere": testCheckpointsHandedOver,
 		"endless":              testEndless,
 		"rules":                testRules,
 		"turns":                testTurns,
