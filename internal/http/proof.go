@@ -8,18 +8,28 @@ import (
 
 // Prover keeps what pools are committed to, and what is published of it.
 type Prover interface {
+	Committer
+	LogKeeper
+}
+
+// Committer commits pools to their numbers, and shows what is published of it.
+type Committer interface {
 	// CommitPool commits a paused pool and returns the signed note.
 	CommitPool(ctx context.Context, wanted Commit) ([]byte, error)
 	// Reveal reveals the seed of a closed pool and returns its line.
 	Reveal(ctx context.Context, poolID string) ([]byte, error)
+	// Published returns a file of a committed pool: commitment, key, checkpoint
+	// or reveal. Error: CodeNotFound, also for one that is not there yet.
+	Published(ctx context.Context, poolID, file string) ([]byte, error)
+}
+
+// LogKeeper keeps the public log of committed pools.
+type LogKeeper interface {
 	// SkipVersions records the versions of a paused, committed pool up to and with to
 	// as giving nothing, and returns how many those are.
 	SkipVersions(ctx context.Context, poolID string, to int64, reason, actor string) (skipped int64, err error)
 	// KeepCheckpoint stores a checkpoint that the pool's publisher has signed.
 	KeepCheckpoint(ctx context.Context, poolID string, note []byte) error
-	// Published returns a file of a committed pool: commitment, key, checkpoint
-	// or reveal. Error: CodeNotFound, also for one that is not there yet.
-	Published(ctx context.Context, poolID, file string) ([]byte, error)
 }
 
 // Commit is a wanted commitment of a pool.

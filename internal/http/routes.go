@@ -32,9 +32,8 @@ func (s *Server) routes() []route {
 	page := []string{"after", "limit"}
 	export := append([]string{formulas}, page...)
 	simulated := []string{"draws", "users", "rate", "seed"}
-	adminPage := uiFiles()
 	jsons, texts, csvs, ndjsons := []string{typeJSON}, []string{typePlain}, []string{typeJSON, typeCSV}, []string{typeJSON, typeNDJSON}
-	return []route{
+	return append([]route{
 		{"POST", drawPath, roleDraw, nil, jsons, s.postDraw},
 		{"GET", "/pools/:pool", roleDraw, nil, jsons, showCopy(s.copies)},
 		{"GET", "/pools/:pool/draws/:draw", roleDraw, nil, jsons, s.drawAgain},
@@ -83,7 +82,15 @@ func (s *Server) routes() []route {
 		{"POST", "/admin/pools/:pool/simulation", roleAdmin, simulated, jsons, s.gzipped(s.simulateDraft)},
 		{"GET", "/admin/pools/:pool/audit", roleAuditor, nil, jsons, s.gzipped(streamed(s.audit))},
 		{"GET", "/admin/pools/:pool/statements", roleAuditor, page, csvs, s.gzipped(orCSV(reads(s.statements), streamed(s.exportStatements)))},
+	}, s.otherRoutes()...)
+}
 
+// otherRoutes are those of no pool: jobs, the clock, and what the service says
+// of itself.
+func (s *Server) otherRoutes() []route {
+	page, jsons := []string{"after", "limit"}, []string{typeJSON}
+	adminPage := uiFiles()
+	return []route{
 		{"GET", "/admin/jobs", roleAuditor, nil, jsons, s.gzipped(reads(s.jobs))},
 		{"GET", "/admin/jobs/:job", roleAuditor, nil, jsons, reads(s.job)},
 		{"PATCH", "/admin/jobs/:job", roleAdmin, nil, jsons, takes(s.changeJob)},

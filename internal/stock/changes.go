@@ -152,6 +152,9 @@ func (s *Store) ChangePrize(ctx context.Context, poolID, prizeID string, c draw.
 			return err
 		}
 		if prize.Issued > 0 {
+			if err := of.pool.CheckNotClosed(); err != nil {
+				return err
+			}
 			return draw.Errorf(draw.CodeAlreadyIssued, "prize %q has issued %d units, with the name and value that it has", prizeID, prize.Issued)
 		}
 		revalues := c.Value != nil && !c.Value.Equal(prize.Value) // budgets go by values

@@ -99,6 +99,10 @@ func testClosedIsFinal(t *testing.T, s *stock.Store) {
 	_, err := drawOne(t, s, draw.NewUrn("shut"), stock.TxOptions{Lock: true}, "u", "d")
 	require.NoError(t, err)
 	setState(t, s, "shut", draw.StateClosed)
+	for _, id := range []string{"a", "b"} { // one of them has issued a unit
+		_, err := s.ChangePrize(ctx, "shut", id, draw.PrizeChange{Name: new("Other")}, "test")
+		code(t, draw.CodePoolClosed, err)
+	}
 
 	before := linesOf(t, s, "shut")
 	for name, act := range changesOfContent(t, s, items["shut"]) {
