@@ -289,3 +289,28 @@ func TestLongAnswersAreBounded(t *testing.T) {
 	require.Equal(t, 200, long(), "what a lower rank is sent leaves room for the admin")
 	done()
 }
+
+// TestNoCallTakesTwoPlaces: where there is one place for reads and one for changes, each
+// call is answered. A call that took a second one while it has the first would wait for
+// others of its kind that do the same, and all of them for nothing.
+func TestNoCallTakesTwoPlaces(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{awards: manyAwards(3)})
+	one := [ranks]int64{1, 1, 1, 1}
+	s.bounds.reads, s.bounds.changes = newShares(one), newShares(one)
+	s.RequestTimeout = 300 * time.Millisecond
+	all := calls()
+	for _, query := range []string{"?user=u1", "?draw=d", "?prize=gold"} {
+		all = append(all, example{roleAuditor, "GET", "/admin/pools/p/awards" + query, ""})
+	}
+	for _, e := range all {
+		if e.target == eventsPath {
+			continue // it does not end
+		}
+		w := do(s, e.request("Authorization", "Bearer "+adminToken))
+		require.NotEqual(t, nethttp.StatusServiceUnavailable, w.Code, "%s %s", e.method, e.target)
+	}
+	done, err := s.bounds.reads.wait(t.Context(), rankDraw)
+	require.NoError(t, err, "each place was given back")
+	done()
+}

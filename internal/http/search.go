@@ -46,8 +46,8 @@ func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (aw
 		return awardsAnswer{}, err
 	}
 	answer := awardsAnswer{Awards: each(found, newAward)}
-	version, err := s.poolVersion(c)
-	if through < version {
+	pool, err := s.Reader.Pool(ctx, c.param("pool")) // in the place that the call has already
+	if through < pool.Version {
 		answer.Next = &through
 	}
 	return answer, err
