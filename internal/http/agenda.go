@@ -177,12 +177,15 @@ func (s *Server) planItem(ctx context.Context, c call, body *itemBody) (plannedI
 
 // removeItem answers DELETE /admin/pools/{pool}/agenda/{item}.
 func (s *Server) removeItem(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
 	number, err := strconv.ParseInt(c.param("item"), 10, 64)
 	if err != nil {
 		return err
 	}
+	ctx, done, err := c.begin()
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := s.Planner.RemoveItem(ctx, c.param("pool"), number, c.actor()); err != nil {
 		return err
 	}

@@ -24,6 +24,9 @@ type bounds struct {
 	// connections for reads. changes are those that change it: one of its connections
 	// is left for the service itself.
 	reads, changes *shares
+	// longChanges are those that may read or write a whole log. The connections that are
+	// left remain for draws and short changes.
+	longChanges *shares
 	// streams are audits and exports. They read for as long as their caller takes,
 	// which has a pace to keep to.
 	streams *shares
@@ -52,6 +55,7 @@ func newBounds(connections, reads int) bounds {
 	return bounds{
 		reads:       newShares([ranks]int64{m - 3, m - 2, m - 1, m}),
 		changes:     newShares([ranks]int64{0, 0, 2, 3}),
+		longChanges: newShares([ranks]int64{0, 0, 0, 2}),
 		streams:     newShares([ranks]int64{0, 2, 3, 4}),
 		listeners:   newShares([ranks]int64{0, max(1, n/4), max(2, 3*n/8), max(3, n/2)}),
 		simulations: newShares([ranks]int64{0, 1, 2, 3}),
@@ -72,6 +76,32 @@ func (c call) place(ctx context.Context) (done func(), err error) {
 	}
 	done, err = places.wait(ctx, c.rank())
 	return done, overloaded(err)
+}
+
+// begin gives a short call its time and its place among the calls that use the database,
+// until done is called. Error: CodeOverloaded.
+func (c call) begin() (ctx context.Context, done func(), err error) {
+	ctx, cancel := c.within(c.server.RequestTimeout)
+	leave, err := c.place(ctx)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return ctx, func() { leave(); cancel() }, nil
+}
+
+// beginLong gives a change that may read or write a whole log the time of an audit, and a
+// place among such changes, until done is called. It waits for the place as long as a
+// request may take. Error: CodeOverloaded.
+func (c call) beginLong() (ctx context.Context, done func(), err error) {
+	waiting, stop := c.within(c.server.RequestTimeout)
+	defer stop()
+	leave, err := c.server.bounds.longChanges.wait(waiting, c.rank())
+	if err != nil {
+		return nil, nil, overloaded(err)
+	}
+	ctx, cancel := c.wholeLog()
+	return ctx, func() { cancel(); leave() }, nil
 }
 
 // placed is what do returns, which has a place of the database meanwhile. Errors:

@@ -314,3 +314,41 @@ func TestNoCallTakesTwoPlaces(t *testing.T) {
 	require.NoError(t, err, "each place was given back")
 	done()
 }
+
+// TestEveryChangeHasABound: where no place is left, no call changes anything. Draws have
+// the queues of the batcher.
+func TestEveryChangeHasABound(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := newServer(t, f)
+	none := [ranks]int64{}
+	s.bounds.changes, s.bounds.longChanges, s.bounds.imports = newShares(none), newShares(none), newShares(none)
+	s.bounds.simulations, s.bounds.streams = newShares(none), newShares(none)
+	s.RequestTimeout = 50 * time.Millisecond
+	changes := 0
+	for _, e := range calls() {
+		if e.method == nethttp.MethodGet || e.target == drawPath || e.target == "/admin/pools/p/simulation?draws=10" {
+			continue
+		}
+		p := problemIn(t, do(s, e.request("Authorization", "Bearer "+adminToken)).Result())
+		require.Equal(t, string(draw.CodeOverloaded), p.Code, "%s %s: %s", e.method, e.target, p.Detail)
+		require.Nil(t, f.last(), "%s %s did something", e.method, e.target)
+		changes++
+	}
+	require.Greater(t, changes, 20)
+}
+
+// TestLongChangesLeaveRoom: changes that take long do not keep short ones waiting.
+func TestLongChangesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, &fake{})
+	s.RequestTimeout = 300 * time.Millisecond
+	for range 2 {
+		_, err := s.bounds.longChanges.wait(t.Context(), rankAdmin)
+		require.NoError(t, err)
+	}
+	long := asAdmin("POST", "/admin/pools/p/skip", `{"to":9}`)
+	require.Equal(t, string(draw.CodeOverloaded), problemIn(t, do(s, long).Result()).Code)
+	require.Equal(t, nethttp.StatusOK, do(s, asAdmin("PATCH", "/admin/pools/p", `{"state":"paused"}`)).Code)
+	require.Equal(t, nethttp.StatusNoContent, do(s, asAdmin("DELETE", "/admin/pools/p", "")).Code)
+}

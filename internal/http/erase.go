@@ -23,8 +23,11 @@ type erasedAnswer struct {
 
 // eraseUser answers DELETE /admin/pools/{pool}/users/{user}.
 func (s *Server) eraseUser(c call) error {
-	ctx, cancel := c.wholeLog() // it searches all awards
-	defer cancel()
+	ctx, done, err := c.beginLong() // it searches all awards
+	if err != nil {
+		return err
+	}
+	defer done()
 	awards, err := s.Eraser.EraseUser(ctx, c.param("pool"), c.param("user"), c.actor())
 	if err != nil {
 		return err

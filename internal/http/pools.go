@@ -203,8 +203,11 @@ func ifMatch(h nethttp.Header, present []int64) []int64 {
 
 // deletePool answers DELETE /admin/pools/{pool}.
 func (s *Server) deletePool(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
+	ctx, done, err := c.begin()
+	if err != nil {
+		return err
+	}
+	defer done()
 	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
 		return err
 	}

@@ -88,8 +88,11 @@ func (s *Server) commitPool(c call) error {
 	if body.EpochLength != nil {
 		wanted.EpochLength = *body.EpochLength
 	}
-	ctx, cancel := c.wholeLog() // it reads what is in the log before
-	defer cancel()
+	ctx, done, err := c.beginLong() // it reads what is in the log before
+	if err != nil {
+		return err
+	}
+	defer done()
 	note, err := s.Prover.CommitPool(ctx, wanted)
 	if err != nil {
 		return err
@@ -101,8 +104,11 @@ func (s *Server) commitPool(c call) error {
 
 // revealPool answers POST /admin/pools/{pool}/reveal.
 func (s *Server) revealPool(c call) error {
-	ctx, cancel := c.wholeLog() // it reads the whole log
-	defer cancel()
+	ctx, done, err := c.beginLong() // it reads the whole log
+	if err != nil {
+		return err
+	}
+	defer done()
 	line, err := s.Prover.Reveal(ctx, c.param("pool"))
 	if err != nil {
 		return err

@@ -50,8 +50,11 @@ func (s *Server) importAgenda(c call) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := c.within(s.limits.audit)
-	defer cancel()
+	ctx, done, err := c.beginLong()
+	if err != nil {
+		return err
+	}
+	defer done()
 	p, err := s.Scheduler.ImportAgenda(ctx, c.param("pool"), bytes.NewReader(file), key, c.actor())
 	if err != nil {
 		return err
@@ -116,9 +119,11 @@ func (s *Server) spreadAgenda(c call) error {
 	if err != nil {
 		return err
 	}
-	c.unhurried(s.limits.audit + s.limits.page)
-	ctx, cancel := c.within(s.limits.audit)
-	defer cancel()
+	ctx, done, err := c.beginLong()
+	if err != nil {
+		return err
+	}
+	defer done()
 	p, err := s.Scheduler.SpreadAgenda(ctx, c.param("pool"), wanted, key, c.actor())
 	if err != nil {
 		return err

@@ -53,7 +53,9 @@ func newShares(limits [ranks]int64) *shares {
 // try takes n places, or all of the rank's limit where n is above it, until done is
 // called. It reports whether they are free.
 func (s *shares) try(of rank, n int64) (done func(), ok bool) {
-	n = min(n, s.limits[of])
+	if n = min(n, s.limits[of]); n == 0 {
+		return nil, false
+	}
 	for step := of; step < ranks; step++ {
 		if !s.used[step].TryAcquire(n) {
 			s.release(of, step, n)

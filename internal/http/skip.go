@@ -28,8 +28,11 @@ func (s *Server) skipVersions(c call) error {
 	if body.To == nil {
 		return draw.Errorf(draw.CodeInvalidRequest, "to is missing: the last version to skip")
 	}
-	ctx, cancel := c.wholeLog() // a million versions are a thousand transactions
-	defer cancel()
+	ctx, done, err := c.beginLong() // a million versions are a thousand transactions
+	if err != nil {
+		return err
+	}
+	defer done()
 	skipped, err := s.Prover.SkipVersions(ctx, c.param("pool"), *body.To, body.Reason, c.actor())
 	if err != nil {
 		return err
