@@ -35,7 +35,7 @@ func turns() []turn {
 		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 68},
 		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 3},
 		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 25},
-		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 128},
+		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 131},
 		{instead: "permanently", pattern: find(`\bfor good\b`), left: 12},
 	}
 }

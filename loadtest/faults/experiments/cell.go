@@ -97,7 +97,7 @@ func (c Cell) Scene() stage.Scene {
 
 // Expected is what the cell brings with it.
 func (c Cell) Expected() client.Expected {
-	return client.Expected{Internal: c.Internal, Condemned: c.Condemned != nil, Loses: c.loses}
+	return client.Expected{Internal: c.Internal, Leaps: c.clock == stage.ClockOfDatabase, Condemned: c.Condemned != nil, Loses: c.loses}
 }
 
 // Show makes the fault, under load unless it makes its own.

@@ -100,7 +100,7 @@ func ofDraws() []Cell {
 func ofOperations() []Cell {
 	return []Cell{
 		jobFailedOver(history.NoTakeover),
-		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(),
+		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(), clockFollowed(),
 		{
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
 			Condemned: []string{history.Fault},

@@ -11,7 +11,7 @@ import (
 // clockFaults move the clock of a database server by an hour. Campaigns move it
 // further, and that of an SQLite file, which is the service's own, as well.
 func clockFaults() []Experiment {
-	return []Experiment{{
+	return []Experiment{clockLeap(), {
 		Name: "database's clock an hour ahead, then back", Number: 15, clock: stage.ClockOfDatabase, run: clockMoved,
 		places: []place{
 			{"postgres", lockmode.ForUpdate, "", 2}, {"postgres", lockmode.Optimistic, "", 2}, {"postgres", lockmode.External, "table", 2},

@@ -80,6 +80,8 @@ type Terms struct {
 	Excused func(instance int, from, to time.Duration) bool
 	// Internal allows 500, outcome unknown: a panic was made to happen.
 	Internal bool
+	// Leaps allows 503 clock-leapt: the database's clock was moved.
+	Leaps bool
 	// Settled is when the last round of retries began.
 	Settled time.Duration
 	// Plenty are pools whose stock never ran low.
@@ -143,7 +145,7 @@ func (t *Terms) documented(o *Op) bool {
 	case 200:
 		return true
 	case 400:
-		return problem("none", "invalid-request")
+		return problem("none", "invalid-request") || problem("unknown", "invalid-request")
 	case 409:
 		return problem("none", "sold-out", "pool-not-open", "stock-below-issued", "limit-reached")
 	case 422:
@@ -152,6 +154,9 @@ func (t *Terms) documented(o *Op) bool {
 		return t.Internal && problem("unknown", "internal")
 	case 503:
 		codes := []string{"contended", "overloaded", "store-unavailable", "lock-unavailable", "draining"}
+		if t.Leaps {
+			codes = append(codes, "clock-leapt")
+		}
 		return problem("none", codes...) || problem("unknown", codes...)
 	case 504:
 		return problem("unknown", "outcome-unknown")
