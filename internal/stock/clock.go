@@ -53,7 +53,8 @@ const poolsAheadMax = 100
 const leapStands = 5 * time.Minute
 
 // judge compares a reading with the estimate, and reports whether it is one to go by.
-// The first one is. Without a reading that it stands, a leap ends only by take.
+// The first one is. A clock that leaps again has to stand from then on. A leap ends only
+// by take.
 func (c *clock) judge(r reading) bool {
 	last := c.last.Load()
 	if last == nil || c.leapMax == 0 {
@@ -66,7 +67,7 @@ func (c *clock) judge(r reading) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stands := c.leap.Load()
-	if stands == nil {
+	if stands == nil || (by-stands.by).Abs() > c.leapMax {
 		stands = &leap{since: r.here, by: by}
 		c.leap.Store(stands)
 		c.log.Error("the database's clock has leapt: pools with rules or an agenda give no new draws until it is right, stands for five minutes or is accepted",

@@ -44,6 +44,12 @@ func TestLeapIsNotFollowed(t *testing.T) {
 		require.Equal(t, there(begun+leapStands, off).there, c.last.Load().there)
 	}
 
+	again := newClock(time.Minute)
+	again.take(there(time.Second, 960*time.Hour))
+	again.take(there(leapStands, -3*time.Hour))
+	again.take(there(time.Second+leapStands, -3*time.Hour))
+	require.Equal(t, -3*time.Hour, again.leap.Load().by, "another leap has to stand for itself")
+
 	every := newClock(0)
 	every.take(there(10*time.Second, 960*time.Hour))
 	require.Nil(t, every.leap.Load())
