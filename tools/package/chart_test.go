@@ -149,21 +149,21 @@ func TestChartIsCaught(t *testing.T) {
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
 	for set, c := range map[string]struct{ values, part string }{
-		"replicas=2":                    {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
-		"autoscaling.enabled=true":      {"minimal-sqlite", "'/autoscaling/enabled'"},
-		"database.existingSecret=x":     {"minimal-sqlite", "'/database/existingSecret'"},
-		"tokens.existingSecret=":        {"postgres", "'/tokens/existingSecret'"},
-		"tokens.drawKey=":               {"postgres", "'/tokens/drawKey'"},
-		"database.existingSecret=":      {"postgres", "'/database/existingSecret'"},
-		"image.repository=":             {"postgres", "'/image/repository'"},
-		"ingress.host=":                 {"ingress-hpa", "'/ingress/host'"},
-		"settings.trusted-proxies=null": {"ingress-hpa", "missing property 'trusted-proxies'"},
-		"networkPolicy.metrics=null":    {"postgres", "missing property 'metrics'"},
-		"image.digest=sha256:12":        {"postgres", "'/image/digest'"},
-		"replica=4":                     {"postgres", "additional properties 'replica' not allowed"},
-		"settings.database=sqlite:x":    {"postgres", "invalid propertyName"},
-		"metrics.port=8080":             {"postgres", "'/metrics/port'"},
-		"settings.draw-token=secret1":   {"postgres", "invalid propertyName"},
+		"replicas=2":                  {"minimal-sqlite", "'/replicas': maximum: got 2, want 1"},
+		"autoscaling.enabled=true":    {"minimal-sqlite", "'/autoscaling/enabled'"},
+		"database.existingSecret=x":   {"minimal-sqlite", "'/database/existingSecret'"},
+		"tokens.existingSecret=":      {"postgres", "'/tokens/existingSecret'"},
+		"tokens.drawKey=":             {"postgres", "'/tokens/drawKey'"},
+		"database.existingSecret=":    {"postgres", "'/database/existingSecret'"},
+		"image.repository=":           {"postgres", "'/image/repository'"},
+		"ingress.host=":               {"ingress-hpa", "'/ingress/host'"},
+		"ingress.enabled=true":        {"postgres", "missing property 'trusted-proxies'"},
+		"networkPolicy.metrics=null":  {"postgres", "missing property 'metrics'"},
+		"image.digest=sha256:12":      {"postgres", "'/image/digest'"},
+		"replica=4":                   {"postgres", "additional properties 'replica' not allowed"},
+		"settings.database=sqlite:x":  {"postgres", "invalid propertyName"},
+		"metrics.port=8080":           {"postgres", "'/metrics/port'"},
+		"settings.draw-token=secret1": {"postgres", "invalid propertyName"},
 	} {
 		t.Run(set, func(t *testing.T) {
 			t.Parallel()
