@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -12,16 +10,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// pageConfig is the configuration of nginx on the page about reverse proxies,
-// with the addresses of a test.
-func pageConfig(tb testing.TB, listen, upstream string) string {
-	tb.Helper()
-	page, err := os.ReadFile("../../docs/reverse-proxy.md")
-	require.NoError(tb, err)
-	found := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindSubmatch(page)
-	require.NotNil(tb, found)
-	return strings.NewReplacer("127.0.0.1:8080", upstream, "127.0.0.1:8081", listen).Replace(string(found[1]))
-}
+// proxyPage is the page about reverse proxies.
+const proxyPage = "../../docs/reverse-proxy.md"
 
 // TestReverseProxyPage: the page's nginx in front of the service. What it sends
 // is recognized, and only what is to be public can be reached.
@@ -30,7 +20,7 @@ func TestReverseProxyPage(t *testing.T) {
 	p := spring(t, stocktest.Migrated(t, "sqlite"))
 	s := p.serve("--draw-token", "a-token-of-the-test", "--trusted-proxies", "127.0.0.1")
 	listen := servertest.FreeAddr(t)
-	servertest.StartNginx(t, listen, pageConfig(t, listen, strings.TrimPrefix(s.url, "http://")))
+	servertest.StartNginx(t, listen, servertest.NginxOfPage(t, proxyPage, listen, strings.TrimPrefix(s.url, "http://")))
 	direct := s.url
 	s.url = "http://" + listen
 	bearer := []string{"Authorization", "Bearer a-token-of-the-test"}

@@ -17,24 +17,13 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// ofOneCaller are the lines of the page's nginx that bound each caller: all load of a
-// test comes from one address.
-var ofOneCaller = regexp.MustCompile(`(?m)^ *limit_(req|conn)[ _].*\n`)
-
 // balancer starts the page's nginx before several instances, as edit changes it, and
 // returns its address.
 func balancer(t *testing.T, edit func(string) string, upstreams ...string) string {
 	t.Helper()
 	listen := servertest.FreeAddr(t)
-	config := pageConfig(t, listen, "INSTANCE")
-	var servers strings.Builder
-	for _, line := range regexp.MustCompile(`(?m)^ *server INSTANCE.*\n`).FindAllString(config, -1) {
-		for _, upstream := range upstreams {
-			servers.WriteString(strings.Replace(line, "INSTANCE", upstream, 1))
-		}
-	}
-	config = regexp.MustCompile(`(?m)^ *server INSTANCE.*\n`).ReplaceAllLiteralString(config, servers.String())
-	servertest.StartNginx(t, listen, edit(ofOneCaller.ReplaceAllString(config, "")))
+	config := servertest.NginxOfPage(t, proxyPage, listen, upstreams...)
+	servertest.StartNginx(t, listen, edit(servertest.WithoutCallerBounds(config)))
 	return listen
 }
 

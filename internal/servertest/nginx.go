@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +16,44 @@ import (
 
 // nginxMax is the longest that a test waits for nginx to listen.
 const nginxMax = 2 * time.Minute
+
+// The configuration of nginx on the page about reverse proxies, its line of an
+// instance, and its lines that bound each caller.
+var (
+	nginxBlock    = regexp.MustCompile("(?s)```nginx\n(.*?)```")
+	nginxInstance = regexp.MustCompile(`(?m)^ *server 127\.0\.0\.1:8080.*\n`)
+	nginxBounds   = regexp.MustCompile(`(?m)^ *limit_(req|conn)[ _].*\n`)
+)
+
+// NginxOfPage returns the configuration of nginx on the page about reverse proxies,
+// with the addresses of a test: the page's line of an instance stands once for each.
+func NginxOfPage(tb testing.TB, page, listen string, instances ...string) string {
+	tb.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	block := nginxBlock.FindSubmatch(text)
+	if block == nil {
+		tb.Fatalf("%s has no configuration of nginx", page)
+	}
+	config := string(block[1])
+	line := nginxInstance.FindString(config)
+	if line == "" || !strings.Contains(config, "127.0.0.1:8081") {
+		tb.Fatalf("%s names no instance, or listens nowhere", page)
+	}
+	var lines strings.Builder
+	for _, instance := range instances {
+		lines.WriteString(strings.Replace(line, "127.0.0.1:8080", instance, 1))
+	}
+	return strings.NewReplacer(line, lines.String(), "127.0.0.1:8081", listen).Replace(config)
+}
+
+// WithoutCallerBounds removes what bounds each caller from a configuration: all load of
+// a test comes from one address.
+func WithoutCallerBounds(config string) string {
+	return nginxBounds.ReplaceAllString(config, "")
+}
 
 // StartNginx starts a real nginx with the configuration of its servers, and returns
 // when it listens on an address. It ends with the test.

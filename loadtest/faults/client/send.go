@@ -35,7 +35,11 @@ func (t *Trial) Through(dialer *net.Dialer) *http.Client {
 func (t *Trial) judged(next http.RoundTripper) http.RoundTripper {
 	return &contract.Transport{Next: next, Judge: func(x contract.Exchange) {
 		isOurs := func(i *stage.Instance) bool { return i.Address == x.Request.Host }
-		if !slices.ContainsFunc(t.Instances, isOurs) && t.Front != "http://"+x.Request.Host {
+		switch isFront := t.Front == "http://"+x.Request.Host; {
+		case isFront:
+			x.Header = x.Header.Clone()
+			x.Header.Del("Server") // every proxy names itself there
+		case !slices.ContainsFunc(t.Instances, isOurs):
 			return // a lock service, a Prometheus
 		}
 		if t.kinds == nil || t.Program == stage.Textbook {

@@ -74,6 +74,30 @@ func TestAnswersAreJudgedByTheDescription(t *testing.T) {
 	}
 }
 
+// TestProxiesNameThemselves: what a proxy adds to each answer is not judged. The control
+// is an instance that adds it, and a proxy whose answer is its own.
+func TestProxiesNameThemselves(t *testing.T) {
+	t.Parallel()
+	c, err := contract.Own()
+	require.NoError(t, err)
+	for _, d := range []struct {
+		status  int
+		isFront bool
+		broken  bool
+	}{{200, true, false}, {200, false, true}, {502, true, true}} {
+		tr := trialOn(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Server", "nginx")
+			respond(w, d.status, drawn)
+		})
+		tr.kinds = contract.NewKinds(c)
+		if d.isFront {
+			tr.Front, tr.Instances[0].Address = tr.Instances[0].URL(), "127.0.0.1:1"
+		}
+		tr.Send(t.Context(), aDraw)
+		require.Equal(t, d.broken, tr.Verdict.Count(history.Undocumented) > 0, "%+v %v", d, tr.Verdict.Violations)
+	}
+}
+
 // TestEachRequestIsWrittenDown: package drawsvc/client retries, and the history
 // has all of it; one who gives up asks once.
 func TestEachRequestIsWrittenDown(t *testing.T) {

@@ -64,10 +64,8 @@ const alertTimeout = 5 * time.Second
 func alertsSilent() Cell {
 	e := alerts()
 	e.begins = history.AlwaysReady
-	c := e.at(e.places[0])
 	d, _ := history.DoubleOf(history.AlwaysReady)
-	c.Flaw, c.Condemned = d.Flaw, []string{history.Fault}
-	return c
+	return e.control(d.Flaw)
 }
 
 // fewConnections makes a database to which each instance has two connections, and

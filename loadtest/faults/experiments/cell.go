@@ -72,6 +72,14 @@ func (e Experiment) Make(t *client.Trial) error {
 	return harness.Caught(func() error { return e.run(&trial{t}) })
 }
 
+// control is a cell of a program in order and its experiment's first place, where the
+// experiment has a flaw and must say so itself.
+func (e Experiment) control(flaw string) Cell {
+	c := e.at(e.places[0])
+	c.Flaw, c.Condemned = flaw, []string{history.Fault}
+	return c
+}
+
 // Cell is one experiment at one place.
 type Cell struct {
 	Experiment

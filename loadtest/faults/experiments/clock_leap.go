@@ -28,9 +28,7 @@ func clockLeap() Experiment {
 func clockFollowed() Cell {
 	e := clockLeap()
 	e.flags = followsLeaps()
-	c := e.at(e.places[0])
-	c.Flaw, c.Condemned = "the service follows every leap of the clock (`--clock-leap 0`)", []string{history.Fault}
-	return c
+	return e.control("the service follows every leap of the clock (`--clock-leap 0`)")
 }
 
 const (

@@ -30,10 +30,8 @@ func tokenReplaced() Experiment {
 // tokenAtOnce is the control: the file has the new token alone, at once.
 func tokenAtOnce() Cell {
 	e := tokenReplaced()
-	e.run = func(t *trial) error { return t.replaceToken(false) }
-	c := e.at(place{"postgres", lockmode.ForUpdate, "", 3})
-	c.Flaw, c.Condemned = "an operator, who replaces the token's entry instead of adding one", []string{history.Fault}
-	return c
+	e.run, e.places = func(t *trial) error { return t.replaceToken(false) }, e.places[1:]
+	return e.control("an operator, who replaces the token's entry instead of adding one")
 }
 
 // named is a token and its entry for the file.

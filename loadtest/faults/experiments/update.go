@@ -27,9 +27,9 @@ func rollingUpdate(flags ...string) Experiment {
 
 // noDelay is the control of rollingUpdate.
 func noDelay(database string) Cell {
-	c := rollingUpdate().at(place{database, lockmode.ForUpdate, "", 3})
-	c.Flaw, c.Condemned = "the service behind a balancer, without `--shutdown-delay`", []string{history.Fault}
-	return c
+	e := rollingUpdate()
+	e.places = []place{{database, lockmode.ForUpdate, "", 3}}
+	return e.control("the service behind a balancer, without `--shutdown-delay`")
 }
 
 func updatedBehindBalancer(t *trial) error {
