@@ -59,13 +59,15 @@ func exportProof(ctx context.Context, from http.Exporter, pool, dir string) (err
 
 // proofFolder is a folder of files that are being written.
 type proofFolder struct {
-	dir   string
-	files map[string]*os.File // by their names, those that are not in their places
+	dir    string
+	isMade bool                // by create
+	files  map[string]*os.File // by their names, those that are not in their places
 }
 
 // create begins a file, and makes the folder where it is the first.
 func (p *proofFolder) create(name string) (io.Writer, error) {
 	if _, err := os.Stat(p.dir); err != nil {
+		p.isMade = true
 		if err := errors.Join(os.MkdirAll(p.dir, publicFolder), os.Chmod(p.dir, publicFolder)); err != nil { //nolint:gosec // it is for everybody
 			return nil, err
 		}
@@ -96,11 +98,15 @@ func (p *proofFolder) keep() error {
 	return nil
 }
 
-// drop removes what was not kept.
+// drop removes what was not kept, and the folder where nothing was.
 func (p *proofFolder) drop() (err error) {
+	hasFailed := len(p.files) > 0
 	for _, f := range p.files {
 		_ = f.Close() // it may be closed already
 		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	if hasFailed && p.isMade {
+		_ = os.Remove(p.dir) // it has files where some were kept
 	}
 	return err
 }
