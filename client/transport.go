@@ -17,7 +17,7 @@ var (
 	// ErrRedirect says that the answer is a redirect, which is not followed: another
 	// address is not the service that was named.
 	ErrRedirect = errors.New("the answer is a redirect, which is not followed")
-	// ErrTooLong says that the answer is longer than what is read of one: 1 MiB of a draw,
+	// ErrTooLong is the error of an answer that is longer than what is read of one: 1 MiB of a draw,
 	// 64 MiB of any other call. It is not asked for again.
 	ErrTooLong = errors.New("the answer is too long")
 )

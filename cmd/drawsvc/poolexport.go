@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/http"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
 
@@ -119,6 +120,7 @@ func (d onDatabase) ExportProof(ctx context.Context, poolID string, create func(
 	}
 	content := map[string][]byte{
 		"commitment": files.Commitment, "key": files.Key, "checkpoints": files.Checkpoints, "checkpoint": files.Checkpoint, "reveal": files.Reveal,
+		http.ZonesFile: proof.Zones(),
 	}
 	for _, name := range http.ProofFiles() {
 		if len(content[name]) == 0 { // the log, and what is not revealed yet

@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -104,12 +105,23 @@ func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer
 	if err := checkArchive(archive.File); err != nil {
 		return err
 	}
-	return unpackFiles(archive.File, packedMax*size+smallMax, create)
+	if err := unpackFiles(archive.File, packedMax*size+smallMax, create); err != nil {
+		return err
+	}
+	release := strings.TrimSpace(strings.TrimPrefix(archive.Comment, zonesComment))
+	if !draw.IsZoneRelease(release) { // the service is of 0.1.0
+		return nil
+	}
+	w, err := create(ZonesFile)
+	if err == nil {
+		_, err = io.WriteString(w, release+"\n")
+	}
+	return err
 }
 
 // checkArchive reports whether an archive has the files of a pool, each once.
 func checkArchive(files []*zip.File) error {
-	missing := ProofFiles()
+	missing := archiveNames()
 	for _, f := range files {
 		place := slices.Index(missing, f.Name)
 		if place < 0 {

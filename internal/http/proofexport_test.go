@@ -34,8 +34,8 @@ func archiveOf(t *testing.T, files ...string) func([]byte) []byte {
 // proofWith are the names and contents of a pool's files, one of them with another
 // content.
 func proofWith(name, content string) (files []string) {
-	for _, f := range ProofFiles() {
-		text := "the " + f + "\n"
+	for _, f := range archiveNames() {
+		text := contentOf(f)
 		if f == name {
 			text = content
 		}
@@ -91,7 +91,7 @@ func TestExportProof(t *testing.T) {
 			}
 			require.Len(t, files, len(ProofFiles()))
 			for name, content := range files {
-				require.Equal(t, "the "+name+"\n", content.String())
+				require.Equal(t, contentOf(name), content.String())
 			}
 		})
 	}
