@@ -124,7 +124,7 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 		return nil, err
 	}
 	var made Draw
-	err = c.settle(ctx, call{http.MethodPost, "/draw", r.Key, body}, &made, func() bool { return made.Key == r.Key && made.Pool == r.Pool })
+	err = c.settle(ctx, call{http.MethodPost, "/draw", r.Key, body, shortMax}, &made, func() bool { return made.Key == r.Key && made.Pool == r.Pool })
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func (c *Client) Draw(ctx context.Context, r Request) (*Draw, error) {
 func (c *Client) DrawAgain(ctx context.Context, pool, key string) (*Draw, error) {
 	var made Draw
 	path := "/pools/" + url.PathEscape(pool) + "/draws/" + url.PathEscape(key)
-	err := c.settle(ctx, call{method: http.MethodGet, path: path}, &made, func() bool { return made.Key == key })
+	err := c.settle(ctx, call{method: http.MethodGet, path: path, bodyMax: shortMax}, &made, func() bool { return made.Key == key })
 	if err != nil {
 		return nil, err
 	}

@@ -33,26 +33,20 @@ type Call struct {
 	bodyMax int64 // of the response; 0 is the usual one
 }
 
-const (
-	// doPatience is how long [Client.Do] begins retries.
-	doPatience = 10 * time.Second
-	// doBodyMax is the largest response that it reads, in bytes: a pool may have
-	// a hundred thousand prizes, and more since 0.1.0.
-	doBodyMax = 512 << 20
-)
+// doPatience is how long [Client.Do] begins retries.
+const doPatience = 10 * time.Second
 
 // Do makes a call and returns the body of a response 2xx, unless [Call.Into] takes
-// it. Reads and calls with
-// a key are retried for 10 s after lost connections, 429 and 5xx. A call that
-// changes something without a key is retried only where the service says that
-// nothing happened. A service that cannot be reached at first is not waited
-// for. Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a Call that cannot be
-// sent.
+// it. It holds at most 64 MiB: ErrTooLong is the cause of an *Unsettled where the
+// response is longer. Reads and calls with a key are retried for 10 s after lost
+// connections, 429 and 5xx. A call that changes something without a key is retried
+// only where the service says that nothing happened. A service that cannot be reached
+// at first is not waited for. Errors: *Error, *Unsettled, ErrPlainHTTP, and that of a
+// Call that cannot be sent.
 func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 	if _, err := c.request(ctx, &r); err != nil {
 		return nil, err // no retry makes it right
 	}
-	r.bodyMax = doBodyMax
 	until, cancel := context.WithTimeout(ctx, doPatience)
 	defer cancel()
 	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -69,7 +63,7 @@ func (c *Client) Do(ctx context.Context, r Call) ([]byte, error) {
 		switch {
 		case isFinal && (!unknown || answer.decides()):
 			return nil, answer
-		case isFinal, isUnsent(err) && attempt == 0, unknown && r.Key == "", r.Into != nil && !nothing:
+		case isFinal, errors.Is(err, ErrTooLong), isUnsent(err) && attempt == 0, unknown && r.Key == "", r.Into != nil && !nothing:
 			return nil, &Unsettled{r.Key, unknown, err}
 		}
 		if pause(until, attempt, answer) != nil {

@@ -146,3 +146,51 @@ func TestServiceSpeaksHTTPS(t *testing.T) {
 	_, err = caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
 	require.NotErrorIs(t, err, client.ErrHTTPS)
 }
+
+// endless answers without end.
+func endless(begin string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		_, err := io.WriteString(w, begin)
+		for blanks := strings.Repeat(" ", 64<<10); err == nil; {
+			_, err = io.WriteString(w, blanks)
+		}
+	}
+}
+
+// TestTooLongIsAnError: an answer without end is read to a bound, which the error says. It
+// is not asked for again, and settles nothing.
+func TestTooLongIsAnError(t *testing.T) {
+	t.Parallel()
+	var unsettled *client.Unsettled
+	for method, mayHaveHappened := range map[string]bool{"GET": false, "POST": true} {
+		s, caller := start(t, endless(done), answer(200, done))
+		_, err := caller.Do(t.Context(), client.Call{Method: method, Path: "/admin/pools", Key: "k"})
+		require.ErrorIs(t, err, client.ErrTooLong)
+		require.ErrorContains(t, err, "more than 64 MiB")
+		require.ErrorAs(t, err, &unsettled)
+		require.Equal(t, mayHaveHappened, unsettled.MayHaveHappened)
+		keys, _ := s.asked()
+		require.Len(t, keys, 1)
+	}
+	s, caller := start(t, endless(won), answer(200, won))
+	_, err := caller.Draw(t.Context(), request())
+	require.ErrorContains(t, err, "more than 1 MiB")
+	require.ErrorAs(t, err, &unsettled)
+	require.True(t, unsettled.MayHaveHappened)
+	keys, _ := s.asked()
+	require.Len(t, keys, 1)
+
+	_, caller = start(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		endless(`{"code":"sold-out","detail":"`)(w, r)
+	})
+	_, err = caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
+	var answered *client.Error
+	require.ErrorAs(t, err, &answered)
+	require.Empty(t, answered.Code, "a problem document is shorter")
+
+	_, caller = start(t, answer(200, strings.Repeat(" ", 2<<20)+done))
+	body, err := caller.Do(t.Context(), client.Call{Method: "GET", Path: "/admin/pools"})
+	require.NoError(t, err, "2 MiB are short enough")
+	require.Len(t, body, 2<<20+len(done))
+}

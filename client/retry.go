@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -21,14 +22,16 @@ const (
 	attemptMax = 10 * time.Second
 	// waitMin and waitMax bound the jittered wait before a retry.
 	waitMin, waitMax = 100 * time.Millisecond, 5 * time.Second
-	// bodyMax is the largest response that is read, in bytes.
-	bodyMax = 64 << 20
+	// bodyMax is the longest response that is held, in bytes. shortMax is the longest
+	// draw and the longest problem: a draw of 100 units takes a tenth of it.
+	bodyMax, shortMax = 64 << 20, 1 << 20
 )
 
 // call is a request that may be sent any number of times.
 type call struct {
 	method, path, key string
 	body              []byte
+	bodyMax           int64 // of the response; 0 is the usual one
 }
 
 // settle sends a call until a response decides it. ours says whether into,
@@ -39,7 +42,7 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
-	sent := Call{Method: r.method, Path: r.path, Key: r.key, Body: r.body}
+	sent := Call{Method: r.method, Path: r.path, Key: r.key, Body: r.body, bodyMax: r.bodyMax}
 	if r.body != nil {
 		sent.ContentType = "application/json"
 	}
@@ -61,7 +64,7 @@ func (c *Client) settle(ctx context.Context, r call, into any, ours func() bool)
 			return answer
 		}
 		unknown = unknown || answer == nil || answer.isUnknown()
-		if isFinal {
+		if isFinal || errors.Is(err, ErrTooLong) {
 			return &Unsettled{r.key, unknown, err}
 		}
 		if ended := pause(ctx, attempt, answer); ended != nil {
@@ -125,12 +128,12 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		_, err := io.Copy(r.Into, response.Body)
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, cmp.Or(r.bodyMax, bodyMax)))
+	if response.StatusCode/100 == 2 {
+		return readWhole(response.Body, cmp.Or(r.bodyMax, bodyMax))
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, shortMax)) // a longer one is not a problem document
 	if err != nil {
 		return nil, err
-	}
-	if response.StatusCode/100 == 2 {
-		return body, nil
 	}
 	answer := &Error{Status: response.StatusCode, RequestID: response.Header.Get("X-Request-Id")}
 	if answer.Status/100 == 3 || json.Unmarshal(body, answer) != nil { // a proxy's response is no problem document
@@ -140,4 +143,13 @@ func (c *Client) attempt(ctx context.Context, r *Call) ([]byte, error) {
 		answer.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	return nil, answer
+}
+
+// readWhole reads a response that is not longer than a number of bytes. Error: ErrTooLong.
+func readWhole(response io.Reader, lengthMax int64) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(response, lengthMax+1))
+	if err == nil && int64(len(body)) > lengthMax {
+		return nil, fmt.Errorf("%w: more than %d MiB", ErrTooLong, lengthMax>>20)
+	}
+	return body, err
 }

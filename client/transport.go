@@ -17,6 +17,9 @@ var (
 	// ErrRedirect says that the answer is a redirect, which is not followed: another
 	// address is not the service that was named.
 	ErrRedirect = errors.New("the answer is a redirect, which is not followed")
+	// ErrTooLong is the error of an answer that is longer than what is read of one: 1 MiB of a draw,
+	// 64 MiB of any other call. It is not asked for again.
+	ErrTooLong = errors.New("the answer is too long")
 )
 
 // httpClient returns what makes the requests. It follows no redirect, unless the

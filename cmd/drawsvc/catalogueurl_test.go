@@ -3,21 +3,35 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/stock/checkup"
+	"drawsvc/internal/stock/stocktest"
 )
 
 // TestPlainCatalogueWarns: a catalogue that comes from another machine by http is warned
-// of, and no other.
+// of by serve and by the doctor, and no other. A doctor that knows the links to the
+// database and the lock only is the double.
 func TestPlainCatalogueWarns(t *testing.T) {
 	t.Parallel()
-	for source, warns := range map[string]bool{
-		"http://shop.example/prizes.json": true, "http://10.0.0.7/": true,
-		"https://shop.example/prizes.json": false, "http://127.0.0.1:8000/": false, "http://localhost/": false, "": false,
+	p := on(t, stocktest.Migrated(t, "sqlite"))
+	for source, host := range map[string]string{
+		"http://shop.example/prizes.json": "shop.example", "http://ann:secret@10.0.0.7/": "10.0.0.7",
+		"https://shop.example/prizes.json": "", "http://127.0.0.1:8000/": "", "http://localhost/": "", "": "",
 	} {
 		var out bytes.Buffer
 		(&jobFlags{catalogueURL: source}).warn(slog.New(slog.NewTextHandler(&out, nil)))
-		require.Equal(t, warns, bytes.Contains(out.Bytes(), []byte("without encryption")), source)
+		require.Equal(t, host != "", bytes.Contains(out.Bytes(), []byte("without encryption")), source)
+
+		p.vars["DRAWSVC_CATALOGUE_URL"] = source
+		o := p.run("doctor")
+		require.Equal(t, exitOK, o.code, o.message)
+		require.NotContains(t, o.stdout, "secret")
+		warning := "warning: no-tls: the catalogue at " + host + " is fetched without TLS\n"
+		require.Equal(t, host != "", strings.Contains(o.stdout, warning), "%s: %s", source, o.stdout)
+		require.Empty(t, checkup.Links(p.vars["DRAWSVC_DATABASE"], "table:"), "the double")
 	}
 }

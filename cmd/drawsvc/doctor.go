@@ -90,7 +90,7 @@ func checkUp(ctx context.Context, store *stock.Store, c *config, url string) ([]
 		return nil, err
 	}
 	ahead, err := checkAhead(ctx, store)
-	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url), checkFiles(c, url)), err
+	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url), checkCatalogue(&c.jobs), checkFiles(c, url)), err
 }
 
 // checkUsers finds pools whose rules count users, while anybody may draw in any
@@ -154,6 +154,19 @@ func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, err
 		Why:    "times never fall along a pool's versions: limits, budgets, tickets and agenda of these pools go by that time until the clock is there",
 		Remedy: "find out whether the clock is slow now or was ahead then; close the pool and go on in a new one if waiting takes too long: docs/runbook.md, DrawsvcPoolsAhead",
 	}}, nil
+}
+
+// checkCatalogue judges the way to the catalogue's source.
+func checkCatalogue(j *jobFlags) []checkup.Finding {
+	host := j.exposedCatalogue()
+	if host == "" {
+		return nil
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelWarning, Rule: "no-tls", Detail: "the catalogue at " + host + " is fetched without TLS",
+		Why:    "whoever is on the network between can change the names, pictures and links that players see",
+		Remedy: "write https in --catalogue-url",
+	}}
 }
 
 // checkFiles judges the modes of all files of secrets. A file of tokens holds

@@ -73,9 +73,19 @@ func (j *jobFlags) Validate() error {
 
 // warn logs a catalogue that whoever is on the way can change.
 func (j *jobFlags) warn(log *slog.Logger) {
-	if u, err := url.Parse(j.catalogueURL); err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if j.exposedCatalogue() != "" {
 		log.Warn("the catalogue comes without encryption, and whoever is on the way can change it; use https", "flag", "--catalogue-url")
 	}
+}
+
+// exposedCatalogue returns the other machine from which the catalogue comes without
+// encryption, "" for none.
+func (j *jobFlags) exposedCatalogue() string {
+	u, err := url.Parse(j.catalogueURL)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // jobs are the jobs of this instance, and its copy of the catalogue.

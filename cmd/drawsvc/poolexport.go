@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/http"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
 )
 
@@ -59,13 +60,15 @@ func exportProof(ctx context.Context, from http.Exporter, pool, dir string) (err
 
 // proofFolder is a folder of files that are being written.
 type proofFolder struct {
-	dir   string
-	files map[string]*os.File // by their names, those that are not in their places
+	dir    string
+	isMade bool                // by create
+	files  map[string]*os.File // by their names, those that are not in their places
 }
 
 // create begins a file, and makes the folder where it is the first.
 func (p *proofFolder) create(name string) (io.Writer, error) {
 	if _, err := os.Stat(p.dir); err != nil {
+		p.isMade = true
 		if err := errors.Join(os.MkdirAll(p.dir, publicFolder), os.Chmod(p.dir, publicFolder)); err != nil { //nolint:gosec // it is for everybody
 			return nil, err
 		}
@@ -96,11 +99,15 @@ func (p *proofFolder) keep() error {
 	return nil
 }
 
-// drop removes what was not kept.
+// drop removes what was not kept, and the folder where nothing was.
 func (p *proofFolder) drop() (err error) {
+	hasFailed := len(p.files) > 0
 	for _, f := range p.files {
 		_ = f.Close() // it may be closed already
 		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	if hasFailed && p.isMade {
+		_ = os.Remove(p.dir) // it has files where some were kept
 	}
 	return err
 }
@@ -113,6 +120,7 @@ func (d onDatabase) ExportProof(ctx context.Context, poolID string, create func(
 	}
 	content := map[string][]byte{
 		"commitment": files.Commitment, "key": files.Key, "checkpoints": files.Checkpoints, "checkpoint": files.Checkpoint, "reveal": files.Reveal,
+		http.ZonesFile: proof.Zones(),
 	}
 	for _, name := range http.ProofFiles() {
 		if len(content[name]) == 0 { // the log, and what is not revealed yet

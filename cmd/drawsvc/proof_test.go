@@ -64,7 +64,7 @@ func TestVerifiableDraws(t *testing.T) {
 			exported, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 			require.NoError(t, err)
 			require.Equal(t, log, string(exported))
-			for _, name := range []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"} {
+			for _, name := range []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal", "zones"} {
 				info, err := os.Stat(filepath.Join(dir, name))
 				require.NoError(t, err)
 				require.Equal(t, os.FileMode(publicFile), info.Mode().Perm(), "%s is for everybody", name)
@@ -159,7 +159,7 @@ func verifyCatches(t *testing.T, p program, dir, log string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(strings.Replace(log, `"prize":"silver","unit":1,`, `"prize":"gold","unit":1,`, 1)), 0o600))
 	o := p.run("verify", dir)
 	require.Equal(t, exitViolation, o.code)
-	require.Regexp(t, `^entry [0-9]+: award: .*\n$`, o.stdout)
+	require.Regexp(t, `^time zones: [0-9]{4}[a-z]+\nentry [0-9]+: award: .*\n$`, o.stdout)
 	require.Empty(t, o.message)
 	o = p.run("verify", dir, "--output=json")
 	require.Equal(t, exitViolation, o.code)

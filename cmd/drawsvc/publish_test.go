@@ -80,7 +80,7 @@ func TestPublish(t *testing.T) {
 
 			other := filepath.Join(t.TempDir(), "exported")
 			p.ok("pool", "export-proof", "--pool=spring", other, "--seed-identity-file", identity)
-			for _, name := range []string{"commitment", "key", "log.jsonl", "reveal"} {
+			for _, name := range []string{"commitment", "key", "log.jsonl", "reveal", "zones"} {
 				require.Equal(t, readFile(t, other, name), readFile(t, folder, name), name)
 			}
 			if dialect != "sqlite" {

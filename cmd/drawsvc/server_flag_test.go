@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"io"
 	"log"
 	"net/http"
@@ -108,4 +110,46 @@ func untrusted(t *testing.T) string {
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// TestIncompleteProofIsRefused: an archive that lacks files, or is damaged, leaves no
+// folder.
+func TestIncompleteProofIsRefused(t *testing.T) {
+	t.Parallel()
+	names := []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint"}
+	for part, archive := range map[string][]byte{
+		"the archive is incomplete: it has no log.jsonl": zipOf(t, "key"),
+		"checksum": bytes.Replace(zipOf(t, names...), []byte("of checkpoint\n"), []byte("of checkpointX"), 1),
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/zip")
+			_, _ = w.Write(archive)
+		}))
+		t.Cleanup(s.Close)
+		dir := filepath.Join(t.TempDir(), "proof")
+		p := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": s.URL}}
+		p.refused(exitFailure, part, "pool", "export-proof", "--pool=p", dir)
+		require.NoDirExists(t, dir)
+
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		p.refused(exitFailure, part, "pool", "export-proof", "--pool=p", dir)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err, "a folder that was there stays")
+		require.Empty(t, left)
+	}
+}
+
+// zipOf is an archive of files with these names, not packed.
+func zipOf(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	archive := zip.NewWriter(&b)
+	for _, name := range names {
+		w, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
+		require.NoError(t, err)
+		_, err = io.WriteString(w, "of "+name+"\n")
+		require.NoError(t, err)
+	}
+	require.NoError(t, archive.Close())
+	return b.Bytes()
 }

@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -97,6 +101,30 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 	if o := (program{tb: t}).run("verify", dir); o.code != exitOK || !strings.Contains(o.stdout, fmt.Sprint(awards, " awards replayed")) {
 		fault("verify: %s%s", o.message, o.stdout)
 	}
+	return append(faults, verifiedByRelease(t, old.file, dir)...)
+}
+
+// verifiedByRelease has both verifiers of another release check a folder of this one.
+func verifiedByRelease(t *testing.T, file, dir string) (faults []string) {
+	t.Helper()
+	if file == "" {
+		return nil
+	}
+	servertest.NeedPrograms(t, "python3", "python3")
+	require.FileExists(t, filepath.Join(dir, "zones"), "which that release does not know")
+	python := filepath.Join(filepath.Dir(file), "docs", "verify", "verify.py") // its tree is where it was built
+	verify := func() (faults []string) {
+		for _, command := range [][]string{{file, "verify", dir}, {"python3", python, dir}} {
+			said, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+			if err != nil {
+				faults = append(faults, fmt.Sprintf("%s: %v: %s", command, err, said))
+			}
+		}
+		return faults
+	}
+	faults = verify()
+	require.NoError(t, os.Remove(filepath.Join(dir, "reveal")))
+	require.Len(t, verify(), 2, "the double: a folder that they must refuse")
 	return faults
 }
 

@@ -152,10 +152,22 @@ func skipped(r *proof.Report) string {
 	return fmt.Sprintf(", %s skipped", counted(r.Skipped, "version"))
 }
 
+// zonesOf names the time zones from which windows of the calendar were taken.
+func zonesOf(r *proof.Report) string {
+	if r.FolderZones == "" || r.FolderZones == r.Zones {
+		return "time zones: " + r.Zones
+	}
+	return "time zones: " + r.Zones + "; the folder names " + r.FolderZones
+}
+
 func printReport(w io.Writer, o output, r *proof.Report) (err error) {
-	switch {
-	case o == outputJSON:
+	if o == outputJSON {
 		return json.NewEncoder(w).Encode(r)
+	}
+	if _, err := fmt.Fprintln(w, zonesOf(r)); err != nil {
+		return err
+	}
+	switch {
 	case r.OK:
 		_, err = printf(w, "%s%s %s: %s replayed from version %d on, %s%s%s\n", weaker(r), counted(r.Entries, "entry"), do(r.Entries, "holds", "hold"),
 			counted(r.Recomputed, "award"), r.From, counted(r.Openings, "opening"), passed(r), skipped(r))

@@ -28,7 +28,7 @@ import zlib
 from array import array
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import TZPATH, ZoneInfo, available_timezones
 
 
 class Finding(Exception):
@@ -630,6 +630,27 @@ class Zone:
         if name.split("/")[0] in ("localtime", "posixrules", "posix", "right"):
             raise Bad(f"{name!r} is no zone of the list")
 
+    @staticmethod
+    def source():
+        """The release of the time zones that ZoneInfo reads here, "" where nothing says it, and where they are."""
+        for folder in TZPATH:
+            if not os.path.isfile(os.path.join(folder, "Etc", "UTC")):
+                continue
+            for name in ("tzdata.zi", "+VERSION"):
+                try:
+                    with open(os.path.join(folder, name), encoding="ascii", errors="replace") as f:
+                        m = re.match(r"(?:# version )?([0-9]{4}[a-z]{1,2})$", f.readline(100))
+                except OSError:
+                    continue
+                if m:
+                    return m[1], folder
+            return "", folder
+        try:
+            import tzdata
+            return tzdata.IANA_VERSION, "the package tzdata"
+        except ImportError:
+            return "", "nowhere"
+
     def offset(self, us):
         return (EPOCH + timedelta(microseconds=us)).astimezone(self.zone).utcoffset() // timedelta(microseconds=1)
 
@@ -1059,6 +1080,14 @@ class Verifier:
         if len(b) > NOTE_MAX:
             raise Finding(0, "file", f"{name} is longer than {NOTE_MAX} bytes")
         return b
+
+    def zones(self):
+        """The release of the time zones that the folder names, "" for none: it is not signed, and decides nothing."""
+        try:
+            m = re.fullmatch(rb"([0-9]{4}[a-z]{1,2})\n?", self.read("zones"))
+        except (Finding, OSError):
+            return ""
+        return m[1].decode() if m else ""
 
     def leaves(self, path):
         """Says whether a path of the folder is a link out of it."""
@@ -1570,13 +1599,14 @@ def main():
     except OSError as e:
         args.exit(1, f"verify.py: {e}\n")
     entries = v.tree.size if not found or not found.entry else min(v.tree.size, found.entry - 1)
+    (release, place), named = Zone.source(), v.zones()
     if o.output == "json":
         print(json.dumps({"ok": not found, "entries": entries, "entry": found.entry if found else 0,
-                          "rule": found.rule if found else "", "detail": found.text if found else ""}))
-    elif found:
-        print(found)
-    else:
-        print(v.summary())
+                          "rule": found.rule if found else "", "detail": found.text if found else "",
+                          "zones": release, "folder_zones": named}))
+        return 3 if found else 0
+    print(f"time zones: {release or 'those'} of {place}" + (f"; the folder names {named}" if named not in ("", release) else ""))
+    print(found if found else v.summary())
     return 3 if found else 0
 
 

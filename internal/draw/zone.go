@@ -20,6 +20,13 @@ var zoneArchive string
 // machines, begin a day at the same instant.
 const ZoneRelease = "2025c"
 
+// IsZoneRelease reports whether a text has the form of a release such as 2025c.
+func IsZoneRelease(text string) bool {
+	year := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	letters := len(text) - len(year)
+	return len(year) == 4 && strings.Trim(year, "0123456789") == "" && (letters == 1 || letters == 2)
+}
+
 // ParseZone returns the time zone of a name of the IANA list, from ZoneRelease.
 // Names that mean another zone on each machine are refused. Error:
 // CodeInvalidRequest.

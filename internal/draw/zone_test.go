@@ -47,6 +47,12 @@ func TestZonesAreEmbedded(t *testing.T) {
 	require.Equal(t, "2026-11-23T15:00:00Z", berlinOf(time.LoadLocation))
 }
 
+func TestIsZoneRelease(t *testing.T) {
+	for text, is := range map[string]bool{draw.ZoneRelease: true, "1996aa": true, "": false, "2025": false, "c": false, "2025C": false, "2025c\n": false, "2025abc": false, "x025c": false} {
+		require.Equal(t, is, draw.IsZoneRelease(text), "%q", text)
+	}
+}
+
 // TestZoneRelease: who replaces the archive says which release it is of.
 func TestZoneRelease(t *testing.T) {
 	archive, err := os.ReadFile("zoneinfo.zip")

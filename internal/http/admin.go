@@ -21,10 +21,13 @@ import (
 // the service records the name of the token. Besides the codes of the service
 // every method may return CodeStoreUnavailable, where the service cannot be
 // reached, and CodeOutcomeUnknown, where the answer to a change was lost.
-type Admin struct{ client *client.Client }
+type Admin struct {
+	client *client.Client
+	listed int64 // what was read of lists that are kept, as listsMax counts
+}
 
 // NewAdmin makes the calls with c.
-func NewAdmin(c *client.Client) *Admin { return &Admin{c} }
+func NewAdmin(c *client.Client) *Admin { return &Admin{client: c} }
 
 // Close closes the connections.
 func (a *Admin) Close() error {
@@ -49,10 +52,8 @@ func fetch[Out any](ctx context.Context, a *Admin, c client.Call) (out Out, err 
 	if err != nil {
 		return out, foreign(err)
 	}
-	if err := json.Unmarshal(body, &out); err != nil {
-		return out, notOurs(err)
-	}
-	return out, nil
+	_, err = decodeAnswer(body, &out)
+	return out, err
 }
 
 // send is fetch for a call with a body.
@@ -82,6 +83,8 @@ func foreign(err error) error {
 			"the change may have been made although no answer says so; check before you repeat it")
 	case errors.Is(err, client.ErrHTTPS):
 		return draw.Errorf(draw.CodeStoreUnavailable, "%v", client.ErrHTTPS)
+	case errors.Is(err, client.ErrTooLong):
+		return draw.Errorf(draw.CodeStoreUnavailable, "%v; such a pool is read on the database", unsettled.Err)
 	case answer != nil && answer.Code != "":
 		return &draw.Error{Code: draw.Code(answer.Code), Detail: answer.Detail}
 	case answer != nil:

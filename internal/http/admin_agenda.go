@@ -58,8 +58,15 @@ func (a *Admin) RemoveItem(ctx context.Context, poolID string, item int64, _ str
 // Agenda implements that of Agendas.
 func (a *Admin) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) ([]draw.Item, error) {
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(min(limit, limitMax))}, "open": {strconv.FormatBool(open)}}
-	found, err := see[agendaAnswer](ctx, a, poolPath(poolID, "agenda")+"?"+query.Encode())
+	read := see[agendaAnswer]
+	if open { // which a simulation keeps
+		read = seeList[agendaAnswer]
+	}
+	found, err := read(ctx, a, poolPath(poolID, "agenda")+"?"+query.Encode())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPage(after, found.Items, func(b *itemAnswer) int64 { return b.Item }); err != nil {
 		return nil, err
 	}
 	return readEach(found.Items, (*itemAnswer).item)

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/url"
@@ -35,7 +36,7 @@ func (a *Admin) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 	if page.Next == nil {
 		return found, math.MaxInt64, err
 	}
-	return found, *page.Next, err
+	return found, *page.Next, cmp.Or(err, checkNext(after, *page.Next))
 }
 
 // award reads the answer.
@@ -60,6 +61,9 @@ func (a *Admin) Moves(ctx context.Context, poolID string, after int64, limit int
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPage(after, page.Moves, func(b *moveAnswer) int64 { return b.Version }); err != nil {
+		return nil, err
+	}
 	return readEach(page.Moves, func(b *moveAnswer) (draw.Move, error) {
 		at, err := readTime(b.At)
 		return draw.Move{
@@ -77,6 +81,9 @@ func (a *Admin) Statements(ctx context.Context, poolID, after string, limit int)
 	}
 	page, err := see[statementsAnswer](ctx, a, poolPath(poolID, "statements")+"?"+query.Encode())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPage(after, page.Statements, func(b *statementAnswer) string { return b.Day }); err != nil {
 		return nil, err
 	}
 	return readEach(page.Statements, func(b *statementAnswer) (job.Line, error) {

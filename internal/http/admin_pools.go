@@ -100,8 +100,11 @@ func (a *Admin) PoolPage(ctx context.Context, after string, limit int, archived 
 	if archived {
 		query.Set("archived", "true")
 	}
-	found, err := see[adminPoolsAnswer](ctx, a, path("admin", "pools")+"?"+query.Encode())
+	found, err := seeList[adminPoolsAnswer](ctx, a, path("admin", "pools")+"?"+query.Encode())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkPage(after, found.Pools, func(b *adminPoolAnswer) string { return b.ID }); err != nil {
 		return nil, err
 	}
 	return readEach(found.Pools, (*adminPoolAnswer).pool)
@@ -243,6 +246,9 @@ func (a *Admin) WriteLog(ctx context.Context, poolID string, after int64, w io.W
 		}
 		if page.Next == nil {
 			break
+		}
+		if err := checkNext(after, *page.Next); err != nil {
+			return err
 		}
 		after = *page.Next
 	}

@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -95,20 +96,52 @@ func (a *Admin) ExportProof(ctx context.Context, poolID string, create func(name
 	return unpackAll(kept, size, create)
 }
 
-// unpackAll writes the files of an archive.
+// unpackAll writes the files of an archive, which must be all of a pool's.
 func unpackAll(from io.ReaderAt, size int64, create func(name string) (io.Writer, error)) error {
 	archive, err := zip.NewReader(from, size)
 	if err != nil {
 		return notOurs(err)
 	}
-	left := packedMax*size + smallMax
-	expected := ProofFiles()
-	for _, f := range archive.File {
-		place := slices.Index(expected, f.Name)
+	if err := checkArchive(archive.File); err != nil {
+		return err
+	}
+	if err := unpackFiles(archive.File, packedMax*size+smallMax, create); err != nil {
+		return err
+	}
+	release := strings.TrimSpace(strings.TrimPrefix(archive.Comment, zonesComment))
+	if !draw.IsZoneRelease(release) { // the service is of 0.1.0
+		return nil
+	}
+	w, err := create(ZonesFile)
+	if err == nil {
+		_, err = io.WriteString(w, release+"\n")
+	}
+	return err
+}
+
+// checkArchive reports whether an archive has the files of a pool, each once.
+func checkArchive(files []*zip.File) error {
+	missing := archiveNames()
+	for _, f := range files {
+		place := slices.Index(missing, f.Name)
 		if place < 0 {
 			return notOurs(errors.New("it holds a file that is none of a pool's, or one twice"))
 		}
-		expected = slices.Delete(expected, place, place+1)
+		if f.UncompressedSize64 > 0 {
+			missing = slices.Delete(missing, place, place+1)
+		}
+	}
+	for _, name := range missing {
+		if name != "reveal" { // a pool that is not revealed has none
+			return draw.Errorf(draw.CodeStoreUnavailable, "the archive is incomplete: it has no %s", name)
+		}
+	}
+	return nil
+}
+
+// unpackFiles writes files of an archive, which have no more than left bytes together.
+func unpackFiles(files []*zip.File, left int64, create func(name string) (io.Writer, error)) error {
+	for _, f := range files {
 		longest := left
 		if f.Name != "log.jsonl" && f.Name != "checkpoints" {
 			longest = smallMax

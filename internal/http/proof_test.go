@@ -44,6 +44,14 @@ func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, 
 	return firstError(f.note([2]string{poolID, "log"}), err)
 }
 
+// contentOf is what the fake's file of a pool has.
+func contentOf(name string) string {
+	if name == ZonesFile {
+		return "2025c\n"
+	}
+	return "the " + name + "\n"
+}
+
 func (f fakeStore) ExportProof(_ context.Context, poolID string, create func(string) (io.Writer, error)) error {
 	if err := f.note([2]string{poolID, "proof"}); err != nil {
 		return err
@@ -51,7 +59,7 @@ func (f fakeStore) ExportProof(_ context.Context, poolID string, create func(str
 	for _, name := range ProofFiles() {
 		w, err := create(name)
 		if err == nil {
-			_, err = io.WriteString(w, "the "+name+"\n")
+			_, err = io.WriteString(w, contentOf(name))
 		}
 		if err != nil {
 			return err

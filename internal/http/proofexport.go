@@ -15,9 +15,27 @@ type Exporter interface {
 	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
 }
 
+// ZonesFile is the one of the files that says which release of the time zones wrote them.
+const ZonesFile = "zones"
+
 // ProofFiles are the files by which outsiders verify a pool, the log first.
-func ProofFiles() []string {
+func ProofFiles() []string { return append(archiveNames(), ZonesFile) }
+
+// archiveNames are the names of the files that an archive has.
+func archiveNames() []string {
 	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
+}
+
+// zonesComment begins the comment of an archive, which has the content of ZonesFile:
+// commands of 0.1.0 refuse an archive with a further file.
+const zonesComment = "time zones: "
+
+// commentOf makes what is written the comment of an archive.
+type commentOf struct{ archive *zip.Writer }
+
+// Write implements io.Writer.
+func (c commentOf) Write(p []byte) (int, error) {
+	return len(p), c.archive.SetComment(zonesComment + string(p))
 }
 
 // exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
@@ -30,6 +48,9 @@ func (s *Server) exportProof(c call) error {
 		if !c.gin.Writer.Written() {
 			c.gin.Writer.Header().Set("Content-Type", typeZip)
 			c.gin.Writer.WriteHeaderNow()
+		}
+		if name == ZonesFile {
+			return commentOf{archive}, nil
 		}
 		return archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
 	})

@@ -7,6 +7,7 @@ import (
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,19 @@ func archiveOf(t *testing.T, files ...string) func([]byte) []byte {
 	return func([]byte) []byte { return b.Bytes() }
 }
 
+// proofWith are the names and contents of a pool's files, one of them with another
+// content.
+func proofWith(name, content string) (files []string) {
+	for _, f := range archiveNames() {
+		text := contentOf(f)
+		if f == name {
+			text = content
+		}
+		files = append(files, f, text)
+	}
+	return files
+}
+
 // TestExportProof: the files of a pool go over the wire as they are, and an archive
 // that is cut off, damaged, another one's or too long gives none.
 func TestExportProof(t *testing.T) {
@@ -48,8 +62,8 @@ func TestExportProof(t *testing.T) {
 		},
 		"none of ours":   {change: func([]byte) []byte { return []byte("hello") }, code: draw.CodeStoreUnavailable},
 		"a file twice":   {change: archiveOf(t, "key", "k\n", "key", "k\n"), code: draw.CodeStoreUnavailable},
-		"a long key":     {change: archiveOf(t, "key", strings.Repeat("k", smallMax+1)), code: draw.CodeStoreUnavailable},
-		"a log of zeros": {change: archiveOf(t, "log.jsonl", strings.Repeat("\x00", 8<<20)), code: draw.CodeStoreUnavailable},
+		"a long key":     {change: archiveOf(t, proofWith("key", strings.Repeat("k", smallMax+1))...), code: draw.CodeStoreUnavailable},
+		"a log of zeros": {change: archiveOf(t, proofWith("log.jsonl", strings.Repeat("\x00", 8<<20))...), code: draw.CodeStoreUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,8 +91,38 @@ func TestExportProof(t *testing.T) {
 			}
 			require.Len(t, files, len(ProofFiles()))
 			for name, content := range files {
-				require.Equal(t, "the "+name+"\n", content.String())
+				require.Equal(t, contentOf(name), content.String())
 			}
 		})
 	}
+}
+
+// TestExportProofIncomplete: an archive that lacks a file of a pool, or has it empty, gives
+// none. Only the seed may be missing. Files that are unpacked as they come are the double.
+func TestExportProofIncomplete(t *testing.T) {
+	t.Parallel()
+	var created []string
+	create := func(name string) (io.Writer, error) {
+		created = append(created, name)
+		return io.Discard, nil
+	}
+	unpackUnchecked := func(from io.ReaderAt, size int64, create func(string) (io.Writer, error)) error {
+		archive, err := zip.NewReader(from, size)
+		require.NoError(t, err)
+		return unpackFiles(archive.File, size*packedMax, create)
+	}
+	for _, missing := range []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint"} {
+		place := 2 * slices.Index(ProofFiles(), missing)
+		without := archiveOf(t, slices.Delete(proofWith("", ""), place, place+2)...)(nil)
+		for _, archive := range [][]byte{without, archiveOf(t, proofWith(missing, "")...)(nil), archiveOf(t, "key", "k\n")(nil), archiveOf(t)(nil)} {
+			created = nil
+			err := unpackAll(bytes.NewReader(archive), int64(len(archive)), create)
+			require.ErrorContains(t, err, "the archive is incomplete: it has no ")
+			require.Empty(t, created)
+			require.NoError(t, unpackUnchecked(bytes.NewReader(archive), int64(len(archive)), create), "the double")
+		}
+		require.ErrorContains(t, unpackAll(bytes.NewReader(without), int64(len(without)), create), missing)
+	}
+	unrevealed := archiveOf(t, slices.DeleteFunc(proofWith("", ""), func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "reveal") })...)(nil)
+	require.NoError(t, unpackAll(bytes.NewReader(unrevealed), int64(len(unrevealed)), create))
 }

@@ -78,6 +78,10 @@ type Report struct {
 	Entry  int64  `json:"entry"`
 	Rule   string `json:"rule"`
 	Detail string `json:"detail"`
+	// Zones is the release of the time zones that the verification went by, FolderZones
+	// the one that the folder names, "" for none.
+	Zones       string `json:"zones"`
+	FolderZones string `json:"folder_zones"`
 	// From is the first version that was recomputed, Recomputed how many awards were.
 	From       int64 `json:"-"`
 	Recomputed int64 `json:"-"`
@@ -113,6 +117,7 @@ func Verify(files fs.FS, o VerifyOptions) (Report, error) {
 	err := v.run()
 	r := Report{OK: err == nil, Entries: v.tree.Size(), From: v.first(), Recomputed: v.recomputed}
 	r.Openings, r.Passed, r.Skipped = v.opened, v.passed, v.skipped
+	r.Zones, r.FolderZones = draw.ZoneRelease, v.zones()
 	r.StockWhileOpen = v.commitment != nil && v.commitment.StockWhileOpen
 	if f, ok := errors.AsType[*finding](err); ok {
 		r.Entry, r.Rule, r.Detail = f.entry, f.rule, f.detail

@@ -111,7 +111,7 @@ func openPool(o *Options, client *http.Client, id string, of *Pool) (*pool, erro
 		return nil, errors.Join(err, fmt.Errorf("%s has a checkpoint, and none in %s: it is damaged", d.root, allName))
 	}
 	p.tiles.reset(tree)
-	return p, errors.Join(p.keys(), p.attend())
+	return p, errors.Join(p.keys(), p.zones(), p.attend())
 }
 
 // still writes a file that never changes.
@@ -137,6 +137,16 @@ func (p *pool) keys() error {
 		return err
 	}
 	return p.disk.replace("witnesses", b)
+}
+
+// zones writes which release of the time zones this publisher goes by.
+func (p *pool) zones() error {
+	const name = "zones"
+	there, err := p.disk.read(name)
+	if err != nil || bytes.Equal(there, proof.Zones()) {
+		return err
+	}
+	return p.disk.replace(name, proof.Zones())
 }
 
 // size is how many entries are published.

@@ -1,0 +1,81 @@
+package http
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	nethttp "net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/client"
+	"drawsvc/internal/draw"
+)
+
+// What a command reads of a service, which may be hostile. The client bounds the length of
+// an answer.
+const (
+	// itemsMax is the most items in the lists of an answer: of 64 MiB, each has 134 bytes.
+	// An item of two bytes would be a hundred times as long in memory.
+	itemsMax = 500_000
+	// membersMax is the most members of an object that do not count as items.
+	membersMax = 1000
+	// listsMax is the longest list that a command keeps of many answers, in bytes. An item
+	// counts as its text and itemSize: a million open items of an agenda may be kept.
+	listsMax, itemSize = 256 << 20, 128
+)
+
+// decodeAnswer reads an answer of a service and returns how many items it has.
+func decodeAnswer(body []byte, out any) (items int, err error) {
+	if items = countItems(body); items > itemsMax {
+		return items, draw.Errorf(draw.CodeStoreUnavailable, "the answer has more than %d items; such a pool is read on the database", itemsMax)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return items, notOurs(err)
+	}
+	return items, nil
+}
+
+// countItems counts the items of all lists in a JSON text, as far as it can be read.
+func countItems(text []byte) (n int) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
+	for {
+		kind, length := d.StackIndex(d.StackDepth())
+		if _, err := d.ReadToken(); err != nil {
+			return n
+		}
+		if kind == '[' || length > 2*membersMax { // names and values of an object are counted
+			n++
+		}
+	}
+}
+
+// seeList is see for one answer of a list that a command keeps.
+func seeList[Out any](ctx context.Context, a *Admin, path string) (out Out, err error) {
+	body, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodGet, Path: path})
+	if err != nil {
+		return out, foreign(err)
+	}
+	items, err := decodeAnswer(body, &out)
+	if a.listed += int64(len(body)) + itemSize*int64(items); err == nil && a.listed > listsMax {
+		err = draw.Errorf(draw.CodeStoreUnavailable, "the list is longer than %d MiB; it is read on the database", listsMax>>20)
+	}
+	return out, err
+}
+
+// checkNext reports whether a page comes after the one before, so that a list has an end.
+func checkNext[K cmp.Ordered](after, next K) error {
+	if next <= after {
+		return draw.Errorf(draw.CodeStoreUnavailable, "unexpected response: the pages of a list do not go on")
+	}
+	return nil
+}
+
+// checkPage is checkNext for the entries of a page.
+func checkPage[E any, K cmp.Ordered](after K, entries []E, key func(*E) K) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	return checkNext(after, key(&entries[len(entries)-1]))
+}
