@@ -186,6 +186,8 @@ func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limi
 // anyTicket takes every ticket for the draw of the examples.
 type anyTicket struct{}
 
+func (anyTicket) AreTaken() bool { return true }
+
 func (anyTicket) Read(string) (draw.Request, error) {
 	return draw.Request{PoolID: "spring", UserID: "u1", DrawID: "order", Named: true, Count: 1, TicketUntil: at}, nil
 }

@@ -46,6 +46,7 @@ func (s *Server) postDraw(c call) error {
 	}
 	request, err := s.drawRequest(c.gin.Request)
 	if err != nil {
+		c.gin.Set(mayHaveKey, request.Named)
 		return err
 	}
 	c.spanPool(request.PoolID)
@@ -65,19 +66,20 @@ func (s *Server) postDraw(c call) error {
 	return nil
 }
 
-// drawRequest reads and names a draw.
+// drawRequest reads and names a draw. With an error, Named says whether the draw may
+// have a key.
 func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
-		return draw.Request{}, err
+		return draw.Request{Named: true}, err
 	}
 	body := drawBody{Count: countAbsent}
 	if err := s.decode(r, &body); err != nil {
-		return draw.Request{}, err
+		return draw.Request{Named: s.mayHaveKey(r.Header)}, err
 	}
 	if body.Ticket != "" {
 		request, err := s.ticketRequest(&body, key)
-		request.Receipt = body.Receipt
+		request.Receipt, request.Named = body.Receipt, true
 		return request, err
 	}
 	if body.Count == countAbsent {

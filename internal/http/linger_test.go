@@ -1,6 +1,8 @@
 package http
 
 import (
+	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -89,21 +91,40 @@ func (w withoutClose) WriteHeader(status int) {
 }
 
 // TestSlowBodiesMakeRoom: callers whose bodies do not come, and those that linger,
-// give way to new ones. So nobody without a token holds all connections.
+// give way to new ones, also over TLS. So nobody without a token holds all
+// connections.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
-	for _, head := range []string{
-		refusedCalls()[401],
-		"POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n", // a draw that anybody may make
+	serving, calling := certified(t)
+	for name, head := range map[string]string{
+		"refused": refusedCalls()[401],
+		"draw":    "POST /draw HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n", // that anybody may make
 	} {
-		s := undescribed(newServer(t, &fake{}, func(c *Config) { c.ConnectionsMax = 4 }))
-		s.limits.read, s.limits.linger = time.Hour, time.Hour
-		addr := served(t, s)
-		for range 20 {
-			_, err := io.WriteString(dial(t, addr), head+"\r\n{")
-			require.NoError(t, err)
+		for _, isTLS := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, TLS %v", name, isTLS), func(t *testing.T) {
+				t.Parallel()
+				s := undescribed(newServer(t, &fake{}, func(c *Config) {
+					if c.ConnectionsMax = 4; isTLS {
+						c.TLS = serving
+					}
+				}))
+				s.limits.read, s.limits.linger = time.Hour, time.Hour
+				addr := served(t, s)
+				call := func() *caller {
+					c := dial(t, addr)
+					if isTLS {
+						c = &caller{Conn: tls.Client(c.Conn, calling)}
+						c.answers = bufio.NewReader(c.Conn)
+					}
+					return c
+				}
+				for range 20 {
+					_, err := io.WriteString(call(), head+"\r\n{")
+					require.NoError(t, err)
+				}
+				require.NoError(t, call().get("/livez"))
+			})
 		}
-		require.NoError(t, dial(t, addr).get("/livez"))
 	}
 }
 

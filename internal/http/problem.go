@@ -146,9 +146,14 @@ func (c call) fail(err error) {
 	c.writeShort(p.status, *out)
 }
 
-// reachedDrawer is set of a draw that failed after the drawer had it. What the log says
-// of its key is then in the error.
-const reachedDrawer = "reached-drawer"
+const (
+	// reachedDrawer is set of a draw that failed after the drawer had it. What the log
+	// says of its key is then in the error.
+	reachedDrawer = "reached-drawer"
+	// mayHaveKey is set of a draw that failed before, and whose body was asked for:
+	// whether the draw may have a key.
+	mayHaveKey = "may-have-key"
+)
 
 // outcome returns what is known of a draw that is refused: none is a statement about the
 // log. A draw with a key that is refused before the log was asked may have been made by
@@ -157,12 +162,23 @@ func (c call) outcome(p problem, e *draw.Error) string {
 	switch {
 	case !c.route.draws():
 		return ""
-	case p.unknown, e.KeyUnasked:
-		return "unknown"
-	case len(c.gin.Request.Header[keyHeader]) > 0 && !c.gin.GetBool(reachedDrawer):
+	case p.unknown, e.KeyUnasked, !c.gin.GetBool(reachedDrawer) && c.mayHaveKey():
 		return "unknown"
 	}
 	return "none"
+}
+
+func (c call) mayHaveKey() bool {
+	if may, isRead := c.gin.Get(mayHaveKey); isRead {
+		return may.(bool)
+	}
+	return c.server.mayHaveKey(c.gin.Request.Header)
+}
+
+// mayHaveKey reports whether a draw may have a key, where its header is all that was
+// read: the body may hold a ticket, which has one.
+func (s *Server) mayHaveKey(h nethttp.Header) bool {
+	return len(h[keyHeader]) > 0 || s.Tickets.AreTaken()
 }
 
 // retryAfter is the Retry-After header of an answer, "" for none: what the error says,

@@ -12,6 +12,8 @@ type Tickets interface {
 	// Read returns the draw that a genuine ticket allows, which may have expired.
 	// Error: CodeTicketInvalid.
 	Read(ticket string) (draw.Request, error)
+	// AreTaken reports whether any ticket can be genuine.
+	AreTaken() bool
 }
 
 // countAbsent is the count of a body that has none: nobody can mean it.

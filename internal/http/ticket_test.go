@@ -67,7 +67,7 @@ func TestTicketsNameTheDraw(t *testing.T) {
 	require.Equal(t, "Idempotency-Key is not the one of the ticket", p.Detail)
 	for _, forged := range []string{someTicket(t, ticketSecret+"x", claims), "x", genuine + "A"} {
 		p = problemIn(t, do(s, request("POST", "/draw", fmt.Sprintf(`{"pool":"p","ticket":"%s"}`, forged))).Result())
-		require.Equal(t, []any{403, "ticket-invalid", "none"}, []any{p.Status, p.Code, p.Outcome})
+		require.Equal(t, []any{403, "ticket-invalid", "unknown"}, []any{p.Status, p.Code, p.Outcome})
 	}
 	p = problemIn(t, do(newServer(t, f), request("POST", "/draw", fmt.Sprintf(`{"pool":"p","ticket":"%s"}`, genuine))).Result())
 	require.Equal(t, "ticket-invalid", p.Code, "a service without keys")

@@ -43,6 +43,9 @@ func NewKeeper(keys Set) *Keeper {
 // Replace makes keys the valid ones.
 func (k *Keeper) Replace(keys Set) { k.keys.Store(&keys) }
 
+// AreTaken reports whether the keeper has a key, so that a ticket can be genuine.
+func (k *Keeper) AreTaken() bool { return len(*k.keys.Load()) > 0 }
+
 // Read returns the draw that a ticket allows. It does not say whether the ticket
 // has expired: TicketUntil is when it does, or did. Error: CodeTicketInvalid,
 // whose detail does not say what was wrong.

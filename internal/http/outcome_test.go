@@ -1,0 +1,132 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	nethttp "net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/draw"
+)
+
+// unread is a refusal of a draw by the wire: the log is not asked for its key.
+type unread struct {
+	code draw.Code
+	body string
+	// isRead says that the service knows from the body whether the draw has a key.
+	isRead  bool
+	target  string
+	headers []string
+	prepare func(s *Server, r *nethttp.Request)
+}
+
+// unreads are the refusals of the wire, by what is wrong.
+func unreads() map[string]unread {
+	const good = `{"pool":"spring","user":"u1"}`
+	return map[string]unread{
+		"malformed":     {code: draw.CodeInvalidRequest, body: `{"pool":`},
+		"query":         {code: draw.CodeInvalidRequest, body: good, target: "/draw?dry=true"},
+		"not checked":   {code: draw.CodeInvalidRequest, body: `{"pool":"spring","user":""}`, isRead: true},
+		"no token":      {code: codeUnauthorized, body: good, headers: []string{"Authorization", ""}},
+		"another role":  {code: draw.CodeForbidden, body: good, headers: []string{"Authorization", "Bearer metrics"}},
+		"answer's type": {code: codeNotAcceptable, body: good, headers: []string{"Accept", "image/png"}},
+		"body's type":   {code: codeUnsupportedMediaType, body: good, headers: []string{"Content-Type", "text/plain"}},
+		"too large":     {code: codeBodyTooLarge, body: strings.Repeat(" ", bodyMax) + good},
+		"too slow": {code: codeRequestTimeout, body: good, prepare: func(_ *Server, r *nethttp.Request) {
+			r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
+		}},
+		"guessed": {code: codeTooManyGuesses, body: good, headers: []string{"Authorization", "Bearer guessed"}, prepare: func(s *Server, _ *nethttp.Request) {
+			for range guessBurst {
+				s.gate.guesses.wrong(netip.MustParseAddr("192.0.2.1"), time.Now())
+			}
+		}},
+	}
+}
+
+// outcome is what is answered to a draw with the headers.
+func (u unread) outcome(t *testing.T, headers []string, changes ...setup) string {
+	t.Helper()
+	s := newServer(t, &fake{}, append([]setup{ofEveryRole}, changes...)...)
+	target := "/draw"
+	if u.target != "" {
+		target = u.target
+	}
+	r := request("POST", target, u.body, slices.Concat([]string{"Authorization", "Bearer draw"}, u.headers, headers)...)
+	if u.prepare != nil {
+		u.prepare(s, r)
+	}
+	w := httptest.NewRecorder()
+	undescribed(s).Handler().ServeHTTP(w, r)
+	p := problemIn(t, w.Result())
+	require.Equal(t, string(u.code), p.Code)
+	return p.Outcome
+}
+
+// TestUnreadOutcomes: `none` is a statement about the log. A draw that is refused
+// before the log was asked for its key may have been made by an earlier request,
+// whatever the code. The key of a ticket counts too, and so does a body that may hold
+// a ticket and was not read. A draw that has no key drew nothing.
+func TestUnreadOutcomes(t *testing.T) {
+	t.Parallel()
+	for name, u := range unreads() {
+		require.Equal(t, "unknown", u.outcome(t, []string{"Idempotency-Key", "k1"}), name)
+		require.Equal(t, "none", u.outcome(t, nil), "%s, and no draw has a key", name)
+		want := "unknown"
+		if u.isRead {
+			want = "none"
+		}
+		require.Equal(t, want, u.outcome(t, nil, withTickets), "%s, and a draw may have a ticket", name)
+	}
+	claims := jwt.MapClaims{"pool": "p", "sub": "u1", "jti": "order-1", "exp": 4_000_000_000}
+	body := fmt.Sprintf(`{"pool":"q","ticket":"%s"}`, someTicket(t, ticketSecret, claims))
+	require.Equal(t, "unknown", unread{code: draw.CodeInvalidRequest, body: body}.outcome(t, nil, withTickets), "a ticket of another pool")
+	require.Equal(t, "unknown", unread{code: draw.CodeTicketInvalid, body: body}.outcome(t, nil), "a ticket of a key that the service does not have")
+}
+
+// TestEveryCodeOfDrawsHasItsOutcome: each code that POST /draw can meet is one of the
+// wire, for which TestUnreadOutcomes has a request, or one of the drawer, which says
+// itself whether the log was asked for the key.
+func TestEveryCodeOfDrawsHasItsOutcome(t *testing.T) {
+	t.Parallel()
+	ofWire := map[draw.Code]bool{draw.CodeTicketInvalid: true}
+	for _, u := range unreads() {
+		ofWire[u.code] = true
+	}
+	own, err := ownContract()
+	require.NoError(t, err)
+	for _, o := range own.Operations {
+		if o.String() != "POST /draw" {
+			continue
+		}
+		for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
+			for _, code := range o.Codes(status) {
+				if ofWire[draw.Code(code)] {
+					continue
+				}
+				for isUnasked, want := range map[bool]string{false: "none", true: "unknown"} {
+					if problems()[draw.Code(code)].unknown {
+						want = "unknown"
+					}
+					f := &fake{drawn: func(context.Context, draw.Request) (draw.Draw, error) {
+						return draw.Draw{}, &draw.Error{Code: draw.Code(code), Detail: "because", KeyUnasked: isUnasked}
+					}}
+					w := do(newServer(t, f), asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`, "Idempotency-Key", "k"))
+					p := problemIn(t, w.Result())
+					require.Equal(t, []string{code, want}, []string{p.Code, p.Outcome}, "key unasked %v", isUnasked)
+				}
+			}
+		}
+	}
+}
