@@ -8,19 +8,21 @@ import (
 
 // Receipts signs what committed pools promise of draws, as JSON.
 type Receipts interface {
-	// Receipt is the receipt of a draw that was made. Errors: CodeNotFound for a pool
-	// whose numbers are secret, CodeSeedUnavailable.
+	// Receipt is the receipt of a draw that was made. Errors: CodeInvalidRequest for a
+	// pool whose numbers are secret, CodeNotFound where the secret of the tags was
+	// destroyed, CodeSeedUnavailable, CodeRulesUnreadable.
 	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
 	// DrawReceipt is the receipt of a draw in the log, and the proof that a
 	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
-	// CodeNotFound, CodeSeedUnavailable, CodeOverloaded.
+	// CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
 	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
 }
 
-// writeReceipted answers with a draw and its receipt. It is signed on this
-// request's goroutine, once the draw is durable. Where the pool gives receipts and
-// this request asks for none, a draw is answered also when none can be signed any
-// more.
+// writeReceipted answers with a draw and its receipt, which is signed on this
+// request's goroutine, once the draw is durable. Where this instance cannot make the
+// receipt, the draw is answered without it: a draw that was made is refused to nobody,
+// and the log line of the request says why. A retry gets the receipt from an instance
+// that can make it.
 func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 	ctx := c.gin.Request.Context()
 	if d.Signer == nil { // else nothing is read
@@ -29,13 +31,18 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 		ctx = within
 	}
 	receipt, err := c.server.Receipts.Receipt(ctx, d)
-	switch code := draw.CodeOf(err); {
-	case !asked && (code == draw.CodeNotFound || code == draw.CodeSeedUnavailable || code == draw.CodeRulesUnreadable):
+	switch draw.CodeOf(err) {
+	case "":
+	case draw.CodeInvalidRequest:
+		if asked {
+			return err
+		}
+		fallthrough // a restore took the commitment back
+	case draw.CodeNotFound, draw.CodeSeedUnavailable, draw.CodeRulesUnreadable, draw.CodeInternal:
+		_ = c.gin.Error(err)
 		c.writeDraw(d)
 		return nil
-	case code == draw.CodeNotFound:
-		return draw.Errorf(draw.CodeInvalidRequest, "receipt must be false: %s", draw.DetailOf(err))
-	case err != nil:
+	default:
 		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the draw is made, and its receipt could not be read; the same Idempotency-Key gets both"}
 	}
 	c.replayed(d.Replayed)

@@ -60,9 +60,12 @@ func TestReceiptAnswers(t *testing.T) {
 		return draw.Draw{ID: r.DrawID, PoolID: r.PoolID, UserID: r.UserID, Receipt: true, Awards: []draw.Award{award(r.DrawID, r.UserID)}}, nil
 	}
 	require.Equal(t, with, ask(`{"pool":"p","user":"u"}`))
-	for _, lost := range []draw.Code{draw.CodeNotFound, draw.CodeSeedUnavailable} {
+	for _, lost := range []draw.Code{draw.CodeInvalidRequest, draw.CodeNotFound, draw.CodeSeedUnavailable, draw.CodeRulesUnreadable, draw.CodeInternal} {
 		f.unsigned = draw.Errorf(lost, "nobody can sign it any more")
 		require.Equal(t, plain, ask(`{"pool":"p","user":"u"}`), "a known draw is answered")
+		if lost != draw.CodeInvalidRequest {
+			require.Equal(t, plain, ask(`{"pool":"p","user":"u","receipt":true}`), "also where a receipt was asked for: %s", lost)
+		}
 	}
 	f.unsigned = draw.Errorf(draw.CodeStoreUnavailable, "away")
 	w = do(s, asAdmin("POST", "/draw", `{"pool":"p","user":"u"}`, "Idempotency-Key", "d"))
@@ -90,7 +93,7 @@ func TestReceiptProblems(t *testing.T) {
 		{err: draw.Errorf(draw.CodePoolNotFound, "none"), status: 404, outcome: "none"},
 		{err: draw.Errorf(draw.CodeSoldOut, "all"), status: 409, outcome: "none"},
 		{unsigned: draw.Errorf(draw.CodeStoreUnavailable, "away"), status: 504, outcome: "unknown"},
-		{unsigned: draw.Errorf(draw.CodeNotFound, "destroyed"), status: 400, outcome: "none"},
+		{unsigned: draw.ErrorNoReceipt("p"), status: 400, outcome: "none"},
 	} {
 		f := &fake{unsigned: tc.unsigned, err: tc.err}
 		w := do(newServer(t, f), asAdmin("POST", "/draw", body))

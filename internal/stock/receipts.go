@@ -51,14 +51,22 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 
 // Receipt signs the receipt of a draw that was made before, by what the log holds
 // of it. A draw that says who signs its receipt needs no store. Errors:
-// CodePoolNotFound, CodeNotFound for a pool whose numbers are secret,
-// CodeSeedUnavailable, and those of the store.
+// CodePoolNotFound, CodeInvalidRequest for a pool whose numbers are secret,
+// CodeNotFound where the secret of the tags was destroyed, CodeSeedUnavailable,
+// CodeRulesUnreadable, and those of the store.
 func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error) {
+	return s.receipt(ctx, d, draw.ErrorNoReceipt(d.PoolID))
+}
+
+// receipt is Receipt with the error of a pool whose numbers are secret.
+func (s *Store) receipt(ctx context.Context, d *draw.Draw, isSecret error) (proof.Receipt, error) {
 	awards := slices.Clone(d.Awards) // others may have the same
 	var c *committed
 	var rules *draw.Rules
 	err := s.ofPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
-		if c, err = s.committed(ctx, tx, d.PoolID); err != nil {
+		if c, err = s.committed(ctx, tx, d.PoolID); draw.CodeOf(err) == draw.CodeNotFound {
+			return isSecret
+		} else if err != nil {
 			return err
 		}
 		if rules, err = s.rulesAt(ctx, tx, d.PoolID, awards[0].Version); err != nil {
@@ -88,14 +96,15 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 
 // DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
 // that its lines are in the log of a checkpoint; nil where no checkpoint covers
-// them yet. Errors: those of [Store.Draw] and [Store.Receipt], CodeOverloaded
+// them yet. Errors: those of [Store.Draw], CodeNotFound for a pool that has no receipts,
+// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded
 // where the log is still read to prove it: what was read is kept for the next call.
 func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
 	d, err := s.Draw(ctx, poolID, drawID)
 	if err != nil {
 		return proof.Receipt{}, nil, err
 	}
-	receipt, err := s.Receipt(ctx, &d)
+	receipt, err := s.receipt(ctx, &d, errNoProof(poolID))
 	if err != nil {
 		return receipt, nil, err
 	}

@@ -112,6 +112,10 @@ func testReceiptsProven(t *testing.T, s *stock.Store) {
 	require.NoError(t, Write(t, s, stock.TxOptions{}, planOf("ann", "secret", 2, 0, "d1")))
 	_, _, err = s.DrawReceipt(ctx, "secret", "d1")
 	code(t, draw.CodeNotFound, err)
+	known, err := s.Draw(ctx, "secret", "d1")
+	require.NoError(t, err)
+	_, err = s.Receipt(ctx, &known)
+	code(t, draw.CodeInvalidRequest, err)
 	_, err = drawReceipted(t, s, draw.NewUrn("secret"), "ann", "d2")
 	code(t, draw.CodeInvalidRequest, err)
 }
