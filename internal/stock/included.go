@@ -23,72 +23,73 @@ const (
 	tilesAtOnce = 64
 	// hashedPoolsMax is how many pools hashes are kept of.
 	hashedPoolsMax = 16
-	// rereadEvery is how often the log of a pool is read anew because it is not the
+	// rereadEvery is how often the log of a pool is read again because it is not the
 	// one that was signed, which it may stay for long.
 	rereadEvery = time.Minute
 )
 
-// hashes are those of the logs of committed pools, as far as proofs have asked for
-// them. They are good for one history: a root that was signed tells.
-type hashes struct {
+// hashCache keeps the hashes of the logs of committed pools, as far as proofs have
+// asked for them, of at most hashedPoolsMax pools. They are good for one history: a
+// root that was signed tells.
+type hashCache struct {
 	mu     sync.Mutex
 	byPool map[string]*hashedLog
 	uses   int64
-	// reread is when the hashes of a pool were dropped last.
-	reread map[string]time.Time
 }
 
 // hashedLog are the hashes of one log.
 type hashedLog struct {
 	// building lets one caller read on while the others wait for what it reads.
 	building chan struct{}
-	used     int64 // guarded by hashes.mu
+	used     int64 // guarded by hashCache.mu
+	// rereadAt is when these hashes took the place of others, zero for the first ones.
+	rereadAt time.Time
 
 	mu sync.Mutex
 	// tiles are the roots over each tileSize lines, from the first on.
 	tiles []tlog.Hash
 }
 
-// of is the log of a pool. Of too many pools the one that was used longest ago is
-// dropped.
-func (h *hashes) of(poolID string) *hashedLog {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.byPool[poolID]
+func newHashedLog() *hashedLog { return &hashedLog{building: make(chan struct{}, 1)} }
+
+// find returns the log of a pool. Of too many pools the one that was used longest ago
+// is dropped.
+func (c *hashCache) find(poolID string) *hashedLog {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.byPool[poolID]
 	if l == nil {
-		if h.byPool == nil {
-			h.byPool = map[string]*hashedLog{}
+		if c.byPool == nil {
+			c.byPool = map[string]*hashedLog{}
 		}
-		l = &hashedLog{building: make(chan struct{}, 1)}
-		h.byPool[poolID] = l
+		l = newHashedLog()
+		c.byPool[poolID] = l
 	}
-	h.uses++
-	l.used = h.uses
-	for len(h.byPool) > hashedPoolsMax {
+	c.uses++
+	l.used = c.uses
+	for len(c.byPool) > hashedPoolsMax {
 		oldest := poolID
-		for id, other := range h.byPool {
-			if other.used < h.byPool[oldest].used {
+		for id, other := range c.byPool {
+			if other.used < c.byPool[oldest].used {
 				oldest = id
 			}
 		}
-		delete(h.byPool, oldest)
+		delete(c.byPool, oldest)
 	}
 	return l
 }
 
-// drop has the hashes of a pool read anew. It is false where they were dropped not
-// long ago, or are dropped for another caller.
-func (h *hashes) drop(poolID string, l *hashedLog) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if last, known := h.reread[poolID]; h.byPool[poolID] != l || known && time.Since(last) < rereadEvery {
+// reread makes the hashes of a pool be read again. It returns false where they took
+// the place of others not long ago, or another caller was first.
+func (c *hashCache) reread(poolID string, l *hashedLog) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPool[poolID] != l || time.Since(l.rereadAt) < rereadEvery {
 		return false
 	}
-	if h.reread == nil {
-		h.reread = map[string]time.Time{}
-	}
-	delete(h.byPool, poolID)
-	h.reread[poolID] = time.Now()
+	next := newHashedLog()
+	next.used, next.rereadAt = l.used, time.Now()
+	c.byPool[poolID] = next
 	return true
 }
 
@@ -100,14 +101,14 @@ func (l *hashedLog) read() []tlog.Hash {
 
 // included proves that the lines of a receipt are in the log of the first
 // checkpoint that covers them; nil where there is none. Hashes that do not lead to
-// the root that was signed are of another history: they are read anew, once.
+// the root that was signed are of another history: they are read again, once.
 func (s *Store) included(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
 	w, err := s.proving(ctx, poolID, receipt)
 	if err != nil || w == nil {
 		return nil, err
 	}
 	for range 2 {
-		l := s.hashes.of(poolID)
+		l := s.hashes.find(poolID)
 		if err := s.extend(ctx, w, l); err != nil {
 			return nil, err
 		}
@@ -117,7 +118,7 @@ func (s *Store) included(ctx context.Context, poolID string, receipt *proof.Rece
 		if _, err := w.promised.Includes(&w.inclusion, w.key); err == nil {
 			return &w.inclusion, nil
 		}
-		if !s.hashes.drop(poolID, l) {
+		if !s.hashes.reread(poolID, l) {
 			break
 		}
 	}

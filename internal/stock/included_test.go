@@ -2,28 +2,78 @@ package stock
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// TestHashesAreBounded: of more pools than are kept, the one that was used longest
-// ago goes; hashes that led to another root are read anew once in a while alone.
-func TestHashesAreBounded(t *testing.T) {
-	var h hashes
-	first, second := h.of("p0"), h.of("p1")
-	for i := 2; i < 10*hashedPoolsMax; i++ {
-		h.of(fmt.Sprint("p", i))
-		require.Same(t, first, h.of("p0"), "it is used")
-		require.LessOrEqual(t, len(h.byPool), hashedPoolsMax)
-	}
-	require.NotSame(t, second, h.of("p1"))
+// rememberingCache is the broken double: it keeps a note of each pool whose hashes
+// were read again.
+type rememberingCache struct {
+	hashCache
+	noted map[string]time.Time
+}
 
-	require.True(t, h.drop("p0", first))
-	again := h.of("p0")
+func (c *rememberingCache) reread(poolID string, l *hashedLog) bool {
+	if c.noted == nil {
+		c.noted = map[string]time.Time{}
+	}
+	c.noted[poolID] = time.Now()
+	return c.hashCache.reread(poolID, l)
+}
+
+// countKept counts what the maps of a cache hold.
+func countKept(cache reflect.Value) (kept int) {
+	for i := range cache.NumField() {
+		switch field := cache.Field(i); field.Kind() {
+		case reflect.Map:
+			kept += field.Len()
+		case reflect.Struct:
+			kept += countKept(field)
+		default:
+		}
+	}
+	return kept
+}
+
+// TestHashCacheIsBounded: of more pools than are kept, the one that was used longest
+// ago goes, with all that the cache knows of it.
+func TestHashCacheIsBounded(t *testing.T) {
+	var c hashCache
+	first, second := c.find("p0"), c.find("p1")
+	for i := 2; i < 10*hashedPoolsMax; i++ {
+		c.find(fmt.Sprint("p", i))
+		require.Same(t, first, c.find("p0"), "it is used")
+	}
+	require.NotSame(t, second, c.find("p1"))
+
+	type cache interface {
+		find(poolID string) *hashedLog
+		reread(poolID string, l *hashedLog) bool
+	}
+	fill := func(c cache) int {
+		for i := range 10 * hashedPoolsMax {
+			pool := fmt.Sprint("p", i)
+			c.reread(pool, c.find(pool))
+		}
+		return countKept(reflect.ValueOf(c).Elem())
+	}
+	require.Equal(t, hashedPoolsMax, fill(&c))
+	require.Greater(t, fill(&rememberingCache{}), hashedPoolsMax, "the double is not caught")
+}
+
+// TestHashesAreRereadOnceInAWhile: hashes that led to another root are read again once
+// for all callers, and then not for a while.
+func TestHashesAreRereadOnceInAWhile(t *testing.T) {
+	var c hashCache
+	first := c.find("p")
+	require.True(t, c.reread("p", first))
+	again := c.find("p")
 	require.NotSame(t, first, again)
-	require.False(t, h.drop("p0", first), "another caller has dropped it")
-	require.False(t, h.drop("p0", again), "it was read anew just now")
-	h.reread["p0"] = h.reread["p0"].Add(-2 * rereadEvery)
-	require.True(t, h.drop("p0", again))
+	require.False(t, c.reread("p", first), "another caller was first")
+	require.False(t, c.reread("p", again), "they were read again just now")
+	again.rereadAt = again.rereadAt.Add(-2 * rereadEvery)
+	require.True(t, c.reread("p", again))
 }

@@ -79,7 +79,7 @@ type Store struct {
 	unsealed    unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
 	hasUnreadable atomic.Bool
-	hashes        hashes
+	hashes        hashCache
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
