@@ -72,11 +72,7 @@ func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID st
 // redirected is a sequence of entries behind a version whose awards have their
 // redirects.
 func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
-	log := engine.Redirects()
-	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-	redirects := inPages(ctx, q, query, log, after, wanted, func(r *engine.Redirected) draw.Entry {
-		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
-	})
+	redirects := s.redirects(ctx, q, poolID, after, wanted)
 	return func(yield func(draw.Entry, error) bool) {
 		for e, err := range all {
 			if err == nil && e.Award != nil {
@@ -87,6 +83,15 @@ func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string,
 			}
 		}
 	}
+}
+
+// redirects are those of a pool behind a version.
+func (s *Store) redirects(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int) *pagedLog {
+	log := engine.Redirects()
+	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
+	return inPages(ctx, q, query, log.Fields, after, wanted, func(r *engine.Redirected) draw.Entry {
+		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
+	})
 }
 
 // redirectOf is the redirect of a version, behind those of the versions before.

@@ -32,9 +32,9 @@ func (s *Store) entriesUpTo(ctx context.Context, q engine.Querier, poolID string
 func (s *Store) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, within squirrel.Sqlizer) entrySeq {
 	awards, moves, changes := s.selectFrom("awards", s.awards.Read("")), s.selectMoves(poolID), s.selectChanges(poolID)
 	return merge([]*pagedLog{
-		inPages(ctx, q, awards.Where(within), s.awards, after, wanted, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
-		inPages(ctx, q, moves.Where(within), s.moves, after, wanted, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
-		inPages(ctx, q, changes.Where(within), s.changes, after, wanted, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		inPages(ctx, q, awards.Where(within), s.awards.Fields, after, wanted, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
+		inPages(ctx, q, moves.Where(within), s.moves.Fields, after, wanted, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, changes.Where(within), s.changes.Fields, after, wanted, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
 	})
 }
 
@@ -44,14 +44,14 @@ type entrySeq = iter.Seq2[draw.Entry, error]
 // inPages reads a log after a version, in pages of about as many rows as are wanted of
 // all, and no more than entriesMax.
 func inPages[T any](
-	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, log engine.Log[T], after int64, wanted int, of func(*T) draw.Entry,
+	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, fields func(*T) []any, after int64, wanted int, of func(*T) draw.Entry,
 ) *pagedLog {
 	var page []T
 	most := min(wanted, entriesMax)
 	return &pagedLog{
 		after: after, most: most,
 		page: func(after int64) (n int, err error) {
-			page, err = readPage(ctx, q, page, pageAfter(all, after, most), log.Fields)
+			page, err = readPage(ctx, q, page, pageAfter(all, after, most), fields)
 			return len(page), err
 		},
 		row: func(i int) draw.Entry { return of(&page[i]) },

@@ -84,33 +84,29 @@ func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int)
 
 func (s *Store) logOf(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
 	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		var awards []draw.Award
+		logs := []*pagedLog{
+			inPages(ctx, tx, s.selectMoves(poolID), s.moves.Fields, after, limit, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+			inPages(ctx, tx, s.selectChanges(poolID), s.changes.Fields, after, limit, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		}
 		if withAwards {
-			if awards, err = selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward); err != nil {
+			fields := func(a *draw.Award) []any { return engine.AwardFields(s.awards, a) }
+			logs = append(logs, inPages(ctx, tx, s.selectAwards(poolID), fields, after, limit, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }))
+		}
+		entries = []draw.Entry{}
+		var moves []*draw.Move
+		for e, err := range s.redirected(ctx, tx, poolID, after, limit, merge(logs)) {
+			if err != nil {
 				return err
 			}
+			e = e.In(poolID)
+			if entries = append(entries, e); e.Move != nil {
+				moves = append(moves, e.Move)
+			}
+			if len(entries) == limit {
+				break
+			}
 		}
-		if err := s.addRedirects(ctx, tx, poolID, awards); err != nil {
-			return err
-		}
-		moves, err := s.readMoves(ctx, tx, poolID, pageAfter(s.selectMoves(poolID), after, limit))
-		if err != nil {
-			return err
-		}
-		changes, err := selectAll(ctx, tx, pageAfter(s.selectChanges(poolID), after, limit), s.scanChange(poolID))
-		entries = make([]draw.Entry, 0, len(awards)+len(moves)+len(changes))
-		for i := range awards {
-			entries = append(entries, draw.Entry{Award: &awards[i]})
-		}
-		for i := range moves {
-			entries = append(entries, draw.Entry{Move: &moves[i]})
-		}
-		for i := range changes {
-			entries = append(entries, draw.Entry{Change: &changes[i]})
-		}
-		slices.SortStableFunc(entries, func(a, b draw.Entry) int { return cmp.Compare(a.Version(), b.Version()) })
-		entries = entries[:min(len(entries), limit)]
-		return err
+		return s.markEndless(ctx, tx, poolID, moves)
 	})
 	return entries, err
 }
@@ -118,24 +114,15 @@ func (s *Store) logOf(ctx context.Context, poolID string, after int64, limit int
 // addRedirects reads what the rules gave awards in place of, which are in order
 // of their versions.
 func (s *Store) addRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
-	if len(awards) == 0 {
-		return nil
-	}
-	log := engine.Redirects()
-	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID}).
-		Where(squirrel.GtOrEq{"version": awards[0].Version}).Where(squirrel.LtOrEq{"version": awards[len(awards)-1].Version})
-	redirects, err := selectAll(ctx, q, query, func(row engine.Scanner) (r engine.Redirected, err error) {
-		err = row.Scan(log.Fields(&r)...)
-		return r, err
-	})
-	at := make(map[int64]*draw.Redirect, len(redirects))
-	for i := range redirects {
-		at[redirects[i].Version] = &redirects[i].Redirect
-	}
+	redirects := s.redirects(ctx, q, poolID, awards[0].Version-1, len(awards))
 	for i := range awards {
-		awards[i].Redirect = at[awards[i].Version]
+		found, err := redirectOf(redirects, awards[i].Version)
+		if err != nil {
+			return err
+		}
+		awards[i].Redirect = found
 	}
-	return err
+	return nil
 }
 
 // absent is err, which says that something is not there, from a server that
@@ -191,23 +178,35 @@ func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
 	return s.selectFrom("awards AS a "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
 }
 
-// readMoves reads moves that are shown, and says which of them made endless blanks.
+// readMoves reads moves that are shown.
 func (s *Store) readMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
 	moves, err := selectAll(ctx, tx, query, s.scanMove(poolID))
-	if err != nil || !slices.ContainsFunc(moves, func(m draw.Move) bool { return m.Delta == draw.EndlessStock }) {
-		return moves, err
+	if err != nil {
+		return nil, err
 	}
-	endless, err := s.endless(ctx, tx, poolID)
+	all := make([]*draw.Move, len(moves))
 	for i := range moves {
-		moves[i].IsEndless = moves[i].Delta == draw.EndlessStock && endless[moves[i].PrizeID]
+		all[i] = &moves[i]
 	}
-	return moves, err
+	return moves, s.markEndless(ctx, tx, poolID, all)
+}
+
+// markEndless notes which moves made endless blanks.
+func (s *Store) markEndless(ctx context.Context, q engine.Querier, poolID string, moves []*draw.Move) error {
+	if !slices.ContainsFunc(moves, func(m *draw.Move) bool { return m.Delta == draw.EndlessStock }) {
+		return nil
+	}
+	endless, err := s.endless(ctx, q, poolID)
+	for _, m := range moves {
+		m.IsEndless = m.Delta == draw.EndlessStock && endless[m.PrizeID]
+	}
+	return err
 }
 
 // endless are the endless blanks of a pool.
-func (s *Store) endless(ctx context.Context, tx *sql.Tx, poolID string) (map[string]bool, error) {
+func (s *Store) endless(ctx context.Context, q engine.Querier, poolID string) (map[string]bool, error) {
 	query := s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
-	ids, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	ids, err := selectAll(ctx, q, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
 	found := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		found[id] = true
