@@ -3,6 +3,7 @@ package stock
 import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/schema"
 	"drawsvc/internal/stock/sqlitefile"
 )
 
@@ -18,6 +19,8 @@ type (
 	SharedPool = engine.SharedPool
 	// SharedTx is one transaction for small batches of several pools.
 	SharedTx = engine.SharedTx
+	// Schema says where a database's schema stands, and what this binary knows.
+	Schema = schema.Schema
 	// Error is an error of the database with its meaning.
 	Error = engine.Error
 	// Class says what an error of a database means for the draws at hand.
@@ -52,6 +55,9 @@ var (
 	// lock.
 	ErrStaleToken = engine.ErrStaleToken
 )
+
+// Tables are the names of all tables that the migrations make.
+func Tables() []string { return schema.Tables() }
 
 // ClassOf returns the class of err, ClassOther when it has none.
 func ClassOf(err error) Class { return engine.ClassOf(err) }

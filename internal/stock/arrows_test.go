@@ -19,8 +19,9 @@ func arrows() map[string][]string {
 		"mysql":      dialects,
 		"sqlite":     append([]string{"sqlitefile"}, dialects...),
 		"sqlitefile": nil,
+		"schema":     {"engine"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"engine", "mysql", "postgres", "sqlite", "sqlitefile"},
+		"":           {"engine", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

@@ -188,6 +188,30 @@ func (s *Store) askClock(ctx context.Context) (*reading, error) {
 	return best, nil
 }
 
+const (
+	// watchEvery is how often WatchClock looks whether the clock is to be read: after
+	// every clockEvery looks, and at each while a leap stands. clockMax bounds a reading.
+	watchEvery = time.Second
+	clockEvery = 10
+	clockMax   = 5 * time.Second
+)
+
+// WatchSchema has the schema checked about once a second, and the database's clock
+// read about every ten seconds, until the store is closed. It is called once, before
+// the store is used by others.
+func (s *Store) WatchSchema() {
+	s.Watch()
+	n := 0
+	s.engine.WhileOpen(watchEvery, func(ctx context.Context) {
+		if n%clockEvery == 0 || s.ClockLeap() != 0 {
+			reading, end := context.WithTimeout(ctx, clockMax)
+			defer end()
+			_ = s.readClock(reading) // without an answer the last estimate holds
+		}
+		n++
+	})
+}
+
 // beginClock takes the first reading: this machine's time, where the database says none.
 func (s *Store) beginClock(ctx context.Context) {
 	s.clock.leapMax, s.clock.log = s.options.ClockLeap, cmp.Or(s.options.Log, slog.Default())

@@ -218,7 +218,7 @@ func (s *Store) RunAllDue(ctx context.Context) error {
 
 // duePools are pools with an open item that has come.
 func (s *Store) duePools(ctx context.Context) (pools []string, err error) {
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	query := s.selectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})

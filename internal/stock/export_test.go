@@ -56,6 +56,3 @@ func (s *Store) Rows(ctx context.Context, poolID string, fn func(q engine.Querie
 
 // ErrRewritten says that a log was not read on.
 var ErrRewritten = errRewritten
-
-// ExcludedMax is how long a migration waits for those that it has excluded.
-const ExcludedMax = excludedMax

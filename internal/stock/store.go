@@ -14,6 +14,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/schema"
 )
 
 // Options of a Store.
@@ -60,6 +61,10 @@ type Options struct {
 // answer: a row that is locked for longer is reported as busy.
 const LockWaitDefault = time.Second
 
+// MigrateWaitDefault leaves a process that was killed, and a long audit, the time to
+// end.
+const MigrateWaitDefault = 2 * time.Minute
+
 // WALPagesDefault makes a log of 8 MiB.
 const WALPagesDefault = 2000
 
@@ -71,10 +76,7 @@ type Store struct {
 	moves   engine.Log[draw.Move]
 	changes engine.Log[draw.Change]
 	clock   clock
-	// brought is the schema that this binary knows, admission whether the
-	// database's lets it work.
-	brought     brought
-	admission   admission
+	*schema.Keeper
 	writability writability
 	unsealed    unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
@@ -114,7 +116,7 @@ func (o Options) withDefaults() Options {
 }
 
 func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*Store, error) {
-	brought, err := bring(o.Migrations, d.Folder)
+	brought, err := schema.Bring(o.Migrations, d.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +130,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	}
 	s := &Store{
 		engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
-		brought: brought, admission: newAdmission(),
+		Keeper: schema.New(e, brought, o.MigrateWait, o.Log),
 	}
 	s.beginClock(ctx)
 	return s, nil
@@ -200,7 +202,7 @@ func (s *Store) Connections() engine.Connections { return s.engine.Connections()
 // CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
 // binary, or an *Error with its class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
@@ -230,7 +232,7 @@ const suppliesMax = 3
 // pool is still as it was read; with o.Lock Turns waits for the pool's row as
 // Read would. Errors: those of Read, save CodePoolNotFound.
 func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Resume(ctx, o)
@@ -258,7 +260,7 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 // row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
 // when the schema does not admit this binary.
 func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
-	if err := s.admission.admitted(); err != nil {
+	if err := s.Admits(); err != nil {
 		return err
 	}
 	err := s.engine.Attempts.Write(ctx, p, o)

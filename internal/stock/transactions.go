@@ -71,7 +71,7 @@ func (s *Store) once(ctx context.Context, fn func(*sql.Tx) error) error {
 	if s.options.ReadOnly {
 		return draw.Errorf(draw.CodeStoreUnavailable, "the database was opened for reading alone")
 	}
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return err
 	}
 	conn, err := s.engine.Write.Conn(ctx)

@@ -12,7 +12,6 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/periodic"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -70,7 +69,7 @@ const (
 // database refused for its disk, or because it is read-only, until one works. It does
 // so until the store is closed, and is called once, before the store is used by others.
 func (s *Store) WatchWrites() {
-	s.whileOpen(trialEvery, func(ctx context.Context) {
+	s.engine.WhileOpen(trialEvery, func(ctx context.Context) {
 		if s.WriteRefusal() == "" {
 			return
 		}
@@ -78,12 +77,6 @@ func (s *Store) WatchWrites() {
 		defer end()
 		s.tryWrite(trial)
 	})
-}
-
-// whileOpen calls do at once and about every so often until the store is closed.
-func (s *Store) whileOpen(every time.Duration, do func(ctx context.Context)) {
-	stop := periodic.Start(every, do)
-	s.engine.OnClose(func() error { stop(); return nil })
 }
 
 // trialRows rows of trialKey characters are what a trial writes: more than there may

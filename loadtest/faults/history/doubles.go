@@ -97,7 +97,7 @@ func Doubles() []Double {
 		}},
 		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
 			{`c.take(c.server.bounds.streams, 1,`, `c.take(newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}), 1,`},
-			{`s.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `s.engine.Read.QueryRowContext(ctx, admitsFrom)`},
+			{`k.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `k.engine.Read.QueryRowContext(ctx, admitsFrom)`},
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},

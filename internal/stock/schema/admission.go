@@ -1,4 +1,4 @@
-package stock
+package schema
 
 import (
 	"context"
@@ -23,10 +23,10 @@ type admission struct {
 
 func newAdmission() admission { return admission{reading: make(chan struct{}, 1)} }
 
-// admitted returns why nothing may be written now, nil when it may. It costs
-// no question to the database.
-func (a *admission) admitted() error {
-	if refusal := a.refusal.Load(); refusal != nil {
+// Admits returns why nothing may be written now, nil when it may. It costs no
+// question to the database. Error: CodeStoreUnavailable.
+func (k *Keeper) Admits() error {
+	if refusal := k.admission.refusal.Load(); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -36,15 +36,15 @@ func (a *admission) admitted() error {
 // From then on draws and changes are refused, or not, by what was read. A
 // database that does not answer changes nothing for them. Error:
 // CodeStoreUnavailable.
-func (s *Store) CheckSchema(ctx context.Context) error {
-	a := &s.admission
+func (k *Keeper) CheckSchema(ctx context.Context) error {
+	a := &k.admission
 	select {
 	case a.reading <- struct{}{}:
 		defer func() { <-a.reading }()
 	case <-ctx.Done():
 		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "the database does not answer")
 	}
-	schema, err := s.Schema(ctx)
+	schema, err := k.Schema(ctx)
 	if err != nil {
 		return err
 	}
@@ -53,14 +53,14 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	a.refusal.Store(refusal)
 	if schema.Current != a.current || schema.AdmitsFrom != a.admitsFrom {
 		a.current, a.admitsFrom = schema.Current, schema.AdmitsFrom
-		s.logSchema(schema, err)
+		k.logSchema(schema, err)
 	}
 	return err
 }
 
 // logSchema tells of a schema that is not the one that this binary brings.
-func (s *Store) logSchema(schema Schema, err error) {
-	log := s.options.Log.With("schema", schema.Current, "known", schema.Target, "admits_from", schema.AdmitsFrom)
+func (k *Keeper) logSchema(schema Schema, err error) {
+	log := k.log.With("schema", schema.Current, "known", schema.Target, "admits_from", schema.AdmitsFrom)
 	switch {
 	case err != nil:
 		log.Error("the schema does not let this binary work: draws and changes are refused", "error", err)
@@ -77,22 +77,14 @@ const (
 	schemaEvery = time.Second
 	// schemaMax bounds one reading.
 	schemaMax = 5 * time.Second
-	// clockEvery is after how many readings of the schema the database's clock
-	// is read.
-	clockEvery = 10
 )
 
-// WatchSchema has the schema checked about once a second, and the database's
-// clock read about every ten seconds, until the store is closed. It is called once, before the store is used by others.
-func (s *Store) WatchSchema() {
-	n := 0
-	s.whileOpen(schemaEvery, func(ctx context.Context) {
+// Watch has the schema checked about once a second until the database is closed. It is
+// called once, before the keeper is used by others.
+func (k *Keeper) Watch() {
+	k.engine.WhileOpen(schemaEvery, func(ctx context.Context) {
 		reading, end := context.WithTimeout(ctx, schemaMax)
 		defer end()
-		_ = s.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
-		if n%clockEvery == 0 || s.ClockLeap() != 0 {
-			_ = s.readClock(reading) // the same of the estimate
-		}
-		n++
+		_ = k.CheckSchema(reading) // its verdict is kept; when there is none, the last one holds
 	})
 }

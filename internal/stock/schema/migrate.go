@@ -1,4 +1,4 @@
-package stock
+package schema
 
 import (
 	"cmp"
@@ -15,31 +15,25 @@ import (
 	"drawsvc/internal/stock/engine"
 )
 
-const (
-	// MigrateWaitDefault leaves a process that was killed, and a long audit,
-	// the time to end.
-	MigrateWaitDefault = 2 * time.Minute
-)
-
 // Migrate brings the schema to what this binary knows. Several processes may
 // do so at once: one does, the others wait for it, and say so in the log. What
 // was interrupted can be run again. When it returns, binaries that the schema no
 // longer admits have stopped to draw. Errors: CodeStoreUnavailable, also when the
 // schema is newer and does not admit this binary.
-func (s *Store) Migrate(ctx context.Context) error {
-	schema, err := s.Schema(ctx)
+func (k *Keeper) Migrate(ctx context.Context) error {
+	schema, err := k.Schema(ctx)
 	if err != nil {
 		return err
 	}
 	if len(schema.Pending) == 0 {
-		if err := schema.Check(); err != nil || schema.Current > schema.Target || !s.isMigrating(ctx) {
+		if err := schema.Check(); err != nil || schema.Current > schema.Target || !k.isMigrating(ctx) {
 			return err
 		}
 	}
-	if err := s.migrateAlone(ctx, func() error { return s.upgrade(ctx) }); err != nil {
+	if err := k.migrateAlone(ctx, func() error { return k.upgrade(ctx) }); err != nil {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
 	}
-	if schema, err = s.Schema(ctx); err != nil {
+	if schema, err = k.Schema(ctx); err != nil {
 		return err
 	}
 	return schema.Check() // a newer one may have migrated meanwhile
@@ -47,47 +41,47 @@ func (s *Store) Migrate(ctx context.Context) error {
 
 // upgrade applies what is pending, and waits for those that may no longer draw. Where
 // it is killed before that, its lock keeps the next one waiting for longer.
-func (s *Store) upgrade(ctx context.Context) error {
-	before, err := s.Schema(ctx)
+func (k *Keeper) upgrade(ctx context.Context) error {
+	before, err := k.Schema(ctx)
 	if err != nil {
 		return err
 	}
-	err = s.migrateUp(ctx)
-	return cmp.Or(err, s.awaitExcluded(ctx, before)) // what failed may have excluded all the same
+	err = k.migrateUp(ctx)
+	return cmp.Or(err, k.awaitExcluded(ctx, before)) // what failed may have excluded all the same
 }
 
-// excludedMax is until when each binary that runs has read that the schema no longer
+// ExcludedMax is until when each binary that runs has read that the schema no longer
 // admits it: it begins to read once in schemaEvery, and a reading under way may have
 // begun before. Two readings take less than schemaMax.
-const excludedMax = schemaEvery + schemaMax
+const ExcludedMax = schemaEvery + schemaMax
 
 // awaitExcluded returns when binaries that the schema before admitted, and that it
 // does not admit now, have stopped to draw: what comes behind the migration may be
 // what they do not know. Nobody else is at work on an SQLite file, or on a schema
 // that was not there. A schema that cannot be read may admit less. Errors: those of the
 // store, and CodeStoreUnavailable where ctx ends before.
-func (s *Store) awaitExcluded(ctx context.Context, before Schema) error {
-	schema, err := s.Schema(ctx)
-	if s.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
+func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
+	schema, err := k.Schema(ctx)
+	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "binaries that the schema does not admit may draw for another %s", excludedMax)
-	case <-time.After(excludedMax):
+		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "binaries that the schema does not admit may draw for another %s", ExcludedMax)
+	case <-time.After(ExcludedMax):
 		return err
 	}
 }
 
 // migrateUp applies what is pending. A migration waits for a table's lock only
 // as long as draws can wait behind it; then it is run again, a moment later.
-func (s *Store) migrateUp(ctx context.Context) error {
+func (k *Keeper) migrateUp(ctx context.Context) error {
 	for begun := time.Now(); ; {
-		err := s.tryMigrateUp(ctx)
-		if ClassOf(engine.Classify(err, s.engine.ByCode)) != ClassConflict || time.Since(begun) > s.options.MigrateWait {
+		err := k.tryMigrateUp(ctx)
+		if engine.ClassOf(engine.Classify(err, k.engine.ByCode)) != engine.ClassConflict || time.Since(begun) > k.wait {
 			return err
 		}
-		s.options.Log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
+		k.log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
 		select {
 		case <-ctx.Done():
 			return err
@@ -96,14 +90,14 @@ func (s *Store) migrateUp(ctx context.Context) error {
 	}
 }
 
-func (s *Store) tryMigrateUp(ctx context.Context) error {
-	if err := s.mend(ctx); err != nil {
+func (k *Keeper) tryMigrateUp(ctx context.Context) error {
+	if err := k.mend(ctx); err != nil {
 		return err
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
-	provider, err := goose.NewProvider(s.engine.Migrations, s.engine.Migrate, s.brought.files, options...)
+	provider, err := goose.NewProvider(k.engine.Migrations, k.engine.Migrate, k.brought.files, options...)
 	if err != nil {
-		return fmt.Errorf("stock: migrations: %w", err)
+		return fmt.Errorf("schema: migrations: %w", err)
 	}
 	_, err = provider.Up(ctx)
 	return err
@@ -112,31 +106,31 @@ func (s *Store) tryMigrateUp(ctx context.Context) error {
 // mend refuses a database whose tables are somebody else's. It finishes the table
 // of versions where its maker was killed before its first row: MySQL commits the
 // table by itself, and package goose would not go on.
-func (s *Store) mend(ctx context.Context) error {
-	versions, err := s.versions()
+func (k *Keeper) mend(ctx context.Context) error {
+	versions, err := k.versions()
 	if err != nil {
 		return err
 	}
-	rows, err := versions.ListMigrations(ctx, s.engine.Migrate)
-	isNew := err != nil && s.lacksTable(err)
+	rows, err := versions.ListMigrations(ctx, k.engine.Migrate)
+	isNew := err != nil && k.lacksTable(err)
 	if err != nil && !isNew {
 		return err
 	}
 	if len(rows) == 0 || rows[0].Version == 0 {
-		if err := s.refuseOthers(ctx); err != nil {
+		if err := k.refuseOthers(ctx); err != nil {
 			return err
 		}
 	}
 	if isNew || len(rows) > 0 {
 		return nil
 	}
-	return versions.Insert(ctx, s.engine.Migrate, database.InsertRequest{Version: 0})
+	return versions.Insert(ctx, k.engine.Migrate, database.InsertRequest{Version: 0})
 }
 
 // refuseOthers: tables with the names of ours are not ours when schema_admits,
 // the first that is made, is not there.
-func (s *Store) refuseOthers(ctx context.Context) error {
-	missing, err := s.MissingTables(ctx)
+func (k *Keeper) refuseOthers(ctx context.Context) error {
+	missing, err := k.MissingTables(ctx)
 	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
 		return err
 	}
@@ -145,23 +139,23 @@ func (s *Store) refuseOthers(ctx context.Context) error {
 }
 
 // versions is what package goose keeps of the versions.
-func (s *Store) versions() (database.Store, error) {
-	return database.NewStore(s.engine.Migrations, goose.DefaultTablename)
+func (k *Keeper) versions() (database.Store, error) {
+	return database.NewStore(k.engine.Migrations, goose.DefaultTablename)
 }
 
 // migrateAlone runs fn while no other process migrates. The provider could hold
 // the lock itself, but makes its table before it does: on MySQL, where that
 // commits at once, another process then finds the table without its first row.
-func (s *Store) migrateAlone(ctx context.Context, fn func() error) error {
-	if s.engine.Migrating == nil {
+func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
+	if k.engine.Migrating == nil {
 		return fn()
 	}
-	l := &migrateLock{store: s, begun: time.Now()}
-	locker, err := s.engine.Migrating(l.options()...)
+	l := &migrateLock{keeper: k, begun: time.Now()}
+	locker, err := k.engine.Migrating(l.options()...)
 	if err != nil {
 		return err
 	}
-	if err := locker.Lock(ctx, s.engine.Migrate); err != nil {
+	if err := locker.Lock(ctx, k.engine.Migrate); err != nil {
 		return l.lockError(ctx, err)
 	}
 	l.held = true
@@ -169,8 +163,8 @@ func (s *Store) migrateAlone(ctx context.Context, fn func() error) error {
 	if ctx.Err() != nil {
 		return err // the lock runs out, and keeps others waiting for what this one did not wait for
 	}
-	if unlocked := locker.Unlock(ctx, s.engine.Migrate); unlocked != nil { // and it runs out by itself
-		s.options.Log.Warn("the lock of the migration was not given back", "error", unlocked)
+	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it runs out by itself
+		k.log.Warn("the lock of the migration was not given back", "error", unlocked)
 	}
 	return err
 }

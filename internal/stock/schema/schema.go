@@ -1,11 +1,13 @@
-package stock
+package schema
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
@@ -35,27 +37,28 @@ type Migration struct {
 	File    string
 }
 
-// brought is the schema that this binary brings for one kind of database.
-type brought struct {
+// Brought is the schema that this binary brings for one kind of database.
+type Brought struct {
 	files  fs.FS
 	oldest int64
 	all    []Migration
 }
 
-func bring(set migrations.Set, folder string) (brought, error) {
+// Bring reads the migrations of a folder.
+func Bring(set migrations.Set, folder string) (Brought, error) {
 	files, err := fs.Sub(set.Files, folder)
 	if err != nil {
-		return brought{}, fmt.Errorf("stock: migrations: %w", err)
+		return Brought{}, fmt.Errorf("schema: migrations: %w", err)
 	}
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil || len(names) == 0 {
-		return brought{}, fmt.Errorf("stock: there are no migrations in %s", folder)
+		return Brought{}, fmt.Errorf("schema: there are no migrations in %s", folder)
 	}
-	b := brought{files: files, oldest: set.OldestSchema}
+	b := Brought{files: files, oldest: set.OldestSchema}
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)
 		if err != nil {
-			return brought{}, fmt.Errorf("stock: migration %s: %w", name, err)
+			return Brought{}, fmt.Errorf("schema: migration %s: %w", name, err)
 		}
 		b.all = append(b.all, Migration{version, name})
 	}
@@ -63,11 +66,30 @@ func bring(set migrations.Set, folder string) (brought, error) {
 	return b, nil
 }
 
+// Keeper knows where the schema of an open database stands, lets this binary work on
+// it or not, and migrates it. It is safe for concurrent use.
+type Keeper struct {
+	engine *engine.Engine
+	// brought is the schema that this binary knows, admission whether the database's
+	// lets it work.
+	brought   Brought
+	admission admission
+	// wait is the longest that Migrate waits for others.
+	wait time.Duration
+	log  *slog.Logger
+}
+
+// New returns the keeper of a database's schema. wait is the longest that Migrate waits
+// for another process that migrates, or for locks of others.
+func New(e *engine.Engine, b Brought, wait time.Duration, log *slog.Logger) *Keeper {
+	return &Keeper{engine: e, brought: b, admission: newAdmission(), wait: wait, log: log}
+}
+
 // Schema reads where the schema stands. Error: CodeStoreUnavailable.
-func (s *Store) Schema(ctx context.Context) (Schema, error) {
-	known := s.brought
+func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
+	known := k.brought
 	schema := Schema{Target: known.all[len(known.all)-1].Version, Oldest: known.oldest}
-	if err := s.readSchema(ctx, &schema); err != nil {
+	if err := k.readSchema(ctx, &schema); err != nil {
 		return Schema{}, err
 	}
 	next := slices.IndexFunc(known.all, func(m Migration) bool { return m.Version > schema.Current })
@@ -87,27 +109,27 @@ const (
 
 // readSchema reads what the database says. It does not make the tables that
 // package goose keeps its notes in: a reader must not write.
-func (s *Store) readSchema(ctx context.Context, schema *Schema) error {
-	if err := s.engine.Refusal(); err != nil {
+func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
+	if err := k.engine.Refusal(); err != nil {
 		return engine.PublicRead(err)
 	}
-	err := s.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
-	if err != nil && !s.lacksTable(err) {
-		return engine.PublicRead(engine.Classify(err, s.engine.ByCode))
+	err := k.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	if err != nil && !k.lacksTable(err) {
+		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))
 	}
 	if err == nil {
 		return nil
 	}
-	err = s.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
-	if err != nil && !s.lacksTable(err) {
-		return engine.PublicRead(engine.Classify(err, s.engine.ByCode))
+	err = k.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	if err != nil && !k.lacksTable(err) {
+		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))
 	}
 	return nil
 }
 
 // lacksTable says that a statement failed because a table is not there.
-func (s *Store) lacksTable(err error) bool {
-	return s.engine.ByCode(err) != nil && s.engine.IsNoTable(err)
+func (k *Keeper) lacksTable(err error) bool {
+	return k.engine.ByCode(err) != nil && k.engine.IsNoTable(err)
 }
 
 // Check reports whether this binary can work on the schema: it is not older
@@ -135,14 +157,14 @@ func Tables() []string {
 
 // MissingTables are those that are not there. Error: CodeStoreUnavailable, and
 // those of the store.
-func (s *Store) MissingTables(ctx context.Context) (missing []string, err error) {
+func (k *Keeper) MissingTables(ctx context.Context) (missing []string, err error) {
 	for _, table := range Tables() {
-		err := s.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
+		err := k.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
 		if err == nil {
 			continue
 		}
-		if !s.lacksTable(err) {
-			return nil, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
+		if !k.lacksTable(err) {
+			return nil, engine.PublicRead(engine.Classify(err, k.engine.ByCode))
 		}
 		missing = append(missing, table)
 	}

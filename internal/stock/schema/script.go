@@ -1,4 +1,4 @@
-package stock
+package schema
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 // PendingSQL returns the statements that Migrate would run now, to be run by
 // hand, with the notes that package goose makes of them: "" when nothing is
 // pending. It writes nothing. Error: CodeStoreUnavailable.
-func (s *Store) PendingSQL(ctx context.Context) (string, error) {
-	schema, err := s.Schema(ctx)
+func (k *Keeper) PendingSQL(ctx context.Context) (string, error) {
+	schema, err := k.Schema(ctx)
 	if err != nil || len(schema.Pending) == 0 {
 		return "", err
 	}
-	versions, err := s.versions()
+	versions, err := k.versions()
 	if err != nil {
 		return "", err
 	}
-	rows, err := versions.ListMigrations(ctx, s.engine.Read)
-	isNew := err != nil && s.lacksTable(err)
+	rows, err := versions.ListMigrations(ctx, k.engine.Read)
+	isNew := err != nil && k.lacksTable(err)
 	if err != nil && !isNew {
-		return "", engine.PublicRead(engine.Classify(err, s.engine.ByCode))
+		return "", engine.PublicRead(engine.Classify(err, k.engine.ByCode))
 	}
 	var script script
 	if isNew {
@@ -39,7 +39,7 @@ func (s *Store) PendingSQL(ctx context.Context) (string, error) {
 		err = script.add("the first row of versions", true, script.note(ctx, versions, 0))
 	}
 	for _, m := range schema.Pending {
-		text, readErr := fs.ReadFile(s.brought.files, m.File)
+		text, readErr := fs.ReadFile(k.brought.files, m.File)
 		isWhole := !strings.Contains(string(text), noTransaction)
 		err = errors.Join(err, readErr, script.add(m.File, isWhole, func() error {
 			_, err := script.WriteString(goosed.ReplaceAllString(string(text), ""))
@@ -93,7 +93,7 @@ func (s *script) ExecContext(_ context.Context, query string, args ...any) (sql.
 	return nil, err
 }
 
-var errScript = errors.New("stock: a script answers no questions")
+var errScript = errors.New("schema: a script answers no questions")
 
 // QueryContext implements database.DBTxConn.
 func (s *script) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {

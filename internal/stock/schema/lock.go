@@ -1,4 +1,4 @@
-package stock
+package schema
 
 import (
 	"cmp"
@@ -28,17 +28,17 @@ const (
 
 // migrateLock is the wait for the row that lets one process migrate.
 type migrateLock struct {
-	store *Store
-	begun time.Time
-	waits int
-	held  bool
+	keeper *Keeper
+	begun  time.Time
+	waits  int
+	held   bool
 }
 
 func (l *migrateLock) options() []lock.TableLockerOption {
 	return []lock.TableLockerOption{
 		lock.WithTableLeaseDuration(migrateLease),
 		lock.WithTableHeartbeatInterval(migrateLease / 5),
-		lock.WithTableLockTimeout(migrateTick, uint64(max(1, l.store.options.MigrateWait/migrateTick))),
+		lock.WithTableLockTimeout(migrateTick, uint64(max(1, l.keeper.wait/migrateTick))),
 		lock.WithTableUnlockTimeout(migrateTick, 3),
 		lock.WithTableRetryPolicy(l.again),
 		lock.WithTableLogger(slog.New(slog.DiscardHandler)),
@@ -48,13 +48,13 @@ func (l *migrateLock) options() []lock.TableLockerOption {
 // again says whether asking for the lock once more may help: when another
 // process has it, or met this one. What the database refuses, it refuses again.
 func (l *migrateLock) again(err error) bool {
-	e := l.store.engine.ByCode(err)
-	if e != nil && e.Class != ClassConflict || e == nil && engine.IsConnection(err) {
+	e := l.keeper.engine.ByCode(err)
+	if e != nil && e.Class != engine.ClassConflict || e == nil && engine.IsConnection(err) {
 		return false
 	}
 	if !l.held && l.waits%migrateTold == 0 {
-		l.store.options.Log.Info("waiting for another process that migrates this database; if it was killed, its lock runs out",
-			"holder", l.holder(), "lease", migrateLease, "waited", time.Since(l.begun).Round(time.Second), "at_most", l.store.options.MigrateWait)
+		l.keeper.log.Info("waiting for another process that migrates this database; if it was killed, its lock runs out",
+			"holder", l.holder(), "lease", migrateLease, "waited", time.Since(l.begun).Round(time.Second), "at_most", l.keeper.wait)
 	}
 	l.waits++
 	return true
@@ -64,18 +64,18 @@ func (l *migrateLock) again(err error) bool {
 func (l *migrateLock) holder() string {
 	ctx, cancel := context.WithTimeout(context.Background(), holderMax)
 	defer cancel()
-	return cmp.Or(l.store.migrating(ctx), "unknown")
+	return cmp.Or(l.keeper.migrating(ctx), "unknown")
 }
 
 // isMigrating says that another process migrates, or was killed while it did.
-func (s *Store) isMigrating(ctx context.Context) bool {
-	return s.engine.Migrating != nil && s.migrating(ctx) != ""
+func (k *Keeper) isMigrating(ctx context.Context) bool {
+	return k.engine.Migrating != nil && k.migrating(ctx) != ""
 }
 
 // migrating is who migrates, "" for nobody and where the database does not say.
-func (s *Store) migrating(ctx context.Context) (holder string) {
+func (k *Keeper) migrating(ctx context.Context) (holder string) {
 	const question = `SELECT COALESCE(MAX(locked_by), '') FROM ` + lock.DefaultLockTableName + ` WHERE locked`
-	if err := s.engine.Migrate.QueryRowContext(ctx, question).Scan(&holder); err != nil {
+	if err := k.engine.Migrate.QueryRowContext(ctx, question).Scan(&holder); err != nil {
 		return ""
 	}
 	return holder
@@ -83,7 +83,7 @@ func (s *Store) migrating(ctx context.Context) (holder string) {
 
 // lockError says why the lock was not had.
 func (l *migrateLock) lockError(ctx context.Context, err error) error {
-	if e := l.store.engine.ByCode(err); e != nil && e.Class != ClassConflict || ctx.Err() != nil || l.waits == 0 {
+	if e := l.keeper.engine.ByCode(err); e != nil && e.Class != engine.ClassConflict || ctx.Err() != nil || l.waits == 0 {
 		return err
 	}
 	return draw.Wrap(draw.CodeStoreUnavailable, fmt.Errorf("%s has held the lock for %s", l.holder(), time.Since(l.begun).Round(time.Second)),
