@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/ledger"
 )
 
 // PlanItem plans one item and returns it with its number; a key is as in
@@ -54,22 +57,22 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key 
 	if err := draw.CheckActor(actor); err != nil {
 		return p, err
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
+	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
 		if p, err = s.plannedBy(ctx, tx, poolID, key); err != nil || p.Replayed {
 			return err
 		}
-		if err := cmp.Or(of.pool.CheckNotClosed(), s.checkOpens(ctx, tx, of, items)); err != nil {
+		if err := cmp.Or(of.Pool.CheckNotClosed(), s.checkOpens(ctx, tx, of, items)); err != nil {
 			return err
 		}
-		prizes, err := s.prizes(ctx, tx, poolID)
+		prizes, err := s.ledger.Prizes(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
-		if err := checkItems(items, of.at, prizes); err != nil {
+		if err := checkItems(items, of.At, prizes); err != nil {
 			return err
 		}
 		last, err := s.checkAgenda(ctx, tx, poolID, items)
@@ -83,8 +86,8 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key 
 		if err := s.insertItems(ctx, tx, poolID, items); err != nil {
 			return err
 		}
-		p = draw.Planned{First: last + 1, Version: of.head.Version + 1, Count: len(items)}
-		if err := s.record(ctx, tx, of, []newChange{{what: draw.WhatAgenda, body: body(p)}}); err != nil {
+		p = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
+		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(p)}}); err != nil {
 			return err
 		}
 		return s.renewDue(ctx, tx, poolID)
@@ -142,7 +145,7 @@ func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, priz
 // returns the highest number of an item.
 func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	found, err := selectAll(ctx, tx, s.selectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), scanInt)
+	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
 	if err != nil {
 		return 0, err
 	}
@@ -150,7 +153,7 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 		last = found[0]
 	}
 	if last+int64(len(items)) > draw.OpenItemsMax { // fewer are open than ever were
-		open, err := selectAll(ctx, tx, s.selectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), scanInt)
+		open, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
 		}
@@ -163,7 +166,7 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 			continue
 		}
 		at := items[i].At.UTC().Truncate(time.Microsecond)
-		same, err := selectAll(ctx, tx, s.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": s.engine.Time(at)}), scanInt)
+		same, err := ledger.SelectAll(ctx, tx, s.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": s.engine.Time(at)}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
 		}
@@ -178,15 +181,15 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 // order of their numbers, without those that were removed; open leaves out those
 // that are done. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
-	query := s.selectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
 	if open {
 		query = query.Where(squirrel.Eq{"done": 0})
 	} else {
 		query = query.Where(squirrel.GtOrEq{"done": 0})
 	}
 	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		items, err = selectAll(ctx, tx, query, scanItem)
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		items, err = ledger.SelectAll(ctx, tx, query, scanItem)
 		return err
 	})
 	return items, err
@@ -198,13 +201,13 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 	if err := draw.CheckActor(actor); err != nil {
 		return err
 	}
-	err := s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
+	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
 		ofItem := squirrel.Eq{"pool_id": poolID, "item": number}
-		done, err := selectAll(ctx, tx, s.selectFrom("agenda", "done").Where(ofItem), scanInt)
+		done, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "done").Where(ofItem), ledger.ScanInt)
 		switch {
 		case err != nil:
 			return err
@@ -213,14 +216,14 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 		case done[0] > 0:
 			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
 		}
-		if err := of.pool.CheckNotClosed(); err != nil {
+		if err := of.Pool.CheckNotClosed(); err != nil {
 			return err
 		}
-		if err := execOne(ctx, tx, s.builder().Update("agenda").Set("done", -of.head.Version-1).Where(ofItem)); err != nil {
+		if err := ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("agenda").Set("done", -of.Head.Version-1).Where(ofItem)); err != nil {
 			return err
 		}
 		body := map[string]any{"item": number, "removed": true}
-		if err := s.record(ctx, tx, of, []newChange{{what: draw.WhatAgenda, body: body}}); err != nil {
+		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body}}); err != nil {
 			return err
 		}
 		return s.renewDue(ctx, tx, poolID)
@@ -235,7 +238,7 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 // it; zero times for never. What is to open behind a closing, which is final, opens
 // never. Errors: those of the store.
 func (s *Store) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if opens, err = s.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
 			return err
 		}
@@ -257,9 +260,23 @@ func (s *Store) nextState(ctx context.Context, tx *sql.Tx, poolID string, states
 		bodies[i] = draw.StateBody(state)
 	}
 	query := s.openItems("at", poolID, draw.ItemState).Where(squirrel.Eq{"body": bodies}).OrderBy("at", "item").Limit(1)
-	found, err := selectAll(ctx, tx, query, scanTime)
+	found, err := ledger.SelectAll(ctx, tx, query, scanTime)
 	if err != nil || len(found) == 0 {
 		return time.Time{}, err
 	}
 	return found[0], nil
+}
+
+// checkOpens reports an item that would open a pool with a beacon: an item brings
+// no round.
+func (s *Store) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
+	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
+	if !opens {
+		return nil
+	}
+	_, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.OpensByItem)
+	if e, ok := errors.AsType[*draw.Error](err); ok && e.Code == draw.CodeRoundNotAnnounced {
+		return draw.Errorf(draw.CodeInvalidRequest, "%s", e.Detail)
+	}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // itemRowsMax is the most items of one INSERT, below every database's bound on
@@ -30,7 +31,7 @@ func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 
 func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
 	for n := 0; n < len(items); n += itemRowsMax {
-		insert := s.insertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
+		insert := s.ledger.InsertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
 		for _, i := range items[n:min(len(items), n+itemRowsMax)] {
 			insert = insert.Values(poolID, i.Number, s.engine.Time(i.At), string(i.Kind), i.Body(), i.Actor)
 		}
@@ -43,14 +44,14 @@ func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, item
 
 // openItems reads a column of the open items of a kind.
 func (s *Store) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
-	return s.selectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
+	return s.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
 }
 
 // renewDue notes on a pool's row, which is locked, when its next item is due.
 func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	var due time.Time
 	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
-		found, err := selectAll(ctx, tx, s.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
+		found, err := ledger.SelectAll(ctx, tx, s.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
 		if err != nil {
 			return err
 		}
@@ -62,7 +63,7 @@ func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	if !due.IsZero() {
 		at = s.engine.Time(due)
 	}
-	_, err := s.builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
+	_, err := s.ledger.Builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/ledger"
 )
 
 // ImportAgenda plans the stock items of a file together, all or none, under a salt
@@ -117,9 +118,9 @@ func (s *Store) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key pl
 		return p, nil
 	}
 	// A digest may hold the sign of LIKE for any letter: what is found is compared.
-	query := s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
+	query := s.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
 		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
-	changes, err := selectAll(ctx, tx, query, s.scanChange(poolID))
+	changes, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanChange(poolID))
 	if err != nil {
 		return p, err
 	}
@@ -141,9 +142,9 @@ func (s *Store) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key pl
 
 // plannedItem is an item as it was when it was planned, whatever became of it.
 func (s *Store) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
-	query := s.selectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		found, err := selectAll(ctx, tx, query, scanItem)
+	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/ledger"
 )
 
 // agendaRun does items of an agenda one after another, on a pool whose row is
@@ -16,15 +17,15 @@ import (
 type agendaRun struct {
 	store *Store
 	tx    *sql.Tx
-	of    *lockedPool
+	of    *ledger.LockedPool
 	// give has every item fail whatever it plans.
 	give bool
 	// prizes are those of the pool as the moves leave them, nil before they are
 	// read.
 	prizes []draw.Prize
 	// changes and moves wait to be written; only one of them holds any.
-	changes []newChange
-	moves   []stocking
+	changes []ledger.NewChange
+	moves   []ledger.Stocking
 	ran     []ranItem
 }
 
@@ -33,11 +34,11 @@ var errGiven = draw.Errorf(draw.CodeInternal, "the item could not be done; the s
 
 // do does one item.
 func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
-	if item.Actor != r.of.actor {
+	if item.Actor != r.of.Actor {
 		if err := r.flush(ctx); err != nil {
 			return err
 		}
-		r.of.actor = item.Actor
+		r.of.Actor = item.Actor
 	}
 	refused, err := r.try(ctx, item)
 	if err != nil {
@@ -51,11 +52,11 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 		}
 		ran.kind, ran.failed = ItemFailed, failed
 		body := draw.ItemDone{Item: item.Number, Failed: failed.Code, Detail: failed.Detail}
-		if err := r.change(ctx, newChange{what: draw.WhatAgenda, body: body}); err != nil {
+		if err := r.change(ctx, ledger.NewChange{What: draw.WhatAgenda, Body: body}); err != nil {
 			return err
 		}
 	}
-	ran.version = r.of.head.Version + int64(len(r.changes)+len(r.moves))
+	ran.version = r.of.Head.Version + int64(len(r.changes)+len(r.moves))
 	r.ran = append(r.ran, ran)
 	return nil
 }
@@ -91,8 +92,14 @@ func refusal(err error) (refused, failed error) {
 	return nil, err
 }
 
+// guarded asks whether something of the pool may be changed.
+func (r *agendaRun) guarded(ctx context.Context, what ledger.Guarded) (refused, failed error) {
+	_, err := r.store.ledger.Guard.MayChange(ctx, r.tx, r.of, what)
+	return refusal(err)
+}
+
 // change has a change written behind the others.
-func (r *agendaRun) change(ctx context.Context, c newChange) error {
+func (r *agendaRun) change(ctx context.Context, c ledger.NewChange) error {
 	if len(r.moves) > 0 {
 		if err := r.flush(ctx); err != nil {
 			return err
@@ -104,30 +111,30 @@ func (r *agendaRun) change(ctx context.Context, c newChange) error {
 
 func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err error) {
 	wanted := draw.PoolChange{State: &item.State}
-	if err := wanted.Admit(&r.of.pool); err != nil {
+	if err := wanted.Admit(&r.of.Pool); err != nil {
 		return err, nil
 	}
 	if item.State == draw.StateOpen {
-		if refused, err := refusal(r.store.checkRoundless(ctx, r.tx, r.of)); refused != nil || err != nil {
+		if refused, err := r.guarded(ctx, ledger.OpensByItem); refused != nil || err != nil {
 			return refused, err
 		}
 	}
 	set := map[string]any{"state": string(item.State)}
 	if item.State == draw.StateClosed {
-		r.of.unannounce(set)
+		r.of.Unannounce(set)
 	}
 	// The moves before it are written first, under the state that they were
 	// planned for: a closed pool takes none.
-	err = r.change(ctx, newChange{draw.WhatState, json.RawMessage(item.Body()), set})
-	r.of.pool.State = item.State
+	err = r.change(ctx, ledger.NewChange{What: draw.WhatState, Body: json.RawMessage(item.Body()), Set: set})
+	r.of.Pool.State = item.State
 	return nil, err
 }
 
 func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err error) {
-	if err := r.of.pool.CheckNotClosed(); err != nil {
+	if err := r.of.Pool.CheckNotClosed(); err != nil {
 		return err, nil
 	}
-	if refused, err := refusal(r.store.checkBlind(ctx, r.tx, r.of, "its rules are changed")); refused != nil || err != nil {
+	if refused, err := r.guarded(ctx, ledger.ChangesRules); refused != nil || err != nil {
 		return refused, err
 	}
 	if err := r.readPrizes(ctx); err != nil {
@@ -141,23 +148,23 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err er
 	if err := r.flush(ctx); err != nil {
 		return nil, err
 	}
-	before, err := r.store.ruling(ctx, r.tx, r.of.pool.ID, r.of.pool.RulesVersion)
+	before, err := r.store.ledger.Ruling(ctx, r.tx, r.of.Pool.ID, r.of.Pool.RulesVersion)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.store.recordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
+	after, err := r.store.ledger.RecordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
 	if err != nil {
 		return nil, err
 	}
-	r.of.pool.RulesVersion = 0
+	r.of.Pool.RulesVersion = 0
 	if after.Rules != nil {
-		r.of.pool.RulesVersion = after.Version
+		r.of.Pool.RulesVersion = after.Version
 	}
 	return nil, nil
 }
 
 func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err error) {
-	if refused, err := refusal(r.store.checkStock(ctx, r.tx, r.of)); refused != nil || err != nil {
+	if refused, err := refusal(r.store.ledger.CheckStock(ctx, r.tx, r.of)); refused != nil || err != nil {
 		return refused, err
 	}
 	if err := r.readPrizes(ctx); err != nil {
@@ -165,12 +172,12 @@ func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err er
 	}
 	prize := r.prize(item.Stock.PrizeID)
 	if prize == nil {
-		return draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", r.of.pool.ID, item.Stock.PrizeID), nil
+		return draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", r.of.Pool.ID, item.Stock.PrizeID), nil
 	}
 	if err := item.Stock.Admit(prize); err != nil {
 		return err, nil
 	}
-	if err := checkDelta(*prize, item.Stock.Delta); err != nil {
+	if err := ledger.CheckDelta(*prize, item.Stock.Delta); err != nil {
 		return err, nil
 	}
 	if len(r.changes) > 0 {
@@ -178,14 +185,14 @@ func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err er
 			return nil, err
 		}
 	}
-	r.moves = append(r.moves, stocking{prize: *prize, delta: item.Stock.Delta, reason: item.Stock.Reason, key: item.MoveKey()})
+	r.moves = append(r.moves, ledger.Stocking{Prize: *prize, Delta: item.Stock.Delta, Reason: item.Stock.Reason, Key: item.MoveKey()})
 	prize.Stocked += item.Stock.Delta
 	return nil, nil
 }
 
 func (r *agendaRun) readPrizes(ctx context.Context) (err error) {
 	if r.prizes == nil {
-		r.prizes, err = r.store.prizes(ctx, r.tx, r.of.pool.ID)
+		r.prizes, err = r.store.ledger.Prizes(ctx, r.tx, r.of.Pool.ID)
 	}
 	return err
 }
@@ -201,9 +208,9 @@ func (r *agendaRun) prize(id string) *draw.Prize {
 
 // flush writes what waits.
 func (r *agendaRun) flush(ctx context.Context) error {
-	err := r.store.record(ctx, r.tx, r.of, r.changes)
+	err := r.store.ledger.Record(ctx, r.tx, r.of, r.changes)
 	if err == nil {
-		err = r.store.stockAll(ctx, r.tx, r.of, r.moves)
+		err = r.store.ledger.StockAll(ctx, r.tx, r.of, r.moves)
 	}
 	r.changes, r.moves = nil, nil
 	return err
@@ -214,5 +221,5 @@ func (r *agendaRun) end(ctx context.Context) error {
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	return r.store.markDone(ctx, r.tx, r.of.pool.ID, r.ran)
+	return r.store.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
 }

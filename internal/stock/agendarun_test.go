@@ -23,8 +23,8 @@ func TestWritesThatFailEndTheRun(t *testing.T) {
 	_, err = s.CreatePool(ctx, draw.Pool{ID: "p", Name: "P", Prizes: []draw.Prize{{ID: "gold", Name: "Gold", Stocked: 1}}}, "anna")
 	require.NoError(t, err)
 	var r *agendaRun
-	err = s.once(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockRow(ctx, tx, "p", "anna")
+	err = s.ledger.Once(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockRow(ctx, tx, "p", "anna")
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func TestWritesThatFailEndTheRun(t *testing.T) {
 		if err := r.do(ctx, &stock); err != nil {
 			return err
 		}
-		of.pool.State, of.committed = draw.StateClosed, 1 // the fault: the move that waits is refused when it is written
+		of.Pool.State, of.Committed = draw.StateClosed, 1 // the fault: the move that waits is refused when it is written
 		end := draw.Item{Number: 2, At: time.Now(), Kind: draw.ItemState, Actor: "anna", State: draw.StateClosed}
 		return r.do(ctx, &end)
 	})

@@ -20,8 +20,9 @@ func arrows() map[string][]string {
 		"sqlite":     append([]string{"sqlitefile"}, dialects...),
 		"sqlitefile": nil,
 		"schema":     {"engine"},
+		"ledger":     {"engine"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"engine", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
+		"":           {"engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Audit reads a pool's rows in one snapshot and reports every rule that they
@@ -32,7 +33,7 @@ func (s *Store) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error
 
 func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
 	var audit draw.Audit
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		prizes, err := s.auditedPrizes(ctx, tx, poolID)
 		if err != nil {
 			return err
@@ -43,13 +44,13 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			return err
 		}
 		budget := budgetAuditor{prizes: a.byID, found: &a.found}
-		entries := s.entries(ctx, tx, poolID, math.MinInt64)
+		entries := s.ledger.Entries(ctx, tx, poolID, math.MinInt64)
 		var f *folding
 		if deep {
 			if f, err = s.newFolding(ctx, tx, poolID); err != nil {
 				return err
 			}
-			entries = s.redirected(ctx, tx, poolID, math.MinInt64, entriesMax, entries)
+			entries = s.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries)
 		}
 		for e, err := range entries {
 			if err != nil {
@@ -63,7 +64,7 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			}
 		}
 		a.end(version)
-		now, err := s.databaseTime(ctx, tx)
+		now, err := s.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -90,8 +91,8 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 
 // auditedPrizes reads the counters of a pool's prizes.
 func (s *Store) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
-	query := s.selectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
-	return selectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
+	query := s.ledger.SelectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
 		var p auditedPrize
 		var value decimal.Decimal
 		err := row.Scan(&p.id, (*string)(&p.kind), &p.stocked, &p.issued, &value)

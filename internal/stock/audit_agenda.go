@@ -12,6 +12,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // The rules of an audit about the agenda.
@@ -51,8 +52,8 @@ type agendaAuditor struct {
 
 // newAgendaAuditor reads the agenda of a pool.
 func (s *Store) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
-	query := s.selectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID})
-	items, err := selectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
+	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID})
+	items, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
 		var i auditedItem
 		var body, actor string
 		err := row.Scan(&i.number, engine.ScanTime(&i.at), (*string)(&i.kind), &body, &actor, &i.done)

@@ -3,12 +3,12 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"iter"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // folding folds a pool's history through the code that decides draws.
@@ -18,17 +18,17 @@ type folding struct {
 }
 
 func (s *Store) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*folding, error) {
-	prizes, err := s.prizes(ctx, tx, poolID)
+	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.changesOf(ctx, tx, poolID, draw.WhatRules)
+	changes, err := s.ledger.ChangesOf(ctx, tx, poolID, draw.WhatRules)
 	if err != nil {
 		return nil, err
 	}
 	var documents []*draw.Rules
 	for i := range changes {
-		if r := rulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold says what cannot be read
+		if r := ledger.RulingOf(&changes[i]).Rules; r != nil && r.Unreadable() == nil { // the fold says what cannot be read
 			documents = append(documents, r)
 		}
 	}
@@ -50,8 +50,8 @@ func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID st
 		counted draw.Counted
 	}
 	last := map[of]int64{}
-	query := s.selectFrom("turns", "user_id", "what", "MAX(seq)").Where(squirrel.Eq{"pool_id": poolID}).GroupBy("user_id", "what")
-	_, err := selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+	query := s.ledger.SelectFrom("turns", "user_id", "what", "MAX(seq)").Where(squirrel.Eq{"pool_id": poolID}).GroupBy("user_id", "what")
+	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var key of
 		var seq int64
 		err := row.Scan(&key.user, (*string)(&key.counted), &seq)
@@ -67,42 +67,4 @@ func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID st
 		}
 	}
 	return nil
-}
-
-// redirected is a sequence of entries behind a version whose awards have their
-// redirects.
-func (s *Store) redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
-	redirects := s.redirects(ctx, q, poolID, after, wanted)
-	return func(yield func(draw.Entry, error) bool) {
-		for e, err := range all {
-			if err == nil && e.Award != nil {
-				e.Award.Redirect, err = redirectOf(redirects, e.Award.Version)
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// redirects are those of a pool behind a version.
-func (s *Store) redirects(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int) *pagedLog {
-	log := engine.Redirects()
-	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-	return inPages(ctx, q, query, log.Fields, after, wanted, func(r *engine.Redirected) draw.Entry {
-		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
-	})
-}
-
-// redirectOf is the redirect of a version, behind those of the versions before.
-func redirectOf(redirects *pagedLog, version int64) (*draw.Redirect, error) {
-	for {
-		next, ok, err := redirects.peek()
-		if err != nil || !ok || next > version {
-			return nil, err
-		}
-		if found := redirects.take(); next == version {
-			return found.Award.Redirect, nil
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // auditTurns reads the turns of a pool once, in the order of their key, each
@@ -23,7 +24,7 @@ func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string,
 			page[i].check(&last, a)
 			last = page[i].Turn
 		}
-		if len(page) == entriesMax {
+		if len(page) == ledger.PageMax {
 			n = -1
 		}
 	}
@@ -55,11 +56,11 @@ type auditedTurn struct {
 
 func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, poolID string, after squirrel.And) ([]auditedTurn, error) {
 	log := engine.Turns()
-	query := s.selectFrom("turns AS t "+s.engine.TurnAward,
+	query := s.ledger.SelectFrom("turns AS t "+s.engine.TurnAward,
 		log.Read("t."), "COALESCE(a.user_id, '')", "COALESCE(a.prize_id, '')", "COALESCE(a.at = t.at, a.at IS NOT NULL)").
 		Where(squirrel.Eq{"t.pool_id": poolID}).Where(after).
-		OrderBy("t.user_id", "t.what", "t.seq").Limit(entriesMax)
-	return selectAll(ctx, q, query, func(row engine.Scanner) (t auditedTurn, err error) {
+		OrderBy("t.user_id", "t.what", "t.seq").Limit(ledger.PageMax)
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (t auditedTurn, err error) {
 		err = row.Scan(append(log.Fields(&t.Turn), &t.user, &t.prize, &t.sameTime)...)
 		return t, err
 	})
@@ -98,7 +99,7 @@ func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
 // auditInForce compares the state and the rules that the pool's row says are in force
 // with its changes, and what it says was spent of their budget with the awards.
 func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
-	rows, err := selectAll(ctx, q, s.selectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
+	rows, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
 			state    draw.State
 			rules    int64
@@ -117,7 +118,7 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", rows[0].rules, a.rules)
 		return nil
 	}
-	ruling, err := s.ruling(ctx, q, poolID, a.rules)
+	ruling, err := s.ledger.Ruling(ctx, q, poolID, a.rules)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 	if !ruling.Rules.HasBudget() {
 		return nil
 	}
-	cents, err := s.spentSince(ctx, q, poolID, rows[0].spending.From)
+	cents, err := s.ledger.SpentSince(ctx, q, poolID, rows[0].spending.From)
 	if err != nil {
 		return err
 	}

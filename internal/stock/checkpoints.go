@@ -14,11 +14,12 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // selectCheckpoints are the signed notes of a pool.
 func (s *Store) selectCheckpoints(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID})
+	return s.ledger.SelectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID})
 }
 
 func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
@@ -30,7 +31,7 @@ func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string
 	if last > 0 {
 		query = query.Limit(last)
 	}
-	notes, err := selectAll(ctx, q, query, scanNote)
+	notes, err := ledger.SelectAll(ctx, q, query, scanNote)
 	slices.Reverse(notes)
 	return notes, err
 }
@@ -54,15 +55,15 @@ func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
 // covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
 // ErrForked, and those of the store.
 func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
-	return s.signing(ctx, poolID, func(*sql.Tx, *lockedPool, *signer) error { return nil })
+	return s.signing(ctx, poolID, func(*sql.Tx, *ledger.LockedPool, *signer) error { return nil })
 }
 
 // signing signs a checkpoint where none covers the log of a committed pool, and
 // runs fn in the same transaction, with the pool's row locked.
-func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lockedPool, *signer) error) error {
+func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *ledger.LockedPool, *signer) error) error {
 	var by *signer
 	var signed map[int64]*proof.Checkpoint
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
 		if by, err = s.unsealAll(ctx, tx, poolID); err == nil {
 			signed, err = s.lastSigned(ctx, tx, by)
 		}
@@ -82,11 +83,11 @@ func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *lo
 		return log
 	}
 	return s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
-		of, err := s.lockPool(ctx, tx, poolID, "")
+		of, err := s.ledger.LockPool(ctx, tx, poolID, "")
 		if err != nil {
 			return err
 		}
-		if err := log.behind(ctx, tx, of.head.Version); err != nil {
+		if err := log.behind(ctx, tx, of.Head.Version); err != nil {
 			return err
 		}
 		if by, err = s.unsealAll(ctx, tx, poolID); err != nil {
@@ -129,8 +130,8 @@ func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tr
 // insertCheckpoint stores a note. A publisher does not lock the pool, and may store
 // one of the same size meanwhile: then the next attempt finds it.
 func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
-	_, err := s.insertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
-	if s.isDuplicate(err) {
+	_, err := s.ledger.InsertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
+	if s.ledger.IsDuplicate(err) {
 		return errors.Join(engine.ErrConflict, err)
 	}
 	return err
@@ -155,10 +156,10 @@ func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) i
 	return func(yield func(*proof.Checkpoint, error) bool) {
 		for after := int64(0); after < last; {
 			var page []*proof.Checkpoint
-			err := s.snapshot(ctx, func(tx *sql.Tx) (err error) {
-				query := s.selectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": by.poolID}).
+			err := s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+				query := s.ledger.SelectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": by.poolID}).
 					Where(squirrel.Gt{"size": after}).Where(squirrel.LtOrEq{"size": last}).OrderBy("size").Limit(signedMax)
-				page, err = selectAll(ctx, tx, query, by.scanRoot(leave))
+				page, err = ledger.SelectAll(ctx, tx, query, by.scanRoot(leave))
 				return err
 			})
 			if err != nil {

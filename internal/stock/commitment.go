@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Committed is what a pool is committed to, and how far its life has come.
@@ -32,7 +33,7 @@ type Committed struct {
 // CodeNotFound for a pool whose numbers are secret, and those of the store.
 func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, err error) {
 	var c *committed
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if c, err = s.committed(ctx, tx, poolID); err != nil {
 			return err
 		}
@@ -42,7 +43,7 @@ func (s *Store) Commitment(ctx context.Context, poolID string) (of Committed, er
 		if of.Receipts, err = s.givesReceipts(ctx, tx, poolID, c); err != nil {
 			return err
 		}
-		opened, err := selectAll(ctx, tx, s.selectFrom("pools", "opened").Where(squirrel.Eq{"id": poolID}), scanInt)
+		opened, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("pools", "opened").Where(squirrel.Eq{"id": poolID}), ledger.ScanInt)
 		if err != nil || opened[0] == 0 {
 			return err
 		}

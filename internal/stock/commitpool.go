@@ -12,6 +12,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Committing is a wanted commitment of a pool to its numbers.
@@ -59,36 +60,36 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	if err != nil {
 		return nil, draw.WrapInternal(err, "the seeds cannot be sealed")
 	}
-	if err := s.glance(ctx, w.PoolID, (*lockedPool).checkCommit); err != nil {
+	if err := s.glance(ctx, w.PoolID, checkCommit); err != nil {
 		return nil, err
 	}
 	begin := func() *publicLog { return s.publicLog(w.PoolID, secrets.Salts) }
 	err = s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
-		of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
+		of, err := s.ledger.LockPool(ctx, tx, w.PoolID, w.Actor)
 		if err != nil {
 			return err
 		}
-		if err := of.checkCommit(); err != nil {
+		if err := checkCommit(of); err != nil {
 			return err
 		}
-		if !log.stood(of.head.Version) {
+		if !log.stood(of.Head.Version) {
 			return draw.Wrap(draw.CodeContended, errMoved, "pool %q changes too often to be committed; nothing happened", w.PoolID)
 		}
-		if err := log.behind(ctx, tx, of.head.Version); err != nil {
+		if err := log.behind(ctx, tx, of.Head.Version); err != nil {
 			return err
 		}
 		c.Size, c.Root = log.tree.Size(), log.tree.Root()
 		if note, err = proof.Sign(c.Text(), secrets.Signer); err != nil {
 			return err
 		}
-		version, hash := of.head.Version+1, c.Hash()
-		_, err = s.insertInto("commitments").Columns("pool_id", "version", "note", "public", "seed", "salts", "signer").
+		version, hash := of.Head.Version+1, c.Hash()
+		_, err = s.ledger.InsertInto("commitments").Columns("pool_id", "version", "note", "public", "seed", "salts", "signer").
 			Values(w.PoolID, version, string(note), public, sealed.Seed, sealed.Salts, sealed.Signer).RunWith(tx).ExecContext(ctx)
 		if err != nil {
 			return err
 		}
 		body := committedBody{Hash: hex.EncodeToString(hash[:]), Receipts: w.Receipts}
-		return s.record(ctx, tx, of, []newChange{{draw.WhatCommit, body, map[string]any{"committed": version}}})
+		return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCommit, Body: body, Set: map[string]any{"committed": version}}})
 	})
 	if err != nil {
 		return nil, err
@@ -109,25 +110,25 @@ func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
 
 // glance has check see the state of a pool without a lock: what it refuses is
 // refused before a long log is read.
-func (s *Store) glance(ctx context.Context, poolID string, check func(*lockedPool) error) error {
-	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		of := &lockedPool{pool: draw.Pool{ID: poolID}}
-		seen := s.selectFrom("pools", "state", "committed").Where(squirrel.Eq{"id": poolID})
-		if err := seen.RunWith(tx).QueryRowContext(ctx).Scan(&of.pool.State, &of.committed); err != nil {
+func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
+	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		of := &ledger.LockedPool{Pool: draw.Pool{ID: poolID}}
+		seen := s.ledger.SelectFrom("pools", "state", "committed").Where(squirrel.Eq{"id": poolID})
+		if err := seen.RunWith(tx).QueryRowContext(ctx).Scan(&of.Pool.State, &of.Committed); err != nil {
 			return err
 		}
 		return check(of)
 	})
 }
 
-func (of *lockedPool) checkCommit() error {
+func checkCommit(of *ledger.LockedPool) error {
 	switch {
-	case of.committed != 0:
-		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.pool.ID)
-	case of.pool.State == draw.StateClosed:
-		return of.pool.CheckNotClosed()
-	case of.pool.State != draw.StatePaused:
-		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.pool.ID)
+	case of.Committed != 0:
+		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.Pool.ID)
+	case of.Pool.State == draw.StateClosed:
+		return of.Pool.CheckNotClosed()
+	case of.Pool.State != draw.StatePaused:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.Pool.ID)
 	}
 	return nil
 }
@@ -135,11 +136,11 @@ func (of *lockedPool) checkCommit() error {
 // prizesAsAdded are a pool's prizes with the names and values from before all
 // corrections.
 func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
-	prizes, err := s.prizes(ctx, q, poolID)
+	prizes, err := s.ledger.Prizes(ctx, q, poolID)
 	if err != nil {
 		return nil, err
 	}
-	corrections, err := s.changesOf(ctx, q, poolID, draw.WhatPrize)
+	corrections, err := s.ledger.ChangesOf(ctx, q, poolID, draw.WhatPrize)
 	if err != nil {
 		return nil, err
 	}

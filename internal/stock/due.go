@@ -15,31 +15,19 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 const (
-	// dueMax is how many items one transaction does.
-	dueMax = 1000
 	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
 	// leftMax is how long after its time an item that this instance cannot read is
 	// left to one that can. Then it is done as failed, so that it blocks nobody for ever.
 	leftMax = time.Minute
-	// duesMax bounds how often a change meets items that come before it.
-	duesMax = 1 + draw.OpenItemsMax/dueMax
 )
 
 // ItemFailed is what Options.Due is called with for items that cannot be done.
 const ItemFailed draw.ItemKind = "failed"
-
-// poolDue says that the agenda of a pool comes before a change of it.
-type poolDue struct{ poolID string }
-
-// Error implements error.
-func (e *poolDue) Error() string { return "an item of the agenda is due" }
-
-// Unwrap gives the error its class.
-func (e *poolDue) Unwrap() error { return engine.ErrDue }
 
 // RunDue does the items of a pool's agenda that are due by the database's
 // clock, in order of their time and number, at most 1,000. Each becomes the
@@ -54,14 +42,14 @@ func (s *Store) RunDue(ctx context.Context, poolID string) error {
 
 // runDue is RunDue. It returns how many items it did, also with CodeRulesUnreadable.
 func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
-	ran, left, err := s.runSome(ctx, poolID, dueMax, false)
+	ran, left, err := s.runSome(ctx, poolID, ledger.ItemsPerRun, false)
 	if isDefect(err) { // of one item, which must block nobody
 		ran, left, err = s.runSome(ctx, poolID, 1, false)
 	}
 	if isDefect(err) {
 		ran, left, err = s.runSome(ctx, poolID, 1, true)
 	}
-	s.observe(err) // now that the connection is given back
+	s.ledger.Observe(err) // now that the connection is given back
 	switch {
 	case ClassOf(err) == ClassUnknown: // the next one sees what became of it
 		s.options.Changed(poolID)
@@ -71,12 +59,26 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 	case len(ran) == 0 && left != nil:
 		return 0, left
 	case len(ran) == 0:
-		_ = s.readClock(ctx) // whoever saw something due may go by an estimate
+		_ = s.ledger.ReadClock(ctx) // whoever saw something due may go by an estimate
 		return 0, s.ClockLeapt()
 	}
 	s.options.Changed(poolID)
 	s.report(poolID, ran)
 	return len(ran), left
+}
+
+// Run implements ledger.Agenda.
+func (s *Store) Run(ctx context.Context, poolID string) error {
+	if _, err := s.runDue(ctx, poolID); err != nil && !isUnreadable(err) {
+		return err
+	}
+	return nil
+}
+
+// IsLeft implements ledger.Agenda.
+func (s *Store) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
+	first, err := s.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
+	return err == nil && len(first) > 0 && isLeft(&first[0], of.At), err
 }
 
 // isLeft reports whether an item is left to instances that can read it, at a time
@@ -118,19 +120,19 @@ type ranItem struct {
 // runSome does at most limit items in one transaction. With give, it does not
 // even try. left is why it has stopped before an item that is left to others.
 func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
-	err = s.once(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
-		of, err := s.lockRow(ctx, tx, poolID, "")
-		if err != nil || !of.isDue() {
+		of, err := s.ledger.LockRow(ctx, tx, poolID, "")
+		if err != nil || !of.IsDue() {
 			return err
 		}
-		items, err := s.dueItems(ctx, tx, poolID, of.at, limit)
+		items, err := s.dueItems(ctx, tx, poolID, of.At, limit)
 		if err != nil {
 			return err
 		}
 		r := &agendaRun{store: s, tx: tx, of: of, give: give}
 		for i := range items {
-			if isLeft(&items[i], of.at) {
+			if isLeft(&items[i], of.At) {
 				left = items[i].Unreadable() // those after it wait, so that the order holds
 				break
 			}
@@ -152,9 +154,6 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 	return ran, left, err
 }
 
-// isDue says that an item of the pool's agenda has come.
-func (of *lockedPool) isDue() bool { return !of.dueAt.IsZero() && !of.dueAt.After(of.at) }
-
 // dueItems reads the first open items up to a time, in order.
 func (s *Store) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, limit int) (all []draw.Item, err error) {
 	if s.engine.ByKey != "" {
@@ -166,7 +165,7 @@ func (s *Store) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now tim
 	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each in the order of the key
 		query := s.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": s.engine.Time(now)}).
 			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
-		found, err := selectAll(ctx, tx, query, scanItem)
+		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
 		if err != nil {
 			return nil, err
 		}
@@ -178,14 +177,14 @@ func (s *Store) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now tim
 
 // markDone notes which entries the items became.
 func (s *Store) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
-	for part := range slices.Chunk(ran, stockRowsMax) {
+	for part := range slices.Chunk(ran, ledger.RowsMax) {
 		var cases strings.Builder
 		numbers := make([]int64, len(part))
 		for i, r := range part { // numbers of ours: PostgreSQL takes a parameter there for a text
 			numbers[i] = r.number
 			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
 		}
-		update := s.builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
+		update := s.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
 			Where(squirrel.Eq{"pool_id": poolID, "item": numbers, "done": 0})
 		result, err := update.RunWith(tx).ExecContext(ctx)
 		if err != nil {
@@ -203,7 +202,7 @@ func (s *Store) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []r
 func (s *Store) RunAllDue(ctx context.Context) error {
 	pools, err := s.duePools(ctx)
 	for _, poolID := range pools {
-		for n := dueMax; n > 0 && ctx.Err() == nil; {
+		for n := ledger.ItemsPerRun; n > 0 && ctx.Err() == nil; {
 			var failed error
 			if n, failed = s.runDue(ctx, poolID); failed != nil {
 				n = 0
@@ -221,15 +220,15 @@ func (s *Store) duePools(ctx context.Context) (pools []string, err error) {
 	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
-	query := s.selectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
+	query := s.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
 	if s.engine.Clock != "" {
 		query = query.Where("at <= " + s.engine.Clock)
 	} else {
 		query = query.Where(squirrel.LtOrEq{"at": s.engine.Time(s.Now())})
 	}
 	query = query.GroupBy("pool_id").Limit(duePoolsMax)
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		pools, err = selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		pools, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
 		})

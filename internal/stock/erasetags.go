@@ -14,6 +14,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // eraseTagsMax is how many awards one statement gives each a tag of its own.
@@ -23,8 +24,8 @@ const eraseTagsMax = 250
 // the tags by which its log calls him: one tag in draws under rules that count
 // users, else one for each draw. Nothing of the log changes, so it is no entry.
 // Where the secret of the tags was destroyed, all bear the pseudonym.
-func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
-	poolID := of.pool.ID
+func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
+	poolID := of.Pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
 		return 0, err
 	}
@@ -42,7 +43,7 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, 
 	if err != nil {
 		return 0, err
 	}
-	rulings, err := s.rulings(ctx, tx, poolID)
+	rulings, err := s.ledger.Rulings(ctx, tx, poolID)
 	if err != nil {
 		return 0, err
 	}
@@ -68,27 +69,27 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *lockedPool, 
 	if err := s.renameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
 		return 0, err
 	}
-	s.options.Log.Info("a user of a committed pool was erased", "pool", poolID, "awards", renamed, "actor", of.actor)
+	s.options.Log.Info("a user of a committed pool was erased", "pool", poolID, "awards", renamed, "actor", of.Actor)
 	return renamed, nil
 }
 
 // mayErase refuses a user with turns while the pool may still be drawn from: his
 // next draw would begin a new count here, and go on with the old one in the log,
 // where he has the same tag. Verifiers would find draws beyond a limit.
-func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *lockedPool, user string) error {
-	if of.pool.State == draw.StateClosed {
+func (s *Store) mayErase(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user string) error {
+	if of.Pool.State == draw.StateClosed {
 		return nil
 	}
-	turns, err := selectAll(ctx, tx, s.selectFrom("turns", "seq").Where(squirrel.Eq{"pool_id": of.pool.ID, "user_id": user}).Limit(1), scanInt)
+	turns, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("turns", "seq").Where(squirrel.Eq{"pool_id": of.Pool.ID, "user_id": user}).Limit(1), ledger.ScanInt)
 	if err == nil && len(turns) > 0 {
-		return draw.Errorf(draw.CodePoolOpen, "pool %q is committed, and its rules have counted draws of the user; close it before the user is erased", of.pool.ID)
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is committed, and its rules have counted draws of the user; close it before the user is erased", of.Pool.ID)
 	}
 	return err
 }
 
 func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user string, versions []int64, to func(*draw.Award) string) (int64, error) {
 	at := squirrel.Eq{"pool_id": poolID, "version": versions, "user_id": user}
-	awards, err := selectAll(ctx, tx, s.selectFrom("awards", "version", "draw_id").Where(at), func(row engine.Scanner) (a draw.Award, err error) {
+	awards, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("awards", "version", "draw_id").Where(at), func(row engine.Scanner) (a draw.Award, err error) {
 		err = row.Scan(&a.Version, &a.DrawID)
 		return a, err
 	})
@@ -99,7 +100,7 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 	for i := range awards {
 		tags = tags.When(squirrel.Expr("?", awards[i].Version), squirrel.Expr("?", to(&awards[i])))
 	}
-	result, err := s.builder().Update("awards").Set("user_id", tags).Where(at).RunWith(tx).ExecContext(ctx)
+	result, err := s.ledger.Builder().Update("awards").Set("user_id", tags).Where(at).RunWith(tx).ExecContext(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +120,7 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 		return err
 	}
 	erased := false
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		switch {
 		case err != nil:
@@ -137,12 +138,12 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 	if err != nil {
 		return err
 	}
-	return s.signing(ctx, poolID, func(tx *sql.Tx, of *lockedPool, _ *signer) error {
-		if of.head.Version > size {
+	return s.signing(ctx, poolID, func(tx *sql.Tx, of *ledger.LockedPool, _ *signer) error {
+		if of.Head.Version > size {
 			return draw.Errorf(draw.CodeContended, "pool %q has another entry meanwhile; publish it, and repeat the call", poolID)
 		}
 		s.options.Log.Info("the secret of a pool's tags is destroyed", "pool", poolID, "actor", actor)
-		return execOne(ctx, tx, s.builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
+		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
 	})
 }
 

@@ -42,7 +42,7 @@ func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts,
 	if err = log.upTo(ctx, math.MaxInt64); err != nil {
 		return root, false, err
 	}
-	err = s.ofPool(ctx, poolID, func(_ *sql.Tx, version int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(_ *sql.Tx, version int64) error {
 		stood = log.stood(version)
 		return nil
 	})
@@ -51,7 +51,7 @@ func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts,
 
 // Rows has fn read rows of a pool as a publisher does.
 func (s *Store) Rows(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
-	return s.rowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
+	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
 }
 
 // ErrRewritten says that a log was not read on.

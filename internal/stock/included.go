@@ -13,6 +13,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 const (
@@ -145,7 +146,7 @@ func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Recei
 	var signed []proof.Checkpoint
 	var notes []string
 	w := &proving{poolID: poolID}
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
 		if c, err = s.committed(ctx, tx, poolID); err != nil {
 			return err
 		}
@@ -156,9 +157,9 @@ func (s *Store) proving(ctx context.Context, poolID string, receipt *proof.Recei
 			return err
 		}
 		last := w.promised.Lines[len(w.promised.Lines)-1].Version
-		query := s.selectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"size": last}).OrderBy("size").Limit(1)
+		query := s.ledger.SelectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.GtOrEq{"size": last}).OrderBy("size").Limit(1)
 		notes = nil
-		signed, err = selectAll(ctx, tx, query, func(row engine.Scanner) (one proof.Checkpoint, err error) {
+		signed, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (one proof.Checkpoint, err error) {
 			notes = append(notes, "")
 			return one, row.Scan(&one.Size, &notes[len(notes)-1])
 		})
@@ -215,7 +216,7 @@ func (s *Store) extend(ctx context.Context, w *proving, l *hashedLog) error {
 // leaves are the hashes of the lines from the place lo up to hi, in one snapshot:
 // fewer where the log has fewer.
 func (s *Store) leaves(ctx context.Context, w *proving, lo, hi int64) (leaves []tlog.Hash, err error) {
-	err = s.ofPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, w.poolID, func(tx *sql.Tx, _ int64) error {
 		leaves = make([]tlog.Hash, 0, hi-lo)
 		if w.prizes == nil {
 			if w.prizes, err = s.prizesAsAdded(ctx, tx, w.poolID); err != nil {

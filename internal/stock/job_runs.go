@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/job"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // BeginJob implements job.Runs: in one transaction under the row's lock it checks
@@ -26,7 +27,7 @@ func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, b
 			return r, err
 		}
 		run = next.Run()
-		_, err = s.insertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
+		_, err = s.ledger.InsertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
 			Values(run.Job, run.Token, run.Host, s.engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
 		if err != nil {
 			return next, err
@@ -39,7 +40,7 @@ func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, b
 // trimRuns bounds the history, of which run is the last: also that of a job whose
 // runs never end.
 func (s *Store) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
-	_, err := s.builder().Delete("job_runs").
+	_, err := s.ledger.Builder().Delete("job_runs").
 		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
 		RunWith(tx).ExecContext(ctx)
 	return err
@@ -83,7 +84,7 @@ func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, 
 
 // endRun writes the end of a run into the history, unless it has one.
 func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
-	_, err := s.builder().Update("job_runs").
+	_, err := s.ledger.Builder().Update("job_runs").
 		Set("finished_at", s.engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
 		Where(squirrel.Eq{"job": run.Job, "token": run.Token, "finished_at": nil}).
 		RunWith(tx).ExecContext(ctx)
@@ -93,13 +94,13 @@ func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Ti
 // JobRuns returns the runs of a job after a number, at most limit, in order.
 // Errors: CodeJobNotFound, and those of the store.
 func (s *Store) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		if _, err := s.jobRow(ctx, tx, name, ""); err != nil {
 			return err
 		}
-		query := s.selectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
+		query := s.ledger.SelectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
 			Where(squirrel.Eq{"job": name}).Where(squirrel.Gt{"token": after}).OrderBy("token").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		runs, err = selectAll(ctx, tx, query, func(row engine.Scanner) (job.Past, error) {
+		runs, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (job.Past, error) {
 			p := job.Past{Run: job.Run{Job: name}}
 			err := row.Scan(&p.Token, &p.Host, engine.ScanTime(&p.Began), maybe{&p.Finished}, &p.Result, &p.Error, &p.AskedBy)
 			return p, err

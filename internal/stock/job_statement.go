@@ -12,6 +12,7 @@ import (
 	"drawsvc/internal/fault"
 	"drawsvc/internal/job"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 func statementColumns() []string {
@@ -33,15 +34,15 @@ const linesEnough = 10_000
 // writes lines.
 func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
 	var st *stating
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		now, err := s.databaseTime(ctx, tx)
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		now, err := s.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
 		if st, err = s.newStating(ctx, tx, poolID, run.Zone, now); err != nil {
 			return err
 		}
-		for e, err := range s.entries(ctx, tx, poolID, st.version) {
+		for e, err := range s.ledger.Entries(ctx, tx, poolID, st.version) {
 			if err != nil {
 				return err
 			}
@@ -58,8 +59,8 @@ func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int,
 	fault.At(fault.InRun)
 	return st.days, s.fenced(ctx, run, func(tx *sql.Tx, _ *job.Row, _ time.Time) error {
 		for rest := st.lines; len(rest) > 0; {
-			n := min(len(rest), stockRowsMax)
-			insert := s.insertInto("statements").Columns(statementColumns()...)
+			n := min(len(rest), ledger.RowsMax)
+			insert := s.ledger.InsertInto("statements").Columns(statementColumns()...)
 			for _, l := range rest[:n] {
 				insert = insert.Values(l.Pool, l.Day, l.Prize, l.Issued, l.Remaining, l.Value.StringFixed(2), l.ToVersion)
 			}
@@ -98,11 +99,11 @@ type statedPrize struct {
 func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone *time.Location, now time.Time) (*stating, error) {
 	st := &stating{poolID: poolID, zone: zone, today: midnight(now, zone), byID: map[string]*statedPrize{}}
 	var state draw.State
-	if err := s.selectFrom("pools", "state").Where(squirrel.Eq{"id": poolID}).RunWith(tx).QueryRowContext(ctx).Scan(&state); err != nil {
+	if err := s.ledger.SelectFrom("pools", "state").Where(squirrel.Eq{"id": poolID}).RunWith(tx).QueryRowContext(ctx).Scan(&state); err != nil {
 		return nil, err
 	}
 	st.closed = state == draw.StateClosed
-	prizes, err := s.prizes(ctx, tx, poolID)
+	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +112,11 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 		st.prizes, st.byID[p.ID] = append(st.prizes, one), one
 	}
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	last, err := selectAll(ctx, tx, s.selectFrom("statements", statementColumns()...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
+	last, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
 	if err != nil || len(last) == 0 {
 		return st, err
 	}
-	last, err = selectAll(ctx, tx, s.selectFrom("statements", statementColumns()...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
+	last, err = ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
 	if err != nil {
 		return st, err
 	}
@@ -196,19 +197,19 @@ func nextMidnight(t time.Time) time.Time {
 // days, in order of the days and then of the prizes' ids. Errors:
 // CodePoolNotFound, and those of the store.
 func (s *Store) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		ofPool := squirrel.Eq{"pool_id": poolID}
-		days := s.selectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		found, err := selectAll(ctx, tx, days, func(row engine.Scanner) (day string, err error) { return day, row.Scan(&day) })
+		days := s.ledger.SelectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		found, err := ledger.SelectAll(ctx, tx, days, func(row engine.Scanner) (day string, err error) { return day, row.Scan(&day) })
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		query := s.selectFrom("statements", statementColumns()...).Where(ofPool).
+		query := s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).
 			Where(squirrel.Gt{"day": after}).Where(squirrel.LtOrEq{"day": found[len(found)-1]}).OrderBy("day", "prize_id")
-		if lines, err = selectAll(ctx, tx, query, scanLine); err != nil {
+		if lines, err = ledger.SelectAll(ctx, tx, query, scanLine); err != nil {
 			return err
 		}
-		endless, err := s.endless(ctx, tx, poolID)
+		endless, err := s.ledger.Endless(ctx, tx, poolID)
 		for i := range lines {
 			lines[i].IsEndless = endless[lines[i].Prize]
 		}

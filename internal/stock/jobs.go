@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/internal/job"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // jobColumns are all of a job's row but its name and its report.
@@ -43,17 +44,17 @@ func scanJob(row engine.Scanner) (job.Row, error) {
 }
 
 func (s *Store) selectJobs() squirrel.SelectBuilder {
-	return s.selectFrom("jobs", append([]string{"name"}, jobColumns()...)...)
+	return s.ledger.SelectFrom("jobs", append([]string{"name"}, jobColumns()...)...)
 }
 
 // AddJobs implements job.Rows. Errors: those of the store.
 func (s *Store) AddJobs(ctx context.Context, all []job.Definition) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
-		now, err := s.databaseTime(ctx, tx)
+	return s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		now, err := s.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
-		there, err := selectAll(ctx, tx, s.selectJobs(), scanJob)
+		there, err := ledger.SelectAll(ctx, tx, s.selectJobs(), scanJob)
 		if err != nil {
 			return err
 		}
@@ -79,10 +80,10 @@ func (s *Store) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now ti
 	if err != nil {
 		return err
 	}
-	insert := s.insertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
+	insert := s.ledger.InsertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
 		Values(append([]any{r.Name, []byte{}}, s.jobValues(&r)...)...)
 	_, err = insert.RunWith(tx).ExecContext(ctx)
-	if s.isDuplicate(err) {
+	if s.ledger.IsDuplicate(err) {
 		return errors.Join(engine.ErrConflict, err) // the next attempt finds the row
 	}
 	return err
@@ -104,11 +105,11 @@ func (s *Store) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now ti
 // Jobs implements job.Rows: all rows, and the database's time. Errors: those of
 // the store.
 func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.databaseTime(ctx, tx); err != nil {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = s.ledger.DatabaseTime(ctx, tx); err != nil {
 			return err
 		}
-		rows, err = selectAll(ctx, tx, s.selectJobs().OrderBy("name"), scanJob)
+		rows, err = ledger.SelectAll(ctx, tx, s.selectJobs().OrderBy("name"), scanJob)
 		return err
 	})
 	return rows, now, err
@@ -117,14 +118,14 @@ func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err er
 // Job returns one job's row with its report, and the database's time. Errors:
 // CodeJobNotFound, and those of the store.
 func (s *Store) Job(ctx context.Context, name string) (r job.Row, now time.Time, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.databaseTime(ctx, tx); err != nil {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = s.ledger.DatabaseTime(ctx, tx); err != nil {
 			return err
 		}
 		if r, err = s.jobRow(ctx, tx, name, ""); err != nil {
 			return err
 		}
-		return s.selectFrom("jobs", "report").Where(squirrel.Eq{"name": name}).RunWith(tx).QueryRowContext(ctx).Scan(&r.Report)
+		return s.ledger.SelectFrom("jobs", "report").Where(squirrel.Eq{"name": name}).RunWith(tx).QueryRowContext(ctx).Scan(&r.Report)
 	})
 	return r, now, err
 }
@@ -143,7 +144,7 @@ func (s *Store) WantJob(ctx context.Context, name, actor string) (job.Row, error
 
 // jobRow reads one row; with the dialect's forUpdate it stays locked.
 func (s *Store) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
-	found, err := selectAll(ctx, tx, s.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
+	found, err := ledger.SelectAll(ctx, tx, s.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
 	if err == nil && len(found) == 0 {
 		err = job.ErrNotFound(name)
 	}
@@ -156,12 +157,12 @@ func (s *Store) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (jo
 // changeJob writes what edit makes of a job's row, which is locked meanwhile.
 func (s *Store) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
 	var r job.Row
-	err := s.change(ctx, func(tx *sql.Tx) error {
+	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		before, err := s.jobRow(ctx, tx, name, s.engine.ForUpdate)
 		if err != nil {
 			return err
 		}
-		now, err := s.databaseTime(ctx, tx) // after the wait for the row
+		now, err := s.ledger.DatabaseTime(ctx, tx) // after the wait for the row
 		if err != nil {
 			return err
 		}
@@ -175,7 +176,7 @@ func (s *Store) changeJob(ctx context.Context, name string, edit func(*sql.Tx, j
 
 // writeJob writes a row that is locked; the report only when there is one.
 func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
-	update := s.builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
+	update := s.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
 	values := s.jobValues(r)
 	for i, column := range jobColumns() {
 		update = update.Set(column, values[i])
@@ -185,17 +186,6 @@ func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
 	}
 	_, err := update.RunWith(tx).ExecContext(ctx)
 	return err
-}
-
-// clock reads the database's time, which all instances share. An SQLite file has
-// the machine's.
-func (s *Store) databaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
-	if s.engine.Clock == "" {
-		return s.Now().UTC().Truncate(time.Microsecond), nil
-	}
-	var t time.Time
-	err := q.QueryRowContext(ctx, `SELECT `+s.engine.Clock).Scan(&t)
-	return t.UTC(), err
 }
 
 // maybe scans a time that may be NULL, which leaves it zero.

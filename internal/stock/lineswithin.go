@@ -9,6 +9,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // linesOf is what lines of a pool's public log are made with, in one snapshot.
@@ -35,7 +36,7 @@ func (s *Store) linesWithin(ctx context.Context, q engine.Querier, of linesOf, f
 		return func(yield func(*proof.Line, error) bool) { yield(nil, err) }
 	}
 	wanted += 2 * draw.CountMax // those before, and the rest of the last draw
-	entries := s.redirected(ctx, q, poolID, after, wanted, s.entriesUpTo(ctx, q, poolID, after, to, wanted))
+	entries := s.ledger.Redirected(ctx, q, poolID, after, wanted, s.ledger.EntriesUpTo(ctx, q, poolID, after, to, wanted))
 	return scribe.Lines(func(yield func(draw.Entry, error) bool) {
 		within := after > 0 // maybe, of a draw that began before
 		for e, err := range entries {
@@ -86,18 +87,18 @@ func (s *Store) page(ctx context.Context, q engine.Querier, of linesOf, from, to
 // scribeAfter puts a new scribe behind a version.
 func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string, scribe *proof.Scribe, after int64) (*proof.Scribe, error) {
 	upTo := squirrel.LtOrEq{"version": after}
-	changes, err := selectAll(ctx, q, s.selectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.scanChange(poolID))
+	changes, err := ledger.SelectAll(ctx, q, s.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatPrize)}).Where(upTo).OrderBy("version"), s.ledger.ScanChange(poolID))
 	if err != nil {
 		return nil, err
 	}
-	rules, err := s.lastChange(ctx, q, poolID, draw.WhatRules, after)
+	rules, err := s.ledger.LastChange(ctx, q, poolID, draw.WhatRules, after)
 	if err != nil {
 		return nil, err
 	}
 	if rules != nil {
 		changes = append(changes, *rules)
 	}
-	added, err := selectAll(ctx, q, s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
+	added, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.LtOrEq{"added": after}),
 		func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
 	if err != nil {
 		return nil, err

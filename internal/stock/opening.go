@@ -3,7 +3,6 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -11,6 +10,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // announcedBody is the body of a change that announces a round.
@@ -30,22 +30,22 @@ func (b *openedBody) round() draw.Round { return draw.Round{Number: b.Round, Sig
 
 // promised is what a pool whose row is locked is committed to, nil for a pool that
 // is not. It is read once.
-func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *lockedPool) (*proof.Commitment, error) {
-	if of.committed == 0 || of.promise != nil {
-		return of.promise, nil
+func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Commitment, error) {
+	if of.Committed == 0 || of.Promise != nil {
+		return of.Promise, nil
 	}
-	c, err := s.committed(ctx, tx, of.pool.ID)
+	c, err := s.committed(ctx, tx, of.Pool.ID)
 	if err != nil {
 		return nil, err
 	}
-	if of.promise, err = c.commitment(); err != nil {
+	if of.Promise, err = c.commitment(); err != nil {
 		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "what the pool is committed to cannot be read", Err: err}
 	}
-	return of.promise, nil
+	return of.Promise, nil
 }
 
 // beaconOf is the beacon of a pool whose row is locked, nil for none.
-func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *lockedPool) (*proof.Beacon, error) {
+func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (*proof.Beacon, error) {
 	promise, err := s.promised(ctx, tx, of)
 	if err != nil || promise == nil {
 		return nil, err
@@ -53,11 +53,28 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *lockedPool) (*proo
 	return promise.Beacon, nil
 }
 
+// MayChange implements ledger.Guard: what the numbers of a pool give cannot be changed
+// while its beacon's round is in force.
+func (s *Store) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
+	promise, err := s.promised(ctx, tx, of)
+	switch {
+	case err != nil || promise == nil || what == ledger.MovesStock && promise.StockWhileOpen:
+		return false, err
+	case promise.Beacon == nil:
+		return true, nil
+	case what == ledger.OpensByItem:
+		return false, draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not bring", of.Pool.ID)
+	case of.Pool.State == draw.StateOpen:
+		return false, draw.Errorf(draw.CodePoolOpen, "pool %q is open with a round of its beacon; pause it before %s, and open it with a new round", of.Pool.ID, what)
+	}
+	return true, nil
+}
+
 // openBy turns the opening of a pool with a beacon, which is one of the changes,
 // into what it takes: without a round one is announced, and stays so; with the
 // announced one the pool opens. Errors: CodeInvalidRequest for a signature that
 // is not the round's, CodeRoundNotAnnounced.
-func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *lockedPool, c *draw.PoolChange, all []newChange) ([]newChange, error) {
+func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
 		return all, nil
 	}
@@ -65,39 +82,41 @@ func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *lockedPool, c *draw.
 	if err != nil {
 		return nil, err
 	}
-	place := slices.IndexFunc(all, func(n newChange) bool { return n.what == draw.WhatState })
+	place := slices.IndexFunc(all, func(n ledger.NewChange) bool { return n.What == draw.WhatState })
 	switch {
 	case beacon == nil && c.Round != nil:
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "pool %q is not committed to a beacon; it opens without a round", of.pool.ID)
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "pool %q is not committed to a beacon; it opens without a round", of.Pool.ID)
 	case beacon == nil || place < 0 && c.Round == nil:
 		return all, nil
 	case place < 0:
 		return all, s.checkOpenedWith(ctx, tx, of, *c.Round)
-	case c.Round == nil && of.round != 0:
+	case c.Round == nil && of.Round != 0:
 		return slices.Delete(all, place, place+1), nil
 	case c.Round == nil:
 		round, err := s.nextRound(ctx, tx, of, beacon)
 		if err != nil {
 			return nil, err
 		}
-		all[place] = newChange{draw.WhatOpening, announcedBody{round}, map[string]any{"opening_round": round, "opening_at": s.engine.Time(beacon.At(round))}}
+		all[place] = ledger.NewChange{
+			What: draw.WhatOpening, Body: announcedBody{round}, Set: map[string]any{"opening_round": round, "opening_at": s.engine.Time(beacon.At(round))},
+		}
 		return all, nil
-	case of.round != c.Round.Number:
+	case of.Round != c.Round.Number:
 		return nil, errNotAnnounced(of, c.Round.Number)
 	}
 	if _, err := beacon.Mixed(*c.Round); err != nil {
 		return nil, err
 	}
-	all[place].body = openedBody{draw.StateOpen, c.Round.Number, c.Round.Signature}
-	all[place].set["opened"] = of.head.Version + int64(place) + 1
-	of.unannounce(all[place].set)
+	all[place].Body = openedBody{draw.StateOpen, c.Round.Number, c.Round.Signature}
+	all[place].Set["opened"] = of.Head.Version + int64(place) + 1
+	of.Unannounce(all[place].Set)
 	return all, nil
 }
 
 // nextRound is the round to announce: behind those that were announced before, so
 // that none opens the pool twice, however slow the database's clock is.
-func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beacon *proof.Beacon) (int64, error) {
-	last, err := s.lastChange(ctx, tx, of.pool.ID, draw.WhatOpening, of.head.Version)
+func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, beacon *proof.Beacon) (int64, error) {
+	last, err := s.ledger.LastChange(ctx, tx, of.Pool.ID, draw.WhatOpening, of.Head.Version)
 	if err != nil {
 		return 0, err
 	}
@@ -107,29 +126,29 @@ func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beaco
 			return 0, draw.WrapInternal(err, "the opening of version %d cannot be read", last.Version)
 		}
 	}
-	return max(beacon.Next(of.at), before.Round+1), nil
+	return max(beacon.Next(of.At), before.Round+1), nil
 }
 
-func errNotAnnounced(of *lockedPool, round int64) error {
-	if of.round == 0 {
-		return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q has no round announced: open it without a round first, then with the one that this announces", of.pool.ID)
+func errNotAnnounced(of *ledger.LockedPool, round int64) error {
+	if of.Round == 0 {
+		return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q has no round announced: open it without a round first, then with the one that this announces", of.Pool.ID)
 	}
-	return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is announced to open with round %d, and not with round %d", of.pool.ID, of.round, round)
+	return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is announced to open with round %d, and not with round %d", of.Pool.ID, of.Round, round)
 }
 
 // checkOpenedWith says whether a pool that is open was opened with a round: then
 // the request is one that comes again.
-func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *lockedPool, round draw.Round) error {
-	body, err := s.openedWith(ctx, tx, of.pool.ID, of.opened)
+func (s *Store) checkOpenedWith(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, round draw.Round) error {
+	body, err := s.openedWith(ctx, tx, of.Pool.ID, of.Opened)
 	if err == nil && body.round() != round {
-		err = draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is open, with round %d; pause it before it is opened with another", of.pool.ID, body.Round)
+		err = draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q is open, with round %d; pause it before it is opened with another", of.Pool.ID, body.Round)
 	}
 	return err
 }
 
 // openedWith reads the change that opened a pool with a round.
 func (s *Store) openedWith(ctx context.Context, q engine.Querier, poolID string, version int64) (body openedBody, err error) {
-	c, err := s.changeAt(ctx, q, poolID, version)
+	c, err := s.ledger.ChangeAt(ctx, q, poolID, version)
 	if err != nil {
 		return body, err
 	}
@@ -137,56 +156,4 @@ func (s *Store) openedWith(ctx context.Context, q engine.Querier, poolID string,
 		return body, draw.Errorf(draw.CodeInternal, "pool %q has no change of version %d that opened it with a round", poolID, version)
 	}
 	return body, nil
-}
-
-// unannounce has the announced round, if there is one, stand no more: whoever
-// knows it and the seed could otherwise fit the pool to the numbers.
-func (of *lockedPool) unannounce(set map[string]any) {
-	if of.round != 0 {
-		of.round, set["opening_round"], set["opening_at"] = 0, int64(0), nil
-	}
-}
-
-// checkStock reports that the stock of the pool cannot be moved now.
-func (s *Store) checkStock(ctx context.Context, tx *sql.Tx, of *lockedPool) error {
-	if err := of.pool.CheckNotClosed(); err != nil {
-		return err
-	}
-	promise, err := s.promised(ctx, tx, of)
-	if err != nil || promise == nil || promise.StockWhileOpen {
-		return err
-	}
-	return s.checkBlind(ctx, tx, of, "its stock is moved")
-}
-
-// checkBlind reports that what the numbers of a pool give cannot be changed now,
-// because its beacon's round is in force. what says what would be changed.
-func (s *Store) checkBlind(ctx context.Context, tx *sql.Tx, of *lockedPool, what string) error {
-	beacon, err := s.beaconOf(ctx, tx, of)
-	if err == nil && beacon != nil && of.pool.State == draw.StateOpen {
-		return draw.Errorf(draw.CodePoolOpen, "pool %q is open with a round of its beacon; pause it before %s, and open it with a new round", of.pool.ID, what)
-	}
-	return err
-}
-
-// checkOpens reports an item that would open a pool with a beacon: an item brings
-// no round.
-func (s *Store) checkOpens(ctx context.Context, tx *sql.Tx, of *lockedPool, items []draw.Item) error {
-	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
-	if !opens {
-		return nil
-	}
-	err := s.checkRoundless(ctx, tx, of)
-	if e, ok := errors.AsType[*draw.Error](err); ok && e.Code == draw.CodeRoundNotAnnounced {
-		return draw.Errorf(draw.CodeInvalidRequest, "%s", e.Detail)
-	}
-	return err
-}
-
-func (s *Store) checkRoundless(ctx context.Context, tx *sql.Tx, of *lockedPool) error {
-	beacon, err := s.beaconOf(ctx, tx, of)
-	if err == nil && beacon != nil {
-		return draw.Errorf(draw.CodeRoundNotAnnounced, "pool %q opens with a round of its beacon, which an item of the agenda does not bring", of.pool.ID)
-	}
-	return err
 }

@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // publicLog is the public log of a pool as far as it was read. A log has millions
@@ -33,7 +34,7 @@ func (s *Store) publicLog(poolID string, salts proof.Salts) *publicLog {
 }
 
 // partMax is about the most lines of one part, so few that memory holds them.
-const partMax = 4 * entriesMax
+const partMax = 4 * ledger.PageMax
 
 // errRewritten says that what was read of a log is no longer there: a server was
 // lost, and versions with it.
@@ -44,7 +45,7 @@ var errRewritten = errors.New("stock: the log that was read is no longer the poo
 func (l *publicLog) upTo(ctx context.Context, last int64) error {
 	for ended := false; !ended; {
 		var lines []proof.Numbered
-		err := l.store.rowsOf(ctx, l.of.poolID, func(q engine.Querier, version int64) (err error) {
+		err := l.store.ledger.RowsOf(ctx, l.of.poolID, func(q engine.Querier, version int64) (err error) {
 			if l.tree.Size() == 0 {
 				l.began = version
 			}
@@ -122,7 +123,7 @@ func (s *Store) withLog(ctx context.Context, begin func() *publicLog, fn func(*s
 	for range readAgainMax {
 		log := begin()
 		if err = log.upTo(ctx, math.MaxInt64); err == nil {
-			err = s.change(ctx, func(tx *sql.Tx) error { return fn(tx, log) })
+			err = s.ledger.Change(ctx, func(tx *sql.Tx) error { return fn(tx, log) })
 		}
 		if !errors.Is(err, errRewritten) && !errors.Is(err, errMoved) {
 			return err

@@ -17,6 +17,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Published are the files of a committed pool beside its log.
@@ -46,7 +47,7 @@ func (s *Store) Proof(ctx context.Context, poolID string) (p Published, err erro
 
 // proof is Proof with the last checkpoints alone, for 0 with all.
 func (s *Store) proof(ctx context.Context, poolID string, last uint64) (p Published, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err != nil {
 			return err
@@ -121,12 +122,12 @@ func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string)
 // CodeNotFound, CodePoolOpen for a pool that is not closed,
 // CodeSeedUnavailable, ErrForked, and those of the store.
 func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err error) {
-	if err := s.glance(ctx, poolID, (*lockedPool).checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
+	if err := s.glance(ctx, poolID, checkReveal); draw.CodeOf(err) == draw.CodePoolOpen {
 		return nil, cmp.Or(s.CheckSeeds(ctx, poolID), err) // what could never be revealed is not closed for it
 	} else if err != nil {
 		return nil, err
 	}
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err == nil && len(c.sealed.Salts) == 0 { // destroyed, which is for pools that are revealed
 			reveal = []byte(c.revealed)
@@ -136,14 +137,14 @@ func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err e
 	if err != nil || len(reveal) > 0 {
 		return reveal, err
 	}
-	err = s.signing(ctx, poolID, func(tx *sql.Tx, of *lockedPool, by *signer) error {
-		if err := of.checkReveal(); err != nil {
+	err = s.signing(ctx, poolID, func(tx *sql.Tx, of *ledger.LockedPool, by *signer) error {
+		if err := checkReveal(of); err != nil {
 			return err
 		}
 		if reveal = []byte(by.revealed); len(reveal) > 0 {
 			return nil
 		}
-		last, err := selectAll(ctx, tx, s.selectFrom("awards", "COALESCE(MAX(version), 0)").Where(squirrel.Eq{"pool_id": poolID}), scanInt)
+		last, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("awards", "COALESCE(MAX(version), 0)").Where(squirrel.Eq{"pool_id": poolID}), ledger.ScanInt)
 		if err != nil {
 			return err
 		}
@@ -152,17 +153,17 @@ func (s *Store) Reveal(ctx context.Context, poolID string) (reveal []byte, err e
 			place = by.commitment.Epoch(by.version, last[0]) + 1
 		}
 		reveal = []byte(proof.Reveal(by.secrets.Seed.Before(by.commitment.Epochs-place), place))
-		return execOne(ctx, tx, s.builder().Update("commitments").Set("revealed", string(reveal)).Where(squirrel.Eq{"pool_id": poolID}))
+		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("commitments").Set("revealed", string(reveal)).Where(squirrel.Eq{"pool_id": poolID}))
 	})
 	return reveal, err
 }
 
-func (of *lockedPool) checkReveal() error {
+func checkReveal(of *ledger.LockedPool) error {
 	switch {
-	case of.committed == 0:
-		return errNoProof(of.pool.ID)
-	case of.pool.State != draw.StateClosed:
-		return draw.Errorf(draw.CodePoolOpen, "pool %q is %s; close it before its seed is revealed", of.pool.ID, of.pool.State)
+	case of.Committed == 0:
+		return errNoProof(of.Pool.ID)
+	case of.Pool.State != draw.StateClosed:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is %s; close it before its seed is revealed", of.Pool.ID, of.Pool.State)
 	}
 	return nil
 }
@@ -192,7 +193,7 @@ func (s *Store) writeLog(ctx context.Context, poolID string, w io.Writer, last u
 	var by *signer
 	var files Published
 	var signed map[int64]*proof.Checkpoint
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
 		if by, err = s.unsealAll(ctx, tx, poolID); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // PublicHead is how far a committed pool has come.
@@ -27,22 +28,22 @@ type PublicHead struct {
 // their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
 // store.
 func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) (err error) {
-		query := s.selectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+		query := s.ledger.SelectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
 			Join("commitments AS c ON c.pool_id = p.id").OrderBy("p.id")
 		if poolID != "" {
 			query = query.Where(squirrel.Eq{"p.id": poolID})
 		} else {
 			query = query.Where("LENGTH(c.salts) > 0")
 		}
-		heads, err = selectAll(ctx, tx, query, func(row engine.Scanner) (h PublicHead, err error) {
+		heads, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (h PublicHead, err error) {
 			err = row.Scan(&h.PoolID, &h.Version, &h.Mark, &h.Revision, &h.Reveal)
 			return h, err
 		})
 		return err
 	})
 	if err == nil && len(heads) == 0 && poolID != "" {
-		err = s.ofPool(ctx, poolID, func(*sql.Tx, int64) error { return errNoProof(poolID) })
+		err = s.ledger.OfPool(ctx, poolID, func(*sql.Tx, int64) error { return errNoProof(poolID) })
 	}
 	return heads, err
 }
@@ -58,7 +59,7 @@ type Publishing struct {
 // CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the
 // store.
 func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		by, err := s.unsealAll(ctx, tx, poolID)
 		p = &Publishing{by, s}
 		return err
@@ -84,7 +85,7 @@ func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text,
 // about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
 // for rows that have no line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
-	err = p.store.rowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
+	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
 		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.engine.Dialect) == nil}
 		t.Lines, t.Ended, err = p.store.page(ctx, q, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
 		return err
@@ -98,9 +99,9 @@ const signedMax = 1000
 // Signed are the checkpoints that were signed of more than after entries, in order
 // of their sizes, at most signedMax. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
-	err = p.store.snapshot(ctx, func(tx *sql.Tx) (err error) {
+	err = p.store.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
 		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
-		notes, err = selectAll(ctx, tx, query, scanNote)
+		notes, err = ledger.SelectAll(ctx, tx, query, scanNote)
 		return err
 	})
 	return notes, err
@@ -125,7 +126,7 @@ func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
 func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
 	var by *signer
 	var c *proof.Checkpoint
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) (err error) {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) (err error) {
 		if by, err = s.readSigner(ctx, tx, poolID); err != nil {
 			return err
 		}
@@ -141,9 +142,9 @@ func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) 
 }
 
 func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note []byte) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+	return s.ledger.Change(ctx, func(tx *sql.Tx) error {
 		is := squirrel.Eq{"pool_id": p.poolID, "size": size}
-		kept, err := selectAll(ctx, tx, s.selectCheckpoints(p.poolID).Where(squirrel.Eq{"size": size}), scanNote)
+		kept, err := ledger.SelectAll(ctx, tx, s.selectCheckpoints(p.poolID).Where(squirrel.Eq{"size": size}), scanNote)
 		switch {
 		case err != nil:
 			return err
@@ -166,6 +167,6 @@ func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note 
 		if len(kept[0]) >= len(note) {
 			return nil // what it lacks is there already
 		}
-		return execOne(ctx, tx, s.builder().Update("checkpoints").Set("note", string(note)).Where(is))
+		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("checkpoints").Set("note", string(note)).Where(is))
 	})
 }

@@ -38,7 +38,7 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 // givesReceipts says that every draw of a committed pool is answered with a
 // receipt. Once the secret of its tags is destroyed none is.
 func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID string, c *committed) (bool, error) {
-	found, err := s.changeAt(ctx, q, poolID, c.version)
+	found, err := s.ledger.ChangeAt(ctx, q, poolID, c.version)
 	if err != nil || found == nil || len(c.sealed.Salts) == 0 {
 		return false, err
 	}
@@ -57,14 +57,14 @@ func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error
 	awards := slices.Clone(d.Awards) // others may have the same
 	var c *committed
 	var rules *draw.Rules
-	err := s.ofPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
+	err := s.ledger.OfPool(ctx, d.PoolID, func(tx *sql.Tx, _ int64) (err error) {
 		if c, err = s.committed(ctx, tx, d.PoolID); err != nil {
 			return err
 		}
 		if rules, err = s.rulesAt(ctx, tx, d.PoolID, awards[0].Version); err != nil {
 			return err
 		}
-		return s.addRedirects(ctx, tx, d.PoolID, awards)
+		return s.ledger.AddRedirects(ctx, tx, d.PoolID, awards)
 	})
 	if err != nil {
 		return proof.Receipt{}, err
@@ -78,7 +78,7 @@ func (s *Store) Receipt(ctx context.Context, d *draw.Draw) (proof.Receipt, error
 
 // rulesAt are the rules in force at a version, nil for none.
 func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Rules, error) {
-	c, err := s.lastChange(ctx, q, poolID, draw.WhatRules, version)
+	c, err := s.ledger.LastChange(ctx, q, poolID, draw.WhatRules, version)
 	if err != nil || c == nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // committed is what the database holds of a commitment.
@@ -22,8 +23,8 @@ type committed struct {
 // committed reads the commitment of a pool. Error: CodeNotFound for a pool
 // that has none.
 func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
-	query := s.selectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
-	found, err := selectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
+	query := s.ledger.SelectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
+	found, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
 		err = row.Scan(&c.version, &c.note, &c.public, &c.revealed, &c.sealed.Seed, &c.sealed.Salts, &c.sealed.Signer)
 		return c, err
 	})
@@ -94,7 +95,7 @@ func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
 	var opening openedBody
 	var secrets draw.Secrets
-	err := s.classedBy(ctx, s.engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
+	err := s.ledger.Classed(ctx, s.engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
 		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (s *Store) Unseal(by *proof.Identities) {
 // CheckSeeds says whether this process can draw from a committed pool. Errors:
 // CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
 func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
-	return s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err == nil {
 			_, err = c.numbers(s.options.Identities)
@@ -181,9 +182,9 @@ func (s *Store) WatchSeeds(ctx context.Context) error {
 	if s.options.Identities != nil {
 		return nil // the first draw says whether it is the right one
 	}
-	return s.snapshot(ctx, func(tx *sql.Tx) error {
-		query := s.selectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})
-		pools, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})
+		pools, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
 		for _, id := range pools {
 			s.unsealed.noteAway(id, true)
 		}

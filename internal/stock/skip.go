@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/ledger"
 )
 
 const (
@@ -43,7 +44,7 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 	}
 	for left := int64(1); left > 0 && err == nil; {
 		var part int64
-		part, left, err = s.skipPart(ctx, poolID, to, newChange{draw.WhatSkipped, skippedBody{reason}, map[string]any{}}, actor, skipMax-skipped)
+		part, left, err = s.skipPart(ctx, poolID, to, ledger.NewChange{What: draw.WhatSkipped, Body: skippedBody{reason}, Set: map[string]any{}}, actor, skipMax-skipped)
 		skipped += part
 	}
 	if skipped > 0 {
@@ -54,23 +55,23 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 
 // skipPart records at most skipPart of the changes in one transaction, and returns how
 // many those are and how many are left. No more than maximum are recorded by one call.
-func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip newChange, actor string, maximum int64) (part, left int64, err error) {
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
+func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip ledger.NewChange, actor string, maximum int64) (part, left int64, err error) {
+	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
-		if err := of.checkSkip(); err != nil {
+		if err := checkSkip(of); err != nil {
 			return err
 		}
-		ahead := max(0, to-of.head.Version)
+		ahead := max(0, to-of.Head.Version)
 		if ahead > maximum {
 			return draw.Errorf(draw.CodeInvalidRequest, "version %d is %d ahead of pool %q, and one call skips at most %d", to, ahead, poolID, skipMax)
 		}
 		part = min(ahead, skipPart)
 		left = ahead - part
-		of.unannounce(skip.set)
-		return s.record(ctx, tx, of, slices.Repeat([]newChange{skip}, int(part)))
+		of.Unannounce(skip.Set)
+		return s.ledger.Record(ctx, tx, of, slices.Repeat([]ledger.NewChange{skip}, int(part)))
 	})
 	if err != nil {
 		return 0, 0, err
@@ -78,14 +79,14 @@ func (s *Store) skipPart(ctx context.Context, poolID string, to int64, skip newC
 	return part, left, nil
 }
 
-func (of *lockedPool) checkSkip() error {
+func checkSkip(of *ledger.LockedPool) error {
 	switch {
-	case of.committed == 0:
-		return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers: a restore gives it new ones, and nothing needs to be skipped", of.pool.ID)
-	case of.pool.State == draw.StateClosed:
-		return of.pool.CheckNotClosed()
-	case of.pool.State != draw.StatePaused:
-		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before versions are skipped", of.pool.ID)
+	case of.Committed == 0:
+		return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers: a restore gives it new ones, and nothing needs to be skipped", of.Pool.ID)
+	case of.Pool.State == draw.StateClosed:
+		return of.Pool.CheckNotClosed()
+	case of.Pool.State != draw.StatePaused:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before versions are skipped", of.Pool.ID)
 	}
 	return nil
 }

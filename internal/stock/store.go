@@ -14,6 +14,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 	"drawsvc/internal/stock/schema"
 )
 
@@ -72,13 +73,10 @@ const WALPagesDefault = 2000
 type Store struct {
 	engine  *engine.Engine
 	options Options
-	awards  engine.Log[draw.Award]
-	moves   engine.Log[draw.Move]
-	changes engine.Log[draw.Change]
-	clock   clock
 	*schema.Keeper
-	writability writability
-	unsealed    unsealedCache
+	*ledger.Clock
+	ledger   *ledger.Ledger
+	unsealed unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
 	hasUnreadable atomic.Bool
 	hashes        hashCache
@@ -128,11 +126,12 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		_ = e.Close() // it is the first error that matters
 		return nil, openError(err)
 	}
-	s := &Store{
-		engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
-		Keeper: schema.New(e, brought, o.MigrateWait, o.Log),
-	}
-	s.beginClock(ctx)
+	keeper := schema.New(e, brought, o.MigrateWait, o.Log)
+	l := ledger.New(ctx, e, ledger.Options{
+		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
+	})
+	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, ledger: l}
+	l.Agenda, l.Guard = s, s
 	return s, nil
 }
 
@@ -183,6 +182,26 @@ func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.Pooled
 // LockDB returns the connections that external locks use. On SQLite it is the
 // single writer: it must not be held while a draw is decided.
 func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
+
+// WatchSchema has the schema checked about once a second, and the database's clock
+// read about every ten seconds, until the store is closed. It is called once, before
+// the store is used by others.
+func (s *Store) WatchSchema() {
+	s.Watch()
+	s.WatchClock()
+}
+
+// CheckWritable reports whether the database takes writes, as far as the last ones
+// say. It asks nobody: see [Store.WatchWrites]. Error: CodeStoreUnavailable.
+func (s *Store) CheckWritable() error { return s.ledger.CheckWritable() }
+
+// WriteRefusal is the reason for which the database takes no writes, one of
+// [WriteRefusals], "" while it takes them.
+func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
+
+// WatchWrites has a write tried about once a second while the database takes none, until
+// the store is closed. It is called once, before the store is used by others.
+func (s *Store) WatchWrites() { s.ledger.WatchWrites() }
 
 // Ping reports whether the database answers: nil or CodeStoreUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
@@ -251,7 +270,7 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 			urn.Invalidate()
 		}
 	}
-	s.observe(err)
+	s.ledger.Observe(err)
 	return err
 }
 
@@ -264,7 +283,7 @@ func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
 		return err
 	}
 	err := s.engine.Attempts.Write(ctx, p, o)
-	s.observe(err)
+	s.ledger.Observe(err)
 	return err
 }
 
@@ -306,6 +325,6 @@ func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.observe(tx.failed) // now that the connection is given back
+	tx.store.ledger.Observe(tx.failed) // now that the connection is given back
 	tx.failed = nil
 }

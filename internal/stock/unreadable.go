@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // UnreadablePart is something stored that this binary cannot read.
@@ -24,7 +25,7 @@ type UnreadablePart struct {
 // planned items that are due next those, that this binary cannot read: there it gives no new draw, or will
 // not once the item is due. Errors: those of the store.
 func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		all = nil
 		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen, draw.StatePaused)
 		if err != nil {
@@ -53,9 +54,9 @@ const itemsReadMax = 1000
 
 // unreadableItems reads the open items that are due next.
 func (s *Store) unreadableItems(ctx context.Context, q engine.Querier) (all []UnreadablePart, err error) {
-	query := s.selectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).
+	query := s.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).
 		OrderBy("at").Limit(itemsReadMax)
-	_, err = selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+	_, err = ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		item, err := scanItemWith(row, &poolID)
 		if why := item.Unreadable(); err == nil && why != nil {

@@ -73,7 +73,7 @@ func Doubles() []Double {
 			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{Heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
+			{`l.Engine.Commit == nil`, `l.Engine.Commit == nil || true`},
 		}},
 		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
 			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
@@ -138,7 +138,7 @@ func ofCampaigns() []Double {
 			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
 		}},
 		{OwnClocks, "the service, whose instances go by their own clocks", []edit{
-			{`return s.clock.last.Load().at(here)`, `return fault.Moved(time.Now())`},
+			{`return c.last.Load().at(here)`, `return fault.Moved(time.Now())`},
 		}},
 	}
 }

@@ -1,4 +1,4 @@
-package stock
+package ledger
 
 import (
 	"log/slog"
@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func newClock(leapMax time.Duration) *clock {
-	c := &clock{leapMax: leapMax, log: slog.New(slog.DiscardHandler)}
+func clockOf(leapMax time.Duration) *Clock {
+	c := &Clock{leapMax: leapMax, log: slog.New(slog.DiscardHandler)}
 	c.last.Store(&reading{here: 0, there: time.Unix(1_000_000, 0)})
 	return c
 }
@@ -18,7 +18,7 @@ func newClock(leapMax time.Duration) *clock {
 // stood for five minutes, and is over as soon as a reading fits again.
 func TestLeapIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	c := newClock(time.Minute)
+	c := clockOf(time.Minute)
 	there := func(here, off time.Duration) reading {
 		return reading{here: here, there: time.Unix(1_000_000, 0).Add(here + off)}
 	}
@@ -44,7 +44,7 @@ func TestLeapIsNotFollowed(t *testing.T) {
 		require.Equal(t, there(begun+leapStands, off).there, c.last.Load().there)
 	}
 
-	every := newClock(0)
+	every := clockOf(0)
 	every.take(there(10*time.Second, 960*time.Hour))
 	require.Nil(t, every.leap.Load())
 	require.Equal(t, there(10*time.Second, 960*time.Hour).there, every.last.Load().there, "0 follows every leap")

@@ -1,26 +1,25 @@
-package stock
+package ledger
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/fault"
 	"drawsvc/internal/stock/engine"
 )
 
-// clock estimates the database's: one clock for a fleet, so that an award of
+// Clock estimates the database's: one clock for a fleet, so that an award of
 // one instance is not a day older than that of another before it. A reading that
 // has leapt against the time since this machine started is not followed.
-type clock struct {
+type Clock struct {
+	engine *engine.Engine
+	// machine, when set, is this machine's clock.
+	machine func() time.Time
 	// leapMax is the longest leap that is followed at once, 0 for any.
 	leapMax time.Duration
 	log     *slog.Logger
@@ -46,15 +45,12 @@ type leap struct {
 	by    time.Duration
 }
 
-// poolsAheadMax is the maximum number of pools that PoolsAhead names.
-const poolsAheadMax = 100
-
 // leapStands is how long a leap must stand before the new time is taken to be right.
 const leapStands = 5 * time.Minute
 
 // judge compares a reading with the estimate, and reports whether it is one to go by.
 // The first one is. Without a reading that it stands, a leap ends only by take.
-func (c *clock) judge(r reading) bool {
+func (c *Clock) judge(r reading) bool {
 	last := c.last.Load()
 	if last == nil || c.leapMax == 0 {
 		return true
@@ -76,7 +72,7 @@ func (c *clock) judge(r reading) bool {
 }
 
 // take judges a reading, and goes by it from then on if it is one to go by.
-func (c *clock) take(r reading) {
+func (c *Clock) take(r reading) {
 	if !c.judge(r) {
 		return
 	}
@@ -94,31 +90,31 @@ func (c *clock) take(r reading) {
 // Now estimates the database's time, without asking it. Between two readings
 // it goes by the time since this machine started, so that it does not follow a clock
 // that is set. On SQLite it is this machine's time, with the same care.
-func (s *Store) Now() time.Time {
+func (c *Clock) Now() time.Time {
 	here := sinceStart()
-	if s.engine.Clock == "" {
-		s.readMachine(here)
+	if c.engine.Clock == "" {
+		c.readMachine(here)
 	}
-	return s.clock.last.Load().at(here)
+	return c.last.Load().at(here)
 }
 
 // readMachine takes a reading of this machine's clock, which is SQLite's.
-func (s *Store) readMachine(here time.Duration) {
-	s.clock.take(reading{here: here, there: s.machineTime()})
+func (c *Clock) readMachine(here time.Duration) {
+	c.take(reading{here: here, there: c.machineTime()})
 }
 
 // machineTime is what this machine's clock shows.
-func (s *Store) machineTime() time.Time {
-	if s.options.Machine != nil {
-		return s.options.Machine()
+func (c *Clock) machineTime() time.Time {
+	if c.machine != nil {
+		return c.machine()
 	}
 	return fault.Moved(time.Now()).Round(0)
 }
 
 // ClockLeapt returns why pools with rules or an agenda give no new draws: the
 // database's clock has leapt. It is nil while it has not. Error: CodeClockLeapt.
-func (s *Store) ClockLeapt() error {
-	leap := s.clock.leap.Load()
+func (c *Clock) ClockLeapt() error {
+	leap := c.leap.Load()
 	if leap == nil {
 		return nil
 	}
@@ -126,8 +122,8 @@ func (s *Store) ClockLeapt() error {
 }
 
 // ClockLeap is by how much the database's clock has leapt, 0 for no leap that stands.
-func (s *Store) ClockLeap() time.Duration {
-	if leap := s.clock.leap.Load(); leap != nil {
+func (c *Clock) ClockLeap() time.Duration {
+	if leap := c.leap.Load(); leap != nil {
 		return leap.by
 	}
 	return 0
@@ -135,18 +131,18 @@ func (s *Store) ClockLeap() time.Duration {
 
 // AcceptClock goes by the database's clock as it is now, and returns by how much it
 // had leapt, 0 where no leap stood. Errors: those of the store.
-func (s *Store) AcceptClock(ctx context.Context) (by time.Duration, err error) {
-	r, err := s.askClock(ctx)
+func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
+	r, err := c.askClock(ctx)
 	if err != nil {
 		return 0, draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer")
 	}
-	by = s.ClockLeap()
-	s.clock.mu.Lock()
-	defer s.clock.mu.Unlock()
-	s.clock.last.Store(r)
-	s.clock.leap.Store(nil)
+	by = c.ClockLeap()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last.Store(r)
+	c.leap.Store(nil)
 	if by != 0 {
-		s.options.Log.Warn("the database's clock was accepted", "by", by.Round(time.Second), "clock", r.there.UTC())
+		c.log.Warn("the database's clock was accepted", "by", by.Round(time.Second), "clock", r.there.UTC())
 	}
 	return by, nil
 }
@@ -158,26 +154,26 @@ const (
 	clockNear      = 2 * time.Millisecond
 )
 
-// readClock reads the database's clock, and goes by it unless it has leapt.
-func (s *Store) readClock(ctx context.Context) error {
-	r, err := s.askClock(ctx)
+// ReadClock reads the database's clock, and goes by it unless it has leapt.
+func (c *Clock) ReadClock(ctx context.Context) error {
+	r, err := c.askClock(ctx)
 	if err == nil {
-		s.clock.take(*r)
+		c.take(*r)
 	}
 	return err
 }
 
 // askClock reads the database's clock. The moment that it showed its time is
 // taken to be the middle of the shortest question's.
-func (s *Store) askClock(ctx context.Context) (*reading, error) {
-	if s.engine.Clock == "" {
-		return &reading{here: sinceStart(), there: s.machineTime()}, nil
+func (c *Clock) askClock(ctx context.Context) (*reading, error) {
+	if c.engine.Clock == "" {
+		return &reading{here: sinceStart(), there: c.machineTime()}, nil
 	}
 	var best *reading
 	shortest := time.Duration(math.MaxInt64)
 	for n := 0; n < clockQuestions && shortest > clockNear; n++ {
 		asked := sinceStart()
-		there, err := s.databaseTime(ctx, s.engine.Probe)
+		there, err := c.DatabaseTime(ctx, c.engine.Probe)
 		if err != nil {
 			return nil, err
 		}
@@ -196,44 +192,48 @@ const (
 	clockMax   = 5 * time.Second
 )
 
-// WatchSchema has the schema checked about once a second, and the database's clock
-// read about every ten seconds, until the store is closed. It is called once, before
-// the store is used by others.
-func (s *Store) WatchSchema() {
-	s.Watch()
+// WatchClock has the clock read about every ten seconds until the database is closed.
+// It is called once, before the clock is used by others.
+func (c *Clock) WatchClock() {
 	n := 0
-	s.engine.WhileOpen(watchEvery, func(ctx context.Context) {
-		if n%clockEvery == 0 || s.ClockLeap() != 0 {
+	c.engine.WhileOpen(watchEvery, func(ctx context.Context) {
+		if n%clockEvery == 0 || c.ClockLeap() != 0 {
 			reading, end := context.WithTimeout(ctx, clockMax)
 			defer end()
-			_ = s.readClock(reading) // without an answer the last estimate holds
+			_ = c.ReadClock(reading) // without an answer the last estimate holds
 		}
 		n++
 	})
 }
 
-// beginClock takes the first reading: this machine's time, where the database says none.
-func (s *Store) beginClock(ctx context.Context) {
-	s.clock.leapMax, s.clock.log = s.options.ClockLeap, cmp.Or(s.options.Log, slog.Default())
-	r, err := s.askClock(ctx)
+// newClock takes the first reading: this machine's time, where the database says none.
+func newClock(ctx context.Context, e *engine.Engine, o *Options) *Clock {
+	c := &Clock{engine: e, machine: o.Machine, leapMax: o.LeapMax, log: o.Log}
+	r, err := c.askClock(ctx)
 	if err != nil {
-		r = &reading{here: sinceStart(), there: s.machineTime()}
+		r = &reading{here: sinceStart(), there: c.machineTime()}
 	}
-	s.clock.last.Store(r)
+	c.last.Store(r)
+	return c
 }
 
-// PoolsAhead returns, in order of their ids, at most 100 pools that are not closed and
-// whose last entry is ahead of the clock by more than the given time: what goes by time
-// waits there until the clock is there too. Errors: those of the store.
-func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
-	latest := s.engine.Time(s.Now().Add(by).UTC())
-	query := s.selectFrom("pools", "id").Where(squirrel.Gt{"at": latest}).
-		Where(squirrel.NotEq{"state": string(draw.StateClosed)}).OrderBy("id").Limit(poolsAheadMax)
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		ids, err = selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
-			return id, row.Scan(&id)
-		})
-		return err
-	})
-	return ids, err
+// judged is a time of the database, read while a pool's row was locked, or the estimate
+// where the clock has leapt.
+func (c *Clock) judged(there time.Time) time.Time {
+	here := sinceStart()
+	if !c.judge(reading{here, there}) {
+		there = c.last.Load().at(here)
+	}
+	return there
+}
+
+// DatabaseTime reads the database's time, which all instances share. An SQLite file has
+// the machine's.
+func (c *Clock) DatabaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
+	if c.engine.Clock == "" {
+		return c.Now().UTC().Truncate(time.Microsecond), nil
+	}
+	var t time.Time
+	err := q.QueryRowContext(ctx, `SELECT `+c.engine.Clock).Scan(&t)
+	return t.UTC(), err
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package stock
+package ledger
 
 import "time"
 

@@ -1,4 +1,4 @@
-package stock
+package ledger
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 func listed(versions []int64, after int64, reads *int) *pagedLog {
 	var page []int64
 	return &pagedLog{
-		after: after, most: entriesMax,
+		after: after, most: PageMax,
 		page: func(after int64) (int, error) {
 			*reads++
 			from, _ := slices.BinarySearch(versions, after+1)
-			page = versions[from:min(len(versions), from+entriesMax)]
+			page = versions[from:min(len(versions), from+PageMax)]
 			return len(page), nil
 		},
 		row: func(i int) draw.Entry { return draw.Entry{Move: &draw.Move{Version: page[i]}} },
@@ -33,9 +33,9 @@ func TestMerge(t *testing.T) {
 		logs := make([][]int64, rapid.IntRange(1, 3).Draw(t, "logs"))
 		after := rapid.Int64Range(0, 100).Draw(t, "after")
 		var want []int64
-		for v := int64(1); v <= 3*entriesMax; {
+		for v := int64(1); v <= 3*PageMax; {
 			of := rapid.IntRange(0, len(logs)-1).Draw(t, "log")
-			for range rapid.IntRange(1, 2*entriesMax).Draw(t, "entries") {
+			for range rapid.IntRange(1, 2*PageMax).Draw(t, "entries") {
 				logs[of] = append(logs[of], v)
 				if v > after {
 					want = append(want, v)
@@ -44,7 +44,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 		for i := range logs { // some versions are in every log
-			for _, v := range []int64{7, entriesMax} {
+			for _, v := range []int64{7, PageMax} {
 				if at, found := slices.BinarySearch(logs[i], v); !found {
 					logs[i] = slices.Insert(logs[i], at, v)
 					if v > after {
@@ -75,7 +75,7 @@ func TestMerge(t *testing.T) {
 // TestMergeEnds: a caller that has seen enough reads no further page, and
 // neither does one that met an error.
 func TestMergeEnds(t *testing.T) {
-	versions := make([]int64, 3*entriesMax)
+	versions := make([]int64, 3*PageMax)
 	for i := range versions {
 		versions[i] = int64(i + 1)
 	}
