@@ -2,6 +2,7 @@ package stock
 
 import (
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/schema"
 	"drawsvc/internal/stock/sqlitefile"
@@ -40,6 +41,9 @@ const (
 
 // ErrInUse says that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
+
+// ItemFailed is what Options.Due is called with for items that cannot be done.
+const ItemFailed = agenda.ItemFailed
 
 // ReasonLockWait is the reason of a conflict with a session that holds a row
 // that was waited for.

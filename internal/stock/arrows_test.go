@@ -21,8 +21,9 @@ func arrows() map[string][]string {
 		"sqlitefile": nil,
 		"schema":     {"engine"},
 		"ledger":     {"engine"},
+		"agenda":     {"engine", "ledger"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

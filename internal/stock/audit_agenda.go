@@ -17,14 +17,14 @@ import (
 
 // The rules of an audit about the agenda.
 const (
-	ruleDueMissed    = "due-missed"    // no award of the time of an item, or later, comes before the item is done, and no move of leftMax later
+	ruleDueMissed    = "due-missed"    // no award of the time of an item, or later, comes before the item is done, and no move of draw.ItemLeftMax later
 	ruleAgendaDouble = "agenda-double" // an item is one entry, the one that it planned or says why not, and no entry is two items
 	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax
 )
 
 // undoneMax is how long an item may be due: the longest that it is left, and ten
 // seconds.
-const undoneMax = leftMax + 10*time.Second
+const undoneMax = draw.ItemLeftMax + 10*time.Second
 
 // auditedItem is an item with what its entry must be.
 type auditedItem struct {
@@ -52,7 +52,7 @@ type agendaAuditor struct {
 
 // newAgendaAuditor reads the agenda of a pool.
 func (s *Store) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
-	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID})
+	query := s.ledger.SelectFrom("agenda", "item", "at", "what", "body", "actor", "done").Where(squirrel.Eq{"pool_id": poolID})
 	items, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
 		var i auditedItem
 		var body, actor string
@@ -117,7 +117,7 @@ func (a *agendaAuditor) take(e draw.Entry) {
 func (a *agendaAuditor) pass(e draw.Entry) {
 	passes := e.At()
 	if e.Move != nil {
-		passes = passes.Add(-leftMax)
+		passes = passes.Add(-draw.ItemLeftMax)
 	}
 	if !passes.Before(a.passes) {
 		a.passes, a.last, a.at, a.lastOf = passes, e.At(), e.Version(), kindOf(e)

@@ -13,6 +13,7 @@ import (
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 	"drawsvc/internal/stock/schema"
@@ -75,6 +76,7 @@ type Store struct {
 	options Options
 	*schema.Keeper
 	*ledger.Clock
+	*agenda.Planner
 	ledger   *ledger.Ledger
 	unsealed unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
@@ -130,8 +132,8 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
-	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, ledger: l}
-	l.Agenda, l.Guard = s, s
+	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), ledger: l}
+	l.Guard = s
 	return s, nil
 }
 

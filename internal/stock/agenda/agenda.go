@@ -1,4 +1,4 @@
-package stock
+package agenda
 
 import (
 	"cmp"
@@ -18,64 +18,64 @@ import (
 // PlanItem plans one item and returns it with its number; a key is as in
 // ImportAgenda. Errors: CodeInvalidRequest, also for a time that has passed,
 // CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the store.
-func (s *Store) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
+func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
 	items := []draw.Item{item}
 	once := planKey{key, "item " + string(items[0].Shown(""))}
 	if err := once.check(); err != nil {
 		return draw.Item{}, err
 	}
-	p, err := s.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
-	if err != nil || !p.Replayed {
+	planned, err := p.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
+	if err != nil || !planned.Replayed {
 		return items[0], err
 	}
-	return s.plannedItem(ctx, poolID, p.First)
+	return p.plannedItem(ctx, poolID, planned.First)
 }
 
 // PlanItems plans stock items together, all or none: one change, which tells
 // their number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which
 // names the lines of a file, and those of PlanItem.
-func (s *Store) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
-	return s.planItems(ctx, poolID, items, salt, planKey{}, actor)
+func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
+	return p.planItems(ctx, poolID, items, salt, planKey{}, actor)
 }
 
-func (s *Store) planItems(ctx context.Context, poolID string, items []draw.Item, salt string, key planKey, actor string) (draw.Planned, error) {
+func (p *Planner) planItems(ctx context.Context, poolID string, items []draw.Item, salt string, key planKey, actor string) (draw.Planned, error) {
 	if len(items) == 0 || len(items) > draw.AgendaMax {
 		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(items))
 	}
 	seal := draw.NewSeal(salt, items)
-	p, err := s.plan(ctx, poolID, items, key, actor, func(p draw.Planned) any {
-		return plannedBody{p.First, p.Count, seal.SHA256, key.mark()}
+	planned, err := p.plan(ctx, poolID, items, key, actor, func(planned draw.Planned) any {
+		return plannedBody{planned.First, planned.Count, seal.SHA256, key.mark()}
 	})
-	if !p.Replayed {
-		p.Seal = seal
+	if !planned.Replayed {
+		planned.Seal = seal
 	}
-	return p, err
+	return planned, err
 }
 
 // plan writes items, which it numbers, unless the key says that they were.
-func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (p draw.Planned, err error) {
+func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
 	if err := draw.CheckActor(actor); err != nil {
-		return p, err
+		return planned, err
 	}
-	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
+	err = p.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
-		if p, err = s.plannedBy(ctx, tx, poolID, key); err != nil || p.Replayed {
+		if planned, err = p.plannedBy(ctx, tx, poolID, key); err != nil || planned.Replayed {
 			return err
 		}
-		if err := cmp.Or(of.Pool.CheckNotClosed(), s.checkOpens(ctx, tx, of, items)); err != nil {
+		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items)); err != nil {
 			return err
 		}
-		prizes, err := s.ledger.Prizes(ctx, tx, poolID)
+		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
 		if err := checkItems(items, of.At, prizes); err != nil {
 			return err
 		}
-		last, err := s.checkAgenda(ctx, tx, poolID, items)
+		last, err := p.checkAgenda(ctx, tx, poolID, items)
 		if err != nil {
 			return err
 		}
@@ -83,19 +83,19 @@ func (s *Store) plan(ctx context.Context, poolID string, items []draw.Item, key 
 			items[i].Number, items[i].Actor = last+int64(i)+1, actor
 			items[i].At = items[i].At.UTC().Truncate(time.Microsecond)
 		}
-		if err := s.insertItems(ctx, tx, poolID, items); err != nil {
+		if err := p.insertItems(ctx, tx, poolID, items); err != nil {
 			return err
 		}
-		p = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
-		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(p)}}); err != nil {
+		planned = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
+		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
 			return err
 		}
-		return s.renewDue(ctx, tx, poolID)
+		return p.renewDue(ctx, tx, poolID)
 	})
-	if err == nil && !p.Replayed {
-		s.options.Changed(poolID)
+	if err == nil && !planned.Replayed {
+		p.ledger.Changed(poolID)
 	}
-	return p, err
+	return planned, err
 }
 
 // checkItems reports what keeps items from being planned in a pool at a time.
@@ -143,9 +143,9 @@ func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, priz
 
 // checkAgenda reports what of the agenda keeps items from being planned, and
 // returns the highest number of an item.
-func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
+func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
+	found, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
 	if err != nil {
 		return 0, err
 	}
@@ -153,7 +153,7 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 		last = found[0]
 	}
 	if last+int64(len(items)) > draw.OpenItemsMax { // fewer are open than ever were
-		open, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
+		open, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
 		}
@@ -166,7 +166,7 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 			continue
 		}
 		at := items[i].At.UTC().Truncate(time.Microsecond)
-		same, err := ledger.SelectAll(ctx, tx, s.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": s.engine.Time(at)}), ledger.ScanInt)
+		same, err := ledger.SelectAll(ctx, tx, p.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": p.ledger.Engine.Time(at)}), ledger.ScanInt)
 		if err != nil {
 			return 0, err
 		}
@@ -180,15 +180,15 @@ func (s *Store) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, item
 // Agenda returns at most limit items of a pool with a number above after, in
 // order of their numbers, without those that were removed; open leaves out those
 // that are done. Errors: CodePoolNotFound, and those of the store.
-func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
-	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
 	if open {
 		query = query.Where(squirrel.Eq{"done": 0})
 	} else {
 		query = query.Where(squirrel.GtOrEq{"done": 0})
 	}
 	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		items, err = ledger.SelectAll(ctx, tx, query, scanItem)
 		return err
 	})
@@ -197,17 +197,17 @@ func (s *Store) Agenda(ctx context.Context, poolID string, after int64, limit in
 
 // RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
 // CodeNotFound, CodeAgendaDone, CodePoolClosed, and those of the store.
-func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
+func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
 	if err := draw.CheckActor(actor); err != nil {
 		return err
 	}
-	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
+	err := p.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
 		ofItem := squirrel.Eq{"pool_id": poolID, "item": number}
-		done, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("agenda", "done").Where(ofItem), ledger.ScanInt)
+		done, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "done").Where(ofItem), ledger.ScanInt)
 		switch {
 		case err != nil:
 			return err
@@ -219,17 +219,17 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 		if err := of.Pool.CheckNotClosed(); err != nil {
 			return err
 		}
-		if err := ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("agenda").Set("done", -of.Head.Version-1).Where(ofItem)); err != nil {
+		if err := ledger.ExecOne(ctx, tx, p.ledger.Builder().Update("agenda").Set("done", -of.Head.Version-1).Where(ofItem)); err != nil {
 			return err
 		}
 		body := map[string]any{"item": number, "removed": true}
-		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body}}); err != nil {
+		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body}}); err != nil {
 			return err
 		}
-		return s.renewDue(ctx, tx, poolID)
+		return p.renewDue(ctx, tx, poolID)
 	})
 	if err == nil {
-		s.options.Changed(poolID)
+		p.ledger.Changed(poolID)
 	}
 	return err
 }
@@ -237,15 +237,15 @@ func (s *Store) RemoveItem(ctx context.Context, poolID string, number int64, act
 // Opening says when the agenda opens a pool next, and when it pauses or closes
 // it; zero times for never. What is to open behind a closing, which is final, opens
 // never. Errors: those of the store.
-func (s *Store) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
-	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		if opens, err = s.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
+func (p *Planner) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
+	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if opens, err = p.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
 			return err
 		}
-		if closes, err = s.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed); err != nil {
+		if closes, err = p.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed); err != nil {
 			return err
 		}
-		ends, err := s.nextState(ctx, tx, poolID, draw.StateClosed)
+		ends, err := p.nextState(ctx, tx, poolID, draw.StateClosed)
 		if !ends.IsZero() && opens.After(ends) {
 			opens = time.Time{}
 		}
@@ -254,12 +254,12 @@ func (s *Store) Opening(ctx context.Context, poolID string) (opens, closes time.
 	return opens, closes, err
 }
 
-func (s *Store) nextState(ctx context.Context, tx *sql.Tx, poolID string, states ...draw.State) (time.Time, error) {
+func (p *Planner) nextState(ctx context.Context, tx *sql.Tx, poolID string, states ...draw.State) (time.Time, error) {
 	bodies := make([]string, len(states))
 	for i, state := range states {
 		bodies[i] = draw.StateBody(state)
 	}
-	query := s.openItems("at", poolID, draw.ItemState).Where(squirrel.Eq{"body": bodies}).OrderBy("at", "item").Limit(1)
+	query := p.openItems("at", poolID, draw.ItemState).Where(squirrel.Eq{"body": bodies}).OrderBy("at", "item").Limit(1)
 	found, err := ledger.SelectAll(ctx, tx, query, scanTime)
 	if err != nil || len(found) == 0 {
 		return time.Time{}, err
@@ -269,12 +269,12 @@ func (s *Store) nextState(ctx context.Context, tx *sql.Tx, poolID string, states
 
 // checkOpens reports an item that would open a pool with a beacon: an item brings
 // no round.
-func (s *Store) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
+func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
 	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
 	if !opens {
 		return nil
 	}
-	_, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.OpensByItem)
+	_, err := p.ledger.Guard.MayChange(ctx, tx, of, ledger.OpensByItem)
 	if e, ok := errors.AsType[*draw.Error](err); ok && e.Code == draw.CodeRoundNotAnnounced {
 		return draw.Errorf(draw.CodeInvalidRequest, "%s", e.Detail)
 	}

@@ -1,4 +1,4 @@
-package stock
+package agenda
 
 import (
 	"context"
@@ -25,38 +25,38 @@ import (
 // that is kept nowhere. With a key it happens once: the same key again is answered
 // with the first result. Errors: that of the reader, CodeKeyReused for a key that
 // came with something else, and those of PlanItems.
-func (s *Store) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
+func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
 	items, err := prizefile.ReadAgenda(file)
 	if err != nil {
 		return draw.Planned{}, err
 	}
-	return s.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
+	return p.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
 }
 
 // SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
 // nowhere; a key is as in ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
-func (s *Store) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
+func (p *Planner) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
 	items, err := spread.Items(randomBelow)
 	if err != nil {
 		return draw.Planned{}, err
 	}
 	from, to := spread.From.UTC().Format(draw.TimeFormat), spread.To.UTC().Format(draw.TimeFormat)
 	wanted := fmt.Sprintf("spread %s %d %s %s %s %q", spread.PrizeID, spread.Units, from, to, spread.Every, spread.Reason)
-	return s.planOnce(ctx, poolID, items, planKey{key, wanted}, actor)
+	return p.planOnce(ctx, poolID, items, planKey{key, wanted}, actor)
 }
 
-func (s *Store) planOnce(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string) (draw.Planned, error) {
+func (p *Planner) planOnce(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string) (draw.Planned, error) {
 	if err := key.check(); err != nil {
 		return draw.Planned{}, err
 	}
-	return s.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
+	return p.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
 }
 
 // randomBelow is a number from 0 to n-1, which nobody can foretell.
 func randomBelow(n int64) int64 {
 	i, err := rand.Int(rand.Reader, big.NewInt(n))
 	if err != nil {
-		panic("stock: " + err.Error()) // Reader never fails
+		panic("agenda: " + err.Error()) // Reader never fails
 	}
 	return i.Int64()
 }
@@ -113,37 +113,37 @@ func digestOf(text string) string {
 
 // plannedBy finds what was planned under a key in a pool whose row is locked; it is
 // replayed where something was. Error: CodeKeyReused when that was something else.
-func (s *Store) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (p draw.Planned, err error) {
+func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (planned draw.Planned, err error) {
 	if key.key == "" {
-		return p, nil
+		return planned, nil
 	}
 	// A digest may hold the sign of LIKE for any letter: what is found is compared.
-	query := s.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
+	query := p.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
 		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
-	changes, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanChange(poolID))
+	changes, err := ledger.SelectAll(ctx, tx, query, p.ledger.ScanChange(poolID))
 	if err != nil {
-		return p, err
+		return planned, err
 	}
 	for _, c := range changes {
 		var body plannedBody
 		if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-			return p, draw.WrapInternal(err, "the record of version %d cannot be read", c.Version)
+			return planned, draw.WrapInternal(err, "the record of version %d cannot be read", c.Version)
 		}
 		switch {
 		case body.Key == key.mark():
 			seal := draw.Seal{Salt: key.salt(poolID), SHA256: body.SHA256}
 			return draw.Planned{First: body.Item, Version: c.Version, Count: body.Count, Seal: seal, Replayed: true}, nil
 		case strings.HasPrefix(body.Key, key.begin()):
-			return p, draw.Errorf(draw.CodeKeyReused, "the key %q was used to plan something else", key.key)
+			return planned, draw.Errorf(draw.CodeKeyReused, "the key %q was used to plan something else", key.key)
 		}
 	}
-	return p, nil
+	return planned, nil
 }
 
 // plannedItem is an item as it was when it was planned, whatever became of it.
-func (s *Store) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
-	query := s.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
-	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+func (p *Planner) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package stock
+package agenda
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 // locked. Entries of one kind and actor that follow each other are written
 // together: each makes one version all the same.
 type agendaRun struct {
-	store *Store
-	tx    *sql.Tx
-	of    *ledger.LockedPool
+	planner *Planner
+	tx      *sql.Tx
+	of      *ledger.LockedPool
 	// give has every item fail whatever it plans.
 	give bool
 	// prizes are those of the pool as the moves leave them, nil before they are
@@ -94,7 +94,7 @@ func refusal(err error) (refused, failed error) {
 
 // guarded asks whether something of the pool may be changed.
 func (r *agendaRun) guarded(ctx context.Context, what ledger.Guarded) (refused, failed error) {
-	_, err := r.store.ledger.Guard.MayChange(ctx, r.tx, r.of, what)
+	_, err := r.planner.ledger.Guard.MayChange(ctx, r.tx, r.of, what)
 	return refusal(err)
 }
 
@@ -148,11 +148,11 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err er
 	if err := r.flush(ctx); err != nil {
 		return nil, err
 	}
-	before, err := r.store.ledger.Ruling(ctx, r.tx, r.of.Pool.ID, r.of.Pool.RulesVersion)
+	before, err := r.planner.ledger.Ruling(ctx, r.tx, r.of.Pool.ID, r.of.Pool.RulesVersion)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.store.ledger.RecordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
+	after, err := r.planner.ledger.RecordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err er
 }
 
 func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err error) {
-	if refused, err := refusal(r.store.ledger.CheckStock(ctx, r.tx, r.of)); refused != nil || err != nil {
+	if refused, err := refusal(r.planner.ledger.CheckStock(ctx, r.tx, r.of)); refused != nil || err != nil {
 		return refused, err
 	}
 	if err := r.readPrizes(ctx); err != nil {
@@ -192,7 +192,7 @@ func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err er
 
 func (r *agendaRun) readPrizes(ctx context.Context) (err error) {
 	if r.prizes == nil {
-		r.prizes, err = r.store.ledger.Prizes(ctx, r.tx, r.of.Pool.ID)
+		r.prizes, err = r.planner.ledger.Prizes(ctx, r.tx, r.of.Pool.ID)
 	}
 	return err
 }
@@ -208,9 +208,9 @@ func (r *agendaRun) prize(id string) *draw.Prize {
 
 // flush writes what waits.
 func (r *agendaRun) flush(ctx context.Context) error {
-	err := r.store.ledger.Record(ctx, r.tx, r.of, r.changes)
+	err := r.planner.ledger.Record(ctx, r.tx, r.of, r.changes)
 	if err == nil {
-		err = r.store.ledger.StockAll(ctx, r.tx, r.of, r.moves)
+		err = r.planner.ledger.StockAll(ctx, r.tx, r.of, r.moves)
 	}
 	r.changes, r.moves = nil, nil
 	return err
@@ -221,5 +221,5 @@ func (r *agendaRun) end(ctx context.Context) error {
 	if err := r.flush(ctx); err != nil {
 		return err
 	}
-	return r.store.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
+	return r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
 }

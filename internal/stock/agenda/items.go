@@ -1,4 +1,4 @@
-package stock
+package agenda
 
 import (
 	"context"
@@ -29,11 +29,11 @@ func scanItemWith(row engine.Scanner, more ...any) (i draw.Item, err error) {
 	return i, err
 }
 
-func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
+func (p *Planner) insertItems(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) error {
 	for n := 0; n < len(items); n += itemRowsMax {
-		insert := s.ledger.InsertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
+		insert := p.ledger.InsertInto("agenda").Columns("pool_id", "item", "at", "what", "body", "actor")
 		for _, i := range items[n:min(len(items), n+itemRowsMax)] {
-			insert = insert.Values(poolID, i.Number, s.engine.Time(i.At), string(i.Kind), i.Body(), i.Actor)
+			insert = insert.Values(poolID, i.Number, p.ledger.Engine.Time(i.At), string(i.Kind), i.Body(), i.Actor)
 		}
 		if _, err := insert.RunWith(tx).ExecContext(ctx); err != nil {
 			return err
@@ -43,15 +43,15 @@ func (s *Store) insertItems(ctx context.Context, tx *sql.Tx, poolID string, item
 }
 
 // openItems reads a column of the open items of a kind.
-func (s *Store) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
-	return s.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
+func (p *Planner) openItems(columns, poolID string, kind draw.ItemKind) squirrel.SelectBuilder {
+	return p.ledger.SelectFrom("agenda", columns).Where(squirrel.Eq{"pool_id": poolID, "done": 0, "what": string(kind)})
 }
 
 // renewDue notes on a pool's row, which is locked, when its next item is due.
-func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
+func (p *Planner) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	var due time.Time
 	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} {
-		found, err := ledger.SelectAll(ctx, tx, s.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
+		found, err := ledger.SelectAll(ctx, tx, p.openItems("at", poolID, kind).OrderBy("at", "item").Limit(1), scanTime)
 		if err != nil {
 			return err
 		}
@@ -61,13 +61,27 @@ func (s *Store) renewDue(ctx context.Context, tx *sql.Tx, poolID string) error {
 	}
 	var at any // NULL for none
 	if !due.IsZero() {
-		at = s.engine.Time(due)
+		at = p.ledger.Engine.Time(due)
 	}
-	_, err := s.ledger.Builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
+	_, err := p.ledger.Builder().Update("pools").Set("due_at", at).Where(squirrel.Eq{"id": poolID}).RunWith(tx).ExecContext(ctx)
 	return err
 }
 
 func scanTime(row engine.Scanner) (t time.Time, err error) {
 	err = row.Scan(engine.ScanTime(&t))
 	return t, err
+}
+
+// NextItems calls each with the open items that are due next of all pools, at most limit.
+func (p *Planner) NextItems(ctx context.Context, q engine.Querier, limit uint64, each func(poolID string, item *draw.Item)) error {
+	query := p.ledger.SelectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).OrderBy("at").Limit(limit)
+	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+		var poolID string
+		item, err := scanItemWith(row, &poolID)
+		if err == nil {
+			each(poolID, &item)
+		}
+		return struct{}{}, err
+	})
+	return err
 }

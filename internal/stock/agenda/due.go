@@ -1,4 +1,4 @@
-package stock
+package agenda
 
 import (
 	"cmp"
@@ -21,9 +21,6 @@ import (
 const (
 	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
-	// leftMax is how long after its time an item that this instance cannot read is
-	// left to one that can. Then it is done as failed, so that it blocks nobody for ever.
-	leftMax = time.Minute
 )
 
 // ItemFailed is what Options.Due is called with for items that cannot be done.
@@ -35,56 +32,42 @@ const ItemFailed draw.ItemKind = "failed"
 // says why. The lock of the pool's row and the mark done make it once. Errors:
 // CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances which
 // can read it, or an *Error with its class.
-func (s *Store) RunDue(ctx context.Context, poolID string) error {
-	_, err := s.runDue(ctx, poolID)
+func (p *Planner) RunDue(ctx context.Context, poolID string) error {
+	_, err := p.runDue(ctx, poolID)
 	return err
 }
 
 // runDue is RunDue. It returns how many items it did, also with CodeRulesUnreadable.
-func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
-	ran, left, err := s.runSome(ctx, poolID, ledger.ItemsPerRun, false)
+func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
+	ran, left, err := p.runSome(ctx, poolID, ledger.ItemsPerRun, false)
 	if isDefect(err) { // of one item, which must block nobody
-		ran, left, err = s.runSome(ctx, poolID, 1, false)
+		ran, left, err = p.runSome(ctx, poolID, 1, false)
 	}
 	if isDefect(err) {
-		ran, left, err = s.runSome(ctx, poolID, 1, true)
+		ran, left, err = p.runSome(ctx, poolID, 1, true)
 	}
-	s.ledger.Observe(err) // now that the connection is given back
+	p.ledger.Observe(err) // now that the connection is given back
 	switch {
-	case ClassOf(err) == ClassUnknown: // the next one sees what became of it
-		s.options.Changed(poolID)
+	case engine.ClassOf(err) == engine.ClassUnknown: // the next one sees what became of it
+		p.ledger.Changed(poolID)
 		return 0, engine.Conflict("commit", err)
 	case err != nil:
 		return 0, err
 	case len(ran) == 0 && left != nil:
 		return 0, left
 	case len(ran) == 0:
-		_ = s.ledger.ReadClock(ctx) // whoever saw something due may go by an estimate
-		return 0, s.ClockLeapt()
+		_ = p.ledger.ReadClock(ctx) // whoever saw something due may go by an estimate
+		return 0, p.ledger.ClockLeapt()
 	}
-	s.options.Changed(poolID)
-	s.report(poolID, ran)
+	p.ledger.Changed(poolID)
+	p.report(poolID, ran)
 	return len(ran), left
-}
-
-// Run implements ledger.Agenda.
-func (s *Store) Run(ctx context.Context, poolID string) error {
-	if _, err := s.runDue(ctx, poolID); err != nil && !isUnreadable(err) {
-		return err
-	}
-	return nil
-}
-
-// IsLeft implements ledger.Agenda.
-func (s *Store) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
-	first, err := s.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
-	return err == nil && len(first) > 0 && isLeft(&first[0], of.At), err
 }
 
 // isLeft reports whether an item is left to instances that can read it, at a time
 // of the database.
 func isLeft(item *draw.Item, now time.Time) bool {
-	return item.Unreadable() != nil && now.Before(item.At.Add(leftMax))
+	return item.Unreadable() != nil && now.Before(item.At.Add(draw.ItemLeftMax))
 }
 
 func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }
@@ -92,21 +75,21 @@ func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnr
 // isDefect says that an error is none of those that come and go. A key that is
 // known is that of an item which has made its move already.
 func isDefect(err error) bool {
-	class := ClassOf(err)
-	return err != nil && (class == ClassOther || class == ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
+	class := engine.ClassOf(err)
+	return err != nil && (class == engine.ClassOther || class == engine.ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
 }
 
 // report counts items that were done, and logs those that could not be.
-func (s *Store) report(poolID string, ran []ranItem) {
+func (p *Planner) report(poolID string, ran []ranItem) {
 	counts := map[draw.ItemKind]int{}
 	for _, r := range ran {
 		counts[r.kind]++
 		if r.failed != nil {
-			s.options.Log.Warn("an item of the agenda could not be done", "pool", poolID, "item", r.number, "version", r.version, "error", r.failed)
+			p.ledger.Log.Warn("an item of the agenda could not be done", "pool", poolID, "item", r.number, "version", r.version, "error", r.failed)
 		}
 	}
 	for kind, n := range counts {
-		s.options.Due(kind, n)
+		p.due(kind, n)
 	}
 }
 
@@ -119,18 +102,18 @@ type ranItem struct {
 
 // runSome does at most limit items in one transaction. With give, it does not
 // even try. left is why it has stopped before an item that is left to others.
-func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
-	err = s.ledger.Once(ctx, func(tx *sql.Tx) error {
+func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
+	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
 		ran, left = nil, nil
-		of, err := s.ledger.LockRow(ctx, tx, poolID, "")
+		of, err := p.ledger.LockRow(ctx, tx, poolID, "")
 		if err != nil || !of.IsDue() {
 			return err
 		}
-		items, err := s.dueItems(ctx, tx, poolID, of.At, limit)
+		items, err := p.dueItems(ctx, tx, poolID, of.At, limit)
 		if err != nil {
 			return err
 		}
-		r := &agendaRun{store: s, tx: tx, of: of, give: give}
+		r := &agendaRun{planner: p, tx: tx, of: of, give: give}
 		for i := range items {
 			if isLeft(&items[i], of.At) {
 				left = items[i].Unreadable() // those after it wait, so that the order holds
@@ -144,7 +127,7 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 			return err
 		}
 		ran = r.ran
-		err = s.renewDue(ctx, tx, poolID)
+		err = p.renewDue(ctx, tx, poolID)
 		fault.At(fault.DueBeforeCommit)
 		return err
 	})
@@ -155,15 +138,15 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 }
 
 // dueItems reads the first open items up to a time, in order.
-func (s *Store) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, limit int) (all []draw.Item, err error) {
-	if s.engine.ByKey != "" {
-		if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
+func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, limit int) (all []draw.Item, err error) {
+	if p.ledger.Engine.ByKey != "" {
+		if _, err := tx.ExecContext(ctx, p.ledger.Engine.ByKey); err != nil {
 			return nil, err
 		}
 	}
 	columns := strings.Join(itemColumns(), ", ")
 	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each in the order of the key
-		query := s.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": s.engine.Time(now)}).
+		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
 			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
 		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
 		if err != nil {
@@ -176,7 +159,7 @@ func (s *Store) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now tim
 }
 
 // markDone notes which entries the items became.
-func (s *Store) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
+func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
 	for part := range slices.Chunk(ran, ledger.RowsMax) {
 		var cases strings.Builder
 		numbers := make([]int64, len(part))
@@ -184,14 +167,14 @@ func (s *Store) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []r
 			numbers[i] = r.number
 			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
 		}
-		update := s.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
+		update := p.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
 			Where(squirrel.Eq{"pool_id": poolID, "item": numbers, "done": 0})
 		result, err := update.RunWith(tx).ExecContext(ctx)
 		if err != nil {
 			return err
 		}
 		if n, err := result.RowsAffected(); err != nil || n != int64(len(part)) {
-			return errors.Join(ErrConflict, err)
+			return errors.Join(engine.ErrConflict, err)
 		}
 	}
 	return nil
@@ -199,14 +182,14 @@ func (s *Store) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []r
 
 // RunAllDue does what is due of all agendas, so that pools which nobody draws
 // from follow theirs too. It returns the first error, and goes on behind it.
-func (s *Store) RunAllDue(ctx context.Context) error {
-	pools, err := s.duePools(ctx)
+func (p *Planner) RunAllDue(ctx context.Context) error {
+	pools, err := p.duePools(ctx)
 	for _, poolID := range pools {
 		for n := ledger.ItemsPerRun; n > 0 && ctx.Err() == nil; {
 			var failed error
-			if n, failed = s.runDue(ctx, poolID); failed != nil {
+			if n, failed = p.runDue(ctx, poolID); failed != nil {
 				n = 0
-				if draw.CodeOf(failed) != draw.CodePoolNotFound && !isUnreadable(failed) && ClassOf(failed) != ClassConflict { // else somebody is at it
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !isUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // else somebody is at it
 					err = cmp.Or(err, failed)
 				}
 			}
@@ -216,18 +199,18 @@ func (s *Store) RunAllDue(ctx context.Context) error {
 }
 
 // duePools are pools with an open item that has come.
-func (s *Store) duePools(ctx context.Context) (pools []string, err error) {
-	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
+func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
+	if err := cmp.Or(p.ledger.Engine.Refusal(), p.ledger.Admits()); err != nil {
 		return nil, err
 	}
-	query := s.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
-	if s.engine.Clock != "" {
-		query = query.Where("at <= " + s.engine.Clock)
+	query := p.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
+	if p.ledger.Engine.Clock != "" {
+		query = query.Where("at <= " + p.ledger.Engine.Clock)
 	} else {
-		query = query.Where(squirrel.LtOrEq{"at": s.engine.Time(s.Now())})
+		query = query.Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(p.ledger.Now())})
 	}
 	query = query.GroupBy("pool_id").Limit(duePoolsMax)
-	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		pools, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
 			err = row.Scan(&id)
 			return id, err
