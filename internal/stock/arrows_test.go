@@ -22,8 +22,9 @@ func arrows() map[string][]string {
 		"schema":     {"engine"},
 		"ledger":     {"engine"},
 		"agenda":     {"engine", "ledger"},
+		"audit":      {"engine", "ledger"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"agenda", "engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

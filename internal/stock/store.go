@@ -14,6 +14,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/agenda"
+	"drawsvc/internal/stock/audit"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 	"drawsvc/internal/stock/schema"
@@ -77,6 +78,7 @@ type Store struct {
 	*schema.Keeper
 	*ledger.Clock
 	*agenda.Planner
+	*audit.Auditor
 	ledger   *ledger.Ledger
 	unsealed unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
@@ -132,7 +134,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
-	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), ledger: l}
+	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), Auditor: audit.New(l), ledger: l}
 	l.Guard = s
 	return s, nil
 }

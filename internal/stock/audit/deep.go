@@ -1,4 +1,4 @@
-package stock
+package audit
 
 import (
 	"context"
@@ -17,12 +17,12 @@ type folding struct {
 	found findings
 }
 
-func (s *Store) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*folding, error) {
-	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
+func (r *Auditor) newFolding(ctx context.Context, tx *sql.Tx, poolID string) (*folding, error) {
+	prizes, err := r.ledger.Prizes(ctx, tx, poolID)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := s.ledger.ChangesOf(ctx, tx, poolID, draw.WhatRules)
+	changes, err := r.ledger.ChangesOf(ctx, tx, poolID, draw.WhatRules)
 	if err != nil {
 		return nil, err
 	}
@@ -44,13 +44,13 @@ func (f *folding) take(e draw.Entry) {
 
 // end compares the turns that the rules made of the log with those of the rows:
 // whose last ones are missing has draws left that he has used.
-func (f *folding) end(ctx context.Context, s *Store, q engine.Querier, poolID string) error {
+func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	type of struct {
 		user    string
 		counted draw.Counted
 	}
 	last := map[of]int64{}
-	query := s.ledger.SelectFrom("turns", "user_id", "what", "MAX(seq)").Where(squirrel.Eq{"pool_id": poolID}).GroupBy("user_id", "what")
+	query := r.ledger.SelectFrom("turns", "user_id", "what", "MAX(seq)").Where(squirrel.Eq{"pool_id": poolID}).GroupBy("user_id", "what")
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var key of
 		var seq int64

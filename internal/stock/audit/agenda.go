@@ -1,4 +1,4 @@
-package stock
+package audit
 
 import (
 	"cmp"
@@ -51,8 +51,8 @@ type agendaAuditor struct {
 }
 
 // newAgendaAuditor reads the agenda of a pool.
-func (s *Store) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
-	query := s.ledger.SelectFrom("agenda", "item", "at", "what", "body", "actor", "done").Where(squirrel.Eq{"pool_id": poolID})
+func (r *Auditor) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
+	query := r.ledger.SelectFrom("agenda", "item", "at", "what", "body", "actor", "done").Where(squirrel.Eq{"pool_id": poolID})
 	items, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
 		var i auditedItem
 		var body, actor string

@@ -1,4 +1,4 @@
-package stock
+package audit
 
 import (
 	"encoding/json"
@@ -28,8 +28,8 @@ const (
 	ruleDrawWhole       = "draw-whole"        // a draw is ordinals 1, 2, 3 … of one user at consecutive versions
 )
 
-// auditor checks a pool's history as it passes by.
-type auditor struct {
+// rowAuditor checks a pool's history as it passes by.
+type rowAuditor struct {
 	all   []*auditedPrize
 	byID  map[string]*auditedPrize
 	found findings
@@ -60,8 +60,8 @@ type auditedPrize struct {
 	firstSkip   string
 }
 
-func newAuditor(prizes []*auditedPrize) *auditor {
-	a := &auditor{all: prizes, byID: make(map[string]*auditedPrize, len(prizes))}
+func newRowAuditor(prizes []*auditedPrize) *rowAuditor {
+	a := &rowAuditor{all: prizes, byID: make(map[string]*auditedPrize, len(prizes))}
 	for _, p := range prizes {
 		a.byID[p.id] = p
 	}
@@ -69,7 +69,7 @@ func newAuditor(prizes []*auditedPrize) *auditor {
 }
 
 // take checks the next entry.
-func (a *auditor) take(e draw.Entry) {
+func (a *rowAuditor) take(e draw.Entry) {
 	kind := kindOf(e)
 	a.follow(kind, e.Version())
 	a.rises(kind, e)
@@ -97,7 +97,7 @@ func kindOf(e draw.Entry) string {
 
 // rises checks that times do not fall. The entries before the first change may
 // be by binaries of an earlier schema, each with a clock of its own.
-func (a *auditor) rises(kind string, e draw.Entry) {
+func (a *rowAuditor) rises(kind string, e draw.Entry) {
 	if at := e.At(); a.ruled && at.Before(a.at) {
 		a.found.add(ruleTimeBackwards, "the %s of version %d is of %s, the entry before it of %s",
 			kind, e.Version(), at.Format(draw.TimeFormat), a.at.Format(draw.TimeFormat))
@@ -106,7 +106,7 @@ func (a *auditor) rises(kind string, e draw.Entry) {
 }
 
 // changed notes the state or the rules that a change has set.
-func (a *auditor) changed(c *draw.Change) {
+func (a *rowAuditor) changed(c *draw.Change) {
 	a.ruled = true
 	var body struct {
 		State draw.State
@@ -124,7 +124,7 @@ func (a *auditor) changed(c *draw.Change) {
 	}
 }
 
-func (a *auditor) awarded(w *draw.Award) {
+func (a *rowAuditor) awarded(w *draw.Award) {
 	if a.state != "" && a.state != draw.StateOpen {
 		a.found.add(ruleDrewWhileClosed, "the award of version %d was made while the pool was %s", w.Version, a.state)
 	}
@@ -136,7 +136,7 @@ func (a *auditor) awarded(w *draw.Award) {
 }
 
 // follow checks that a version is the one after the last.
-func (a *auditor) follow(kind string, version int64) {
+func (a *rowAuditor) follow(kind string, version int64) {
 	switch {
 	case version < 1:
 		a.found.add(ruleVersionGap, "the %s of version %d is before version 1", kind, version)
@@ -150,7 +150,7 @@ func (a *auditor) follow(kind string, version int64) {
 }
 
 // missing reports the versions that are missing up to the given one.
-func (a *auditor) missing(to int64) {
+func (a *rowAuditor) missing(to int64) {
 	switch from := a.version + 1; {
 	case from == to:
 		a.found.add(ruleVersionGap, "version %d is missing", from)
@@ -161,7 +161,7 @@ func (a *auditor) missing(to int64) {
 
 // continues checks that an award begins a draw or continues the one before it.
 // The schema keeps an ordinal of a draw from being there twice.
-func (a *auditor) continues(w *draw.Award) {
+func (a *rowAuditor) continues(w *draw.Award) {
 	last := &a.award
 	switch {
 	case w.DrawID != last.DrawID || w.Version != last.Version+1:
@@ -177,7 +177,7 @@ func (a *auditor) continues(w *draw.Award) {
 }
 
 // prize is the prize of an entry, nil when the pool does not have it.
-func (a *auditor) prize(kind string, version int64, id string) *auditedPrize {
+func (a *rowAuditor) prize(kind string, version int64, id string) *auditedPrize {
 	p := a.byID[id]
 	if p == nil {
 		a.found.add(rulePrizeUnknown, "the %s of version %d is of prize %q, which the pool does not have", kind, version, id)
@@ -198,7 +198,7 @@ func (p *auditedPrize) take(w *draw.Award) {
 }
 
 // end checks what can be said only of the whole history, of a pool at version.
-func (a *auditor) end(version int64) {
+func (a *rowAuditor) end(version int64) {
 	if a.version <= version {
 		a.missing(version)
 	} else {
@@ -229,7 +229,7 @@ func (p *auditedPrize) check(found *findings) {
 }
 
 // prizes is what the report says of each prize.
-func (a *auditor) prizes() []draw.PrizeAudit {
+func (a *rowAuditor) prizes() []draw.PrizeAudit {
 	all := make([]draw.PrizeAudit, 0, len(a.all))
 	for _, p := range a.all {
 		all = append(all, draw.PrizeAudit{

@@ -1,4 +1,4 @@
-package stock
+package audit
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 // auditTurns reads the turns of a pool once, in the order of their key, each
 // with the award that it is of.
-func (s *Store) auditTurns(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
+func (r *Auditor) auditTurns(ctx context.Context, q engine.Querier, poolID string, a *rowAuditor) error {
 	var last draw.Turn
 	for n := 0; n < len(turnRanges()); n++ {
-		page, err := s.turnsAfter(ctx, q, poolID, turnRanges()[n](last))
+		page, err := r.turnsAfter(ctx, q, poolID, turnRanges()[n](last))
 		if err != nil {
 			return err
 		}
@@ -54,9 +54,9 @@ type auditedTurn struct {
 	sameTime    bool
 }
 
-func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, poolID string, after squirrel.And) ([]auditedTurn, error) {
+func (r *Auditor) turnsAfter(ctx context.Context, q engine.Querier, poolID string, after squirrel.And) ([]auditedTurn, error) {
 	log := engine.Turns()
-	query := s.ledger.SelectFrom("turns AS t "+s.engine.TurnAward,
+	query := r.ledger.SelectFrom("turns AS t "+r.ledger.Engine.TurnAward,
 		log.Read("t."), "COALESCE(a.user_id, '')", "COALESCE(a.prize_id, '')", "COALESCE(a.at = t.at, a.at IS NOT NULL)").
 		Where(squirrel.Eq{"t.pool_id": poolID}).Where(after).
 		OrderBy("t.user_id", "t.what", "t.seq").Limit(ledger.PageMax)
@@ -67,7 +67,7 @@ func (s *Store) turnsAfter(ctx context.Context, q engine.Querier, poolID string,
 }
 
 // check compares a turn with the one before it and with its award.
-func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
+func (t *auditedTurn) check(before *draw.Turn, a *rowAuditor) {
 	found := &a.found
 	expected, version, run := int64(1), int64(0), int64(0)
 	if before.UserID == t.UserID && before.Counted == t.Counted {
@@ -98,8 +98,8 @@ func (t *auditedTurn) check(before *draw.Turn, a *auditor) {
 
 // auditInForce compares the state and the rules that the pool's row says are in force
 // with its changes, and what it says was spent of their budget with the awards.
-func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *auditor) error {
-	rows, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
+func (r *Auditor) auditInForce(ctx context.Context, q engine.Querier, poolID string, a *rowAuditor) error {
+	rows, err := ledger.SelectAll(ctx, q, r.ledger.SelectFrom("pools", "state", "rules", "spent", "spent_from").Where(squirrel.Eq{"id": poolID}),
 		func(row engine.Scanner) (r struct {
 			state    draw.State
 			rules    int64
@@ -118,7 +118,7 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 		a.found.add(draw.RuleRulesUnknown, "the rules in force are of version %d by the pool's row, of %d by its changes", rows[0].rules, a.rules)
 		return nil
 	}
-	ruling, err := s.ledger.Ruling(ctx, q, poolID, a.rules)
+	ruling, err := r.ledger.Ruling(ctx, q, poolID, a.rules)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Store) auditInForce(ctx context.Context, q engine.Querier, poolID strin
 	if !ruling.Rules.HasBudget() {
 		return nil
 	}
-	cents, err := s.ledger.SpentSince(ctx, q, poolID, rows[0].spending.From)
+	cents, err := r.ledger.SpentSince(ctx, q, poolID, rows[0].spending.From)
 	if err != nil {
 		return err
 	}

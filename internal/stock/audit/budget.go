@@ -1,4 +1,4 @@
-package stock
+package audit
 
 import (
 	"time"

@@ -1,4 +1,6 @@
-package stock
+// Package audit judges a pool's rows: whether its log, its counters, its agenda and the
+// turns of its users agree with each other and with the rules that were in force.
+package audit
 
 import (
 	"context"
@@ -13,44 +15,50 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
+// Auditor audits the pools of a ledger.
+type Auditor struct{ ledger *ledger.Ledger }
+
+// New returns the auditor of a ledger.
+func New(l *ledger.Ledger) *Auditor { return &Auditor{l} }
+
 // Audit reads a pool's rows in one snapshot and reports every rule that they
 // break. It reads each row once, in the order of the versions, and holds no
 // more than the pool's prizes and agenda, and a sum for each quarter of an hour
 // with an award under a budget. So its time grows with the number of rows, and
 // its memory with that of the prizes. Errors: CodePoolNotFound, and those
 // of the store.
-func (s *Store) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
-	return s.audit(ctx, poolID, false)
+func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
+	return r.audit(ctx, poolID, false)
 }
 
 // AuditDeep is Audit, and folds the history through the code that decides draws
 // as it passes by: given what was drawn, every award and every redirect must be
 // what the rules in force made of it. Its memory grows with the number of users
 // that the rules count, too.
-func (s *Store) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
-	return s.audit(ctx, poolID, true)
+func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
+	return r.audit(ctx, poolID, true)
 }
 
-func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
+func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
 	var audit draw.Audit
-	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
-		prizes, err := s.auditedPrizes(ctx, tx, poolID)
+	err := r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+		prizes, err := r.auditedPrizes(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
-		a := newAuditor(prizes)
-		planned, err := s.newAgendaAuditor(ctx, tx, poolID, &a.found)
+		a := newRowAuditor(prizes)
+		planned, err := r.newAgendaAuditor(ctx, tx, poolID, &a.found)
 		if err != nil {
 			return err
 		}
 		budget := budgetAuditor{prizes: a.byID, found: &a.found}
-		entries := s.ledger.Entries(ctx, tx, poolID, math.MinInt64)
+		entries := r.ledger.Entries(ctx, tx, poolID, math.MinInt64)
 		var f *folding
 		if deep {
-			if f, err = s.newFolding(ctx, tx, poolID); err != nil {
+			if f, err = r.newFolding(ctx, tx, poolID); err != nil {
 				return err
 			}
-			entries = s.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries)
+			entries = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries)
 		}
 		for e, err := range entries {
 			if err != nil {
@@ -64,21 +72,21 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 			}
 		}
 		a.end(version)
-		now, err := s.ledger.DatabaseTime(ctx, tx)
+		now, err := r.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
 		planned.end(now)
-		if err := s.auditTurns(ctx, tx, poolID, a); err != nil {
+		if err := r.auditTurns(ctx, tx, poolID, a); err != nil {
 			return err
 		}
-		if err := s.auditInForce(ctx, tx, poolID, a); err != nil {
+		if err := r.auditInForce(ctx, tx, poolID, a); err != nil {
 			return err
 		}
 		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
 		audit.Violations, audit.Found = a.found.list()
 		if f != nil {
-			if err := f.end(ctx, s, tx, poolID); err != nil {
+			if err := f.end(ctx, r, tx, poolID); err != nil {
 				return err
 			}
 			violations, found := f.found.list()
@@ -90,8 +98,8 @@ func (s *Store) audit(ctx context.Context, poolID string, deep bool) (draw.Audit
 }
 
 // auditedPrizes reads the counters of a pool's prizes.
-func (s *Store) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
-	query := s.ledger.SelectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+func (r *Auditor) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
+	query := r.ledger.SelectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
 	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
 		var p auditedPrize
 		var value decimal.Decimal
