@@ -23,8 +23,9 @@ func arrows() map[string][]string {
 		"ledger":     {"engine"},
 		"agenda":     {"engine", "ledger"},
 		"audit":      {"engine", "ledger"},
+		"jobrows":    {"engine", "ledger"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"agenda", "audit", "engine", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

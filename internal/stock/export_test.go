@@ -49,8 +49,8 @@ func (s *Store) ReadWhile(ctx context.Context, poolID string, salts proof.Salts,
 	return log.tree.Root(), stood, err
 }
 
-// Rows has fn read rows of a pool as a publisher does.
-func (s *Store) Rows(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
+// RowsOf has fn read rows of a pool as a publisher does.
+func (s *Store) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier) error) error {
 	return s.ledger.RowsOf(ctx, poolID, func(q engine.Querier, _ int64) error { return fn(q) })
 }
 

@@ -16,6 +16,7 @@ import (
 	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/audit"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/jobrows"
 	"drawsvc/internal/stock/ledger"
 	"drawsvc/internal/stock/schema"
 )
@@ -79,6 +80,7 @@ type Store struct {
 	*ledger.Clock
 	*agenda.Planner
 	*audit.Auditor
+	*jobrows.Rows
 	ledger   *ledger.Ledger
 	unsealed unsealedCache
 	// hasUnreadable is what the last call of Unreadable found.
@@ -134,7 +136,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
-	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), Auditor: audit.New(l), ledger: l}
+	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), Auditor: audit.New(l), Rows: jobrows.New(l), ledger: l}
 	l.Guard = s
 	return s, nil
 }

@@ -1,4 +1,7 @@
-package stock
+// Package jobrows keeps what the service's jobs need of a database: their rows, their
+// runs, the statement's lines and the catalogue. It implements interfaces of packages
+// job and catalogue.
+package jobrows
 
 import (
 	"context"
@@ -14,6 +17,12 @@ import (
 	"drawsvc/internal/stock/ledger"
 )
 
+// Rows keeps the jobs of a ledger's database.
+type Rows struct{ ledger *ledger.Ledger }
+
+// New returns the rows of jobs in a ledger's database.
+func New(l *ledger.Ledger) *Rows { return &Rows{l} }
+
 // jobColumns are all of a job's row but its name and its report.
 func jobColumns() []string {
 	return []string{
@@ -23,11 +32,11 @@ func jobColumns() []string {
 }
 
 // jobValues are r's, in the order of jobColumns.
-func (s *Store) jobValues(r *job.Row) []any {
+func (j *Rows) jobValues(r *job.Row) []any {
 	return []any{
 		r.Enabled, r.Schedule, string(r.Per), r.Host, r.StaleAfter.Milliseconds(), string(r.Status), r.Holder, r.Token,
-		s.maybeTime(r.StartedAt), s.maybeTime(r.HeardAt), s.engine.Time(r.DueAt), r.WantedBy, s.maybeTime(r.LastSuccess),
-		r.LastDay, r.LastError, r.ChangedBy, s.engine.Time(r.ChangedAt),
+		j.maybeTime(r.StartedAt), j.maybeTime(r.HeardAt), j.ledger.Engine.Time(r.DueAt), r.WantedBy, j.maybeTime(r.LastSuccess),
+		r.LastDay, r.LastError, r.ChangedBy, j.ledger.Engine.Time(r.ChangedAt),
 	}
 }
 
@@ -43,18 +52,18 @@ func scanJob(row engine.Scanner) (job.Row, error) {
 	return r, err
 }
 
-func (s *Store) selectJobs() squirrel.SelectBuilder {
-	return s.ledger.SelectFrom("jobs", append([]string{"name"}, jobColumns()...)...)
+func (j *Rows) selectJobs() squirrel.SelectBuilder {
+	return j.ledger.SelectFrom("jobs", append([]string{"name"}, jobColumns()...)...)
 }
 
 // AddJobs implements job.Rows. Errors: those of the store.
-func (s *Store) AddJobs(ctx context.Context, all []job.Definition) error {
-	return s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		now, err := s.ledger.DatabaseTime(ctx, tx)
+func (j *Rows) AddJobs(ctx context.Context, all []job.Definition) error {
+	return j.ledger.Change(ctx, func(tx *sql.Tx) error {
+		now, err := j.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
-		there, err := ledger.SelectAll(ctx, tx, s.selectJobs(), scanJob)
+		there, err := ledger.SelectAll(ctx, tx, j.selectJobs(), scanJob)
 		if err != nil {
 			return err
 		}
@@ -62,9 +71,9 @@ func (s *Store) AddJobs(ctx context.Context, all []job.Definition) error {
 			i := slices.IndexFunc(there, func(r job.Row) bool { return r.Name == d.Name })
 			switch {
 			case i < 0:
-				err = s.addJob(ctx, tx, d, now)
+				err = j.addJob(ctx, tx, d, now)
 			case there[i].ChangedBy == "" && there[i].Schedule != d.Schedule:
-				err = s.follow(ctx, tx, d, now)
+				err = j.follow(ctx, tx, d, now)
 			}
 			if err != nil {
 				return err
@@ -75,15 +84,15 @@ func (s *Store) AddJobs(ctx context.Context, all []job.Definition) error {
 }
 
 // addJob makes a job's row, unless another instance is first.
-func (s *Store) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
+func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
 	r, err := job.NewRow(d, now)
 	if err != nil {
 		return err
 	}
-	insert := s.ledger.InsertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
-		Values(append([]any{r.Name, []byte{}}, s.jobValues(&r)...)...)
+	insert := j.ledger.InsertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
+		Values(append([]any{r.Name, []byte{}}, j.jobValues(&r)...)...)
 	_, err = insert.RunWith(tx).ExecContext(ctx)
-	if s.ledger.IsDuplicate(err) {
+	if j.ledger.IsDuplicate(err) {
 		return errors.Join(engine.ErrConflict, err) // the next attempt finds the row
 	}
 	return err
@@ -91,25 +100,25 @@ func (s *Store) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now ti
 
 // follow gives the row of a job that no operator has changed the schedule of the
 // program.
-func (s *Store) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
-	r, err := s.jobRow(ctx, tx, d.Name, s.engine.ForUpdate)
+func (j *Rows) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
+	r, err := j.jobRow(ctx, tx, d.Name, j.ledger.Engine.ForUpdate)
 	if err != nil {
 		return err
 	}
 	if r, err = r.Changed(now, job.Change{Schedule: &d.Schedule}, ""); err != nil {
 		return err
 	}
-	return s.writeJob(ctx, tx, &r)
+	return j.writeJob(ctx, tx, &r)
 }
 
 // Jobs implements job.Rows: all rows, and the database's time. Errors: those of
 // the store.
-func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
-	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.ledger.DatabaseTime(ctx, tx); err != nil {
+func (j *Rows) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
+	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = j.ledger.DatabaseTime(ctx, tx); err != nil {
 			return err
 		}
-		rows, err = ledger.SelectAll(ctx, tx, s.selectJobs().OrderBy("name"), scanJob)
+		rows, err = ledger.SelectAll(ctx, tx, j.selectJobs().OrderBy("name"), scanJob)
 		return err
 	})
 	return rows, now, err
@@ -117,34 +126,34 @@ func (s *Store) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err er
 
 // Job returns one job's row with its report, and the database's time. Errors:
 // CodeJobNotFound, and those of the store.
-func (s *Store) Job(ctx context.Context, name string) (r job.Row, now time.Time, err error) {
-	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		if now, err = s.ledger.DatabaseTime(ctx, tx); err != nil {
+func (j *Rows) Job(ctx context.Context, name string) (r job.Row, now time.Time, err error) {
+	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = j.ledger.DatabaseTime(ctx, tx); err != nil {
 			return err
 		}
-		if r, err = s.jobRow(ctx, tx, name, ""); err != nil {
+		if r, err = j.jobRow(ctx, tx, name, ""); err != nil {
 			return err
 		}
-		return s.ledger.SelectFrom("jobs", "report").Where(squirrel.Eq{"name": name}).RunWith(tx).QueryRowContext(ctx).Scan(&r.Report)
+		return j.ledger.SelectFrom("jobs", "report").Where(squirrel.Eq{"name": name}).RunWith(tx).QueryRowContext(ctx).Scan(&r.Report)
 	})
 	return r, now, err
 }
 
 // ChangeJob changes a job's row and returns it. Errors: CodeInvalidRequest,
 // CodeJobNotFound, and those of the store.
-func (s *Store) ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error) {
-	return s.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Changed(now, c, actor) })
+func (j *Rows) ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error) {
+	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Changed(now, c, actor) })
 }
 
 // WantJob asks for a run, whatever the schedule says. Errors: CodeJobNotFound,
 // CodeJobRunning, and those of the store.
-func (s *Store) WantJob(ctx context.Context, name, actor string) (job.Row, error) {
-	return s.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Asked(now, actor) })
+func (j *Rows) WantJob(ctx context.Context, name, actor string) (job.Row, error) {
+	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Asked(now, actor) })
 }
 
 // jobRow reads one row; with the dialect's forUpdate it stays locked.
-func (s *Store) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
-	found, err := ledger.SelectAll(ctx, tx, s.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
+func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
+	found, err := ledger.SelectAll(ctx, tx, j.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
 	if err == nil && len(found) == 0 {
 		err = job.ErrNotFound(name)
 	}
@@ -155,29 +164,29 @@ func (s *Store) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (jo
 }
 
 // changeJob writes what edit makes of a job's row, which is locked meanwhile.
-func (s *Store) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
+func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
 	var r job.Row
-	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
-		before, err := s.jobRow(ctx, tx, name, s.engine.ForUpdate)
+	err := j.ledger.Change(ctx, func(tx *sql.Tx) error {
+		before, err := j.jobRow(ctx, tx, name, j.ledger.Engine.ForUpdate)
 		if err != nil {
 			return err
 		}
-		now, err := s.ledger.DatabaseTime(ctx, tx) // after the wait for the row
+		now, err := j.ledger.DatabaseTime(ctx, tx) // after the wait for the row
 		if err != nil {
 			return err
 		}
 		if r, err = edit(tx, before, now); err != nil {
 			return err
 		}
-		return s.writeJob(ctx, tx, &r)
+		return j.writeJob(ctx, tx, &r)
 	})
 	return r, err
 }
 
 // writeJob writes a row that is locked; the report only when there is one.
-func (s *Store) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
-	update := s.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
-	values := s.jobValues(r)
+func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
+	update := j.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
+	values := j.jobValues(r)
 	for i, column := range jobColumns() {
 		update = update.Set(column, values[i])
 	}
@@ -201,9 +210,9 @@ func (m maybe) Scan(value any) error {
 }
 
 // maybeTime is t as the dialect stores it, NULL for the zero time.
-func (s *Store) maybeTime(t time.Time) any {
+func (j *Rows) maybeTime(t time.Time) any {
 	if t.IsZero() {
 		return nil
 	}
-	return s.engine.Time(t)
+	return j.ledger.Engine.Time(t)
 }

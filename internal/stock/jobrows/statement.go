@@ -1,4 +1,4 @@
-package stock
+package jobrows
 
 import (
 	"context"
@@ -32,17 +32,17 @@ const linesEnough = 10_000
 // StateDays implements job.Stated. It reads the pool's history after the last
 // day that has lines, once, and needs no lock meanwhile: only a run of the job
 // writes lines.
-func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
+func (j *Rows) StateDays(ctx context.Context, run job.Run, poolID string) (int, error) {
 	var st *stating
-	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		now, err := s.ledger.DatabaseTime(ctx, tx)
+	err := j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		now, err := j.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if st, err = s.newStating(ctx, tx, poolID, run.Zone, now); err != nil {
+		if st, err = j.newStating(ctx, tx, poolID, run.Zone, now); err != nil {
 			return err
 		}
-		for e, err := range s.ledger.Entries(ctx, tx, poolID, st.version) {
+		for e, err := range j.ledger.Entries(ctx, tx, poolID, st.version) {
 			if err != nil {
 				return err
 			}
@@ -57,10 +57,10 @@ func (s *Store) StateDays(ctx context.Context, run job.Run, poolID string) (int,
 		return 0, err
 	}
 	fault.At(fault.InRun)
-	return st.days, s.fenced(ctx, run, func(tx *sql.Tx, _ *job.Row, _ time.Time) error {
+	return st.days, j.fenced(ctx, run, func(tx *sql.Tx, _ *job.Row, _ time.Time) error {
 		for rest := st.lines; len(rest) > 0; {
 			n := min(len(rest), ledger.RowsMax)
-			insert := s.ledger.InsertInto("statements").Columns(statementColumns()...)
+			insert := j.ledger.InsertInto("statements").Columns(statementColumns()...)
 			for _, l := range rest[:n] {
 				insert = insert.Values(l.Pool, l.Day, l.Prize, l.Issued, l.Remaining, l.Value.StringFixed(2), l.ToVersion)
 			}
@@ -96,14 +96,14 @@ type statedPrize struct {
 	known             bool
 }
 
-func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone *time.Location, now time.Time) (*stating, error) {
+func (j *Rows) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone *time.Location, now time.Time) (*stating, error) {
 	st := &stating{poolID: poolID, zone: zone, today: midnight(now, zone), byID: map[string]*statedPrize{}}
 	var state draw.State
-	if err := s.ledger.SelectFrom("pools", "state").Where(squirrel.Eq{"id": poolID}).RunWith(tx).QueryRowContext(ctx).Scan(&state); err != nil {
+	if err := j.ledger.SelectFrom("pools", "state").Where(squirrel.Eq{"id": poolID}).RunWith(tx).QueryRowContext(ctx).Scan(&state); err != nil {
 		return nil, err
 	}
 	st.closed = state == draw.StateClosed
-	prizes, err := s.ledger.Prizes(ctx, tx, poolID)
+	prizes, err := j.ledger.Prizes(ctx, tx, poolID)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func (s *Store) newStating(ctx context.Context, tx *sql.Tx, poolID string, zone 
 		st.prizes, st.byID[p.ID] = append(st.prizes, one), one
 	}
 	ofPool := squirrel.Eq{"pool_id": poolID}
-	last, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
+	last, err := ledger.SelectAll(ctx, tx, j.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).OrderBy("day DESC").Limit(1), scanLine)
 	if err != nil || len(last) == 0 {
 		return st, err
 	}
-	last, err = ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
+	last, err = ledger.SelectAll(ctx, tx, j.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).Where(squirrel.Eq{"day": last[0].Day}), scanLine)
 	if err != nil {
 		return st, err
 	}
@@ -196,20 +196,20 @@ func nextMidnight(t time.Time) time.Time {
 // Statements returns the lines of a pool for the days after one, at most limit
 // days, in order of the days and then of the prizes' ids. Errors:
 // CodePoolNotFound, and those of the store.
-func (s *Store) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, err error) {
-	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+func (j *Rows) Statements(ctx context.Context, poolID, after string, limit int) (lines []job.Line, err error) {
+	err = j.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		ofPool := squirrel.Eq{"pool_id": poolID}
-		days := s.ledger.SelectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+		days := j.ledger.SelectFrom("statements", "day").Distinct().Where(ofPool).Where(squirrel.Gt{"day": after}).OrderBy("day").Limit(uint64(limit)) //nolint:gosec // checked by the caller
 		found, err := ledger.SelectAll(ctx, tx, days, func(row engine.Scanner) (day string, err error) { return day, row.Scan(&day) })
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		query := s.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).
+		query := j.ledger.SelectFrom("statements", statementColumns()...).Where(ofPool).
 			Where(squirrel.Gt{"day": after}).Where(squirrel.LtOrEq{"day": found[len(found)-1]}).OrderBy("day", "prize_id")
 		if lines, err = ledger.SelectAll(ctx, tx, query, scanLine); err != nil {
 			return err
 		}
-		endless, err := s.ledger.Endless(ctx, tx, poolID)
+		endless, err := j.ledger.Endless(ctx, tx, poolID)
 		for i := range lines {
 			lines[i].IsEndless = endless[lines[i].Prize]
 		}

@@ -1,4 +1,4 @@
-package stock
+package jobrows
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 
 // BeginJob implements job.Runs: in one transaction under the row's lock it checks
 // whether the job is due, ends a run that was left behind, and begins the next.
-func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
-	_, err = s.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
+func (j *Rows) BeginJob(ctx context.Context, name, host string) (run job.Run, begun bool, err error) {
+	_, err = j.changeJob(ctx, name, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		if begun = r.Verdict(now, host) == job.Due; !begun {
 			return r, nil
 		}
-		if err := s.endRun(ctx, tx, r.Run(), now, job.Outcome{Result: job.ResultLost, Error: "taken over by " + host}); err != nil {
+		if err := j.endRun(ctx, tx, r.Run(), now, job.Outcome{Result: job.ResultLost, Error: "taken over by " + host}); err != nil {
 			return r, err
 		}
 		next, err := r.Begun(now, host)
@@ -27,28 +27,28 @@ func (s *Store) BeginJob(ctx context.Context, name, host string) (run job.Run, b
 			return r, err
 		}
 		run = next.Run()
-		_, err = s.ledger.InsertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
-			Values(run.Job, run.Token, run.Host, s.engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
+		_, err = j.ledger.InsertInto("job_runs").Columns("job", "token", "host", "started_at", "asked_by").
+			Values(run.Job, run.Token, run.Host, j.ledger.Engine.Time(run.Began), r.WantedBy).RunWith(tx).ExecContext(ctx)
 		if err != nil {
 			return next, err
 		}
-		return next, s.trimRuns(ctx, tx, run)
+		return next, j.trimRuns(ctx, tx, run)
 	})
 	return run, begun && err == nil, err
 }
 
 // trimRuns bounds the history, of which run is the last: also that of a job whose
 // runs never end.
-func (s *Store) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
-	_, err := s.ledger.Builder().Delete("job_runs").
+func (j *Rows) trimRuns(ctx context.Context, tx *sql.Tx, run job.Run) error {
+	_, err := j.ledger.Builder().Delete("job_runs").
 		Where(squirrel.Eq{"job": run.Job}).Where(squirrel.LtOrEq{"token": run.Token - job.RunsKept}).
 		RunWith(tx).ExecContext(ctx)
 	return err
 }
 
 // HearJob implements job.Runs.
-func (s *Store) HearJob(ctx context.Context, run job.Run) (staleAfter time.Duration, err error) {
-	err = s.fenced(ctx, run, func(_ *sql.Tx, r *job.Row, _ time.Time) error {
+func (j *Rows) HearJob(ctx context.Context, run job.Run) (staleAfter time.Duration, err error) {
+	err = j.fenced(ctx, run, func(_ *sql.Tx, r *job.Row, _ time.Time) error {
 		staleAfter = r.StaleAfter
 		return nil
 	})
@@ -56,22 +56,22 @@ func (s *Store) HearJob(ctx context.Context, run job.Run) (staleAfter time.Durat
 }
 
 // FinishJob implements job.Runs.
-func (s *Store) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
-	return s.fenced(ctx, run, func(tx *sql.Tx, r *job.Row, now time.Time) error {
+func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
+	return j.fenced(ctx, run, func(tx *sql.Tx, r *job.Row, now time.Time) error {
 		var err error
 		if *r, err = r.Finished(now, o); err != nil {
 			return err
 		}
 		o.Error = r.LastError
-		return s.endRun(ctx, tx, run, now, o)
+		return j.endRun(ctx, tx, run, now, o)
 	})
 }
 
 // fenced runs what a run writes in a transaction that holds the job's row. It is
 // rejected with job.ErrLost when the row does not hold the run any more: a later
 // one may have begun. The run is heard of.
-func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
-	_, err := s.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
+func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
+	_, err := j.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
 		if !r.Holds(run) {
 			return r, job.ErrLost
 		}
@@ -83,9 +83,9 @@ func (s *Store) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, 
 }
 
 // endRun writes the end of a run into the history, unless it has one.
-func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
-	_, err := s.ledger.Builder().Update("job_runs").
-		Set("finished_at", s.engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
+func (j *Rows) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Time, o job.Outcome) error {
+	_, err := j.ledger.Builder().Update("job_runs").
+		Set("finished_at", j.ledger.Engine.Time(now)).Set("result", string(o.Result)).Set("error", o.Error).
 		Where(squirrel.Eq{"job": run.Job, "token": run.Token, "finished_at": nil}).
 		RunWith(tx).ExecContext(ctx)
 	return err
@@ -93,12 +93,12 @@ func (s *Store) endRun(ctx context.Context, tx *sql.Tx, run job.Run, now time.Ti
 
 // JobRuns returns the runs of a job after a number, at most limit, in order.
 // Errors: CodeJobNotFound, and those of the store.
-func (s *Store) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
-	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		if _, err := s.jobRow(ctx, tx, name, ""); err != nil {
+func (j *Rows) JobRuns(ctx context.Context, name string, after int64, limit int) (runs []job.Past, err error) {
+	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if _, err := j.jobRow(ctx, tx, name, ""); err != nil {
 			return err
 		}
-		query := s.ledger.SelectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
+		query := j.ledger.SelectFrom("job_runs", "token", "host", "started_at", "finished_at", "result", "error", "asked_by").
 			Where(squirrel.Eq{"job": name}).Where(squirrel.Gt{"token": after}).OrderBy("token").Limit(uint64(limit)) //nolint:gosec // checked by the caller
 		runs, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (job.Past, error) {
 			p := job.Past{Run: job.Run{Job: name}}
