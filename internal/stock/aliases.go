@@ -4,6 +4,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/publiclog"
 	"drawsvc/internal/stock/schema"
 	"drawsvc/internal/stock/sqlitefile"
 )
@@ -20,6 +21,12 @@ type (
 	SharedPool = engine.SharedPool
 	// SharedTx is one transaction for small batches of several pools.
 	SharedTx = engine.SharedTx
+	// Committing is a wanted commitment of a pool to its numbers.
+	Committing = publiclog.Committing
+	// PublicHead is how far a committed pool has come.
+	PublicHead = publiclog.PublicHead
+	// Publishing reads and signs the public log of one committed pool.
+	Publishing = publiclog.Publishing
 	// Schema says where a database's schema stands, and what this binary knows.
 	Schema = schema.Schema
 	// Error is an error of the database with its meaning.
@@ -38,6 +45,9 @@ const (
 	ClassUnavailable = engine.ClassUnavailable
 	ClassUnknown     = engine.ClassUnknown
 )
+
+// ErrForked says that the rows of a pool have another root than one that was signed.
+var ErrForked = publiclog.ErrForked
 
 // ErrInUse says that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse

@@ -24,8 +24,9 @@ func arrows() map[string][]string {
 		"agenda":     {"engine", "ledger"},
 		"audit":      {"engine", "ledger"},
 		"jobrows":    {"engine", "ledger"},
+		"publiclog":  {"engine", "ledger"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "schema", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

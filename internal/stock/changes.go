@@ -67,7 +67,7 @@ func (s *Store) ChangePool(ctx context.Context, id string, c draw.PoolChange, ac
 		if err := c.Admit(&of.Pool); err != nil {
 			return err
 		}
-		changes, err := s.openBy(ctx, tx, of, &c, newChanges(&of.Pool, &c))
+		changes, err := s.OpenBy(ctx, tx, of, &c, newChanges(&of.Pool, &c))
 		if err != nil {
 			return err
 		}

@@ -17,10 +17,8 @@ import (
 )
 
 const (
-	// eraseScanMax is how many versions one statement searches, and
-	// eraseRowsMax how many awards one changes.
+	// eraseScanMax is how many versions one statement searches.
 	eraseScanMax = 100_000
-	eraseRowsMax = 1000
 	// pseudonymBytes are enough that no two users share a pseudonym.
 	pseudonymBytes = 16
 )
@@ -67,13 +65,13 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		}
 		versions := slices.Concat(found, late)
 		if of.Committed != 0 && len(versions) > 0 {
-			awards, err = s.eraseCommitted(ctx, tx, of, user, pseudonym, versions)
+			awards, err = s.EraseCommitted(ctx, tx, of, user, pseudonym, versions)
 			return err
 		}
-		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {
+		if awards, err = s.ledger.RenameUser(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {
 			return err
 		}
-		if err := s.renameTurns(ctx, tx, poolID, user, pseudonym); err != nil {
+		if err := s.ledger.RenameTurns(ctx, tx, poolID, user, pseudonym); err != nil {
 			return err
 		}
 		return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatErased, Body: map[string]int64{"awards": awards}}})
@@ -99,30 +97,6 @@ func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user s
 		versions = append(versions, found...)
 	}
 	return versions, nil
-}
-
-// rename gives the awards of a user at some versions to another, and returns
-// their number: those that somebody else was first at are not among them.
-func (s *Store) rename(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
-	for part := range slices.Chunk(versions, eraseRowsMax) {
-		result, err := s.ledger.Builder().Update("awards").Set("user_id", to).
-			Where(squirrel.Eq{"pool_id": poolID, "version": part, "user_id": user}).RunWith(tx).ExecContext(ctx)
-		if err != nil {
-			return 0, err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		renamed += n
-	}
-	return renamed, nil
-}
-
-func (s *Store) renameTurns(ctx context.Context, tx *sql.Tx, poolID, user, to string) error {
-	turns := s.ledger.Builder().Update("turns").Set("user_id", to).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
-	_, err := turns.RunWith(tx).ExecContext(ctx)
-	return err
 }
 
 // PoolIDs returns the ids of all pools in order, archived ones among them.

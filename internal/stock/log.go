@@ -7,6 +7,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
@@ -31,6 +32,23 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 		return draw.Draw{}, err
 	}
 	return found[drawID], s.confirm(ctx)
+}
+
+// DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
+// that its lines are in the log of a checkpoint; nil where no checkpoint covers
+// them yet. Errors: those of [Store.Draw] and [Store.Receipt], CodeOverloaded
+// where the log is still read to prove it: what was read is kept for the next call.
+func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
+	d, err := s.Draw(ctx, poolID, drawID)
+	if err != nil {
+		return proof.Receipt{}, nil, err
+	}
+	receipt, err := s.Receipt(ctx, &d)
+	if err != nil {
+		return receipt, nil, err
+	}
+	included, err := s.Include(ctx, poolID, &receipt)
+	return receipt, included, err
 }
 
 // confirm returns when all that could be read before is as safe as what is

@@ -18,6 +18,7 @@ import (
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/jobrows"
 	"drawsvc/internal/stock/ledger"
+	"drawsvc/internal/stock/publiclog"
 	"drawsvc/internal/stock/schema"
 )
 
@@ -81,11 +82,10 @@ type Store struct {
 	*agenda.Planner
 	*audit.Auditor
 	*jobrows.Rows
-	ledger   *ledger.Ledger
-	unsealed unsealedCache
+	*publiclog.Store
+	ledger *ledger.Ledger
 	// hasUnreadable is what the last call of Unreadable found.
 	hasUnreadable atomic.Bool
-	hashes        hashCache
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -136,9 +136,10 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 	l := ledger.New(ctx, e, ledger.Options{
 		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
 	})
-	s := &Store{engine: e, options: o, Keeper: keeper, Clock: l.Clock, Planner: agenda.New(l, o.Due), Auditor: audit.New(l), Rows: jobrows.New(l), ledger: l}
-	l.Guard = s
-	return s, nil
+	return &Store{
+		engine: e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
+		Planner: agenda.New(l, o.Due), Auditor: audit.New(l), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
+	}, nil
 }
 
 // engine are the options for the engine.
@@ -239,7 +240,7 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)
 		}
-		if err = s.supply(ctx, urn); err == nil {
+		if err = s.Supply(ctx, urn); err == nil {
 			tx, err = s.engine.Attempts.Read(ctx, urn, o)
 		}
 	}

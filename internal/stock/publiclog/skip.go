@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (s *Store) SkipVersions(ctx context.Context, poolID string, to int64, reaso
 		skipped += part
 	}
 	if skipped > 0 {
-		s.options.Changed(poolID)
+		s.ledger.Changed(poolID)
 	}
 	return skipped, err
 }

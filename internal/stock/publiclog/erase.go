@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -20,11 +20,11 @@ import (
 // eraseTagsMax is how many awards one statement gives each a tag of its own.
 const eraseTagsMax = 250
 
-// eraseCommitted gives the awards of a user at some versions of a committed pool
+// EraseCommitted gives the awards of a user at some versions of a committed pool
 // the tags by which its log calls him: one tag in draws under rules that count
 // users, else one for each draw. Nothing of the log changes, so it is no entry.
 // Where the secret of the tags was destroyed, all bear the pseudonym.
-func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
+func (s *Store) EraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, user, pseudonym string, versions []int64) (renamed int64, err error) {
 	poolID := of.Pool.ID
 	if err := s.mayErase(ctx, tx, of, user); err != nil {
 		return 0, err
@@ -34,10 +34,10 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 		return 0, err
 	}
 	if len(c.sealed.Salts) == 0 {
-		if renamed, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil {
+		if renamed, err = s.ledger.RenameUser(ctx, tx, poolID, user, pseudonym, versions); err != nil {
 			return 0, err
 		}
-		return renamed, s.renameTurns(ctx, tx, poolID, user, pseudonym)
+		return renamed, s.ledger.RenameTurns(ctx, tx, poolID, user, pseudonym)
 	}
 	by, err := s.sealed(poolID, c)
 	if err != nil {
@@ -66,10 +66,10 @@ func (s *Store) eraseCommitted(ctx context.Context, tx *sql.Tx, of *ledger.Locke
 		renamed += n
 	}
 	// Turns are counted under rules that count users alone.
-	if err := s.renameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
+	if err := s.ledger.RenameTurns(ctx, tx, poolID, user, draw.ErasedUser(by.salts.Pseudonym(user))); err != nil {
 		return 0, err
 	}
-	s.options.Log.Info("a user of a committed pool was erased", "pool", poolID, "awards", renamed, "actor", of.Actor)
+	s.ledger.Log.Info("a user of a committed pool was erased", "pool", poolID, "awards", renamed, "actor", of.Actor)
 	return renamed, nil
 }
 
@@ -142,7 +142,7 @@ func (s *Store) EraseSalts(ctx context.Context, poolID string, published fs.FS, 
 		if of.Head.Version > size {
 			return draw.Errorf(draw.CodeContended, "pool %q has another entry meanwhile; publish it, and repeat the call", poolID)
 		}
-		s.options.Log.Info("the secret of a pool's tags is destroyed", "pool", poolID, "actor", actor)
+		s.ledger.Log.Info("the secret of a pool's tags is destroyed", "pool", poolID, "actor", actor)
 		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("commitments").Set("salts", []byte{}).Where(squirrel.Eq{"pool_id": poolID}))
 	})
 }

@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"cmp"
@@ -94,7 +94,7 @@ func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err 
 	if err != nil {
 		return nil, err
 	}
-	s.options.Changed(w.PoolID)
+	s.ledger.Changed(w.PoolID)
 	return note, nil
 }
 

@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -22,7 +22,7 @@ func (s *Store) sealed(poolID string, c *committed) (*signing, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := c.sealed.OpenNames(s.options.Identities)
+	secrets, err := c.sealed.OpenNames(s.identities)
 	if err != nil {
 		return nil, err
 	}
@@ -84,21 +84,4 @@ func (s *Store) rulesAt(ctx context.Context, q engine.Querier, poolID string, ve
 	}
 	rules, _, err := draw.RulesOf(c)
 	return rules, err
-}
-
-// DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
-// that its lines are in the log of a checkpoint; nil where no checkpoint covers
-// them yet. Errors: those of [Store.Draw] and [Store.Receipt], CodeOverloaded
-// where the log is still read to prove it: what was read is kept for the next call.
-func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
-	d, err := s.Draw(ctx, poolID, drawID)
-	if err != nil {
-		return proof.Receipt{}, nil, err
-	}
-	receipt, err := s.Receipt(ctx, &d)
-	if err != nil {
-		return receipt, nil, err
-	}
-	included, err := s.included(ctx, poolID, &receipt)
-	return receipt, included, err
 }

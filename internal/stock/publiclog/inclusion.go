@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -100,10 +100,10 @@ func (l *hashedLog) read() []tlog.Hash {
 	return l.tiles
 }
 
-// included proves that the lines of a receipt are in the log of the first
+// Include proves that the lines of a receipt are in the log of the first
 // checkpoint that covers them; nil where there is none. Hashes that do not lead to
 // the root that was signed are of another history: they are read again, once.
-func (s *Store) included(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
+func (s *Store) Include(ctx context.Context, poolID string, receipt *proof.Receipt) (*proof.Inclusion, error) {
 	w, err := s.proving(ctx, poolID, receipt)
 	if err != nil || w == nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (s *Store) included(ctx context.Context, poolID string, receipt *proof.Rece
 			break
 		}
 	}
-	s.options.Log.Error("the log of a committed pool is not the one that was signed: a receipt is given without proof", "pool", poolID, "size", w.size)
+	s.ledger.Log.Error("the log of a committed pool is not the one that was signed: a receipt is given without proof", "pool", poolID, "size", w.size)
 	return nil, nil //nolint:nilnil // there is no proof
 }
 

@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text,
 // for rows that have no line, and those of the store.
 func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
 	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
-		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.engine.Dialect) == nil}
+		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.ledger.Engine.Dialect) == nil}
 		t.Lines, t.Ended, err = p.store.page(ctx, q, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
 		return err
 	})
@@ -112,7 +112,7 @@ func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, e
 // nothing. Errors: ErrForked where another root was signed of the size, and
 // those of the store.
 func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
-	if p.store.options.ReadOnly {
+	if p.store.ledger.ReadOnly {
 		return nil
 	}
 	return p.store.keepCheckpoint(ctx, p.signer, size, note)

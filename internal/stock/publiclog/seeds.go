@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -89,13 +89,13 @@ func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
 	return numbers, nil
 }
 
-// supply gives the urn of a committed pool its secrets, or says that this process
-// has none. Errors: those of reading, as [Store.Read] has them.
-func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
+// Supply gives the urn of a committed pool its secrets, or says that this process
+// has none. Errors: those of reading, each an *engine.Error with its class.
+func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
 	var c *committed
 	var opening openedBody
 	var secrets draw.Secrets
-	err := s.ledger.Classed(ctx, s.engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
+	err := s.ledger.Classed(ctx, s.ledger.Engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
 		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *Store) supply(ctx context.Context, urn *draw.Urn) error {
 	switch {
 	case err != nil:
 		s.unsealed.noteAway(urn.PoolID, true)
-		s.options.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
+		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
 		secrets = draw.Secrets{} // who cannot sign does not draw
 	case numbers != nil:
 		secrets.Seeds = numbers
@@ -135,7 +135,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 	known := s.unsealed.find(poolID, c.note)
 	if known.numbers == nil {
 		var err error
-		if known.numbers, err = c.numbers(s.options.Identities); err != nil {
+		if known.numbers, err = c.numbers(s.identities); err != nil {
 			return nil, err
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*pro
 
 // Unseal makes the store use identities. It must not be called beside anything else.
 func (s *Store) Unseal(by *proof.Identities) {
-	s.options.Identities = by
+	s.identities = by
 	s.unsealed.drop()
 }
 
@@ -166,7 +166,7 @@ func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
 	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		c, err := s.committed(ctx, tx, poolID)
 		if err == nil {
-			_, err = c.numbers(s.options.Identities)
+			_, err = c.numbers(s.identities)
 		}
 		return err
 	})
@@ -179,7 +179,7 @@ func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
 // WatchSeeds notes, before the first draw, which pools that are not closed this
 // process has no identity for. Errors: those of reading.
 func (s *Store) WatchSeeds(ctx context.Context) error {
-	if s.options.Identities != nil {
+	if s.identities != nil {
 		return nil // the first draw says whether it is the right one
 	}
 	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {

@@ -1,4 +1,4 @@
-package stock_test
+package publiclog_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/publiclog"
 	"drawsvc/internal/stock/stocktest"
 )
 
@@ -31,7 +32,7 @@ func TestLogIsReadOn(t *testing.T) {
 		`UPDATE awards SET at = '2026-01-01T00:00:00.000000Z' WHERE version = 6`, `DELETE FROM awards WHERE version = 6`,
 	} {
 		_, err := s.ReadTwice(t.Context(), "p", func() { stocktest.ExecAll(t, s, []string{lost}) })
-		require.ErrorIs(t, err, stock.ErrRewritten, lost)
+		require.ErrorIs(t, err, publiclog.ErrRewritten, lost)
 		require.Equal(t, draw.CodeContended, draw.CodeOf(err))
 	}
 }

@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ type Published struct {
 
 // ErrForked says that the rows of a pool have another root than one that was
 // signed: they were changed, or versions were lost.
-var ErrForked = errors.New("stock: the log disagrees with what was signed")
+var ErrForked = errors.New("publiclog: the log disagrees with what was signed")
 
 func errForked() error {
 	return draw.Wrap(draw.CodeLogForked, ErrForked, "the rows of the pool are not those that were signed")
@@ -98,7 +98,7 @@ type signer struct {
 func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
 	by, err := s.readSigner(ctx, q, poolID)
 	if err == nil {
-		by.secrets, err = by.sealed.Open(s.options.Identities)
+		by.secrets, err = by.sealed.Open(s.identities)
 	}
 	return by, err
 }

@@ -1,4 +1,4 @@
-package stock
+package publiclog
 
 import (
 	"context"
@@ -53,9 +53,9 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return promise.Beacon, nil
 }
 
-// MayChange implements ledger.Guard: what the numbers of a pool give cannot be changed
+// mayChange is ledger.Guard's: what the numbers of a pool give cannot be changed
 // while its beacon's round is in force.
-func (s *Store) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
+func (s *Store) mayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := s.promised(ctx, tx, of)
 	switch {
 	case err != nil || promise == nil || what == ledger.MovesStock && promise.StockWhileOpen:
@@ -70,11 +70,11 @@ func (s *Store) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool
 	return true, nil
 }
 
-// openBy turns the opening of a pool with a beacon, which is one of the changes,
+// OpenBy turns the opening of a pool with a beacon, which is one of the changes,
 // into what it takes: without a round one is announced, and stays so; with the
 // announced one the pool opens. Errors: CodeInvalidRequest for a signature that
 // is not the round's, CodeRoundNotAnnounced.
-func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
+func (s *Store) OpenBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c *draw.PoolChange, all []ledger.NewChange) ([]ledger.NewChange, error) {
 	if c.State == nil || *c.State != draw.StateOpen {
 		return all, nil
 	}
@@ -98,7 +98,7 @@ func (s *Store) openBy(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, c
 			return nil, err
 		}
 		all[place] = ledger.NewChange{
-			What: draw.WhatOpening, Body: announcedBody{round}, Set: map[string]any{"opening_round": round, "opening_at": s.engine.Time(beacon.At(round))},
+			What: draw.WhatOpening, Body: announcedBody{round}, Set: map[string]any{"opening_round": round, "opening_at": s.ledger.Engine.Time(beacon.At(round))},
 		}
 		return all, nil
 	case of.Round != c.Round.Number:
