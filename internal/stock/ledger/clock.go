@@ -185,8 +185,8 @@ func (c *Clock) askClock(ctx context.Context) (*reading, error) {
 }
 
 const (
-	// watchEvery is how often WatchClock looks whether the clock is to be read: after
-	// every clockEvery looks, and at each while a leap stands. clockMax bounds a reading.
+	// watchEvery is one tick of WatchClock, which reads the clock at every clockEvery-th
+	// tick, and at each while a leap stands. clockMax bounds a reading.
 	watchEvery = time.Second
 	clockEvery = 10
 	clockMax   = 5 * time.Second

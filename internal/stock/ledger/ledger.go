@@ -31,7 +31,7 @@ type Ledger struct {
 
 // Options of a Ledger.
 type Options struct {
-	// ReadOnly says that the database is opened read-only.
+	// ReadOnly is set where the database is opened read-only.
 	ReadOnly bool
 	// Changed is called with every pool that was changed by other means than a draw.
 	Changed func(poolID string)
