@@ -228,7 +228,7 @@ func (p *publicPools) Pool(ctx context.Context, id string) (*publish.Pool, error
 		p.known[id] = of
 	}
 	note, key := of.Commitment()
-	return &publish.Pool{Origin: of.Origin(), Commitment: note, Key: key, Sign: of.Sign, Source: publicRows{of.On(p.store), id, p.handTo}}, nil
+	return &publish.Pool{Origin: of.Origin(), Commitment: note, Key: key, Sign: of.Sign, Source: publicRows{of.On(p.store.Store), id, p.handTo}}, nil
 }
 
 // publicRows implement publish.Source.

@@ -21,6 +21,10 @@ const (
 	OpenItemsMax = 1_000_000
 )
 
+// ItemLeftMax is how long after its time an item that an instance cannot read is left
+// to one that can. Then it is done as failed, so that it blocks nobody for ever.
+const ItemLeftMax = time.Minute
+
 // ItemKind is what an item of an agenda plans.
 type ItemKind string
 

@@ -85,6 +85,26 @@ type Entry struct {
 	Change *Change
 }
 
+// In returns a copy of the entry that names the pool, and shares nothing with e.
+func (e Entry) In(poolID string) Entry {
+	switch {
+	case e.Award != nil:
+		a := *e.Award
+		if a.Redirect != nil {
+			redirect := *a.Redirect
+			a.Redirect = &redirect
+		}
+		return Entry{Award: &a}
+	case e.Move != nil:
+		m := *e.Move
+		m.PoolID = poolID
+		return Entry{Move: &m}
+	}
+	c := *e.Change
+	c.PoolID = poolID
+	return Entry{Change: &c}
+}
+
 // Version is the pool's version that the entry made.
 func (e Entry) Version() int64 {
 	switch {

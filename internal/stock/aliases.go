@@ -2,7 +2,10 @@ package stock
 
 import (
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/publiclog"
+	"drawsvc/internal/stock/schema"
 	"drawsvc/internal/stock/sqlitefile"
 )
 
@@ -18,6 +21,14 @@ type (
 	SharedPool = engine.SharedPool
 	// SharedTx is one transaction for small batches of several pools.
 	SharedTx = engine.SharedTx
+	// Committing is a wanted commitment of a pool to its numbers.
+	Committing = publiclog.Committing
+	// PublicHead is how far a committed pool has come.
+	PublicHead = publiclog.PublicHead
+	// Publishing reads and signs the public log of one committed pool.
+	Publishing = publiclog.Publishing
+	// Schema says where a database's schema stands, and what this binary knows.
+	Schema = schema.Schema
 	// Error is an error of the database with its meaning.
 	Error = engine.Error
 	// Class says what an error of a database means for the draws at hand.
@@ -35,8 +46,14 @@ const (
 	ClassUnknown     = engine.ClassUnknown
 )
 
+// ErrForked says that the rows of a pool have another root than one that was signed.
+var ErrForked = publiclog.ErrForked
+
 // ErrInUse says that another process has the file of an embedded database.
 var ErrInUse = sqlitefile.ErrInUse
+
+// ItemFailed is what Options.Due is called with for items that cannot be done.
+const ItemFailed = agenda.ItemFailed
 
 // ReasonLockWait is the reason of a conflict with a session that holds a row
 // that was waited for.
@@ -52,6 +69,9 @@ var (
 	// lock.
 	ErrStaleToken = engine.ErrStaleToken
 )
+
+// Tables are the names of all tables that the migrations make.
+func Tables() []string { return schema.Tables() }
 
 // ClassOf returns the class of err, ClassOther when it has none.
 func ClassOf(err error) Class { return engine.ClassOf(err) }

@@ -19,8 +19,14 @@ func arrows() map[string][]string {
 		"mysql":      dialects,
 		"sqlite":     append([]string{"sqlitefile"}, dialects...),
 		"sqlitefile": nil,
+		"schema":     {"engine"},
+		"ledger":     {"engine"},
+		"agenda":     {"engine", "ledger"},
+		"audit":      {"engine", "ledger"},
+		"jobrows":    {"engine", "ledger"},
+		"publiclog":  {"engine", "ledger"},
 		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
-		"":           {"engine", "mysql", "postgres", "sqlite", "sqlitefile"},
+		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
 	}
 }
 

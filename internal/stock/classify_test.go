@@ -15,6 +15,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // TestClassify: every code that is known to matter has its class, before the
@@ -104,12 +105,12 @@ func TestWriteRefusals(t *testing.T) {
 		{"mysql", my(1040, "Too many connections"), ""},
 		{"sqlite", io.ErrUnexpectedEOF, ""},
 	} {
-		s := &Store{engine: &engine.Engine{Dialect: dialects()[c.dialect]}}
-		for _, err := range []error{engine.Classify(c.err, s.engine.ByCode), engine.AtCommit(c.err, s.engine.ByCode)} {
-			s.writability.refusal.Store(nil)
-			s.observe(err)
-			require.Equal(t, c.want, s.WriteRefusal(), "%s %v", c.dialect, err)
-			if err := s.CheckWritable(); c.want == "" {
+		e := &engine.Engine{Dialect: dialects()[c.dialect]}
+		for _, err := range []error{engine.Classify(c.err, e.ByCode), engine.AtCommit(c.err, e.ByCode)} {
+			l := &ledger.Ledger{Engine: e}
+			l.Observe(err)
+			require.Equal(t, c.want, l.WriteRefusal(), "%s %v", c.dialect, err)
+			if err := l.CheckWritable(); c.want == "" {
 				require.NoError(t, err)
 			} else {
 				require.Equal(t, draw.CodeStoreUnavailable, draw.CodeOf(err))

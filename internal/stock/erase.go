@@ -13,13 +13,12 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 const (
-	// eraseScanMax is how many versions one statement searches, and
-	// eraseRowsMax how many awards one changes.
+	// eraseScanMax is how many versions one statement searches.
 	eraseScanMax = 100_000
-	eraseRowsMax = 1000
 	// pseudonymBytes are enough that no two users share a pseudonym.
 	pseudonymBytes = 16
 )
@@ -48,34 +47,34 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 		return 0, err
 	}
 	var seen int64
-	if err := s.ofPool(ctx, poolID, func(_ *sql.Tx, version int64) error { seen = version; return nil }); err != nil {
+	if err := s.ledger.OfPool(ctx, poolID, func(_ *sql.Tx, version int64) error { seen = version; return nil }); err != nil {
 		return 0, err
 	}
 	found, err := s.versionsOf(ctx, s.engine.Read, poolID, user, 0, seen)
 	if err != nil {
 		return 0, engine.PublicRead(engine.Classify(err, s.engine.ByCode))
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
+	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
-		late, err := s.versionsOf(ctx, tx, poolID, user, seen, of.head.Version)
+		late, err := s.versionsOf(ctx, tx, poolID, user, seen, of.Head.Version)
 		if err != nil {
 			return err
 		}
 		versions := slices.Concat(found, late)
-		if of.committed != 0 && len(versions) > 0 {
-			awards, err = s.eraseCommitted(ctx, tx, of, user, pseudonym, versions)
+		if of.Committed != 0 && len(versions) > 0 {
+			awards, err = s.EraseCommitted(ctx, tx, of, user, pseudonym, versions)
 			return err
 		}
-		if awards, err = s.rename(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {
+		if awards, err = s.ledger.RenameUser(ctx, tx, poolID, user, pseudonym, versions); err != nil || awards == 0 {
 			return err
 		}
-		if err := s.renameTurns(ctx, tx, poolID, user, pseudonym); err != nil {
+		if err := s.ledger.RenameTurns(ctx, tx, poolID, user, pseudonym); err != nil {
 			return err
 		}
-		return s.record(ctx, tx, of, []newChange{{what: draw.WhatErased, body: map[string]int64{"awards": awards}}})
+		return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatErased, Body: map[string]int64{"awards": awards}}})
 	})
 	if err != nil {
 		return 0, err
@@ -88,10 +87,10 @@ func (s *Store) EraseUser(ctx context.Context, poolID, user, pseudonym, actor st
 // statement searches so many that a server is silent for long.
 func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user string, after, last int64) (versions []int64, err error) {
 	for ; after < last; after += eraseScanMax {
-		query := s.selectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).
+		query := s.ledger.SelectFrom("awards", "version").Where(squirrel.Eq{"pool_id": poolID}).
 			Where(squirrel.Gt{"version": after}).Where(squirrel.LtOrEq{"version": min(after+eraseScanMax, last)}).
 			Where(squirrel.Eq{"user_id": user}).OrderBy("version")
-		found, err := selectAll(ctx, q, query, scanInt)
+		found, err := ledger.SelectAll(ctx, q, query, ledger.ScanInt)
 		if err != nil {
 			return nil, err
 		}
@@ -100,34 +99,10 @@ func (s *Store) versionsOf(ctx context.Context, q engine.Querier, poolID, user s
 	return versions, nil
 }
 
-// rename gives the awards of a user at some versions to another, and returns
-// their number: those that somebody else was first at are not among them.
-func (s *Store) rename(ctx context.Context, tx *sql.Tx, poolID, user, to string, versions []int64) (renamed int64, err error) {
-	for part := range slices.Chunk(versions, eraseRowsMax) {
-		result, err := s.builder().Update("awards").Set("user_id", to).
-			Where(squirrel.Eq{"pool_id": poolID, "version": part, "user_id": user}).RunWith(tx).ExecContext(ctx)
-		if err != nil {
-			return 0, err
-		}
-		n, err := result.RowsAffected()
-		if err != nil {
-			return 0, err
-		}
-		renamed += n
-	}
-	return renamed, nil
-}
-
-func (s *Store) renameTurns(ctx context.Context, tx *sql.Tx, poolID, user, to string) error {
-	turns := s.builder().Update("turns").Set("user_id", to).Where(squirrel.Eq{"pool_id": poolID, "user_id": user})
-	_, err := turns.RunWith(tx).ExecContext(ctx)
-	return err
-}
-
 // PoolIDs returns the ids of all pools in order, archived ones among them.
 func (s *Store) PoolIDs(ctx context.Context) (ids []string, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		ids, err = selectAll(ctx, tx, s.selectFrom("pools", "id").OrderBy("id"), func(row engine.Scanner) (id string, err error) {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		ids, err = ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("pools", "id").OrderBy("id"), func(row engine.Scanner) (id string, err error) {
 			return id, row.Scan(&id)
 		})
 		return err

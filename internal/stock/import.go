@@ -11,6 +11,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/prizefile"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Import stocks a pool from a CSV file with the header [prizefile.Header], whole
@@ -42,7 +43,7 @@ func (s *Store) Import(ctx context.Context, w draw.Import, file io.Reader, progr
 		return draw.Imported{}, err
 	}
 	var done draw.Imported
-	err = s.change(ctx, func(tx *sql.Tx) (err error) {
+	err = s.ledger.Change(ctx, func(tx *sql.Tx) (err error) {
 		done, err = s.importLines(ctx, tx, w, lines, progress)
 		return err
 	})
@@ -78,7 +79,7 @@ func (s *Store) linesAdmitted(ctx context.Context, w draw.Import) (func(*prizefi
 // importLines makes the import's moves, part by part, once every line is known
 // to be good.
 func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line, progress func(done, total int)) (done draw.Imported, err error) {
-	of, err := s.lockPool(ctx, tx, w.PoolID, w.Actor)
+	of, err := s.ledger.LockPool(ctx, tx, w.PoolID, w.Actor)
 	if err != nil {
 		return done, err
 	}
@@ -95,9 +96,9 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 	if err != nil {
 		return done, err
 	}
-	done = resultOf(of.head.Version, moves)
+	done = resultOf(of.Head.Version, moves)
 	if len(moves) > 0 {
-		if err := s.checkStock(ctx, tx, of); err != nil {
+		if err := s.ledger.CheckStock(ctx, tx, of); err != nil {
 			return done, err
 		}
 	}
@@ -106,44 +107,44 @@ func (s *Store) importLines(ctx context.Context, tx *sql.Tx, w draw.Import, line
 		return done, nil
 	}
 	if w.Key != "" && len(moves) > 0 {
-		moves[0].key = importMark(w.Key, lines) + importCounts(done)
+		moves[0].Key = importMark(w.Key, lines) + importCounts(done)
 	}
 	for n := 0; n < len(moves); {
-		part := moves[n:min(len(moves), n+stockRowsMax)]
-		if err := s.insertStock(ctx, tx, of, n, part); err != nil {
+		part := moves[n:min(len(moves), n+ledger.RowsMax)]
+		if err := s.ledger.InsertStock(ctx, tx, of, n, part); err != nil {
 			return done, err
 		}
 		n += len(part)
 		progress(n, len(moves))
 	}
-	return done, s.moved(ctx, tx, of, len(moves))
+	return done, s.ledger.Moved(ctx, tx, of, len(moves))
 }
 
 // resultOf counts moves that begin after a version.
-func resultOf(version int64, moves []stocking) draw.Imported {
+func resultOf(version int64, moves []ledger.Stocking) draw.Imported {
 	d := draw.Imported{Version: version + int64(len(moves))}
 	for i := range moves {
-		if moves[i].isNew {
+		if moves[i].IsNew {
 			d.Added++
 		} else {
 			d.Restocked++
 		}
-		if !moves[i].prize.IsEndless() {
-			d.Units += moves[i].delta
+		if !moves[i].Prize.IsEndless() {
+			d.Units += moves[i].Delta
 		}
 	}
 	return d
 }
 
 // preview lists the first of the moves.
-func preview(moves []stocking) []draw.ImportedPrize {
+func preview(moves []ledger.Stocking) []draw.ImportedPrize {
 	list := []draw.ImportedPrize{}
 	for _, m := range moves[:min(len(moves), draw.PreviewMax)] {
-		after := m.delta
-		if !m.isNew {
-			after += m.prize.Stocked
+		after := m.Delta
+		if !m.IsNew {
+			after += m.Prize.Stocked
 		}
-		list = append(list, draw.ImportedPrize{PrizeID: m.prize.ID, IsNew: m.isNew, IsEndless: m.prize.IsEndless(), Delta: m.delta, Stocked: after})
+		list = append(list, draw.ImportedPrize{PrizeID: m.Prize.ID, IsNew: m.IsNew, IsEndless: m.Prize.IsEndless(), Delta: m.Delta, Stocked: after})
 	}
 	return list
 }
@@ -157,8 +158,8 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 		wanted[lines[i].Prize.ID] = true
 	}
 	present := map[string]draw.Prize{}
-	query := s.selectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
-	all, err := selectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
+	query := s.ledger.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID})
+	all, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (struct{}, error) {
 		p, err := engine.ScanPrize(row)
 		if wanted[p.ID] {
 			present[p.ID] = p
@@ -169,17 +170,17 @@ func (s *Store) presentPrizes(ctx context.Context, tx *sql.Tx, poolID string, li
 }
 
 // importMoves turns lines into moves, at most room of them of new prizes.
-func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]stocking, error) {
-	moves := make([]stocking, 0, len(lines))
+func importMoves(reason string, lines []prizefile.Line, present map[string]draw.Prize, room int) ([]ledger.Stocking, error) {
+	moves := make([]ledger.Stocking, 0, len(lines))
 	var bad prizefile.BadLines
 	for _, line := range lines {
 		prize, isPresent := present[line.Prize.ID]
-		move := stocking{prize: prize, delta: line.Prize.Stocked, reason: reason, isNew: !isPresent}
+		move := ledger.Stocking{Prize: prize, Delta: line.Prize.Stocked, Reason: reason, IsNew: !isPresent}
 		if bad.IsFull() {
 			break
 		}
 		if !isPresent {
-			move.prize = line.Prize
+			move.Prize = line.Prize
 			room--
 		}
 		switch {
@@ -189,17 +190,17 @@ func importMoves(reason string, lines []prizefile.Line, present map[string]draw.
 			bad.Add(line.Number, "prize %q has the value %s in the pool", prize.ID, prize.Value.StringFixed(2))
 		case isPresent && line.HasKind && line.Prize.IsWin() != prize.IsWin():
 			bad.Add(line.Number, "prize %q has the kind %s in the pool", prize.ID, prize.Kind)
-		case isPresent && prize.IsEndless() && (line.Prize.IsEndless() || move.delta == 0):
+		case isPresent && prize.IsEndless() && (line.Prize.IsEndless() || move.Delta == 0):
 			// It has no stock that a file could raise.
-		case isPresent && (&draw.Stocking{Delta: move.delta}).Admit(&prize) != nil:
+		case isPresent && (&draw.Stocking{Delta: move.Delta}).Admit(&prize) != nil:
 			bad.Add(line.Number, "prize %q is a blank of the pool; an endless one has no stock, and no other becomes endless", prize.ID)
-		case isPresent && prize.Stocked+move.delta > draw.StockMax:
+		case isPresent && prize.Stocked+move.Delta > draw.StockMax:
 			bad.Add(line.Number, "the stock of prize %q would be above %d", prize.ID, draw.StockMax)
 		case !isPresent && line.Prize.Name == "":
 			bad.Add(line.Number, "prize %q is new and needs a name", line.Prize.ID)
 		case !isPresent && room < 0:
 			bad.Add(line.Number, "is beyond the %d prizes that a pool may hold", draw.PrizesMax)
-		case move.isNew || move.delta > 0:
+		case move.IsNew || move.Delta > 0:
 			moves = append(moves, move)
 		}
 	}

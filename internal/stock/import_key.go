@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/ledger"
 )
 
 // The key of an import is kept with its first move, and says all that a replay
@@ -41,8 +42,8 @@ func importCounts(d draw.Imported) string { return fmt.Sprintf("%d:%d", d.Added,
 // importByKey finds the import that was made under the key, nil when there is
 // none. Error: CodeKeyReused when it was of another file.
 func (s *Store) importByKey(ctx context.Context, tx *sql.Tx, w draw.Import, lines []prizefile.Line) (*draw.Imported, error) {
-	query := firstFrom(s.selectMoves(w.PoolID), "key_id", importOf(w.Key))
-	found, err := selectAll(ctx, tx, query, s.scanMove(w.PoolID))
+	query := ledger.FirstFrom(s.ledger.SelectMoves(w.PoolID), "key_id", importOf(w.Key))
+	found, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanMove(w.PoolID))
 	if err != nil || len(found) == 0 || !strings.HasPrefix(found[0].Key, importOf(w.Key)) {
 		return nil, err
 	}

@@ -1,30 +1,30 @@
 package stock
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
-	"slices"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Draw returns a draw that the pool's log holds. Errors: CodePoolNotFound,
 // CodeDrawNotFound, and those of the store.
 func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, error) {
 	var found map[string]draw.Draw
-	err := s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		found = map[string]draw.Draw{}
-		query := s.selectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
-		awards, err := selectAll(ctx, tx, query, s.scanAward)
+		query := s.ledger.SelectAwards(poolID).Where(squirrel.Eq{"a.draw_id": drawID}).OrderBy("a.ordinal")
+		awards, err := ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 		for _, a := range awards {
 			engine.Collect(found, poolID, a)
 		}
 		if err == nil && len(found) == 0 {
-			return s.absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
+			return s.ledger.Absent(ctx, tx, draw.Errorf(draw.CodeDrawNotFound, "pool %q has no draw %q", poolID, drawID))
 		}
 		return err
 	})
@@ -34,6 +34,24 @@ func (s *Store) Draw(ctx context.Context, poolID, drawID string) (draw.Draw, err
 	return found[drawID], s.confirm(ctx)
 }
 
+// DrawReceipt is the receipt of a draw that the pool's log holds, and the proof
+// that its lines are in the log of a checkpoint; nil where no checkpoint covers
+// them yet. Errors: those of [Store.Draw], CodeNotFound for a pool that has no receipts,
+// CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded
+// where the log is still read to prove it: what was read is kept for the next call.
+func (s *Store) DrawReceipt(ctx context.Context, poolID, drawID string) (proof.Receipt, *proof.Inclusion, error) {
+	d, err := s.Draw(ctx, poolID, drawID)
+	if err != nil {
+		return proof.Receipt{}, nil, err
+	}
+	receipt, err := s.StoredReceipt(ctx, &d)
+	if err != nil {
+		return receipt, nil, err
+	}
+	included, err := s.Include(ctx, poolID, &receipt)
+	return receipt, included, err
+}
+
 // confirm returns when all that could be read before is as safe as what is
 // acknowledged. Error: CodeStoreUnavailable, as who reads has nothing in doubt.
 func (s *Store) confirm(ctx context.Context) error {
@@ -41,7 +59,7 @@ func (s *Store) confirm(ctx context.Context) error {
 		return nil
 	}
 	err := s.engine.Confirm(ctx)
-	if s.observe(err); err == nil {
+	if s.ledger.Observe(err); err == nil {
 		return nil
 	}
 	return draw.Wrap(draw.CodeStoreUnavailable, err, "the draw was found, and the database does not say that it is safe")
@@ -50,9 +68,9 @@ func (s *Store) confirm(ctx context.Context) error {
 // Awards returns at most limit awards of a pool in order of their versions,
 // from the first above after. Errors: CodePoolNotFound, and those of the store.
 func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit int) (awards []draw.Award, err error) {
-	query := pageAfter(s.selectAwards(poolID), after, limit)
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		awards, err = selectAll(ctx, tx, query, s.scanAward)
+	query := ledger.PageAfter(s.ledger.SelectAwards(poolID), after, limit)
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 		return err
 	})
 	return awards, err
@@ -62,9 +80,9 @@ func (s *Store) Awards(ctx context.Context, poolID string, after int64, limit in
 // versions, from the first above after. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int) (moves []draw.Move, err error) {
-	query := pageAfter(s.selectMoves(poolID), after, limit)
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		moves, err = s.readMoves(ctx, tx, poolID, query)
+	query := ledger.PageAfter(s.ledger.SelectMoves(poolID), after, limit)
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		moves, err = s.ledger.ReadMoves(ctx, tx, poolID, query)
 		return err
 	})
 	return moves, err
@@ -74,165 +92,21 @@ func (s *Store) Moves(ctx context.Context, poolID string, after int64, limit int
 // versions, from the first above after. Awards have their redirects. Errors: CodePoolNotFound, and those of
 // the store.
 func (s *Store) Log(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
-	return s.logOf(ctx, poolID, after, limit, true)
+	return s.ledger.Page(ctx, poolID, after, limit, true)
 }
 
 // Acts returns what Log does, without awards.
 func (s *Store) Acts(ctx context.Context, poolID string, after int64, limit int) (entries []draw.Entry, err error) {
-	return s.logOf(ctx, poolID, after, limit, false)
+	return s.ledger.Page(ctx, poolID, after, limit, false)
 }
 
-func (s *Store) logOf(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
-		var awards []draw.Award
-		if withAwards {
-			if awards, err = selectAll(ctx, tx, pageAfter(s.selectAwards(poolID), after, limit), s.scanAward); err != nil {
-				return err
-			}
-		}
-		if err := s.addRedirects(ctx, tx, poolID, awards); err != nil {
-			return err
-		}
-		moves, err := s.readMoves(ctx, tx, poolID, pageAfter(s.selectMoves(poolID), after, limit))
-		if err != nil {
-			return err
-		}
-		changes, err := selectAll(ctx, tx, pageAfter(s.selectChanges(poolID), after, limit), s.scanChange(poolID))
-		entries = make([]draw.Entry, 0, len(awards)+len(moves)+len(changes))
-		for i := range awards {
-			entries = append(entries, draw.Entry{Award: &awards[i]})
-		}
-		for i := range moves {
-			entries = append(entries, draw.Entry{Move: &moves[i]})
-		}
-		for i := range changes {
-			entries = append(entries, draw.Entry{Change: &changes[i]})
-		}
-		slices.SortStableFunc(entries, func(a, b draw.Entry) int { return cmp.Compare(a.Version(), b.Version()) })
-		entries = entries[:min(len(entries), limit)]
+// Changes returns at most limit changes of a pool in order of their versions,
+// from the first above after. Errors: CodePoolNotFound, and those of the store.
+func (s *Store) Changes(ctx context.Context, poolID string, after int64, limit int) (changes []draw.Change, err error) {
+	query := ledger.PageAfter(s.ledger.SelectChanges(poolID), after, limit)
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		changes, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanChange(poolID))
 		return err
 	})
-	return entries, err
-}
-
-// addRedirects reads what the rules gave awards in place of, which are in order
-// of their versions.
-func (s *Store) addRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
-	if len(awards) == 0 {
-		return nil
-	}
-	log := engine.Redirects()
-	query := s.selectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID}).
-		Where(squirrel.GtOrEq{"version": awards[0].Version}).Where(squirrel.LtOrEq{"version": awards[len(awards)-1].Version})
-	redirects, err := selectAll(ctx, q, query, func(row engine.Scanner) (r engine.Redirected, err error) {
-		err = row.Scan(log.Fields(&r)...)
-		return r, err
-	})
-	at := make(map[int64]*draw.Redirect, len(redirects))
-	for i := range redirects {
-		at[redirects[i].Version] = &redirects[i].Redirect
-	}
-	for i := range awards {
-		awards[i].Redirect = at[awards[i].Version]
-	}
-	return err
-}
-
-// absent is err, which says that something is not there, from a server that
-// could have been written; another may only not have it yet.
-func (s *Store) absent(ctx context.Context, tx *sql.Tx, err error) error {
-	return cmp.Or(engine.CheckWritable(ctx, tx, s.engine.Dialect), err)
-}
-
-// ofPool runs fn in a snapshot that finds rows through keys, with the pool's
-// version, or returns CodePoolNotFound.
-func (s *Store) ofPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
-	return s.snapshot(ctx, func(tx *sql.Tx) error {
-		version, err := s.versionOf(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		return fn(tx, version)
-	})
-}
-
-// rowsOf is ofPool for reading many rows.
-func (s *Store) rowsOf(ctx context.Context, poolID string, fn func(q engine.Querier, version int64) error) error {
-	return s.snapshotBy(ctx, s.engine.Read, func(conn *sql.Conn, tx *sql.Tx) error {
-		version, err := s.versionOf(ctx, tx, poolID)
-		if err != nil {
-			return err
-		}
-		return fn(s.engine.ByDriver(conn, tx), version)
-	})
-}
-
-// versionOf is the version of a pool, of which rows are found by key from here on.
-func (s *Store) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
-	if s.engine.ByKey != "" {
-		if _, err := tx.ExecContext(ctx, s.engine.ByKey); err != nil {
-			return 0, err
-		}
-	}
-	found, err := selectAll(ctx, tx, s.selectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), scanInt)
-	if err != nil {
-		return 0, err
-	}
-	if len(found) == 0 {
-		return 0, s.absent(ctx, tx, engine.PoolNotFound(poolID))
-	}
-	return found[0], nil
-}
-
-// selectAwards reads awards of a pool, each with its prize. The prize is looked
-// up for each award in its turn: a planner that is free to choose may go
-// through all prizes of the pool for a page of awards.
-func (s *Store) selectAwards(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("awards AS a "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
-}
-
-// readMoves reads moves that are shown, and says which of them made endless blanks.
-func (s *Store) readMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
-	moves, err := selectAll(ctx, tx, query, s.scanMove(poolID))
-	if err != nil || !slices.ContainsFunc(moves, func(m draw.Move) bool { return m.Delta == draw.EndlessStock }) {
-		return moves, err
-	}
-	endless, err := s.endless(ctx, tx, poolID)
-	for i := range moves {
-		moves[i].IsEndless = moves[i].Delta == draw.EndlessStock && endless[moves[i].PrizeID]
-	}
-	return moves, err
-}
-
-// endless are the endless blanks of a pool.
-func (s *Store) endless(ctx context.Context, tx *sql.Tx, poolID string) (map[string]bool, error) {
-	query := s.selectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
-	ids, err := selectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
-	found := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		found[id] = true
-	}
-	return found, err
-}
-
-// selectMoves reads moves of a pool.
-func (s *Store) selectMoves(poolID string) squirrel.SelectBuilder {
-	return s.selectFrom("moves", s.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
-}
-
-func (s *Store) scanAward(row engine.Scanner) (draw.Award, error) {
-	return engine.ScanAward(s.awards, row)
-}
-
-func (s *Store) scanMove(poolID string) func(engine.Scanner) (draw.Move, error) {
-	return func(row engine.Scanner) (draw.Move, error) {
-		m := draw.Move{PoolID: poolID}
-		err := row.Scan(s.moves.Fields(&m)...)
-		return m, err
-	}
-}
-
-func scanInt(row engine.Scanner) (n int64, err error) {
-	err = row.Scan(&n)
-	return n, err
+	return changes, err
 }

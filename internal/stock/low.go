@@ -12,7 +12,7 @@ import (
 // snapshot. It reads the prizes of those pools alone whose rules name some.
 // Errors: those of the store.
 func (s *Store) LowPrizes(ctx context.Context) (low []draw.LowPrize, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen)
 		if err != nil {
 			return err
@@ -22,7 +22,7 @@ func (s *Store) LowPrizes(ctx context.Context) (low []draw.LowPrize, err error) 
 			if len(r.Rules.Low) == 0 {
 				continue
 			}
-			prizes, err := s.prizes(ctx, tx, r.PoolID)
+			prizes, err := s.ledger.Prizes(ctx, tx, r.PoolID)
 			if err != nil {
 				return err
 			}

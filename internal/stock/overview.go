@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/shopspring/decimal"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Overviews returns at most limit pools that are not archived, in order of their
@@ -17,10 +19,10 @@ import (
 // prizes comes without them. It reads each prize of these pools once, and some
 // twice. Errors: those of the store.
 func (s *Store) Overviews(ctx context.Context, limit, prizesMax int) (all []draw.Overview, err error) {
-	pools := s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed").
+	pools := s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "rules", "committed").
 		Where(squirrel.Eq{"archived": false}).OrderBy("id").Limit(uint64(limit)) //nolint:gosec // the caller's constant
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		all, err = selectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		all, err = ledger.SelectAll(ctx, tx, pools, func(row engine.Scanner) (o draw.Overview, err error) {
 			err = row.Scan(&o.ID, &o.Name, &o.State, &o.Mode, &o.Version, &o.Revision, &o.RulesVersion, &o.Committed)
 			return o, err
 		})
@@ -46,9 +48,9 @@ func (s *Store) sumPrizes(ctx context.Context, q engine.Querier, ids []string, a
 	finite := func(column string) string {
 		return fmt.Sprintf("SUM(CASE WHEN kind = '%s' AND stocked = %d THEN 0 ELSE %s END)", draw.KindBlank, int64(draw.EndlessStock), column)
 	}
-	sums := s.selectFrom("prizes", "pool_id", "COUNT(*)", finite("stocked"), finite("issued"), "SUM(issued)").
+	sums := s.ledger.SelectFrom("prizes", "pool_id", "COUNT(*)", finite("stocked"), finite("issued"), "SUM(issued)").
 		Where(squirrel.Eq{"pool_id": ids}).GroupBy("pool_id")
-	_, err := selectAll(ctx, q, sums, func(row engine.Scanner) (struct{}, error) {
+	_, err := ledger.SelectAll(ctx, q, sums, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		var count int64
 		var stocked, issued, awards decimal.Decimal // sums of integers are decimals to some databases
@@ -72,8 +74,8 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 	if len(few) == 0 {
 		return nil
 	}
-	query := s.selectFrom("prizes", "pool_id", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": few}).OrderBy("pool_id", "added")
-	_, err := selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+	query := s.ledger.SelectFrom("prizes", "pool_id", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": few}).OrderBy("pool_id", "added")
+	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var poolID string
 		var p draw.Prize
 		err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
@@ -83,4 +85,23 @@ func (s *Store) fewPrizes(ctx context.Context, q engine.Querier, at map[string]*
 		return struct{}{}, err
 	})
 	return err
+}
+
+// poolsAheadMax is the maximum number of pools that PoolsAhead names.
+const poolsAheadMax = 100
+
+// PoolsAhead returns, in order of their ids, at most 100 pools that are not closed and
+// whose last entry is ahead of the clock by more than the given time: what goes by time
+// waits there until the clock is there too. Errors: those of the store.
+func (s *Store) PoolsAhead(ctx context.Context, by time.Duration) (ids []string, err error) {
+	latest := s.engine.Time(s.Now().Add(by).UTC())
+	query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"at": latest}).
+		Where(squirrel.NotEq{"state": string(draw.StateClosed)}).OrderBy("id").Limit(poolsAheadMax)
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		ids, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
+			return id, row.Scan(&id)
+		})
+		return err
+	})
+	return ids, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // CreatePool makes a pool with its prizes, whole or not at all, and returns it.
@@ -21,36 +22,36 @@ func (s *Store) CreatePool(ctx context.Context, p draw.Pool, actor string) (draw
 	if err := errors.Join(p.Check(), draw.CheckStart(p.State), draw.CheckActor(actor)); err != nil {
 		return draw.Pool{}, first(err)
 	}
-	err := s.change(ctx, func(tx *sql.Tx) error {
-		at, err := s.databaseTime(ctx, tx)
+	err := s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		at, err := s.ledger.DatabaseTime(ctx, tx)
 		if err != nil {
 			return err
 		}
-		of := &lockedPool{pool: p, head: draw.NewHead(), at: at, actor: actor}
-		_, err = s.insertInto("pools").
+		of := &ledger.LockedPool{Pool: p, Head: draw.NewHead(), At: at, Actor: actor}
+		_, err = s.ledger.InsertInto("pools").
 			Columns("id", "name", "state", "mode", "version", "mark", "created_at").
-			Values(p.ID, p.Name, string(p.State), engine.Optional(p.Mode), of.head.Version, of.head.Mark, s.engine.Time(at)).
+			Values(p.ID, p.Name, string(p.State), engine.Optional(p.Mode), of.Head.Version, of.Head.Mark, s.engine.Time(at)).
 			RunWith(tx).ExecContext(ctx)
-		if s.isDuplicate(err) {
+		if s.ledger.IsDuplicate(err) {
 			return draw.Errorf(draw.CodePoolExists, "there is a pool %q already", p.ID)
 		}
 		if err != nil {
 			return err
 		}
-		if err := s.record(ctx, tx, of, []newChange{created(&p)}); err != nil {
+		if err := s.ledger.Record(ctx, tx, of, []ledger.NewChange{created(&p)}); err != nil {
 			return err
 		}
-		stockings := make([]stocking, len(p.Prizes))
+		stockings := make([]ledger.Stocking, len(p.Prizes))
 		for i, prize := range p.Prizes {
-			stockings[i] = stocking{prize: prize, delta: prize.Stocked, reason: reasonCreated, isNew: true}
+			stockings[i] = ledger.Stocking{Prize: prize, Delta: prize.Stocked, Reason: reasonCreated, IsNew: true}
 		}
-		err = s.stockAll(ctx, tx, of, stockings)
+		err = s.ledger.StockAll(ctx, tx, of, stockings)
 		if err == nil && p.Rules != nil {
 			var r draw.Ruling
-			r, err = s.recordRules(ctx, tx, of, nil, p.Rules, p.Prizes)
+			r, err = s.ledger.RecordRules(ctx, tx, of, nil, p.Rules, p.Prizes)
 			p.RulesVersion = r.Version
 		}
-		p.Version, p.Revision = of.head.Version, of.pool.Revision
+		p.Version, p.Revision = of.Head.Version, of.Pool.Revision
 		return err
 	})
 	if err != nil {
@@ -91,7 +92,7 @@ func (s *Store) Pool(ctx context.Context, id string) (draw.Pool, error) {
 func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, error) {
 	pools, err := s.pools(ctx, db, func(q squirrel.SelectBuilder) squirrel.SelectBuilder { return q.Where(squirrel.Eq{"id": id}) })
 	if err == nil && len(pools) == 0 {
-		err = s.snapshotOn(ctx, db, func(tx *sql.Tx) error { return s.absent(ctx, tx, engine.PoolNotFound(id)) })
+		err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error { return s.ledger.Absent(ctx, tx, engine.PoolNotFound(id)) })
 	}
 	if err != nil {
 		return draw.Pool{}, err
@@ -101,9 +102,9 @@ func (s *Store) poolOn(ctx context.Context, db *sql.DB, id string) (draw.Pool, e
 
 // pools reads the pools that which selects.
 func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.SelectBuilder) squirrel.SelectBuilder) (pools []draw.Pool, err error) {
-	ofPool := which(s.selectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at").OrderBy("id"))
-	err = s.snapshotOn(ctx, db, func(tx *sql.Tx) error {
-		pools, err = selectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
+	ofPool := which(s.ledger.SelectFrom("pools", "id", "name", "state", "COALESCE(mode, '')", "version", "revision", "archived", "rules", "committed", "due_at", "opening_round", "opening_at").OrderBy("id"))
+	err = s.ledger.SnapshotOn(ctx, db, func(tx *sql.Tx) error {
+		pools, err = ledger.SelectAll(ctx, tx, ofPool, func(row engine.Scanner) (p draw.Pool, err error) {
 			err = row.Scan(&p.ID, &p.Name, &p.State, &p.Mode, &p.Version, &p.Revision, &p.Archived, &p.RulesVersion, &p.Committed, engine.ScanTime(&p.DueAt), &p.Round, engine.ScanTime(&p.RoundAt))
 			return p, err
 		})
@@ -115,8 +116,8 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 			at[pools[i].ID] = &pools[i]
 		}
 		between := squirrel.And{squirrel.GtOrEq{"pool_id": pools[0].ID}, squirrel.LtOrEq{"pool_id": pools[len(pools)-1].ID}}
-		ofPrize := s.selectFrom("prizes", "pool_id", engine.PrizeColumns).Where(between).OrderBy("pool_id", "added")
-		_, err := selectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
+		ofPrize := s.ledger.SelectFrom("prizes", "pool_id", engine.PrizeColumns).Where(between).OrderBy("pool_id", "added")
+		_, err := ledger.SelectAll(ctx, tx, ofPrize, func(row engine.Scanner) (struct{}, error) {
 			var poolID string
 			var p draw.Prize
 			err := row.Scan(&poolID, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
@@ -128,18 +129,6 @@ func (s *Store) pools(ctx context.Context, db *sql.DB, which func(squirrel.Selec
 		return err
 	})
 	return pools, err
-}
-
-// execOne runs an update that must change one row.
-func execOne(ctx context.Context, tx *sql.Tx, update squirrel.UpdateBuilder) error {
-	result, err := update.RunWith(tx).ExecContext(ctx)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n != 1 {
-		return errors.Join(ErrConflict, err)
-	}
-	return nil
 }
 
 // first returns the first of joined errors.

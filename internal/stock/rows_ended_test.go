@@ -20,7 +20,7 @@ func TestRowsBehindAnEnd(t *testing.T) {
 	stocktest.Pool(t, s, "p", 1)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.Rows(t.Context(), "p", func(q engine.Querier) error {
+		ended <- s.RowsOf(t.Context(), "p", func(q engine.Querier) error {
 			var ok bool
 			_ = q.QueryRowContext(t.Context(), `SELECT pg_terminate_backend(pg_backend_pid())`).Scan(&ok)
 			return engine.EachRow(t.Context(), q, `SELECT true`, nil, []any{&ok}, func() {})

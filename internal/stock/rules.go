@@ -3,15 +3,13 @@ package stock
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // Rules returns the rules of a pool that the change of a version put in force;
@@ -19,40 +17,26 @@ import (
 // [draw.Rules.Unreadable]. Errors: CodePoolNotFound,
 // CodeNotFound, and those of the store.
 func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw.Ruling, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		if version == 0 {
-			found, err := selectAll(ctx, tx, s.selectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), scanInt)
+			found, err := ledger.SelectAll(ctx, tx, s.ledger.SelectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), ledger.ScanInt)
 			if err != nil {
 				return err
 			}
 			version = found[0]
 		}
-		if r, err = s.ruling(ctx, tx, poolID, version); err == nil && r.Version == 0 {
-			return s.absent(ctx, tx, draw.Errorf(draw.CodeNotFound, "pool %q has no such rules", poolID))
+		if r, err = s.ledger.Ruling(ctx, tx, poolID, version); err == nil && r.Version == 0 {
+			return s.ledger.Absent(ctx, tx, draw.Errorf(draw.CodeNotFound, "pool %q has no such rules", poolID))
 		}
 		return err
 	})
 	return r, err
 }
 
-// ruling reads the change of rules at a version; it has version 0 where there
-// is none.
-func (s *Store) ruling(ctx context.Context, q engine.Querier, poolID string, version int64) (draw.Ruling, error) {
-	r := draw.Ruling{PoolID: poolID}
-	if version == 0 {
-		return r, nil
-	}
-	c, err := s.changeAt(ctx, q, poolID, version)
-	if err != nil || c == nil || c.What != draw.WhatRules {
-		return r, err
-	}
-	return rulingOf(c), nil
-}
-
 // RulesInForce returns the rules of the open pools that have some, ordered by
 // pool; some may be unreadable. Errors: those of the store.
 func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		all, err = s.rulesInForce(ctx, tx, draw.StateOpen)
 		return err
 	})
@@ -61,36 +45,16 @@ func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error)
 
 // rulesInForce reads the rules of the pools in some states.
 func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]draw.Ruling, error) {
-	query := s.selectFrom(s.changes.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", s.changes.Read("c.")).
+	log := engine.Changes()
+	query := s.ledger.SelectFrom(log.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", log.Read("c.")).
 		Where(squirrel.Eq{"p.state": states}).OrderBy("c.pool_id")
-	return selectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
 		var c draw.Change
-		if err := row.Scan(append([]any{&c.PoolID}, s.changes.Fields(&c)...)...); err != nil {
+		if err := row.Scan(append([]any{&c.PoolID}, log.Fields(&c)...)...); err != nil {
 			return draw.Ruling{}, err
 		}
-		return rulingOf(&c), nil
+		return ledger.RulingOf(&c), nil
 	})
-}
-
-// rulings reads all rules that a pool has had, in order of their versions.
-func (s *Store) rulings(ctx context.Context, q engine.Querier, poolID string) ([]draw.Ruling, error) {
-	changes, err := s.changesOf(ctx, q, poolID, draw.WhatRules)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]draw.Ruling, len(changes))
-	for i := range changes {
-		all[i] = rulingOf(&changes[i])
-	}
-	return all, nil
-}
-
-func rulingOf(c *draw.Change) draw.Ruling {
-	rules, _ := draw.ReadRulesOf(c)
-	if rules != nil {
-		rules.Version = c.Version
-	}
-	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
 }
 
 // SetRules puts rules in force in a pool, nil for none, and returns them. Rules
@@ -102,12 +66,12 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 	if err := draw.CheckActor(actor); err != nil {
 		return r, err
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		of, err := s.lockPool(ctx, tx, poolID, actor)
+	err = s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, actor)
 		if err != nil {
 			return err
 		}
-		if r, err = s.ruling(ctx, tx, poolID, of.pool.RulesVersion); err != nil {
+		if r, err = s.ledger.Ruling(ctx, tx, poolID, of.Pool.RulesVersion); err != nil {
 			return err
 		}
 		switch {
@@ -116,18 +80,18 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 		case rules.Same(r.Rules):
 			return nil
 		}
-		if err := of.pool.CheckNotClosed(); err != nil {
+		if err := of.Pool.CheckNotClosed(); err != nil {
 			return err
 		}
-		if err := s.checkBlind(ctx, tx, of, "its rules are changed"); err != nil {
+		if _, err := s.ledger.Guard.MayChange(ctx, tx, of, ledger.ChangesRules); err != nil {
 			return err
 		}
-		prizes, err := s.prizes(ctx, tx, poolID)
+		prizes, err := s.ledger.Prizes(ctx, tx, poolID)
 		if err != nil {
 			return err
 		}
 		before := r.Rules
-		r, err = s.recordRules(ctx, tx, of, before, rules, prizes)
+		r, err = s.ledger.RecordRules(ctx, tx, of, before, rules, prizes)
 		return err
 	})
 	if err != nil {
@@ -135,76 +99,6 @@ func (s *Store) SetRules(ctx context.Context, poolID string, rules *draw.Rules, 
 	}
 	s.options.Changed(poolID)
 	return r, nil
-}
-
-// recordRules makes the change that puts rules in force behind others.
-func (s *Store) recordRules(ctx context.Context, tx *sql.Tx, of *lockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
-	version := of.head.Version + 1
-	set := map[string]any{"rules": int64(0)}
-	of.unannounce(set)
-	if rules != nil {
-		if err := rules.Check(prizes); err != nil {
-			return draw.Ruling{}, err
-		}
-		set["rules"] = version
-		if b := rules.Budget; b != nil && !rules.SameWindow(before) {
-			from := b.Per.Start(of.at, rules.Zone)
-			spent, err := s.spentSince(ctx, tx, of.pool.ID, from)
-			if err != nil {
-				return draw.Ruling{}, err
-			}
-			set["spent"], set["spent_from"] = spent, s.engine.Time(engine.Epoch(from))
-		}
-	}
-	if err := s.record(ctx, tx, of, []newChange{{draw.WhatRules, json.RawMessage(draw.RulesBody(rules)), set}}); err != nil {
-		return draw.Ruling{}, err
-	}
-	if rules != nil {
-		own := *rules
-		own.Version, rules = version, &own
-	}
-	return draw.Ruling{PoolID: of.pool.ID, Version: version, Rules: rules, Actor: of.actor, At: of.at}, nil
-}
-
-// budgeted are the versions after from up to to, which rules with a budget
-// were in force at.
-type budgeted struct{ from, to int64 }
-
-// spentSince sums the value, in cents, that was awarded since a time under rules
-// with a budget.
-func (s *Store) spentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
-	rulings, err := s.rulings(ctx, q, poolID)
-	if err != nil {
-		return 0, err
-	}
-	var ranges []budgeted
-	for _, r := range rulings {
-		if n := len(ranges); n > 0 && ranges[n-1].to == math.MaxInt64 {
-			ranges[n-1].to = r.Version
-		}
-		if r.Rules.HasBudget() {
-			ranges = append(ranges, budgeted{r.Version, math.MaxInt64})
-		}
-	}
-	var cents int64
-	for _, r := range ranges {
-		// Counted by prize: SQLite has no exact sum of values.
-		query := s.selectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", engine.PrizeColumnsOf("p.")).
-			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": r.to}).
-			Where(squirrel.GtOrEq{"a.at": s.engine.Time(engine.Epoch(start))}).
-			GroupBy(engine.PrizeColumnsOf("p."))
-		_, err := selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
-			var n int64
-			var p draw.Prize
-			err := row.Scan(&n, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
-			cents += n * draw.Cents(p.Value)
-			return struct{}{}, err
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return cents, nil
 }
 
 // Standing says where a user stands under the rules of a pool. Errors:
@@ -238,7 +132,7 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o draw.Stateme
 
 // inspect reads a pool, and of a user what its rules count, as one state.
 func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*draw.Urn, *draw.Facts) error) error {
-	return engine.PublicRead(repeated(ctx, func() error {
+	return engine.PublicRead(ledger.Repeated(ctx, func() error {
 		urn := draw.NewUrn(poolID)
 		tx, err := s.Read(ctx, urn, TxOptions{})
 		if err != nil {

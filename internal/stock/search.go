@@ -9,6 +9,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/ledger"
 )
 
 // searchMax is how many versions of a pool one search goes through: awards have
@@ -22,13 +23,13 @@ const searchMax = 100_000
 // where versions were lost meanwhile. A draw is found by its key, in one step. Errors:
 // CodePoolNotFound, and those of the store.
 func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilter, after int64, limit int) (awards []draw.Award, through int64, err error) {
-	query := s.selectAwards(poolID)
+	query := s.ledger.SelectAwards(poolID)
 	for column, value := range map[string]string{"a.user_id": f.UserID, "a.prize_id": f.PrizeID} {
 		if value != "" {
 			query = query.Where(squirrel.Eq{column: value})
 		}
 	}
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
 		if through = version; after >= version {
 			through = math.MaxInt64
 			return nil
@@ -36,14 +37,14 @@ func (s *Store) FindAwards(ctx context.Context, poolID string, f draw.AwardFilte
 		if f.DrawID != "" {
 			// No order by versions: a planner would go through all of them.
 			query := query.Where(squirrel.Eq{"a.draw_id": f.DrawID}).OrderBy("a.ordinal")
-			awards, err = selectAll(ctx, tx, query, s.scanAward)
+			awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 			awards = slices.DeleteFunc(awards, func(a draw.Award) bool { return a.Version <= after })
 		} else {
 			if after < version-searchMax {
 				through = after + searchMax
 			}
-			query := pageAfter(query.Where(squirrel.LtOrEq{"version": through}), after, limit)
-			awards, err = selectAll(ctx, tx, query, s.scanAward)
+			query := ledger.PageAfter(query.Where(squirrel.LtOrEq{"version": through}), after, limit)
+			awards, err = ledger.SelectAll(ctx, tx, query, s.ledger.ScanAward)
 		}
 		if len(awards) >= limit {
 			awards = awards[:limit]

@@ -11,7 +11,7 @@ import (
 // the schema does not admit this binary they cannot: each is refused by itself.
 func (s *Store) CanShare() bool {
 	_, ok := s.engine.Attempts.(engine.Sharers)
-	return ok && s.admission.admitted() == nil
+	return ok && s.Admits() == nil
 }
 
 // ReadShared is Read for several pools at once; CanShare must say so. It waits
@@ -20,7 +20,7 @@ func (s *Store) CanShare() bool {
 // Errors: CodeStoreUnavailable when the schema does not admit this binary, or an
 // *Error with its class.
 func (s *Store) ReadShared(ctx context.Context, all []SharedPool, o TxOptions) (shared SharedTx, ready []bool, err error) {
-	if err := s.admission.admitted(); err != nil {
+	if err := s.Admits(); err != nil {
 		return nil, nil, err
 	}
 	shared, ready, err = s.engine.Attempts.(engine.Sharers).ReadShared(ctx, all, o)

@@ -13,7 +13,13 @@ import (
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/agenda"
+	"drawsvc/internal/stock/audit"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/jobrows"
+	"drawsvc/internal/stock/ledger"
+	"drawsvc/internal/stock/publiclog"
+	"drawsvc/internal/stock/schema"
 )
 
 // Options of a Store.
@@ -60,6 +66,10 @@ type Options struct {
 // answer: a row that is locked for longer is reported as busy.
 const LockWaitDefault = time.Second
 
+// MigrateWaitDefault leaves a process that was killed, and a long audit, the time to
+// end.
+const MigrateWaitDefault = 2 * time.Minute
+
 // WALPagesDefault makes a log of 8 MiB.
 const WALPagesDefault = 2000
 
@@ -67,19 +77,15 @@ const WALPagesDefault = 2000
 type Store struct {
 	engine  *engine.Engine
 	options Options
-	awards  engine.Log[draw.Award]
-	moves   engine.Log[draw.Move]
-	changes engine.Log[draw.Change]
-	clock   clock
-	// brought is the schema that this binary knows, admission whether the
-	// database's lets it work.
-	brought     brought
-	admission   admission
-	writability writability
-	unsealed    unsealedCache
+	*schema.Keeper
+	*ledger.Clock
+	*agenda.Planner
+	*audit.Auditor
+	*jobrows.Rows
+	*publiclog.Store
+	ledger *ledger.Ledger
 	// hasUnreadable is what the last call of Unreadable found.
 	hasUnreadable atomic.Bool
-	hashes        hashes
 }
 
 // Open opens the database that url names: sqlite:PATH, postgres://… or
@@ -114,7 +120,7 @@ func (o Options) withDefaults() Options {
 }
 
 func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*Store, error) {
-	brought, err := bring(o.Migrations, d.Folder)
+	brought, err := schema.Bring(o.Migrations, d.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +132,14 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o Options) (*St
 		_ = e.Close() // it is the first error that matters
 		return nil, openError(err)
 	}
-	s := &Store{
-		engine: e, options: o, awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
-		brought: brought, admission: newAdmission(),
-	}
-	s.beginClock(ctx)
-	return s, nil
+	keeper := schema.New(e, brought, o.MigrateWait, o.Log)
+	l := ledger.New(ctx, e, ledger.Options{
+		ReadOnly: o.ReadOnly, Changed: o.Changed, LeapMax: o.ClockLeap, Machine: o.Machine, Admits: keeper.Admits, Log: o.Log,
+	})
+	return &Store{
+		engine: e, options: o, ledger: l, Keeper: keeper, Clock: l.Clock,
+		Planner: agenda.New(l, o.Due), Auditor: audit.New(l), Rows: jobrows.New(l), Store: publiclog.New(l, o.Identities),
+	}, nil
 }
 
 // engine are the options for the engine.
@@ -182,6 +190,26 @@ func (s *Store) SharesSessions() bool { return s.engine.Pooling == engine.Pooled
 // single writer: it must not be held while a draw is decided.
 func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
 
+// WatchSchema has the schema checked about once a second, and the database's clock
+// read about every ten seconds, until the store is closed. It is called once, before
+// the store is used by others.
+func (s *Store) WatchSchema() {
+	s.Watch()
+	s.WatchClock()
+}
+
+// CheckWritable reports whether the database takes writes, as far as the last ones
+// say. It asks nobody: see [Store.WatchWrites]. Error: CodeStoreUnavailable.
+func (s *Store) CheckWritable() error { return s.ledger.CheckWritable() }
+
+// WriteRefusal is the reason for which the database takes no writes, one of
+// [WriteRefusals], "" while it takes them.
+func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
+
+// WatchWrites has a write tried about once a second while the database takes none, until
+// the store is closed. It is called once, before the store is used by others.
+func (s *Store) WatchWrites() { s.ledger.WatchWrites() }
+
 // Ping reports whether the database answers: nil or CodeStoreUnavailable.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.engine.Probe.PingContext(ctx); err != nil {
@@ -200,7 +228,7 @@ func (s *Store) Connections() engine.Connections { return s.engine.Connections()
 // CodePoolNotFound, CodeStoreUnavailable when the schema does not admit this
 // binary, or an *Error with its class.
 func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error) {
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Read(ctx, urn, o)
@@ -212,7 +240,7 @@ func (s *Store) Read(ctx context.Context, urn *draw.Urn, o TxOptions) (Tx, error
 		if n == suppliesMax {
 			return nil, s.notRead(engine.ErrDropped)
 		}
-		if err = s.supply(ctx, urn); err == nil {
+		if err = s.Supply(ctx, urn); err == nil {
 			tx, err = s.engine.Attempts.Read(ctx, urn, o)
 		}
 	}
@@ -230,7 +258,7 @@ const suppliesMax = 3
 // pool is still as it was read; with o.Lock Turns waits for the pool's row as
 // Read would. Errors: those of Read, save CodePoolNotFound.
 func (s *Store) Resume(ctx context.Context, o TxOptions) (Tx, error) {
-	if err := cmp.Or(s.engine.Refusal(), s.admission.admitted()); err != nil {
+	if err := cmp.Or(s.engine.Refusal(), s.Admits()); err != nil {
 		return nil, err
 	}
 	tx, err := s.engine.Attempts.Resume(ctx, o)
@@ -249,7 +277,7 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 			urn.Invalidate()
 		}
 	}
-	s.observe(err)
+	s.ledger.Observe(err)
 	return err
 }
 
@@ -258,11 +286,11 @@ func (s *Store) notRead(err error, urns ...*draw.Urn) error {
 // row as Read would. Errors: those of the guarded write, and CodeStoreUnavailable
 // when the schema does not admit this binary.
 func (s *Store) Write(ctx context.Context, p *draw.Plan, o TxOptions) error {
-	if err := s.admission.admitted(); err != nil {
+	if err := s.Admits(); err != nil {
 		return err
 	}
 	err := s.engine.Attempts.Write(ctx, p, o)
-	s.observe(err)
+	s.ledger.Observe(err)
 	return err
 }
 
@@ -304,6 +332,6 @@ func (tx *watchedTx) Write(ctx context.Context, p *draw.Plan) error {
 // Rollback implements Tx.
 func (tx *watchedTx) Rollback() {
 	tx.Tx.Rollback()
-	tx.store.observe(tx.failed) // now that the connection is given back
+	tx.store.ledger.Observe(tx.failed) // now that the connection is given back
 	tx.failed = nil
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/Masterminds/squirrel"
-
 	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
 )
 
 // UnreadablePart is something stored that this binary cannot read.
@@ -24,7 +21,7 @@ type UnreadablePart struct {
 // planned items that are due next those, that this binary cannot read: there it gives no new draw, or will
 // not once the item is due. Errors: those of the store.
 func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error) {
-	err = s.snapshot(ctx, func(tx *sql.Tx) error {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
 		all = nil
 		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen, draw.StatePaused)
 		if err != nil {
@@ -35,9 +32,11 @@ func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error
 				all = append(all, UnreadablePart{PoolID: r.PoolID, Version: r.Version, Why: why})
 			}
 		}
-		items, err := s.unreadableItems(ctx, tx)
-		all = append(all, items...)
-		return err
+		return s.NextItems(ctx, tx, itemsReadMax, func(poolID string, item *draw.Item) {
+			if why := item.Unreadable(); why != nil {
+				all = append(all, UnreadablePart{PoolID: poolID, Item: item.Number, Why: why})
+			}
+		})
 	})
 	if err == nil {
 		s.hasUnreadable.Store(len(all) > 0)
@@ -50,18 +49,3 @@ func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
 
 // itemsReadMax is how many planned items are checked: those that are due next.
 const itemsReadMax = 1000
-
-// unreadableItems reads the open items that are due next.
-func (s *Store) unreadableItems(ctx context.Context, q engine.Querier) (all []UnreadablePart, err error) {
-	query := s.selectFrom("agenda", append(itemColumns(), "pool_id")...).Where(squirrel.Eq{"done": 0}).
-		OrderBy("at").Limit(itemsReadMax)
-	_, err = selectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
-		var poolID string
-		item, err := scanItemWith(row, &poolID)
-		if why := item.Unreadable(); err == nil && why != nil {
-			all = append(all, UnreadablePart{PoolID: poolID, Item: item.Number, Why: why})
-		}
-		return struct{}{}, err
-	})
-	return all, err
-}

@@ -9,6 +9,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
 )
 
 // UserAwards returns at most limit of a user's awards in order of their versions,
@@ -16,7 +17,7 @@ import (
 // wins where the rules in force count no draws. Errors: CodePoolNotFound,
 // CodeUserNotCounted where they count neither, and those of the store.
 func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int64, limit int) (awards []draw.Award, err error) {
-	err = s.ofPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
 		counted, err := s.countedOf(ctx, tx, poolID)
 		if err != nil {
 			return err
@@ -26,10 +27,10 @@ func (s *Store) UserAwards(ctx context.Context, poolID, userID string, after int
 			return err
 		}
 		// A join that keeps turns without an award has no planner begin with awards.
-		page := s.selectFrom("turns AS t "+s.engine.TurnAward+" "+s.engine.AwardPrize, engine.ReadAwards(s.awards)).
+		page := s.ledger.SelectFrom("turns AS t "+s.engine.TurnAward+" "+s.engine.AwardPrize, engine.ReadAwards(engine.Awards())).
 			Where(squirrel.Eq{"t.pool_id": poolID, "t.user_id": userID, "t.what": string(counted)}).Where(squirrel.Gt{"t.seq": seen}).
 			Where("COALESCE(a.version, 0) > 0").OrderBy("t.seq").Limit(uint64(limit)) //nolint:gosec // checked by the caller
-		awards, err = selectAll(ctx, tx, page, s.scanAward)
+		awards, err = ledger.SelectAll(ctx, tx, page, s.ledger.ScanAward)
 		return err
 	})
 	return awards, err
@@ -51,7 +52,7 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 	UNION ALL
 	SELECT CASE WHEN `+isUpTo+` THEN (low + high + 1) >> 1 ELSE low END, CASE WHEN `+isUpTo+` THEN high ELSE ((low + high + 1) >> 1) - 1 END
 	FROM halves WHERE low < high)`, slices.Concat(of, of, []any{version}, of, []any{version})...)
-	found, err := selectAll(ctx, q, s.selectFrom("halves", "low").PrefixExpr(halves).Where("low = high"), scanInt)
+	found, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("halves", "low").PrefixExpr(halves).Where("low = high"), ledger.ScanInt)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
@@ -60,11 +61,11 @@ func (s *Store) turnsUpTo(ctx context.Context, q engine.Querier, poolID, userID 
 
 // countedOf is the kind of turns that the awards of a user are found by.
 func (s *Store) countedOf(ctx context.Context, q engine.Querier, poolID string) (draw.Counted, error) {
-	inForce, err := selectAll(ctx, q, s.selectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), scanInt)
+	inForce, err := ledger.SelectAll(ctx, q, s.ledger.SelectFrom("pools", "rules").Where(squirrel.Eq{"id": poolID}), ledger.ScanInt)
 	if err != nil {
 		return "", err
 	}
-	r, err := s.ruling(ctx, q, poolID, inForce[0])
+	r, err := s.ledger.Ruling(ctx, q, poolID, inForce[0])
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
 )
 
 // Options say how a database is opened.
@@ -95,6 +96,12 @@ const (
 
 // OnClose has fn called by Close, before those that were given earlier.
 func (e *Engine) OnClose(fn func() error) { e.closers = append(e.closers, fn) }
+
+// WhileOpen calls do at once and about every so often until Close.
+func (e *Engine) WhileOpen(every time.Duration, do func(ctx context.Context)) {
+	stop := periodic.Start(every, do)
+	e.OnClose(func() error { stop(); return nil })
+}
 
 // Close closes all connections. It returns the first error of closing.
 func (e *Engine) Close() error {

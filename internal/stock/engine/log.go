@@ -264,9 +264,14 @@ func ReadAwards(l Log[draw.Award]) string {
 	return l.Read("a.") + `, COALESCE(p.name, ''), COALESCE(p.value, 0), COALESCE(p.kind, '') = 'blank'`
 }
 
+// AwardFields are where an award with its prize is scanned into.
+func AwardFields(l Log[draw.Award], a *draw.Award) []any {
+	return append(l.Fields(a), &a.PrizeName, &a.Value, &a.Blank)
+}
+
 // ScanAward reads an award with its prize.
 func ScanAward(l Log[draw.Award], row Scanner) (a draw.Award, err error) {
-	err = row.Scan(append(l.Fields(&a), &a.PrizeName, &a.Value, &a.Blank)...)
+	err = row.Scan(AwardFields(l, &a)...)
 	return a, err
 }
 

@@ -73,7 +73,7 @@ func Doubles() []Double {
 			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
 		}},
 		{Heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`s.engine.Commit == nil`, `s.engine.Commit == nil || true`},
+			{`l.Engine.Commit == nil`, `l.Engine.Commit == nil || true`},
 		}},
 		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
 			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
@@ -97,7 +97,7 @@ func Doubles() []Double {
 		}},
 		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
 			{`c.take(c.server.bounds.streams, 1,`, `c.take(newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}), 1,`},
-			{`s.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `s.engine.Read.QueryRowContext(ctx, admitsFrom)`},
+			{`k.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `k.engine.Read.QueryRowContext(ctx, admitsFrom)`},
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},
@@ -138,7 +138,7 @@ func ofCampaigns() []Double {
 			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
 		}},
 		{OwnClocks, "the service, whose instances go by their own clocks", []edit{
-			{`return s.clock.last.Load().at(here)`, `return fault.Moved(time.Now())`},
+			{`return c.last.Load().at(here)`, `return fault.Moved(time.Now())`},
 		}},
 	}
 }

@@ -1,0 +1,282 @@
+package agenda
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/ledger"
+)
+
+// PlanItem plans one item and returns it with its number; a key is as in
+// ImportAgenda. Errors: CodeInvalidRequest, also for a time that has passed,
+// CodePoolNotFound, CodePoolClosed, CodeKeyReused, and those of the store.
+func (p *Planner) PlanItem(ctx context.Context, poolID string, item draw.Item, key, actor string) (draw.Item, error) {
+	items := []draw.Item{item}
+	once := planKey{key, "item " + string(items[0].Shown(""))}
+	if err := once.check(); err != nil {
+		return draw.Item{}, err
+	}
+	planned, err := p.plan(ctx, poolID, items, once, actor, func(draw.Planned) any { return items[0].Shown(once.mark()) })
+	if err != nil || !planned.Replayed {
+		return items[0], err
+	}
+	return p.plannedItem(ctx, poolID, planned.First)
+}
+
+// PlanItems plans stock items together, all or none: one change, which tells
+// their number and the SHA-256 of the seal. Errors: CodeInvalidRequest, which
+// names the lines of a file, and those of PlanItem.
+func (p *Planner) PlanItems(ctx context.Context, poolID string, items []draw.Item, salt, actor string) (draw.Planned, error) {
+	return p.planItems(ctx, poolID, items, salt, planKey{}, actor)
+}
+
+func (p *Planner) planItems(ctx context.Context, poolID string, items []draw.Item, salt string, key planKey, actor string) (draw.Planned, error) {
+	if len(items) == 0 || len(items) > draw.AgendaMax {
+		return draw.Planned{}, draw.Errorf(draw.CodeInvalidRequest, "1 to %d items can be planned at once, and not %d", draw.AgendaMax, len(items))
+	}
+	seal := draw.NewSeal(salt, items)
+	planned, err := p.plan(ctx, poolID, items, key, actor, func(planned draw.Planned) any {
+		return plannedBody{planned.First, planned.Count, seal.SHA256, key.mark()}
+	})
+	if !planned.Replayed {
+		planned.Seal = seal
+	}
+	return planned, err
+}
+
+// plan writes items, which it numbers, unless the key says that they were.
+func (p *Planner) plan(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string, body func(draw.Planned) any) (planned draw.Planned, err error) {
+	if err := draw.CheckActor(actor); err != nil {
+		return planned, err
+	}
+	err = p.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		if planned, err = p.plannedBy(ctx, tx, poolID, key); err != nil || planned.Replayed {
+			return err
+		}
+		if err := cmp.Or(of.Pool.CheckNotClosed(), p.checkOpens(ctx, tx, of, items)); err != nil {
+			return err
+		}
+		prizes, err := p.ledger.Prizes(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		if err := checkItems(items, of.At, prizes); err != nil {
+			return err
+		}
+		last, err := p.checkAgenda(ctx, tx, poolID, items)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			items[i].Number, items[i].Actor = last+int64(i)+1, actor
+			items[i].At = items[i].At.UTC().Truncate(time.Microsecond)
+		}
+		if err := p.insertItems(ctx, tx, poolID, items); err != nil {
+			return err
+		}
+		planned = draw.Planned{First: last + 1, Version: of.Head.Version + 1, Count: len(items)}
+		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body(planned)}}); err != nil {
+			return err
+		}
+		return p.renewDue(ctx, tx, poolID)
+	})
+	if err == nil && !planned.Replayed {
+		p.ledger.Changed(poolID)
+	}
+	return planned, err
+}
+
+// checkItems reports what keeps items from being planned in a pool at a time.
+func checkItems(items []draw.Item, now time.Time, prizes []draw.Prize) error {
+	byID := make(map[string]*draw.Prize, len(prizes))
+	for i := range prizes {
+		byID[prizes[i].ID] = &prizes[i]
+	}
+	var bad prizefile.BadLines
+	for i := range items {
+		err := checkItem(&items[i], now, byID, prizes)
+		switch {
+		case err == nil:
+		case items[i].Line == 0:
+			return err
+		default:
+			bad.Add(items[i].Line, "%s", draw.DetailOf(err))
+		}
+	}
+	return bad.Err()
+}
+
+func checkItem(item *draw.Item, now time.Time, byID map[string]*draw.Prize, prizes []draw.Prize) error {
+	if err := item.Check(); err != nil {
+		return err
+	}
+	if !item.At.Truncate(time.Microsecond).After(now) {
+		return draw.Errorf(draw.CodeInvalidRequest, "at has passed: it is %s; what is to be done now needs no agenda", now.UTC().Format(draw.TimeFormat))
+	}
+	switch item.Kind {
+	case draw.ItemStock:
+		prize := byID[item.Stock.PrizeID]
+		if prize == nil {
+			return draw.Errorf(draw.CodeInvalidRequest, "the pool has no prize %q", item.Stock.PrizeID)
+		}
+		return item.Stock.Admit(prize)
+	case draw.ItemRules:
+		if item.Rules != nil {
+			return item.Rules.Check(prizes)
+		}
+	case draw.ItemState:
+	}
+	return nil
+}
+
+// checkAgenda reports what of the agenda keeps items from being planned, and
+// returns the highest number of an item.
+func (p *Planner) checkAgenda(ctx context.Context, tx *sql.Tx, poolID string, items []draw.Item) (last int64, err error) {
+	ofPool := squirrel.Eq{"pool_id": poolID}
+	found, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "item").Where(ofPool).OrderBy("item DESC").Limit(1), ledger.ScanInt)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) > 0 {
+		last = found[0]
+	}
+	if last+int64(len(items)) > draw.OpenItemsMax { // fewer are open than ever were
+		open, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "COUNT(*)").Where(ofPool).Where(squirrel.Eq{"done": 0}), ledger.ScanInt)
+		if err != nil {
+			return 0, err
+		}
+		if open[0]+int64(len(items)) > draw.OpenItemsMax {
+			return 0, draw.Errorf(draw.CodeInvalidRequest, "pool %q has %d open items, and may have %d", poolID, open[0], draw.OpenItemsMax)
+		}
+	}
+	for i := range items {
+		if items[i].Kind != draw.ItemState {
+			continue
+		}
+		at := items[i].At.UTC().Truncate(time.Microsecond)
+		same, err := ledger.SelectAll(ctx, tx, p.openItems("item", poolID, draw.ItemState).Where(squirrel.Eq{"at": p.ledger.Engine.Time(at)}), ledger.ScanInt)
+		if err != nil {
+			return 0, err
+		}
+		if len(same) > 0 {
+			return 0, draw.Errorf(draw.CodeInvalidRequest, "item %d sets the state at the same instant", same[0])
+		}
+	}
+	return last, nil
+}
+
+// Agenda returns at most limit items of a pool with a number above after, in
+// order of their numbers, without those that were removed; open leaves out those
+// that are done. Errors: CodePoolNotFound, and those of the store.
+func (p *Planner) Agenda(ctx context.Context, poolID string, after int64, limit int, open bool) (items []draw.Item, err error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID}).Where(squirrel.Gt{"item": after})
+	if open {
+		query = query.Where(squirrel.Eq{"done": 0})
+	} else {
+		query = query.Where(squirrel.GtOrEq{"done": 0})
+	}
+	query = query.OrderBy("item").Limit(uint64(limit)) //nolint:gosec // checked by the caller
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		items, err = ledger.SelectAll(ctx, tx, query, scanItem)
+		return err
+	})
+	return items, err
+}
+
+// RemoveItem removes an open item, which is a change. Errors: CodePoolNotFound,
+// CodeNotFound, CodeAgendaDone, CodePoolClosed, and those of the store.
+func (p *Planner) RemoveItem(ctx context.Context, poolID string, number int64, actor string) error {
+	if err := draw.CheckActor(actor); err != nil {
+		return err
+	}
+	err := p.ledger.Change(ctx, func(tx *sql.Tx) error {
+		of, err := p.ledger.LockPool(ctx, tx, poolID, actor)
+		if err != nil {
+			return err
+		}
+		ofItem := squirrel.Eq{"pool_id": poolID, "item": number}
+		done, err := ledger.SelectAll(ctx, tx, p.ledger.SelectFrom("agenda", "done").Where(ofItem), ledger.ScanInt)
+		switch {
+		case err != nil:
+			return err
+		case len(done) == 0 || done[0] < 0:
+			return draw.Errorf(draw.CodeNotFound, "the agenda of pool %q has no item %d", poolID, number)
+		case done[0] > 0:
+			return draw.Errorf(draw.CodeAgendaDone, "item %d was done, as version %d", number, done[0])
+		}
+		if err := of.Pool.CheckNotClosed(); err != nil {
+			return err
+		}
+		if err := ledger.ExecOne(ctx, tx, p.ledger.Builder().Update("agenda").Set("done", -of.Head.Version-1).Where(ofItem)); err != nil {
+			return err
+		}
+		body := map[string]any{"item": number, "removed": true}
+		if err := p.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatAgenda, Body: body}}); err != nil {
+			return err
+		}
+		return p.renewDue(ctx, tx, poolID)
+	})
+	if err == nil {
+		p.ledger.Changed(poolID)
+	}
+	return err
+}
+
+// Opening says when the agenda opens a pool next, and when it pauses or closes
+// it; zero times for never. What is to open behind a closing, which is final, opens
+// never. Errors: those of the store.
+func (p *Planner) Opening(ctx context.Context, poolID string) (opens, closes time.Time, err error) {
+	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if opens, err = p.nextState(ctx, tx, poolID, draw.StateOpen); err != nil {
+			return err
+		}
+		if closes, err = p.nextState(ctx, tx, poolID, draw.StatePaused, draw.StateClosed); err != nil {
+			return err
+		}
+		ends, err := p.nextState(ctx, tx, poolID, draw.StateClosed)
+		if !ends.IsZero() && opens.After(ends) {
+			opens = time.Time{}
+		}
+		return err
+	})
+	return opens, closes, err
+}
+
+func (p *Planner) nextState(ctx context.Context, tx *sql.Tx, poolID string, states ...draw.State) (time.Time, error) {
+	bodies := make([]string, len(states))
+	for i, state := range states {
+		bodies[i] = draw.StateBody(state)
+	}
+	query := p.openItems("at", poolID, draw.ItemState).Where(squirrel.Eq{"body": bodies}).OrderBy("at", "item").Limit(1)
+	found, err := ledger.SelectAll(ctx, tx, query, scanTime)
+	if err != nil || len(found) == 0 {
+		return time.Time{}, err
+	}
+	return found[0], nil
+}
+
+// checkOpens reports an item that would open a pool with a beacon: an item brings
+// no round.
+func (p *Planner) checkOpens(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, items []draw.Item) error {
+	opens := slices.ContainsFunc(items, func(i draw.Item) bool { return i.Kind == draw.ItemState && i.State == draw.StateOpen })
+	if !opens {
+		return nil
+	}
+	_, err := p.ledger.Guard.MayChange(ctx, tx, of, ledger.OpensByItem)
+	if e, ok := errors.AsType[*draw.Error](err); ok && e.Code == draw.CodeRoundNotAnnounced {
+		return draw.Errorf(draw.CodeInvalidRequest, "%s", e.Detail)
+	}
+	return err
+}

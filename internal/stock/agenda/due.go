@@ -1,0 +1,221 @@
+package agenda
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+const (
+	// duePoolsMax is how many pools one search of all agendas finds.
+	duePoolsMax = 1000
+)
+
+// ItemFailed is what Options.Due is called with for items that cannot be done.
+const ItemFailed draw.ItemKind = "failed"
+
+// RunDue does the items of a pool's agenda that are due by the database's
+// clock, in order of their time and number, at most 1,000. Each becomes the
+// change or the move that it plans, and where that cannot be, a change that
+// says why. The lock of the pool's row and the mark done make it once. Errors:
+// CodePoolNotFound, CodeRulesUnreadable for an item that is left to instances which
+// can read it, or an *Error with its class.
+func (p *Planner) RunDue(ctx context.Context, poolID string) error {
+	_, err := p.runDue(ctx, poolID)
+	return err
+}
+
+// runDue is RunDue. It returns how many items it did, also with CodeRulesUnreadable.
+func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
+	ran, left, err := p.runSome(ctx, poolID, ledger.ItemsPerRun, false)
+	if isDefect(err) { // of one item, which must block nobody
+		ran, left, err = p.runSome(ctx, poolID, 1, false)
+	}
+	if isDefect(err) {
+		ran, left, err = p.runSome(ctx, poolID, 1, true)
+	}
+	p.ledger.Observe(err) // now that the connection is given back
+	switch {
+	case engine.ClassOf(err) == engine.ClassUnknown: // the next one sees what became of it
+		p.ledger.Changed(poolID)
+		return 0, engine.Conflict("commit", err)
+	case err != nil:
+		return 0, err
+	case len(ran) == 0 && left != nil:
+		return 0, left
+	case len(ran) == 0:
+		_ = p.ledger.ReadClock(ctx) // whoever saw something due may go by an estimate
+		return 0, p.ledger.ClockLeapt()
+	}
+	p.ledger.Changed(poolID)
+	p.report(poolID, ran)
+	return len(ran), left
+}
+
+// isLeft reports whether an item is left to instances that can read it, at a time
+// of the database.
+func isLeft(item *draw.Item, now time.Time) bool {
+	return item.Unreadable() != nil && now.Before(item.At.Add(draw.ItemLeftMax))
+}
+
+func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }
+
+// isDefect says that an error is none of those that come and go. A key that is
+// known is that of an item which has made its move already.
+func isDefect(err error) bool {
+	class := engine.ClassOf(err)
+	return err != nil && (class == engine.ClassOther || class == engine.ClassKnownKey) && draw.CodeOf(err) == draw.CodeInternal
+}
+
+// report counts items that were done, and logs those that could not be.
+func (p *Planner) report(poolID string, ran []ranItem) {
+	counts := map[draw.ItemKind]int{}
+	for _, r := range ran {
+		counts[r.kind]++
+		if r.failed != nil {
+			p.ledger.Log.Warn("an item of the agenda could not be done", "pool", poolID, "item", r.number, "version", r.version, "error", r.failed)
+		}
+	}
+	for kind, n := range counts {
+		p.due(kind, n)
+	}
+}
+
+// ranItem is an item that was done by the entry of a version.
+type ranItem struct {
+	number, version int64
+	kind            draw.ItemKind
+	failed          error
+}
+
+// runSome does at most limit items in one transaction. With give, it does not
+// even try. left is why it has stopped before an item that is left to others.
+func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
+	err = p.ledger.Once(ctx, func(tx *sql.Tx) error {
+		ran, left = nil, nil
+		of, err := p.ledger.LockRow(ctx, tx, poolID, "")
+		if err != nil || !of.IsDue() {
+			return err
+		}
+		items, err := p.dueItems(ctx, tx, poolID, of.At, limit)
+		if err != nil {
+			return err
+		}
+		r := &agendaRun{planner: p, tx: tx, of: of, give: give}
+		for i := range items {
+			if isLeft(&items[i], of.At) {
+				left = items[i].Unreadable() // those after it wait, so that the order holds
+				break
+			}
+			if err := r.do(ctx, &items[i]); err != nil {
+				return err
+			}
+		}
+		if err := r.end(ctx); err != nil {
+			return err
+		}
+		ran = r.ran
+		err = p.renewDue(ctx, tx, poolID)
+		fault.At(fault.DueBeforeCommit)
+		return err
+	})
+	if len(ran) > 0 && err == nil {
+		fault.At(fault.DueAfterCommit)
+	}
+	return ran, left, err
+}
+
+// dueItems reads the first open items up to a time, in order.
+func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now time.Time, limit int) (all []draw.Item, err error) {
+	if p.ledger.Engine.ByKey != "" {
+		if _, err := tx.ExecContext(ctx, p.ledger.Engine.ByKey); err != nil {
+			return nil, err
+		}
+	}
+	columns := strings.Join(itemColumns(), ", ")
+	for _, kind := range []draw.ItemKind{draw.ItemState, draw.ItemRules, draw.ItemStock} { // each in the order of the key
+		query := p.openItems(columns, poolID, kind).Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(now)}).
+			OrderBy("at", "item").Limit(uint64(limit)) //nolint:gosec // a constant
+		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b draw.Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Number, b.Number)) })
+	return all[:min(len(all), limit)], nil
+}
+
+// markDone notes which entries the items became.
+func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
+	for part := range slices.Chunk(ran, ledger.RowsMax) {
+		var cases strings.Builder
+		numbers := make([]int64, len(part))
+		for i, r := range part { // numbers of ours: PostgreSQL takes a parameter there for a text
+			numbers[i] = r.number
+			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
+		}
+		update := p.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
+			Where(squirrel.Eq{"pool_id": poolID, "item": numbers, "done": 0})
+		result, err := update.RunWith(tx).ExecContext(ctx)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n != int64(len(part)) {
+			return errors.Join(engine.ErrConflict, err)
+		}
+	}
+	return nil
+}
+
+// RunAllDue does what is due of all agendas, so that pools which nobody draws
+// from follow theirs too. It returns the first error, and goes on behind it.
+func (p *Planner) RunAllDue(ctx context.Context) error {
+	pools, err := p.duePools(ctx)
+	for _, poolID := range pools {
+		for n := ledger.ItemsPerRun; n > 0 && ctx.Err() == nil; {
+			var failed error
+			if n, failed = p.runDue(ctx, poolID); failed != nil {
+				n = 0
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !isUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // else somebody is at it
+					err = cmp.Or(err, failed)
+				}
+			}
+		}
+	}
+	return err
+}
+
+// duePools are pools with an open item that has come.
+func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
+	if err := cmp.Or(p.ledger.Engine.Refusal(), p.ledger.Admits()); err != nil {
+		return nil, err
+	}
+	query := p.ledger.SelectFrom("agenda", "pool_id").Where(squirrel.Eq{"done": 0})
+	if p.ledger.Engine.Clock != "" {
+		query = query.Where("at <= " + p.ledger.Engine.Clock)
+	} else {
+		query = query.Where(squirrel.LtOrEq{"at": p.ledger.Engine.Time(p.ledger.Now())})
+	}
+	query = query.GroupBy("pool_id").Limit(duePoolsMax)
+	err = p.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		pools, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) {
+			err = row.Scan(&id)
+			return id, err
+		})
+		return err
+	})
+	return pools, err
+}

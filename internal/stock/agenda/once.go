@@ -1,0 +1,159 @@
+package agenda
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/prizefile"
+	"drawsvc/internal/stock/ledger"
+)
+
+// ImportAgenda plans the stock items of a file together, all or none, under a salt
+// that is kept nowhere. With a key it happens once: the same key again is answered
+// with the first result. Errors: that of the reader, CodeKeyReused for a key that
+// came with something else, and those of PlanItems.
+func (p *Planner) ImportAgenda(ctx context.Context, poolID string, file io.Reader, key, actor string) (draw.Planned, error) {
+	items, err := prizefile.ReadAgenda(file)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	return p.planOnce(ctx, poolID, items, planKey{key, "import " + draw.NewSeal("", items).SHA256}, actor)
+}
+
+// SpreadAgenda plans a schedule of one prize, all or none, under a salt that is kept
+// nowhere; a key is as in ImportAgenda. Errors: CodeKeyReused, and those of PlanItems.
+func (p *Planner) SpreadAgenda(ctx context.Context, poolID string, spread draw.Spread, key, actor string) (draw.Planned, error) {
+	items, err := spread.Items(randomBelow)
+	if err != nil {
+		return draw.Planned{}, err
+	}
+	from, to := spread.From.UTC().Format(draw.TimeFormat), spread.To.UTC().Format(draw.TimeFormat)
+	wanted := fmt.Sprintf("spread %s %d %s %s %s %q", spread.PrizeID, spread.Units, from, to, spread.Every, spread.Reason)
+	return p.planOnce(ctx, poolID, items, planKey{key, wanted}, actor)
+}
+
+func (p *Planner) planOnce(ctx context.Context, poolID string, items []draw.Item, key planKey, actor string) (draw.Planned, error) {
+	if err := key.check(); err != nil {
+		return draw.Planned{}, err
+	}
+	return p.planItems(ctx, poolID, items, key.salt(poolID), key, actor)
+}
+
+// randomBelow is a number from 0 to n-1, which nobody can foretell.
+func randomBelow(n int64) int64 {
+	i, err := rand.Int(rand.Reader, big.NewInt(n))
+	if err != nil {
+		panic("agenda: " + err.Error()) // Reader never fails
+	}
+	return i.Int64()
+}
+
+// planKey is the key that items are planned under, and what was asked for. Without a key they are planned each time.
+type planKey struct{ key, wanted string }
+
+// plannedBody is the body of the change that many items are planned by, and what a
+// replay needs of that of one. Key is the mark of their key.
+type plannedBody struct {
+	Item   int64  `json:"item"`
+	Count  int    `json:"count"`
+	SHA256 string `json:"sha256"`
+	Key    string `json:"key,omitempty"`
+}
+
+// saltLength is that of [rand.Text], in letters of 5 bits.
+const saltLength = 26
+
+func (k planKey) check() error {
+	if k.key == "" {
+		return nil
+	}
+	return draw.CheckKey(k.key)
+}
+
+// salt is that of the seal. It is random, or follows from the key: a replay can say
+// it again although it is kept nowhere. Who cannot guess the key cannot guess it.
+func (k planKey) salt(poolID string) string {
+	if k.key == "" {
+		return rand.Text()
+	}
+	sum := hmac.New(sha256.New, []byte(k.key))
+	_, _ = sum.Write([]byte("drawsvc agenda salt v1\n" + poolID)) // a hash takes all
+	return base32.StdEncoding.EncodeToString(sum.Sum(nil))[:saltLength]
+}
+
+// mark is what the change keeps of the key, KEY:WANTED, both digests; "" without a
+// key.
+func (k planKey) mark() string {
+	if k.key == "" {
+		return ""
+	}
+	return k.begin() + digestOf(k.wanted)
+}
+
+// begin is what each mark of the key begins with.
+func (k planKey) begin() string { return digestOf(k.key) + ":" }
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// plannedBy finds what was planned under a key in a pool whose row is locked; it is
+// replayed where something was. Error: CodeKeyReused when that was something else.
+func (p *Planner) plannedBy(ctx context.Context, tx *sql.Tx, poolID string, key planKey) (planned draw.Planned, err error) {
+	if key.key == "" {
+		return planned, nil
+	}
+	// A digest may hold the sign of LIKE for any letter: what is found is compared.
+	query := p.ledger.SelectChanges(poolID).Where(squirrel.Eq{"what": string(draw.WhatAgenda)}).
+		Where(squirrel.Like{"body": `%"key":"` + key.begin() + `%`}).OrderBy("version")
+	changes, err := ledger.SelectAll(ctx, tx, query, p.ledger.ScanChange(poolID))
+	if err != nil {
+		return planned, err
+	}
+	for _, c := range changes {
+		var body plannedBody
+		if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
+			return planned, draw.WrapInternal(err, "the record of version %d cannot be read", c.Version)
+		}
+		switch {
+		case body.Key == key.mark():
+			seal := draw.Seal{Salt: key.salt(poolID), SHA256: body.SHA256}
+			return draw.Planned{First: body.Item, Version: c.Version, Count: body.Count, Seal: seal, Replayed: true}, nil
+		case strings.HasPrefix(body.Key, key.begin()):
+			return planned, draw.Errorf(draw.CodeKeyReused, "the key %q was used to plan something else", key.key)
+		}
+	}
+	return planned, nil
+}
+
+// plannedItem is an item as it was when it was planned, whatever became of it.
+func (p *Planner) plannedItem(ctx context.Context, poolID string, number int64) (i draw.Item, err error) {
+	query := p.ledger.SelectFrom("agenda", itemColumns()...).Where(squirrel.Eq{"pool_id": poolID, "item": number})
+	err = p.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		found, err := ledger.SelectAll(ctx, tx, query, scanItem)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return draw.Errorf(draw.CodeInternal, "item %d of pool %q was planned, and is not there", number, poolID)
+		}
+		i = found[0]
+		i.Done, i.Replayed = 0, true
+		return nil
+	})
+	return i, err
+}

@@ -1,0 +1,225 @@
+package agenda
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/ledger"
+)
+
+// agendaRun does items of an agenda one after another, on a pool whose row is
+// locked. Entries of one kind and actor that follow each other are written
+// together: each makes one version all the same.
+type agendaRun struct {
+	planner *Planner
+	tx      *sql.Tx
+	of      *ledger.LockedPool
+	// give has every item fail whatever it plans.
+	give bool
+	// prizes are those of the pool as the moves leave them, nil before they are
+	// read.
+	prizes []draw.Prize
+	// changes and moves wait to be written; only one of them holds any.
+	changes []ledger.NewChange
+	moves   []ledger.Stocking
+	ran     []ranItem
+}
+
+// errGiven is why an item fails that could not even be tried.
+var errGiven = draw.Errorf(draw.CodeInternal, "the item could not be done; the service's log says why")
+
+// do does one item.
+func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
+	if item.Actor != r.of.Actor {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+		r.of.Actor = item.Actor
+	}
+	refused, err := r.try(ctx, item)
+	if err != nil {
+		return err
+	}
+	ran := ranItem{number: item.Number, kind: item.Kind}
+	if refused != nil {
+		failed, ok := errors.AsType[*draw.Error](refused)
+		if !ok || failed.Code == draw.CodeInternal && !r.give {
+			return refused
+		}
+		ran.kind, ran.failed = ItemFailed, failed
+		body := draw.ItemDone{Item: item.Number, Failed: failed.Code, Detail: failed.Detail}
+		if err := r.change(ctx, ledger.NewChange{What: draw.WhatAgenda, Body: body}); err != nil {
+			return err
+		}
+	}
+	ran.version = r.of.Head.Version + int64(len(r.changes)+len(r.moves))
+	r.ran = append(r.ran, ran)
+	return nil
+}
+
+// try does what the item plans. What it plans may be refused, which is the item's
+// affair alone. err is that of reads and writes, which may be of the items before it:
+// it ends the run, whatever its code.
+func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
+	if r.give {
+		return errGiven, nil
+	}
+	if err := item.Unreadable(); err != nil {
+		return err, nil
+	}
+	switch item.Kind {
+	case draw.ItemState:
+		return r.state(ctx, item)
+	case draw.ItemStock:
+		return r.stock(ctx, item)
+	case draw.ItemRules:
+		return r.rules(ctx, item)
+	}
+	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
+}
+
+// refusal tells what the state of a pool forbids from an error of the read that
+// finds it out.
+func refusal(err error) (refused, failed error) {
+	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced}
+	if slices.Contains(forbidden, draw.CodeOf(err)) {
+		return err, nil
+	}
+	return nil, err
+}
+
+// guarded asks whether something of the pool may be changed.
+func (r *agendaRun) guarded(ctx context.Context, what ledger.Guarded) (refused, failed error) {
+	_, err := r.planner.ledger.Guard.MayChange(ctx, r.tx, r.of, what)
+	return refusal(err)
+}
+
+// change has a change written behind the others.
+func (r *agendaRun) change(ctx context.Context, c ledger.NewChange) error {
+	if len(r.moves) > 0 {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	r.changes = append(r.changes, c)
+	return nil
+}
+
+func (r *agendaRun) state(ctx context.Context, item *draw.Item) (refused, err error) {
+	wanted := draw.PoolChange{State: &item.State}
+	if err := wanted.Admit(&r.of.Pool); err != nil {
+		return err, nil
+	}
+	if item.State == draw.StateOpen {
+		if refused, err := r.guarded(ctx, ledger.OpensByItem); refused != nil || err != nil {
+			return refused, err
+		}
+	}
+	set := map[string]any{"state": string(item.State)}
+	if item.State == draw.StateClosed {
+		r.of.Unannounce(set)
+	}
+	// The moves before it are written first, under the state that they were
+	// planned for: a closed pool takes none.
+	err = r.change(ctx, ledger.NewChange{What: draw.WhatState, Body: json.RawMessage(item.Body()), Set: set})
+	r.of.Pool.State = item.State
+	return nil, err
+}
+
+func (r *agendaRun) rules(ctx context.Context, item *draw.Item) (refused, err error) {
+	if err := r.of.Pool.CheckNotClosed(); err != nil {
+		return err, nil
+	}
+	if refused, err := r.guarded(ctx, ledger.ChangesRules); refused != nil || err != nil {
+		return refused, err
+	}
+	if err := r.readPrizes(ctx); err != nil {
+		return nil, err
+	}
+	if item.Rules != nil {
+		if err := item.Rules.Check(r.prizes); err != nil {
+			return err, nil
+		}
+	}
+	if err := r.flush(ctx); err != nil {
+		return nil, err
+	}
+	before, err := r.planner.ledger.Ruling(ctx, r.tx, r.of.Pool.ID, r.of.Pool.RulesVersion)
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.planner.ledger.RecordRules(ctx, r.tx, r.of, before.Rules, item.Rules, r.prizes)
+	if err != nil {
+		return nil, err
+	}
+	r.of.Pool.RulesVersion = 0
+	if after.Rules != nil {
+		r.of.Pool.RulesVersion = after.Version
+	}
+	return nil, nil
+}
+
+func (r *agendaRun) stock(ctx context.Context, item *draw.Item) (refused, err error) {
+	if refused, err := refusal(r.planner.ledger.CheckStock(ctx, r.tx, r.of)); refused != nil || err != nil {
+		return refused, err
+	}
+	if err := r.readPrizes(ctx); err != nil {
+		return nil, err
+	}
+	prize := r.prize(item.Stock.PrizeID)
+	if prize == nil {
+		return draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", r.of.Pool.ID, item.Stock.PrizeID), nil
+	}
+	if err := item.Stock.Admit(prize); err != nil {
+		return err, nil
+	}
+	if err := ledger.CheckDelta(*prize, item.Stock.Delta); err != nil {
+		return err, nil
+	}
+	if len(r.changes) > 0 {
+		if err := r.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.moves = append(r.moves, ledger.Stocking{Prize: *prize, Delta: item.Stock.Delta, Reason: item.Stock.Reason, Key: item.MoveKey()})
+	prize.Stocked += item.Stock.Delta
+	return nil, nil
+}
+
+func (r *agendaRun) readPrizes(ctx context.Context) (err error) {
+	if r.prizes == nil {
+		r.prizes, err = r.planner.ledger.Prizes(ctx, r.tx, r.of.Pool.ID)
+	}
+	return err
+}
+
+func (r *agendaRun) prize(id string) *draw.Prize {
+	for i := range r.prizes {
+		if r.prizes[i].ID == id {
+			return &r.prizes[i]
+		}
+	}
+	return nil
+}
+
+// flush writes what waits.
+func (r *agendaRun) flush(ctx context.Context) error {
+	err := r.planner.ledger.Record(ctx, r.tx, r.of, r.changes)
+	if err == nil {
+		err = r.planner.ledger.StockAll(ctx, r.tx, r.of, r.moves)
+	}
+	r.changes, r.moves = nil, nil
+	return err
+}
+
+// end writes what waits, and marks the items done.
+func (r *agendaRun) end(ctx context.Context) error {
+	if err := r.flush(ctx); err != nil {
+		return err
+	}
+	return r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
+}

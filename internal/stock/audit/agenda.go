@@ -1,0 +1,166 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// The rules of an audit about the agenda.
+const (
+	ruleDueMissed    = "due-missed"    // no award of the time of an item, or later, comes before the item is done, and no move of draw.ItemLeftMax later
+	ruleAgendaDouble = "agenda-double" // an item is one entry, the one that it planned or says why not, and no entry is two items
+	ruleAgendaUndone = "agenda-undone" // an item is done within undoneMax
+)
+
+// undoneMax is how long an item may be due: the longest that it is left, and ten
+// seconds.
+const undoneMax = draw.ItemLeftMax + 10*time.Second
+
+// auditedItem is an item with what its entry must be.
+type auditedItem struct {
+	number, done int64
+	at           time.Time
+	kind         draw.ItemKind
+	prize, state string
+	delta        int64
+}
+
+// agendaAuditor checks the agenda against the history as that passes by.
+type agendaAuditor struct {
+	// items are in the order in which they left the agenda, next is the first
+	// that has not passed.
+	items []auditedItem
+	next  int
+	found *findings
+	// last is the time of the last award or move of somebody else, and passes the one
+	// up to which it may have passed no item.
+	last   time.Time
+	passes time.Time
+	at     int64
+	lastOf string
+}
+
+// newAgendaAuditor reads the agenda of a pool.
+func (r *Auditor) newAgendaAuditor(ctx context.Context, tx *sql.Tx, poolID string, found *findings) (*agendaAuditor, error) {
+	query := r.ledger.SelectFrom("agenda", "item", "at", "what", "body", "actor", "done").Where(squirrel.Eq{"pool_id": poolID})
+	items, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (auditedItem, error) {
+		var i auditedItem
+		var body, actor string
+		err := row.Scan(&i.number, engine.ScanTime(&i.at), (*string)(&i.kind), &body, &actor, &i.done)
+		if i.kind != draw.ItemRules {
+			var planned struct {
+				State, Prize string
+				Delta        int64
+			}
+			_ = json.Unmarshal([]byte(body), &planned) // a body that is damaged plans nothing
+			i.state, i.prize, i.delta = planned.State, planned.Prize, planned.Delta
+		}
+		return i, err
+	})
+	slices.SortFunc(items, func(a, b auditedItem) int {
+		return cmp.Or(cmp.Compare(a.left(), b.left()), cmp.Compare(a.number, b.number))
+	})
+	return &agendaAuditor{items: items, found: found}, err
+}
+
+// left is the version with which the item left the agenda, above all others for
+// one that is open.
+func (i *auditedItem) left() uint64 {
+	switch {
+	case i.done > 0:
+		return uint64(i.done)
+	case i.done < 0:
+		return uint64(-i.done)
+	}
+	return 1 << 63
+}
+
+// take checks the next entry.
+func (a *agendaAuditor) take(e draw.Entry) {
+	version := e.Version()
+	planned := false
+	for a.next < len(a.items) && a.items[a.next].left() <= uint64(max(version, 0)) {
+		i := &a.items[a.next]
+		a.next++
+		a.missed(i)
+		switch {
+		case i.done < 0:
+		case i.done != version || !i.became(e):
+			a.found.add(ruleAgendaDouble, "version %d is not what item %d planned", i.done, i.number)
+		case planned:
+			a.found.add(ruleAgendaDouble, "version %d is two items, %d is one of them", version, i.number)
+		default:
+			planned = true
+		}
+	}
+	switch {
+	case planned:
+	case e.Move != nil && draw.ItemOfKey(e.Move.Key) != 0:
+		a.found.add(ruleAgendaDouble, "the move of version %d is of item %d, which was done otherwise", version, draw.ItemOfKey(e.Move.Key))
+	case e.Change == nil:
+		a.pass(e)
+	}
+}
+
+// pass notes an award or a move, which passes the items that are due and open. A move
+// may pass one that its instance could not read.
+func (a *agendaAuditor) pass(e draw.Entry) {
+	passes := e.At()
+	if e.Move != nil {
+		passes = passes.Add(-draw.ItemLeftMax)
+	}
+	if !passes.Before(a.passes) {
+		a.passes, a.last, a.at, a.lastOf = passes, e.At(), e.Version(), kindOf(e)
+	}
+}
+
+// missed reports an item that leaves the agenda, or is open at the end, when
+// something passed it.
+func (a *agendaAuditor) missed(i *auditedItem) {
+	if !a.last.IsZero() && !a.passes.Before(i.at) {
+		a.found.add(ruleDueMissed, "the %s of version %d is of %s, and item %d of %s was not done",
+			a.lastOf, a.at, a.last.Format(draw.TimeFormat), i.number, i.at.Format(draw.TimeFormat))
+	}
+}
+
+// became says that the entry is the one that the item planned, or says why it
+// could not be.
+func (i *auditedItem) became(e draw.Entry) bool {
+	switch {
+	case e.Change != nil && e.Change.What == draw.WhatAgenda:
+		var body draw.ItemDone
+		return json.Unmarshal([]byte(e.Change.Body), &body) == nil && body.Item == i.number && body.Failed != ""
+	case e.Change != nil && i.kind == draw.ItemState:
+		return e.Change.What == draw.WhatState && e.Change.Body == draw.StateBody(draw.State(i.state))
+	case e.Change != nil:
+		return i.kind == draw.ItemRules && e.Change.What == draw.WhatRules
+	case e.Move != nil:
+		return i.kind == draw.ItemStock && e.Move.PrizeID == i.prize && e.Move.Delta == i.delta && draw.ItemOfKey(e.Move.Key) == i.number
+	}
+	return false
+}
+
+// end checks what is open, at a time of the database.
+func (a *agendaAuditor) end(now time.Time) {
+	for ; a.next < len(a.items); a.next++ {
+		i := &a.items[a.next]
+		if i.done > 0 {
+			a.found.add(ruleAgendaDouble, "item %d was done as version %d, which is not there", i.number, i.done)
+			continue
+		}
+		a.missed(i)
+		if late := now.Sub(i.at); i.done == 0 && late > undoneMax {
+			a.found.add(ruleAgendaUndone, "item %d has been due for %s", i.number, late.Round(time.Second))
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package audit judges a pool's rows: whether its log, its counters, its agenda and the
+// turns of its users agree with each other and with the rules that were in force.
+package audit
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/shopspring/decimal"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Auditor audits the pools of a ledger.
+type Auditor struct{ ledger *ledger.Ledger }
+
+// New returns the auditor of a ledger.
+func New(l *ledger.Ledger) *Auditor { return &Auditor{l} }
+
+// Audit reads a pool's rows in one snapshot and reports every rule that they
+// break. It reads each row once, in the order of the versions, and holds no
+// more than the pool's prizes and agenda, and a sum for each quarter of an hour
+// with an award under a budget. So its time grows with the number of rows, and
+// its memory with that of the prizes. Errors: CodePoolNotFound, and those
+// of the store.
+func (r *Auditor) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
+	return r.audit(ctx, poolID, false)
+}
+
+// AuditDeep is Audit, and folds the history through the code that decides draws
+// as it passes by: given what was drawn, every award and every redirect must be
+// what the rules in force made of it. Its memory grows with the number of users
+// that the rules count, too.
+func (r *Auditor) AuditDeep(ctx context.Context, poolID string) (draw.Audit, error) {
+	return r.audit(ctx, poolID, true)
+}
+
+func (r *Auditor) audit(ctx context.Context, poolID string, deep bool) (draw.Audit, error) {
+	var audit draw.Audit
+	err := r.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) error {
+		prizes, err := r.auditedPrizes(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		a := newRowAuditor(prizes)
+		planned, err := r.newAgendaAuditor(ctx, tx, poolID, &a.found)
+		if err != nil {
+			return err
+		}
+		budget := budgetAuditor{prizes: a.byID, found: &a.found}
+		entries := r.ledger.Entries(ctx, tx, poolID, math.MinInt64)
+		var f *folding
+		if deep {
+			if f, err = r.newFolding(ctx, tx, poolID); err != nil {
+				return err
+			}
+			entries = r.ledger.Redirected(ctx, tx, poolID, math.MinInt64, ledger.PageMax, entries)
+		}
+		for e, err := range entries {
+			if err != nil {
+				return err
+			}
+			a.take(e)
+			planned.take(e)
+			budget.take(e)
+			if f != nil {
+				f.take(e)
+			}
+		}
+		a.end(version)
+		now, err := r.ledger.DatabaseTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		planned.end(now)
+		if err := r.auditTurns(ctx, tx, poolID, a); err != nil {
+			return err
+		}
+		if err := r.auditInForce(ctx, tx, poolID, a); err != nil {
+			return err
+		}
+		audit = draw.Audit{PoolID: poolID, Version: version, Prizes: a.prizes()}
+		audit.Violations, audit.Found = a.found.list()
+		if f != nil {
+			if err := f.end(ctx, r, tx, poolID); err != nil {
+				return err
+			}
+			violations, found := f.found.list()
+			audit.Violations, audit.Found = append(audit.Violations, violations...), audit.Found+found
+		}
+		return nil
+	})
+	return audit, err
+}
+
+// auditedPrizes reads the counters of a pool's prizes.
+func (r *Auditor) auditedPrizes(ctx context.Context, q engine.Querier, poolID string) ([]*auditedPrize, error) {
+	query := r.ledger.SelectFrom("prizes", "id", "kind", "stocked", "issued", "value").Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (*auditedPrize, error) {
+		var p auditedPrize
+		var value decimal.Decimal
+		err := row.Scan(&p.id, (*string)(&p.kind), &p.stocked, &p.issued, &value)
+		p.cents = draw.Cents(value)
+		return &p, err
+	})
+}

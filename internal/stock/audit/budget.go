@@ -1,0 +1,76 @@
+package audit
+
+import (
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// slotLength divides every window of the calendar: offsets of zones are multiples
+// of it.
+const slotLength = 15 * time.Minute
+
+// budgetAuditor adds up what was awarded under rules with a budget as the
+// history passes by. It holds a sum for each slot that has such an award, so
+// that a budget with other windows can be summed anew.
+type budgetAuditor struct {
+	rules *draw.Rules
+	// spent is the sum of the window that ends before next; next is the zero time
+	// where it does not end.
+	spent  int64
+	next   time.Time
+	slots  []slot
+	prizes map[string]*auditedPrize
+	found  *findings
+}
+
+type slot struct {
+	at    time.Time
+	cents int64
+}
+
+// take checks the next entry.
+func (b *budgetAuditor) take(e draw.Entry) {
+	switch {
+	case e.Change != nil:
+		if rules, set, _ := draw.RulesOf(e.Change); set { // what cannot be read is found elsewhere, and is none here
+			b.follow(rules, e.Change.At)
+		}
+	case e.Award != nil && b.rules != nil && b.rules.Budget != nil:
+		b.award(e.Award)
+	}
+}
+
+// follow takes rules that are in force from now on.
+func (b *budgetAuditor) follow(rules *draw.Rules, at time.Time) {
+	before := b.rules
+	b.rules = rules
+	if rules == nil || rules.Budget == nil || rules.SameWindow(before) {
+		return
+	}
+	b.spent, b.next = 0, rules.Budget.Per.Next(at, rules.Zone)
+	start := rules.Budget.Per.Start(at, rules.Zone)
+	for _, s := range b.slots {
+		if !s.at.Before(start) {
+			b.spent += s.cents
+		}
+	}
+}
+
+func (b *budgetAuditor) award(w *draw.Award) {
+	if !b.next.IsZero() && !w.At.Before(b.next) {
+		b.spent, b.next = 0, b.rules.Budget.Per.Next(w.At, b.rules.Zone)
+	}
+	p := b.prizes[w.PrizeID]
+	if p == nil || p.cents == 0 { // a prize that is not there is found elsewhere
+		return
+	}
+	at := w.At.Truncate(slotLength)
+	if n := len(b.slots); n == 0 || !b.slots[n-1].at.Equal(at) {
+		b.slots = append(b.slots, slot{at: at})
+	}
+	b.slots[len(b.slots)-1].cents += p.cents
+	if b.spent += p.cents; b.spent > b.rules.Budget.Max {
+		b.found.add(ruleBudgetPassed, "with the award of version %d %d cents are spent of the %d that the rules allow", w.Version, b.spent, b.rules.Budget.Max)
+	}
+}

@@ -1,0 +1,218 @@
+// Package jobrows keeps what the service's jobs need of a database: their rows, their
+// runs, the statement's lines and the catalogue. It implements interfaces of packages
+// job and catalogue.
+package jobrows
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/job"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Rows keeps the jobs of a ledger's database.
+type Rows struct{ ledger *ledger.Ledger }
+
+// New returns the rows of jobs in a ledger's database.
+func New(l *ledger.Ledger) *Rows { return &Rows{l} }
+
+// jobColumns are all of a job's row but its name and its report.
+func jobColumns() []string {
+	return []string{
+		"enabled", "schedule", "per", "host", "stale_after", "status", "holder", "token", "started_at", "heard_at",
+		"due_at", "wanted_by", "last_success", "last_day", "last_error", "changed_by", "changed_at",
+	}
+}
+
+// jobValues are r's, in the order of jobColumns.
+func (j *Rows) jobValues(r *job.Row) []any {
+	return []any{
+		r.Enabled, r.Schedule, string(r.Per), r.Host, r.StaleAfter.Milliseconds(), string(r.Status), r.Holder, r.Token,
+		j.maybeTime(r.StartedAt), j.maybeTime(r.HeardAt), j.ledger.Engine.Time(r.DueAt), r.WantedBy, j.maybeTime(r.LastSuccess),
+		r.LastDay, r.LastError, r.ChangedBy, j.ledger.Engine.Time(r.ChangedAt),
+	}
+}
+
+func scanJob(row engine.Scanner) (job.Row, error) {
+	var r job.Row
+	var stale int64
+	err := row.Scan(
+		&r.Name, &r.Enabled, &r.Schedule, &r.Per, &r.Host, &stale, &r.Status, &r.Holder, &r.Token,
+		maybe{&r.StartedAt}, maybe{&r.HeardAt}, engine.ScanTime(&r.DueAt), &r.WantedBy, maybe{&r.LastSuccess},
+		&r.LastDay, &r.LastError, &r.ChangedBy, engine.ScanTime(&r.ChangedAt),
+	)
+	r.StaleAfter = time.Duration(stale) * time.Millisecond
+	return r, err
+}
+
+func (j *Rows) selectJobs() squirrel.SelectBuilder {
+	return j.ledger.SelectFrom("jobs", append([]string{"name"}, jobColumns()...)...)
+}
+
+// AddJobs implements job.Rows. Errors: those of the store.
+func (j *Rows) AddJobs(ctx context.Context, all []job.Definition) error {
+	return j.ledger.Change(ctx, func(tx *sql.Tx) error {
+		now, err := j.ledger.DatabaseTime(ctx, tx)
+		if err != nil {
+			return err
+		}
+		there, err := ledger.SelectAll(ctx, tx, j.selectJobs(), scanJob)
+		if err != nil {
+			return err
+		}
+		for _, d := range all {
+			i := slices.IndexFunc(there, func(r job.Row) bool { return r.Name == d.Name })
+			switch {
+			case i < 0:
+				err = j.addJob(ctx, tx, d, now)
+			case there[i].ChangedBy == "" && there[i].Schedule != d.Schedule:
+				err = j.follow(ctx, tx, d, now)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// addJob makes a job's row, unless another instance is first.
+func (j *Rows) addJob(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
+	r, err := job.NewRow(d, now)
+	if err != nil {
+		return err
+	}
+	insert := j.ledger.InsertInto("jobs").Columns(append([]string{"name", "report"}, jobColumns()...)...).
+		Values(append([]any{r.Name, []byte{}}, j.jobValues(&r)...)...)
+	_, err = insert.RunWith(tx).ExecContext(ctx)
+	if j.ledger.IsDuplicate(err) {
+		return errors.Join(engine.ErrConflict, err) // the next attempt finds the row
+	}
+	return err
+}
+
+// follow gives the row of a job that no operator has changed the schedule of the
+// program.
+func (j *Rows) follow(ctx context.Context, tx *sql.Tx, d job.Definition, now time.Time) error {
+	r, err := j.jobRow(ctx, tx, d.Name, j.ledger.Engine.ForUpdate)
+	if err != nil {
+		return err
+	}
+	if r, err = r.Changed(now, job.Change{Schedule: &d.Schedule}, ""); err != nil {
+		return err
+	}
+	return j.writeJob(ctx, tx, &r)
+}
+
+// Jobs implements job.Rows: all rows, and the database's time. Errors: those of
+// the store.
+func (j *Rows) Jobs(ctx context.Context) (rows []job.Row, now time.Time, err error) {
+	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = j.ledger.DatabaseTime(ctx, tx); err != nil {
+			return err
+		}
+		rows, err = ledger.SelectAll(ctx, tx, j.selectJobs().OrderBy("name"), scanJob)
+		return err
+	})
+	return rows, now, err
+}
+
+// Job returns one job's row with its report, and the database's time. Errors:
+// CodeJobNotFound, and those of the store.
+func (j *Rows) Job(ctx context.Context, name string) (r job.Row, now time.Time, err error) {
+	err = j.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		if now, err = j.ledger.DatabaseTime(ctx, tx); err != nil {
+			return err
+		}
+		if r, err = j.jobRow(ctx, tx, name, ""); err != nil {
+			return err
+		}
+		return j.ledger.SelectFrom("jobs", "report").Where(squirrel.Eq{"name": name}).RunWith(tx).QueryRowContext(ctx).Scan(&r.Report)
+	})
+	return r, now, err
+}
+
+// ChangeJob changes a job's row and returns it. Errors: CodeInvalidRequest,
+// CodeJobNotFound, and those of the store.
+func (j *Rows) ChangeJob(ctx context.Context, name string, c job.Change, actor string) (job.Row, error) {
+	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Changed(now, c, actor) })
+}
+
+// WantJob asks for a run, whatever the schedule says. Errors: CodeJobNotFound,
+// CodeJobRunning, and those of the store.
+func (j *Rows) WantJob(ctx context.Context, name, actor string) (job.Row, error) {
+	return j.changeJob(ctx, name, func(_ *sql.Tx, r job.Row, now time.Time) (job.Row, error) { return r.Asked(now, actor) })
+}
+
+// jobRow reads one row; with the dialect's forUpdate it stays locked.
+func (j *Rows) jobRow(ctx context.Context, tx *sql.Tx, name, suffix string) (job.Row, error) {
+	found, err := ledger.SelectAll(ctx, tx, j.selectJobs().Where(squirrel.Eq{"name": name}).Suffix(suffix), scanJob)
+	if err == nil && len(found) == 0 {
+		err = job.ErrNotFound(name)
+	}
+	if err != nil {
+		return job.Row{}, err
+	}
+	return found[0], nil
+}
+
+// changeJob writes what edit makes of a job's row, which is locked meanwhile.
+func (j *Rows) changeJob(ctx context.Context, name string, edit func(*sql.Tx, job.Row, time.Time) (job.Row, error)) (job.Row, error) {
+	var r job.Row
+	err := j.ledger.Change(ctx, func(tx *sql.Tx) error {
+		before, err := j.jobRow(ctx, tx, name, j.ledger.Engine.ForUpdate)
+		if err != nil {
+			return err
+		}
+		now, err := j.ledger.DatabaseTime(ctx, tx) // after the wait for the row
+		if err != nil {
+			return err
+		}
+		if r, err = edit(tx, before, now); err != nil {
+			return err
+		}
+		return j.writeJob(ctx, tx, &r)
+	})
+	return r, err
+}
+
+// writeJob writes a row that is locked; the report only when there is one.
+func (j *Rows) writeJob(ctx context.Context, tx *sql.Tx, r *job.Row) error {
+	update := j.ledger.Builder().Update("jobs").Where(squirrel.Eq{"name": r.Name})
+	values := j.jobValues(r)
+	for i, column := range jobColumns() {
+		update = update.Set(column, values[i])
+	}
+	if r.Report != nil {
+		update = update.Set("report", r.Report)
+	}
+	_, err := update.RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+// maybe scans a time that may be NULL, which leaves it zero.
+type maybe struct{ to *time.Time }
+
+// Scan implements sql.Scanner.
+func (m maybe) Scan(value any) error {
+	if value == nil {
+		*m.to = time.Time{}
+		return nil
+	}
+	return engine.ScanTime(m.to).Scan(value)
+}
+
+// maybeTime is t as the dialect stores it, NULL for the zero time.
+func (j *Rows) maybeTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return j.ledger.Engine.Time(t)
+}

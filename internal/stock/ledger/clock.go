@@ -1,0 +1,240 @@
+package ledger
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
+	"drawsvc/internal/stock/engine"
+)
+
+// Clock estimates the database's: one clock for a fleet, so that an award of
+// one instance is not a day older than that of another before it. A reading that
+// has leapt against the time since this machine started is not followed.
+type Clock struct {
+	engine *engine.Engine
+	// machine, when set, is this machine's clock.
+	machine func() time.Time
+	// leapMax is the longest leap that is followed at once, 0 for any.
+	leapMax time.Duration
+	log     *slog.Logger
+	last    atomic.Pointer[reading]
+	// leap is the leap that stands, nil for none. mu is held while it changes.
+	leap atomic.Pointer[leap]
+	mu   sync.Mutex
+}
+
+// reading is what two clocks showed at one moment: here is the time since this
+// machine started.
+type reading struct {
+	here  time.Duration
+	there time.Time
+}
+
+// at is the time that follows from the reading at a moment here.
+func (r *reading) at(here time.Duration) time.Time { return r.there.Add(here - r.here) }
+
+// leap is a difference between the database's clock and the estimate.
+type leap struct {
+	since time.Duration // of the time here
+	by    time.Duration
+}
+
+// leapStands is how long a leap must stand before the new time is taken to be right.
+const leapStands = 5 * time.Minute
+
+// judge compares a reading with the estimate, and reports whether it is one to go by.
+// The first one is. A clock that leaps again has to stand from then on. A leap ends only
+// by take.
+func (c *Clock) judge(r reading) bool {
+	last := c.last.Load()
+	if last == nil || c.leapMax == 0 {
+		return true
+	}
+	by := r.there.Sub(last.at(r.here))
+	if by.Abs() <= c.leapMax {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stands := c.leap.Load()
+	if stands == nil || (by-stands.by).Abs() > c.leapMax {
+		stands = &leap{since: r.here, by: by}
+		c.leap.Store(stands)
+		c.log.Error("the database's clock has leapt: pools with rules or an agenda give no new draws until it is right, stands for five minutes or is accepted",
+			"by", by.Round(time.Second), "estimate", last.at(r.here).UTC(), "clock", r.there.UTC())
+	}
+	return r.here-stands.since >= leapStands
+}
+
+// take judges a reading, and goes by it from then on if it is one to go by.
+func (c *Clock) take(r reading) {
+	if !c.judge(r) {
+		return
+	}
+	c.last.Store(&r)
+	if c.leap.Load() == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leap.Swap(nil) != nil {
+		c.log.Warn("the database's clock is followed again", "clock", r.there.UTC())
+	}
+}
+
+// Now estimates the database's time, without asking it. Between two readings
+// it goes by the time since this machine started, so that it does not follow a clock
+// that is set. On SQLite it is this machine's time, with the same care.
+func (c *Clock) Now() time.Time {
+	here := sinceStart()
+	if c.engine.Clock == "" {
+		c.readMachine(here)
+	}
+	return c.last.Load().at(here)
+}
+
+// readMachine takes a reading of this machine's clock, which is SQLite's.
+func (c *Clock) readMachine(here time.Duration) {
+	c.take(reading{here: here, there: c.machineTime()})
+}
+
+// machineTime is what this machine's clock shows.
+func (c *Clock) machineTime() time.Time {
+	if c.machine != nil {
+		return c.machine()
+	}
+	return fault.Moved(time.Now()).Round(0)
+}
+
+// ClockLeapt returns why pools with rules or an agenda give no new draws: the
+// database's clock has leapt. It is nil while it has not. Error: CodeClockLeapt.
+func (c *Clock) ClockLeapt() error {
+	leap := c.leap.Load()
+	if leap == nil {
+		return nil
+	}
+	return draw.Errorf(draw.CodeClockLeapt, "the database's clock has leapt by %s; new draws go on when it is right, or after five minutes", leap.by.Round(time.Second))
+}
+
+// ClockLeap is by how much the database's clock has leapt, 0 for no leap that stands.
+func (c *Clock) ClockLeap() time.Duration {
+	if leap := c.leap.Load(); leap != nil {
+		return leap.by
+	}
+	return 0
+}
+
+// AcceptClock goes by the database's clock as it is now, and returns by how much it
+// had leapt, 0 where no leap stood. Errors: those of the store.
+func (c *Clock) AcceptClock(ctx context.Context) (by time.Duration, err error) {
+	r, err := c.askClock(ctx)
+	if err != nil {
+		return 0, draw.Wrap(draw.CodeStoreUnavailable, err, "the database does not answer")
+	}
+	by = c.ClockLeap()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last.Store(r)
+	c.leap.Store(nil)
+	if by != 0 {
+		c.log.Warn("the database's clock was accepted", "by", by.Round(time.Second), "clock", r.there.UTC())
+	}
+	return by, nil
+}
+
+const (
+	// clockQuestions is how often the clock is asked for one reading, until an
+	// answer comes within clockNear: the first question may have to connect.
+	clockQuestions = 3
+	clockNear      = 2 * time.Millisecond
+)
+
+// ReadClock reads the database's clock, and goes by it unless it has leapt.
+func (c *Clock) ReadClock(ctx context.Context) error {
+	r, err := c.askClock(ctx)
+	if err == nil {
+		c.take(*r)
+	}
+	return err
+}
+
+// askClock reads the database's clock. The moment that it showed its time is
+// taken to be the middle of the shortest question's.
+func (c *Clock) askClock(ctx context.Context) (*reading, error) {
+	if c.engine.Clock == "" {
+		return &reading{here: sinceStart(), there: c.machineTime()}, nil
+	}
+	var best *reading
+	shortest := time.Duration(math.MaxInt64)
+	for n := 0; n < clockQuestions && shortest > clockNear; n++ {
+		asked := sinceStart()
+		there, err := c.DatabaseTime(ctx, c.engine.Probe)
+		if err != nil {
+			return nil, err
+		}
+		if took := sinceStart() - asked; took < shortest {
+			best, shortest = &reading{here: asked + took/2, there: there}, took
+		}
+	}
+	return best, nil
+}
+
+const (
+	// watchEvery is one tick of WatchClock, which reads the clock at every clockEvery-th
+	// tick, and at each while a leap stands. clockMax bounds a reading.
+	watchEvery = time.Second
+	clockEvery = 10
+	clockMax   = 5 * time.Second
+)
+
+// WatchClock has the clock read about every ten seconds until the database is closed.
+// It is called once, before the clock is used by others.
+func (c *Clock) WatchClock() {
+	n := 0
+	c.engine.WhileOpen(watchEvery, func(ctx context.Context) {
+		if n%clockEvery == 0 || c.ClockLeap() != 0 {
+			reading, end := context.WithTimeout(ctx, clockMax)
+			defer end()
+			_ = c.ReadClock(reading) // without an answer the last estimate holds
+		}
+		n++
+	})
+}
+
+// newClock takes the first reading: this machine's time, where the database says none.
+func newClock(ctx context.Context, e *engine.Engine, o *Options) *Clock {
+	c := &Clock{engine: e, machine: o.Machine, leapMax: o.LeapMax, log: o.Log}
+	r, err := c.askClock(ctx)
+	if err != nil {
+		r = &reading{here: sinceStart(), there: c.machineTime()}
+	}
+	c.last.Store(r)
+	return c
+}
+
+// judged is a time of the database, read while a pool's row was locked, or the estimate
+// where the clock has leapt.
+func (c *Clock) judged(there time.Time) time.Time {
+	here := sinceStart()
+	if !c.judge(reading{here, there}) {
+		there = c.last.Load().at(here)
+	}
+	return there
+}
+
+// DatabaseTime reads the database's time, which all instances share. An SQLite file has
+// the machine's.
+func (c *Clock) DatabaseTime(ctx context.Context, q engine.Querier) (time.Time, error) {
+	if c.engine.Clock == "" {
+		return c.Now().UTC().Truncate(time.Microsecond), nil
+	}
+	var t time.Time
+	err := q.QueryRowContext(ctx, `SELECT `+c.engine.Clock).Scan(&t)
+	return t.UTC(), err
+}

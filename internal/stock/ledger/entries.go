@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Entries reads a pool's history after a version: its logs, merged in the
+// order of their versions. Entries of one version, which only a damaged pool
+// has, follow each other. Awards come without the name and the value of their
+// prize. What an entry points to is good until the next entry.
+// The sequence ends after its first error.
+//
+// Each log is read in pages, so that one connection can read several logs of
+// one snapshot side by side, and memory holds one page of each.
+func (l *Ledger) Entries(ctx context.Context, q engine.Querier, poolID string, after int64) EntrySeq {
+	return l.entriesWithin(ctx, q, poolID, after, PageMax, squirrel.Eq{"pool_id": poolID})
+}
+
+// EntriesUpTo are the entries after a version and up to another, of which about so
+// many are wanted.
+func (l *Ledger) EntriesUpTo(ctx context.Context, q engine.Querier, poolID string, after, last int64, wanted int) EntrySeq {
+	return l.entriesWithin(ctx, q, poolID, after, wanted, squirrel.And{squirrel.Eq{"pool_id": poolID}, squirrel.LtOrEq{"version": last}})
+}
+
+// entriesWithin are the entries that a condition holds for.
+func (l *Ledger) entriesWithin(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, within squirrel.Sqlizer) EntrySeq {
+	awards, moves, changes := l.SelectFrom("awards", l.awards.Read("")), l.SelectMoves(poolID), l.SelectChanges(poolID)
+	return merge([]*pagedLog{
+		inPages(ctx, q, awards.Where(within), l.awards.Fields, after, wanted, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }),
+		inPages(ctx, q, moves.Where(within), l.moves.Fields, after, wanted, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+		inPages(ctx, q, changes.Where(within), l.changes.Fields, after, wanted, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+	})
+}
+
+// EntrySeq yields entries, and ends after its first error.
+type EntrySeq = iter.Seq2[draw.Entry, error]
+
+// inPages reads a log after a version, in pages of about as many rows as are wanted of
+// all, and no more than PageMax.
+func inPages[T any](
+	ctx context.Context, q engine.Querier, all squirrel.SelectBuilder, fields func(*T) []any, after int64, wanted int, of func(*T) draw.Entry,
+) *pagedLog {
+	var page []T
+	most := min(wanted, PageMax)
+	return &pagedLog{
+		after: after, most: most,
+		page: func(after int64) (n int, err error) {
+			page, err = readPage(ctx, q, page, PageAfter(all, after, most), fields)
+			return len(page), err
+		},
+		row: func(i int) draw.Entry { return of(&page[i]) },
+	}
+}
+
+// PageMax is the most rows of one page: few enough to hold, and so many
+// that the round trip of a page costs little beside its rows.
+const PageMax = 5000
+
+// PageAfter is the part of a log after a version, in order, at most limit rows.
+func PageAfter(log squirrel.SelectBuilder, after int64, limit int) squirrel.SelectBuilder {
+	return log.Where(squirrel.Gt{"version": after}).OrderBy("version").Limit(uint64(limit))
+}
+
+// readPage reads rows into the place of the last page. The fields to scan into
+// are those of one row, which is copied: a history has millions of rows, and
+// whatever is allocated for each costs more than the check of it.
+func readPage[T any](ctx context.Context, q engine.Querier, page []T, query squirrel.SelectBuilder, fields func(*T) []any) ([]T, error) {
+	text, args, err := query.ToSql()
+	if err != nil {
+		return nil, err
+	}
+	var row T
+	page = page[:0]
+	err = engine.EachRow(ctx, q, text, args, fields(&row), func() { page = engine.Appended(page, row) })
+	return page, err
+}
+
+// pagedLog is one of a pool's logs, of which it holds one page.
+type pagedLog struct {
+	// page reads the rows after a version, in order, at most so many, and returns
+	// their number. row is one of them.
+	page func(after int64) (int, error)
+	most int
+	row  func(int) draw.Entry
+
+	after      int64 // the version of the last row that was taken
+	next, held int   // the place of the next row in the page, and their number
+	ended      bool
+}
+
+// peek returns the version of the next row; ok is false when the log has ended.
+func (l *pagedLog) peek() (version int64, ok bool, err error) {
+	if l.next == l.held && !l.ended {
+		if l.held, err = l.page(l.after); err != nil {
+			return 0, false, err
+		}
+		l.next, l.ended = 0, l.held < l.most
+	}
+	if l.next == l.held {
+		return 0, false, nil
+	}
+	return l.row(l.next).Version(), true, nil
+}
+
+func (l *pagedLog) take() draw.Entry {
+	e := l.row(l.next)
+	l.next, l.after = l.next+1, e.Version()
+	return e
+}
+
+// merge yields the entries of all logs in the order of their versions.
+func merge(logs []*pagedLog) EntrySeq {
+	return func(yield func(draw.Entry, error) bool) {
+		for {
+			var first *pagedLog
+			var lowest int64
+			for _, l := range logs {
+				version, ok, err := l.peek()
+				if err != nil {
+					yield(draw.Entry{}, err)
+					return
+				}
+				if ok && (first == nil || version < lowest) {
+					first, lowest = l, version
+				}
+			}
+			if first == nil || !yield(first.take(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// Page returns at most limit entries of a pool's history in order of their versions,
+// from the first above after, with or without awards. Awards have their prizes and
+// redirects. Errors: CodePoolNotFound, and those of the store.
+func (l *Ledger) Page(ctx context.Context, poolID string, after int64, limit int, withAwards bool) (entries []draw.Entry, err error) {
+	err = l.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		logs := []*pagedLog{
+			inPages(ctx, tx, l.SelectMoves(poolID), l.moves.Fields, after, limit, func(m *draw.Move) draw.Entry { return draw.Entry{Move: m} }),
+			inPages(ctx, tx, l.SelectChanges(poolID), l.changes.Fields, after, limit, func(c *draw.Change) draw.Entry { return draw.Entry{Change: c} }),
+		}
+		if withAwards {
+			fields := func(a *draw.Award) []any { return engine.AwardFields(l.awards, a) }
+			logs = append(logs, inPages(ctx, tx, l.SelectAwards(poolID), fields, after, limit, func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }))
+		}
+		entries = []draw.Entry{}
+		var moves []*draw.Move
+		for e, err := range l.Redirected(ctx, tx, poolID, after, limit, merge(logs)) {
+			if err != nil {
+				return err
+			}
+			e = e.In(poolID)
+			if entries = append(entries, e); e.Move != nil {
+				moves = append(moves, e.Move)
+			}
+			if len(entries) == limit {
+				break
+			}
+		}
+		return l.markEndless(ctx, tx, poolID, moves)
+	})
+	return entries, err
+}
+
+// AddRedirects reads what the rules gave awards in place of, which are in order
+// of their versions.
+func (l *Ledger) AddRedirects(ctx context.Context, q engine.Querier, poolID string, awards []draw.Award) error {
+	redirects := l.redirects(ctx, q, poolID, awards[0].Version-1, len(awards))
+	for i := range awards {
+		found, err := redirectOf(redirects, awards[i].Version)
+		if err != nil {
+			return err
+		}
+		awards[i].Redirect = found
+	}
+	return nil
+}
+
+// Redirected is a sequence of entries behind a version whose awards have their
+// redirects.
+func (l *Ledger) Redirected(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int, all iter.Seq2[draw.Entry, error]) iter.Seq2[draw.Entry, error] {
+	redirects := l.redirects(ctx, q, poolID, after, wanted)
+	return func(yield func(draw.Entry, error) bool) {
+		for e, err := range all {
+			if err == nil && e.Award != nil {
+				e.Award.Redirect, err = redirectOf(redirects, e.Award.Version)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// redirects are those of a pool behind a version.
+func (l *Ledger) redirects(ctx context.Context, q engine.Querier, poolID string, after int64, wanted int) *pagedLog {
+	log := engine.Redirects()
+	query := l.SelectFrom(log.Table, log.Read("")).Where(squirrel.Eq{"pool_id": poolID})
+	return inPages(ctx, q, query, log.Fields, after, wanted, func(r *engine.Redirected) draw.Entry {
+		return draw.Entry{Award: &draw.Award{Version: r.Version, Redirect: &r.Redirect}}
+	})
+}
+
+// redirectOf is the redirect of a version, behind those of the versions before.
+func redirectOf(redirects *pagedLog, version int64) (*draw.Redirect, error) {
+	for {
+		next, ok, err := redirects.peek()
+		if err != nil || !ok || next > version {
+			return nil, err
+		}
+		if found := redirects.take(); next == version {
+			return found.Award.Redirect, nil
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Ledger is an open database with its pools and their logs. It is safe for concurrent
+// use once Agenda and Guard are set.
+type Ledger struct {
+	Engine *engine.Engine
+	Options
+	*Clock
+	// Agenda and Guard are asked before a change.
+	Agenda Agenda
+	Guard  Guard
+
+	awards  engine.Log[draw.Award]
+	moves   engine.Log[draw.Move]
+	changes engine.Log[draw.Change]
+	// refusal is why the database takes no writes; nil as long as it takes them, and
+	// while nobody has written.
+	refusal atomic.Pointer[engine.Error]
+}
+
+// Options of a Ledger.
+type Options struct {
+	// ReadOnly is set where the database is opened read-only.
+	ReadOnly bool
+	// Changed is called with every pool that was changed by other means than a draw.
+	Changed func(poolID string)
+	// LeapMax is the longest leap of the database's clock that is followed at once, 0
+	// for any.
+	LeapMax time.Duration
+	// Machine, when set, is this machine's clock, which an SQLite database goes by.
+	Machine func() time.Time
+	// Admits returns why nothing may be written now, nil when it may.
+	Admits func() error
+	// Log takes what has no caller to hear it.
+	Log *slog.Logger
+}
+
+// Agenda is what a pool's changes come after.
+type Agenda interface {
+	// IsLeft reports whether the first item that is due of a pool, whose row is locked,
+	// is left to other instances.
+	IsLeft(ctx context.Context, tx *sql.Tx, of *LockedPool) (bool, error)
+	// Run does what is due of a pool, but for items that are left to other instances.
+	Run(ctx context.Context, poolID string) error
+}
+
+// Guard knows what a pool is committed to.
+type Guard interface {
+	// MayChange returns why something of a pool, whose row is locked, may not be changed
+	// now, and reports whether its change withdraws an announced round.
+	MayChange(ctx context.Context, tx *sql.Tx, of *LockedPool, what Guarded) (withdraws bool, err error)
+}
+
+// Guarded is what would be changed, as a part of a sentence.
+type Guarded string
+
+// What a commitment may keep from being changed.
+const (
+	MovesStock    Guarded = "its stock is moved"
+	CorrectsValue Guarded = "a value is corrected"
+	ChangesRules  Guarded = "its rules are changed"
+	OpensByItem   Guarded = "an item of the agenda opens it"
+)
+
+// New returns the ledger of an open database.
+func New(ctx context.Context, e *engine.Engine, o Options) *Ledger {
+	return &Ledger{
+		Engine: e, Options: o, Clock: newClock(ctx, e, &o),
+		awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
+	}
+}

@@ -1,0 +1,148 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Stocking is one move to make: of a prize that is there, or with a new one.
+type Stocking struct {
+	Prize  draw.Prize // its counts are those before the move
+	Delta  int64
+	Reason string
+	Key    string
+	IsNew  bool
+}
+
+// CheckDelta reports a move that a prize cannot take.
+func CheckDelta(p draw.Prize, delta int64) error {
+	if p.Stocked+delta < p.Issued {
+		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn",
+			p.ID, p.Issued, p.Stocked, -delta)
+	}
+	if p.Stocked+delta > draw.StockMax {
+		return draw.Errorf(draw.CodeInvalidRequest, "delta would raise the stock of prize %q above %d", p.ID, draw.StockMax)
+	}
+	return nil
+}
+
+// CheckStock reports that the stock of the pool cannot be moved now.
+func (l *Ledger) CheckStock(ctx context.Context, tx *sql.Tx, of *LockedPool) error {
+	if err := of.Pool.CheckNotClosed(); err != nil {
+		return err
+	}
+	_, err := l.Guard.MayChange(ctx, tx, of, MovesStock)
+	return err
+}
+
+// Prizes reads all prizes of a pool, in the order in which they were added.
+func (l *Ledger) Prizes(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
+	query := l.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}).OrderBy("added")
+	return SelectAll(ctx, q, query, engine.ScanPrize)
+}
+
+// Prize reads one prize of a pool. Error: CodePrizeNotFound.
+func (l *Ledger) Prize(ctx context.Context, tx *sql.Tx, poolID, id string) (draw.Prize, error) {
+	query := FirstFrom(l.SelectFrom("prizes", engine.PrizeColumns).Where(squirrel.Eq{"pool_id": poolID}), "id", id)
+	found, err := SelectAll(ctx, tx, query, engine.ScanPrize)
+	if err == nil && (len(found) == 0 || found[0].ID != id) {
+		return draw.Prize{}, draw.Errorf(draw.CodePrizeNotFound, "pool %q has no prize %q", poolID, id)
+	}
+	if err != nil {
+		return draw.Prize{}, err
+	}
+	return found[0], nil
+}
+
+// FirstFrom reads the first row from a value of a key's last column on: of the
+// keys of a pool, only that one has this order. With an equality, PostgreSQL
+// may take another key of the pool, and go through all its rows.
+func FirstFrom(query squirrel.SelectBuilder, column, value string) squirrel.SelectBuilder {
+	return query.Where(squirrel.GtOrEq{column: value}).OrderBy(column).Limit(1)
+}
+
+// RowsMax is the most rows of one INSERT, below every database's bound on
+// parameters.
+const RowsMax = 500
+
+// StockAll makes moves one after another on a pool whose row is locked.
+func (l *Ledger) StockAll(ctx context.Context, tx *sql.Tx, of *LockedPool, all []Stocking) error {
+	for n := 0; n < len(all); n += RowsMax {
+		if err := l.InsertStock(ctx, tx, of, n, all[n:min(len(all), n+RowsMax)]); err != nil {
+			return err
+		}
+	}
+	return l.Moved(ctx, tx, of, len(all))
+}
+
+// Moved notes on the pool's row that n moves were made. It is one update however
+// many they are: PostgreSQL checks the foreign key of each new prize, and would
+// walk along all former states of the row.
+func (l *Ledger) Moved(ctx context.Context, tx *sql.Tx, of *LockedPool, n int) error {
+	if n == 0 {
+		return nil
+	}
+	set := map[string]any{}
+	if of.Round != 0 {
+		withdraws, err := l.Guard.MayChange(ctx, tx, of, MovesStock)
+		if err != nil {
+			return err
+		}
+		if withdraws {
+			of.Unannounce(set)
+		}
+	}
+	to := of.Head.Next(n)
+	err := ExecOne(ctx, tx, l.moveHead(of, to).SetMap(set))
+	of.Head = to
+	return err
+}
+
+// InsertStock makes a part of the moves, behind made others.
+func (l *Ledger) InsertStock(ctx context.Context, tx *sql.Tx, of *LockedPool, made int, part []Stocking) error {
+	if err := l.CheckStock(ctx, tx, of); err != nil {
+		return err
+	}
+	poolID, version := of.Pool.ID, of.Head.Version+int64(made)
+	columns := []string{"pool_id", "id", "name", "value", "stocked", "issued", "added", "changed", "kind"}
+	added, raised := l.InsertInto("prizes").Columns(columns...), l.InsertInto("prizes").Columns(columns...).Suffix(l.Engine.Restock)
+	last := map[string]int{} // of several moves of a prize: PostgreSQL changes a row once
+	for i := range part {
+		last[part[i].Prize.ID] = i
+	}
+	moves := make([]draw.Move, 0, len(part))
+	adds := 0
+	for i, m := range part {
+		version++
+		p, after := m.Prize, m.Delta
+		if m.IsNew {
+			added = added.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, 0, version, version, string(cmp.Or(p.Kind, draw.KindPrize)))
+			adds++
+		} else {
+			after += p.Stocked
+		}
+		if !m.IsNew && last[p.ID] == i {
+			raised = raised.Values(poolID, p.ID, p.Name, p.Value.StringFixed(2), after, p.Issued, version, version, string(p.Kind))
+		}
+		moves = append(moves, draw.Move{
+			Version: version, PrizeID: p.ID, Delta: m.Delta, Reason: m.Reason, Actor: of.Actor, Key: m.Key, Stocked: after, Issued: p.Issued,
+		})
+	}
+	if adds > 0 {
+		if _, err := added.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	if adds < len(part) {
+		if _, err := raised.RunWith(tx).ExecContext(ctx); err != nil {
+			return err
+		}
+	}
+	return appendTo(ctx, tx, l.Engine.Dialect, l.moves, poolID, l.Engine.Time(of.At), moves)
+}

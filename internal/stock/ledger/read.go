@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Absent is err, which says that something is not there, from a server that
+// could have been written; another may only not have it yet.
+func (l *Ledger) Absent(ctx context.Context, tx *sql.Tx, err error) error {
+	return cmp.Or(engine.CheckWritable(ctx, tx, l.Engine.Dialect), err)
+}
+
+// OfPool runs fn in a snapshot that finds rows through keys, with the pool's
+// version, or returns CodePoolNotFound.
+func (l *Ledger) OfPool(ctx context.Context, poolID string, fn func(tx *sql.Tx, version int64) error) error {
+	return l.Snapshot(ctx, func(tx *sql.Tx) error {
+		version, err := l.versionOf(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		return fn(tx, version)
+	})
+}
+
+// RowsOf is OfPool for reading many rows.
+func (l *Ledger) RowsOf(ctx context.Context, poolID string, fn func(q engine.Querier, version int64) error) error {
+	return l.snapshotBy(ctx, l.Engine.Read, func(conn *sql.Conn, tx *sql.Tx) error {
+		version, err := l.versionOf(ctx, tx, poolID)
+		if err != nil {
+			return err
+		}
+		return fn(l.Engine.ByDriver(conn, tx), version)
+	})
+}
+
+// versionOf is the version of a pool, of which rows are found by key from here on.
+func (l *Ledger) versionOf(ctx context.Context, tx *sql.Tx, poolID string) (int64, error) {
+	if l.Engine.ByKey != "" {
+		if _, err := tx.ExecContext(ctx, l.Engine.ByKey); err != nil {
+			return 0, err
+		}
+	}
+	found, err := SelectAll(ctx, tx, l.SelectFrom("pools", "version").Where(squirrel.Eq{"id": poolID}), ScanInt)
+	if err != nil {
+		return 0, err
+	}
+	if len(found) == 0 {
+		return 0, l.Absent(ctx, tx, engine.PoolNotFound(poolID))
+	}
+	return found[0], nil
+}
+
+// SelectAwards reads awards of a pool, each with its prize. The prize is looked
+// up for each award in its turn: a planner that is free to choose may go
+// through all prizes of the pool for a page of awards.
+func (l *Ledger) SelectAwards(poolID string) squirrel.SelectBuilder {
+	return l.SelectFrom("awards AS a "+l.Engine.AwardPrize, engine.ReadAwards(l.awards)).Where(squirrel.Eq{"a.pool_id": poolID})
+}
+
+// ReadMoves reads moves that are shown.
+func (l *Ledger) ReadMoves(ctx context.Context, tx *sql.Tx, poolID string, query squirrel.SelectBuilder) ([]draw.Move, error) {
+	moves, err := SelectAll(ctx, tx, query, l.ScanMove(poolID))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*draw.Move, len(moves))
+	for i := range moves {
+		all[i] = &moves[i]
+	}
+	return moves, l.markEndless(ctx, tx, poolID, all)
+}
+
+// markEndless notes which moves made endless blanks.
+func (l *Ledger) markEndless(ctx context.Context, q engine.Querier, poolID string, moves []*draw.Move) error {
+	if !slices.ContainsFunc(moves, func(m *draw.Move) bool { return m.Delta == draw.EndlessStock }) {
+		return nil
+	}
+	endless, err := l.Endless(ctx, q, poolID)
+	for _, m := range moves {
+		m.IsEndless = m.Delta == draw.EndlessStock && endless[m.PrizeID]
+	}
+	return err
+}
+
+// Endless are the endless blanks of a pool.
+func (l *Ledger) Endless(ctx context.Context, q engine.Querier, poolID string) (map[string]bool, error) {
+	query := l.SelectFrom("prizes", "id").Where(squirrel.Eq{"pool_id": poolID, "kind": string(draw.KindBlank), "stocked": int64(draw.EndlessStock)})
+	ids, err := SelectAll(ctx, q, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+	found := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		found[id] = true
+	}
+	return found, err
+}
+
+// SelectMoves reads moves of a pool.
+func (l *Ledger) SelectMoves(poolID string) squirrel.SelectBuilder {
+	return l.SelectFrom("moves", l.moves.Read("")).Where(squirrel.Eq{"pool_id": poolID})
+}
+
+// ScanAward reads a row of SelectAwards.
+func (l *Ledger) ScanAward(row engine.Scanner) (draw.Award, error) {
+	return engine.ScanAward(l.awards, row)
+}
+
+// ScanMove reads a row of SelectMoves.
+func (l *Ledger) ScanMove(poolID string) func(engine.Scanner) (draw.Move, error) {
+	return func(row engine.Scanner) (draw.Move, error) {
+		m := draw.Move{PoolID: poolID}
+		err := row.Scan(l.moves.Fields(&m)...)
+		return m, err
+	}
+}
+
+// ChangesOf reads the changes of one kind of a pool, in order.
+func (l *Ledger) ChangesOf(ctx context.Context, q engine.Querier, poolID string, what draw.What) ([]draw.Change, error) {
+	query := l.SelectChanges(poolID).Where(squirrel.Eq{"what": string(what)}).OrderBy("version")
+	return SelectAll(ctx, q, query, l.ScanChange(poolID))
+}
+
+// LastChange reads the last change of one kind of a pool up to a version, nil for
+// none.
+func (l *Ledger) LastChange(ctx context.Context, q engine.Querier, poolID string, what draw.What, upTo int64) (*draw.Change, error) {
+	query := l.SelectChanges(poolID).Where(squirrel.Eq{"what": string(what)}).Where(squirrel.LtOrEq{"version": upTo})
+	return firstChange(SelectAll(ctx, q, query.OrderBy("version DESC").Limit(1), l.ScanChange(poolID)))
+}
+
+// ChangeAt reads the change of a version, nil where that is no change.
+func (l *Ledger) ChangeAt(ctx context.Context, q engine.Querier, poolID string, version int64) (*draw.Change, error) {
+	return firstChange(SelectAll(ctx, q, l.SelectChanges(poolID).Where(squirrel.Eq{"version": version}), l.ScanChange(poolID)))
+}
+
+func firstChange(found []draw.Change, err error) (*draw.Change, error) {
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// SelectChanges reads changes of a pool.
+func (l *Ledger) SelectChanges(poolID string) squirrel.SelectBuilder {
+	return l.SelectFrom(l.changes.Table, l.changes.Read("")).Where(squirrel.Eq{"pool_id": poolID})
+}
+
+// ScanChange reads a row of SelectChanges.
+func (l *Ledger) ScanChange(poolID string) func(engine.Scanner) (draw.Change, error) {
+	return func(row engine.Scanner) (draw.Change, error) {
+		c := draw.Change{PoolID: poolID}
+		err := row.Scan(l.changes.Fields(&c)...)
+		return c, err
+	}
+}

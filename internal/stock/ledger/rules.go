@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Ruling reads the change of rules at a version; it has version 0 where there
+// is none.
+func (l *Ledger) Ruling(ctx context.Context, q engine.Querier, poolID string, version int64) (draw.Ruling, error) {
+	r := draw.Ruling{PoolID: poolID}
+	if version == 0 {
+		return r, nil
+	}
+	c, err := l.ChangeAt(ctx, q, poolID, version)
+	if err != nil || c == nil || c.What != draw.WhatRules {
+		return r, err
+	}
+	return RulingOf(c), nil
+}
+
+// Rulings reads all rules that a pool has had, in order of their versions.
+func (l *Ledger) Rulings(ctx context.Context, q engine.Querier, poolID string) ([]draw.Ruling, error) {
+	changes, err := l.ChangesOf(ctx, q, poolID, draw.WhatRules)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]draw.Ruling, len(changes))
+	for i := range changes {
+		all[i] = RulingOf(&changes[i])
+	}
+	return all, nil
+}
+
+// RulingOf is the ruling that a change of rules made.
+func RulingOf(c *draw.Change) draw.Ruling {
+	rules, _ := draw.ReadRulesOf(c)
+	if rules != nil {
+		rules.Version = c.Version
+	}
+	return draw.Ruling{PoolID: c.PoolID, Version: c.Version, Rules: rules, Actor: c.Actor, At: c.At}
+}
+
+// RecordRules makes the change that puts rules in force behind others.
+func (l *Ledger) RecordRules(ctx context.Context, tx *sql.Tx, of *LockedPool, before, rules *draw.Rules, prizes []draw.Prize) (draw.Ruling, error) {
+	version := of.Head.Version + 1
+	set := map[string]any{"rules": int64(0)}
+	of.Unannounce(set)
+	if rules != nil {
+		if err := rules.Check(prizes); err != nil {
+			return draw.Ruling{}, err
+		}
+		set["rules"] = version
+		if b := rules.Budget; b != nil && !rules.SameWindow(before) {
+			from := b.Per.Start(of.At, rules.Zone)
+			spent, err := l.SpentSince(ctx, tx, of.Pool.ID, from)
+			if err != nil {
+				return draw.Ruling{}, err
+			}
+			set["spent"], set["spent_from"] = spent, l.Engine.Time(engine.Epoch(from))
+		}
+	}
+	if err := l.Record(ctx, tx, of, []NewChange{{draw.WhatRules, json.RawMessage(draw.RulesBody(rules)), set}}); err != nil {
+		return draw.Ruling{}, err
+	}
+	if rules != nil {
+		own := *rules
+		own.Version, rules = version, &own
+	}
+	return draw.Ruling{PoolID: of.Pool.ID, Version: version, Rules: rules, Actor: of.Actor, At: of.At}, nil
+}
+
+// budgeted are the versions after from up to to, which rules with a budget
+// were in force at.
+type budgeted struct{ from, to int64 }
+
+// SpentSince sums the value, in cents, that was awarded since a time under rules
+// with a budget.
+func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string, start time.Time) (int64, error) {
+	rulings, err := l.Rulings(ctx, q, poolID)
+	if err != nil {
+		return 0, err
+	}
+	var ranges []budgeted
+	for _, r := range rulings {
+		if n := len(ranges); n > 0 && ranges[n-1].to == math.MaxInt64 {
+			ranges[n-1].to = r.Version
+		}
+		if r.Rules.HasBudget() {
+			ranges = append(ranges, budgeted{r.Version, math.MaxInt64})
+		}
+	}
+	var cents int64
+	for _, r := range ranges {
+		// Counted by prize: SQLite has no exact sum of values.
+		query := l.SelectFrom("awards AS a JOIN prizes AS p ON p.pool_id = a.pool_id AND p.id = a.prize_id", "COUNT(*)", engine.PrizeColumnsOf("p.")).
+			Where(squirrel.Eq{"a.pool_id": poolID}).Where(squirrel.Gt{"a.version": r.from}).Where(squirrel.LtOrEq{"a.version": r.to}).
+			Where(squirrel.GtOrEq{"a.at": l.Engine.Time(engine.Epoch(start))}).
+			GroupBy(engine.PrizeColumnsOf("p."))
+		_, err := SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
+			var n int64
+			var p draw.Prize
+			err := row.Scan(&n, &p.ID, &p.Name, &p.Value, &p.Stocked, &p.Issued, &p.Kind)
+			cents += n * draw.Cents(p.Value)
+			return struct{}{}, err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return cents, nil
+}

@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+const (
+	// trialEvery is how often a service tries a write of its own while the database
+	// takes none, trialMax the longest that one may take.
+	trialEvery = time.Second
+	trialMax   = 2 * time.Second
+)
+
+// WatchWrites has a write tried about once a second from the first one on that the
+// database refused for its disk, or because it is read-only, until one works. It does
+// so until the store is closed, and is called once, before the store is used by others.
+func (l *Ledger) WatchWrites() {
+	l.Engine.WhileOpen(trialEvery, func(ctx context.Context) {
+		if l.WriteRefusal() == "" {
+			return
+		}
+		trial, end := context.WithTimeout(ctx, trialMax)
+		defer end()
+		l.tryWrite(trial)
+	})
+}
+
+// trialRows rows of trialKey characters are what a trial writes: more than there may
+// be room for in pages that the database has already, so that it needs what a draw
+// needs, a place on the disk.
+const (
+	trialRows   = 256
+	trialKey    = 128
+	trialPrefix = "trial:"
+)
+
+// tryWrite finds out whether the database takes writes again: it writes and commits
+// rows that nobody reads, and removes them.
+func (l *Ledger) tryWrite(ctx context.Context) {
+	err := l.Once(ctx, func(tx *sql.Tx) error { return l.insertTrial(ctx, tx) })
+	l.Engine.Observe(err)
+	switch refusal := l.writeRefusal(err); {
+	case err == nil:
+		l.refusal.Store(nil)
+		_ = l.Once(ctx, func(tx *sql.Tx) error { return l.removeTrials(ctx, tx) }) // where it cannot, the next trial does
+	case refusal != nil:
+		l.refusal.Store(refusal)
+	case engine.ClassOf(err) == engine.ClassOther && draw.CodeOf(err) == draw.CodeInternal: // it was executed, and failed for another cause
+		l.refusal.Store(nil)
+	}
+}
+
+func (l *Ledger) insertTrial(ctx context.Context, tx *sql.Tx) error {
+	name := trialPrefix + rand.Text() + ":"
+	insert := l.InsertInto("lock_tokens").Columns("key_id", "token")
+	for i := range trialRows {
+		insert = insert.Values(fmt.Sprintf("%s%0*d", name, trialKey-len(name), i), 1)
+	}
+	_, err := insert.RunWith(tx).ExecContext(ctx)
+	return err
+}
+
+func (l *Ledger) removeTrials(ctx context.Context, tx *sql.Tx) error {
+	_, err := l.Builder().Delete("lock_tokens").Where(squirrel.Like{"key_id": trialPrefix + "%"}).RunWith(tx).ExecContext(ctx)
+	return err
+}

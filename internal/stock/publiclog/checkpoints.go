@@ -1,0 +1,207 @@
+package publiclog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// selectCheckpoints are the signed notes of a pool.
+func (s *Store) selectCheckpoints(poolID string) squirrel.SelectBuilder {
+	return s.ledger.SelectFrom("checkpoints", "note").Where(squirrel.Eq{"pool_id": poolID})
+}
+
+func scanNote(row engine.Scanner) (note []byte, err error) { return note, row.Scan(&note) }
+
+// checkpoints are the last signed notes of a pool, for last 0 all, in order of
+// their sizes.
+func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string, last uint64) ([][]byte, error) {
+	query := s.selectCheckpoints(poolID).OrderBy("size DESC")
+	if last > 0 {
+		query = query.Limit(last)
+	}
+	notes, err := ledger.SelectAll(ctx, q, query, scanNote)
+	slices.Reverse(notes)
+	return notes, err
+}
+
+// signed are the checkpoints of notes and the commitment's, by size. Error: ErrForked
+// for a note that the pool's key has not signed.
+func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
+	c := by.commitment
+	all := map[int64]*proof.Checkpoint{c.Size: {Origin: c.Origin, Size: c.Size, Root: c.Root}}
+	for _, note := range notes {
+		one, err := proof.OpenCheckpoint(note, by.key)
+		if err != nil {
+			return nil, errForged("a checkpoint", err)
+		}
+		all[one.Size] = one
+	}
+	return all, nil
+}
+
+// Checkpoint signs a checkpoint of a committed pool's whole log, where none
+// covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
+// ErrForked, and those of the store.
+func (s *Store) Checkpoint(ctx context.Context, poolID string) error {
+	return s.signing(ctx, poolID, func(*sql.Tx, *ledger.LockedPool, *signer) error { return nil })
+}
+
+// signing signs a checkpoint where none covers the log of a committed pool, and
+// runs fn in the same transaction, with the pool's row locked.
+func (s *Store) signing(ctx context.Context, poolID string, fn func(*sql.Tx, *ledger.LockedPool, *signer) error) error {
+	var by *signer
+	var signed map[int64]*proof.Checkpoint
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) (err error) {
+		if by, err = s.unsealAll(ctx, tx, poolID); err == nil {
+			signed, err = s.lastSigned(ctx, tx, by)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	begin := func() *publicLog {
+		log := s.publicLog(poolID, by.secrets.Salts)
+		log.compared(io.Discard, func(tree *proof.Tree) error {
+			if c := signed[tree.Size()]; c != nil && c.Root != tree.Root() {
+				return errForked()
+			}
+			return nil
+		})
+		return log
+	}
+	return s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
+		of, err := s.ledger.LockPool(ctx, tx, poolID, "")
+		if err != nil {
+			return err
+		}
+		if err := log.behind(ctx, tx, of.Head.Version); err != nil {
+			return err
+		}
+		if by, err = s.unsealAll(ctx, tx, poolID); err != nil {
+			return err
+		}
+		if err := s.sign(ctx, tx, by, &log.tree); err != nil {
+			return err
+		}
+		return fn(tx, of, by)
+	})
+}
+
+// sign signs a checkpoint of the log of a pool whose row is locked, where none
+// covers it. Error: ErrForked where another root was signed of its size, or the
+// log does not reach as far as was signed.
+func (s *Store) sign(ctx context.Context, tx *sql.Tx, by *signer, tree *proof.Tree) error {
+	signed, err := s.lastSigned(ctx, tx, by)
+	if err != nil {
+		return err
+	}
+	for size := range signed {
+		if size > tree.Size() {
+			return errForked()
+		}
+	}
+	c := proof.Checkpoint{Origin: by.commitment.Origin, Size: tree.Size(), Root: tree.Root()}
+	if known := signed[c.Size]; known != nil {
+		if known.Root != c.Root {
+			return errForked()
+		}
+		return nil
+	}
+	note, err := proof.Sign(c.Text(), by.secrets.Signer)
+	if err != nil {
+		return err
+	}
+	return s.insertCheckpoint(ctx, tx, by.poolID, c.Size, note)
+}
+
+// insertCheckpoint stores a note. A publisher does not lock the pool, and may store
+// one of the same size meanwhile: then the next attempt finds it.
+func (s *Store) insertCheckpoint(ctx context.Context, tx *sql.Tx, poolID string, size int64, note []byte) error {
+	_, err := s.ledger.InsertInto("checkpoints").Columns("pool_id", "size", "note").Values(poolID, size, string(note)).RunWith(tx).ExecContext(ctx)
+	if s.ledger.IsDuplicate(err) {
+		return errors.Join(engine.ErrConflict, err)
+	}
+	return err
+}
+
+// lastSigned are the last checkpoint of a pool and the commitment's, by size. A log
+// that has the last root has all that was signed before: nobody needs those, of
+// which a publisher makes one each second.
+func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (map[int64]*proof.Checkpoint, error) {
+	notes, err := s.checkpoints(ctx, q, by.poolID, 1)
+	if err != nil {
+		return nil, err
+	}
+	return by.signed(notes)
+}
+
+// roots are the checkpoints of a pool in order of their sizes, a page at a time, up
+// to a size. Where they do not leave the house, their signatures are not verified: who
+// verified the last one, and finds that the log has its root, knows which roots the
+// others can have.
+func (s *Store) roots(ctx context.Context, by *signer, last int64, leave bool) iter.Seq2[*proof.Checkpoint, error] {
+	return func(yield func(*proof.Checkpoint, error) bool) {
+		for after := int64(0); after < last; {
+			var page []*proof.Checkpoint
+			err := s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+				query := s.ledger.SelectFrom("checkpoints", "size", "note").Where(squirrel.Eq{"pool_id": by.poolID}).
+					Where(squirrel.Gt{"size": after}).Where(squirrel.LtOrEq{"size": last}).OrderBy("size").Limit(signedMax)
+				page, err = ledger.SelectAll(ctx, tx, query, by.scanRoot(leave))
+				return err
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, c := range page {
+				if after = c.Size; !yield(c, nil) {
+					return
+				}
+			}
+			if len(page) < signedMax {
+				return
+			}
+		}
+	}
+}
+
+// scanRoot reads a checkpoint, which must be of the size that its row says, and may
+// have to be signed. Error: ErrForked for a row that was changed.
+func (by *signer) scanRoot(isSigned bool) func(engine.Scanner) (*proof.Checkpoint, error) {
+	return func(row engine.Scanner) (*proof.Checkpoint, error) {
+		var size int64
+		var note []byte
+		if err := row.Scan(&size, &note); err != nil {
+			return nil, err
+		}
+		c, err := proof.ReadCheckpoint(note)
+		if err == nil && isSigned {
+			c, err = proof.OpenCheckpoint(note, by.key)
+		}
+		if err == nil && c.Size != size {
+			err = draw.Errorf(draw.CodeInvalidRequest, "it is of %d", c.Size)
+		}
+		if err != nil {
+			return nil, errForged(fmt.Sprintf("the checkpoint of %d entries", size), err)
+		}
+		return c, nil
+	}
+}
+
+// errForged is of a row that does not hold what the pool's key has signed.
+func errForged(what string, why error) error {
+	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
+}

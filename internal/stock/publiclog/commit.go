@@ -1,0 +1,172 @@
+package publiclog
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/hex"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Committing is a wanted commitment of a pool to its numbers.
+type Committing struct {
+	PoolID string
+	// Host is what the pool's origin begins with.
+	Host                string
+	Epochs, EpochLength int64
+	// Beacon is mixed in at every opening, nil for none. StockWhileOpen weakens it.
+	Beacon         *proof.Beacon
+	StockWhileOpen bool
+	// Receipts has every draw of the pool answered with a receipt.
+	Receipts bool
+	// Recipients are those that the secrets are sealed to; Escrow, where not nil,
+	// can unseal the seed besides.
+	Recipients, Escrow *proof.Recipients
+	Actor              string
+}
+
+// committedBody is the body of the change that commits a pool. The public log has
+// the hash alone.
+type committedBody struct {
+	Hash string `json:"hash"`
+	// Receipts says that every draw of the pool is answered with a receipt.
+	Receipts bool `json:"receipts,omitempty"`
+}
+
+// CommitPool commits a paused pool to its numbers, once and for ever, and returns
+// the signed note. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolOpen,
+// CodePoolClosed, CodePoolCommitted, and those of the store.
+func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err error) {
+	c := &proof.Commitment{
+		Origin: w.Host + "/" + w.PoolID, Epochs: w.Epochs, EpochLength: w.EpochLength, Beacon: w.Beacon, StockWhileOpen: w.StockWhileOpen, Size: 1,
+	}
+	if err := cmp.Or(c.Check(), draw.CheckActor(w.Actor)); err != nil {
+		return nil, err
+	}
+	secrets := proof.Secrets{Seed: proof.NewSeed(), Salts: proof.NewSalts()}
+	c.Anchor = secrets.Seed.Before(c.Epochs)
+	var public string
+	if secrets.Signer, public, err = proof.NewKey(c.Origin); err != nil {
+		return nil, err
+	}
+	sealed, err := w.seal(&secrets)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the seeds cannot be sealed")
+	}
+	if err := s.glance(ctx, w.PoolID, checkCommit); err != nil {
+		return nil, err
+	}
+	begin := func() *publicLog { return s.publicLog(w.PoolID, secrets.Salts) }
+	err = s.withLog(ctx, begin, func(tx *sql.Tx, log *publicLog) error {
+		of, err := s.ledger.LockPool(ctx, tx, w.PoolID, w.Actor)
+		if err != nil {
+			return err
+		}
+		if err := checkCommit(of); err != nil {
+			return err
+		}
+		if !log.stood(of.Head.Version) {
+			return draw.Wrap(draw.CodeContended, errMoved, "pool %q changes too often to be committed; nothing happened", w.PoolID)
+		}
+		if err := log.behind(ctx, tx, of.Head.Version); err != nil {
+			return err
+		}
+		c.Size, c.Root = log.tree.Size(), log.tree.Root()
+		if note, err = proof.Sign(c.Text(), secrets.Signer); err != nil {
+			return err
+		}
+		version, hash := of.Head.Version+1, c.Hash()
+		_, err = s.ledger.InsertInto("commitments").Columns("pool_id", "version", "note", "public", "seed", "salts", "signer").
+			Values(w.PoolID, version, string(note), public, sealed.Seed, sealed.Salts, sealed.Signer).RunWith(tx).ExecContext(ctx)
+		if err != nil {
+			return err
+		}
+		body := committedBody{Hash: hex.EncodeToString(hash[:]), Receipts: w.Receipts}
+		return s.ledger.Record(ctx, tx, of, []ledger.NewChange{{What: draw.WhatCommit, Body: body, Set: map[string]any{"committed": version}}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.ledger.Changed(w.PoolID)
+	return note, nil
+}
+
+// seal seals the seed to the recipients and the escrow, the others to the
+// recipients alone.
+func (w *Committing) seal(secrets *proof.Secrets) (proof.Sealed, error) {
+	sealed, err := secrets.Seal(w.Recipients)
+	if err == nil && w.Escrow != nil {
+		sealed.Seed, err = w.Recipients.And(w.Escrow).Seal(secrets.Seed[:])
+	}
+	return sealed, err
+}
+
+// glance has check see the state of a pool without a lock: what it refuses is
+// refused before a long log is read.
+func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.LockedPool) error) error {
+	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		of := &ledger.LockedPool{Pool: draw.Pool{ID: poolID}}
+		seen := s.ledger.SelectFrom("pools", "state", "committed").Where(squirrel.Eq{"id": poolID})
+		if err := seen.RunWith(tx).QueryRowContext(ctx).Scan(&of.Pool.State, &of.Committed); err != nil {
+			return err
+		}
+		return check(of)
+	})
+}
+
+func checkCommit(of *ledger.LockedPool) error {
+	switch {
+	case of.Committed != 0:
+		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.Pool.ID)
+	case of.Pool.State == draw.StateClosed:
+		return of.Pool.CheckNotClosed()
+	case of.Pool.State != draw.StatePaused:
+		return draw.Errorf(draw.CodePoolOpen, "pool %q is open; pause it before it is committed", of.Pool.ID)
+	}
+	return nil
+}
+
+// prizesAsAdded are a pool's prizes with the names and values from before all
+// corrections.
+func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
+	prizes, err := s.ledger.Prizes(ctx, q, poolID)
+	if err != nil {
+		return nil, err
+	}
+	corrections, err := s.ledger.ChangesOf(ctx, q, poolID, draw.WhatPrize)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(prizes))
+	for i := range prizes {
+		place[prizes[i].ID] = i
+	}
+	for i := len(corrections) - 1; i >= 0; i-- {
+		var body struct {
+			Prize string `json:"prize"`
+			Was   *struct {
+				Name  string `json:"name"`
+				Value string `json:"value"`
+			} `json:"was"`
+		}
+		if err := json.Unmarshal([]byte(corrections[i].Body), &body); err != nil {
+			return nil, draw.WrapInternal(err, "the body of change %d cannot be read", corrections[i].Version)
+		}
+		at, known := place[body.Prize]
+		if body.Was == nil || !known {
+			continue // of a binary that did not record it: then and now the log begins with what it was corrected to
+		}
+		prizes[at].Name = body.Was.Name
+		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {
+			return nil, draw.WrapInternal(err, "the value in change %d cannot be read", corrections[i].Version)
+		}
+	}
+	return prizes, nil
+}

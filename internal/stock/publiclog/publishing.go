@@ -1,0 +1,172 @@
+package publiclog
+
+import (
+	"context"
+	"database/sql"
+	"math"
+
+	"github.com/Masterminds/squirrel"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// PublicHead is how far a committed pool has come.
+type PublicHead struct {
+	PoolID string
+	// Version is the pool's, Mark that version's, Revision the version of the
+	// last change.
+	Version, Mark, Revision int64
+	// Reveal is the seed's line, empty before the reveal.
+	Reveal []byte
+}
+
+// PublicHeads are those of all committed pools, or of one, in order of their ids. Of
+// all are left out those whose secret of the tags was destroyed: nobody can write
+// their logs any more. Errors: CodePoolNotFound and CodeNotFound for the one, and those of the
+// store.
+func (s *Store) PublicHeads(ctx context.Context, poolID string) (heads []PublicHead, err error) {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+		query := s.ledger.SelectFrom("pools AS p", "p.id", "p.version", "p.mark", "p.revision", "c.revealed").
+			Join("commitments AS c ON c.pool_id = p.id").OrderBy("p.id")
+		if poolID != "" {
+			query = query.Where(squirrel.Eq{"p.id": poolID})
+		} else {
+			query = query.Where("LENGTH(c.salts) > 0")
+		}
+		heads, err = ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (h PublicHead, err error) {
+			err = row.Scan(&h.PoolID, &h.Version, &h.Mark, &h.Revision, &h.Reveal)
+			return h, err
+		})
+		return err
+	})
+	if err == nil && len(heads) == 0 && poolID != "" {
+		err = s.ledger.OfPool(ctx, poolID, func(*sql.Tx, int64) error { return errNoProof(poolID) })
+	}
+	return heads, err
+}
+
+// Publishing reads and signs the public log of one committed pool, from where its
+// publisher stands.
+type Publishing struct {
+	*signer
+	store *Store
+}
+
+// Publishing unseals what the log of a committed pool is made with. Errors:
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the
+// store.
+func (s *Store) Publishing(ctx context.Context, poolID string) (p *Publishing, err error) {
+	err = s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		by, err := s.unsealAll(ctx, tx, poolID)
+		p = &Publishing{by, s}
+		return err
+	})
+	return p, err
+}
+
+// On is the same pool through another connection to its database.
+func (p *Publishing) On(s *Store) *Publishing { return &Publishing{p.signer, s} }
+
+// Commitment is the signed note, and Key the verifier key's line.
+func (p *Publishing) Commitment() (note, key []byte) {
+	return []byte(p.note), []byte(p.public + "\n")
+}
+
+// Origin is HOST/POOL.
+func (p *Publishing) Origin() string { return p.commitment.Origin }
+
+// Sign signs the text of a checkpoint by the pool's key.
+func (p *Publishing) Sign(text string) ([]byte, error) { return proof.Sign(text, p.secrets.Signer) }
+
+// Lines reads the lines of the log from a version on, in one snapshot: at most
+// about limit, and the last draw whole. Errors: CodePoolNotFound, CodeInternal
+// for rows that have no line, and those of the store.
+func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.Tail, err error) {
+	err = p.store.ledger.RowsOf(ctx, p.poolID, func(q engine.Querier, _ int64) error {
+		t = proof.Tail{Writable: engine.CheckWritable(ctx, q, p.store.ledger.Engine.Dialect) == nil}
+		t.Lines, t.Ended, err = p.store.page(ctx, q, linesOf{poolID: p.poolID, salts: p.secrets.Salts}, from, math.MaxInt64, limit)
+		return err
+	})
+	return t, err
+}
+
+// signedMax is the most checkpoints of one page.
+const signedMax = 1000
+
+// Signed are the checkpoints that were signed of more than after entries, in order
+// of their sizes, at most signedMax. Errors: those of the store.
+func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {
+	err = p.store.ledger.Snapshot(ctx, func(tx *sql.Tx) (err error) {
+		query := p.store.selectCheckpoints(p.poolID).Where(squirrel.Gt{"size": after}).OrderBy("size").Limit(signedMax)
+		notes, err = ledger.SelectAll(ctx, tx, query, scanNote)
+		return err
+	})
+	return notes, err
+}
+
+// Keep stores a checkpoint that this pool's publisher signed, or the same one
+// with more signatures. In a database that was opened for reading alone it does
+// nothing. Errors: ErrForked where another root was signed of the size, and
+// those of the store.
+func (p *Publishing) Keep(ctx context.Context, size int64, note []byte) error {
+	if p.store.ledger.ReadOnly {
+		return nil
+	}
+	return p.store.keepCheckpoint(ctx, p.signer, size, note)
+}
+
+// KeepCheckpoint stores a checkpoint of a committed pool that its publisher signed
+// elsewhere, or the same one with more signatures. Errors: CodeInvalidRequest for a note
+// that the pool's key has not signed; CodePoolNotFound; CodeNotFound for a pool that is
+// not committed; CodeLogForked where another root was signed of the size, or the pool
+// has not come that far; and those of the store.
+func (s *Store) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
+	var by *signer
+	var c *proof.Checkpoint
+	err := s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, version int64) (err error) {
+		if by, err = s.readSigner(ctx, tx, poolID); err != nil {
+			return err
+		}
+		if c, err = proof.OpenCheckpoint(note, by.key); err == nil && c.Size > version {
+			err = draw.Wrap(draw.CodeLogForked, ErrForked, "the checkpoint is of %d entries, and the pool has %d", c.Size, version)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.keepCheckpoint(ctx, by, c.Size, note)
+}
+
+func (s *Store) keepCheckpoint(ctx context.Context, p *signer, size int64, note []byte) error {
+	return s.ledger.Change(ctx, func(tx *sql.Tx) error {
+		is := squirrel.Eq{"pool_id": p.poolID, "size": size}
+		kept, err := ledger.SelectAll(ctx, tx, s.selectCheckpoints(p.poolID).Where(squirrel.Eq{"size": size}), scanNote)
+		switch {
+		case err != nil:
+			return err
+		case len(kept) == 0:
+			return s.insertCheckpoint(ctx, tx, p.poolID, size, note)
+		case string(kept[0]) == string(note):
+			return nil
+		}
+		signed, err := p.signed([][]byte{kept[0], note})
+		if err != nil {
+			return err
+		}
+		first, err := p.signed(kept)
+		if err != nil {
+			return err
+		}
+		if first[size].Root != signed[size].Root {
+			return errForked()
+		}
+		if len(kept[0]) >= len(note) {
+			return nil // what it lacks is there already
+		}
+		return ledger.ExecOne(ctx, tx, s.ledger.Builder().Update("checkpoints").Set("note", string(note)).Where(is))
+	})
+}

@@ -1,0 +1,193 @@
+package publiclog
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/Masterminds/squirrel"
+	"golang.org/x/mod/sumdb/note"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/ledger"
+)
+
+// committed is what the database holds of a commitment.
+type committed struct {
+	version                int64
+	note, public, revealed string
+	sealed                 proof.Sealed
+}
+
+// committed reads the commitment of a pool. Error: CodeNotFound for a pool
+// that has none.
+func (s *Store) committed(ctx context.Context, q engine.Querier, poolID string) (*committed, error) {
+	query := s.ledger.SelectFrom("commitments", "version", "note", "public", "revealed", "seed", "salts", "signer").Where(squirrel.Eq{"pool_id": poolID})
+	found, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (c committed, err error) {
+		err = row.Scan(&c.version, &c.note, &c.public, &c.revealed, &c.sealed.Seed, &c.sealed.Salts, &c.sealed.Signer)
+		return c, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, errNoProof(poolID)
+	}
+	return &found[0], nil
+}
+
+func errNoProof(poolID string) error {
+	return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers", poolID)
+}
+
+// commitment opens the note: the pool's own key must have signed it.
+func (c *committed) commitment() (*proof.Commitment, error) {
+	key, err := c.verifier()
+	if err != nil {
+		return nil, err
+	}
+	text, err := proof.Open([]byte(c.note), key)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
+	}
+	commitment, err := proof.ParseCommitment(text)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
+	}
+	return commitment, nil
+}
+
+// verifier reads the pool's own key. Error: CodeInternal.
+func (c *committed) verifier() (note.Verifier, error) {
+	key, err := proof.Verifier(c.public)
+	if err != nil {
+		return nil, draw.WrapInternal(err, "the key of the commitment of version %d cannot be read", c.version)
+	}
+	return key, nil
+}
+
+// numbers unseals the seed and checks that the anchor follows from it: with a
+// wrong seed nobody draws.
+func (c *committed) numbers(by *proof.Identities) (*proof.Numbers, error) {
+	commitment, err := c.commitment()
+	if err != nil {
+		return nil, err
+	}
+	plain, err := by.Unseal(c.sealed.Seed)
+	if err != nil {
+		return nil, err
+	}
+	var seed proof.Seed
+	numbers, follows := (*proof.Numbers)(nil), false
+	if copy(seed[:], plain) == len(seed) && len(plain) == len(seed) {
+		numbers, follows = proof.NewNumbers(commitment, c.version, seed, commitment.Epochs)
+	}
+	if !follows {
+		return nil, draw.Errorf(draw.CodeSeedUnavailable, "the sealed seed is not the one that the pool is committed to")
+	}
+	return numbers, nil
+}
+
+// Supply gives the urn of a committed pool its secrets, or says that this process
+// has none. Errors: those of reading, each an *engine.Error with its class.
+func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
+	var c *committed
+	var opening openedBody
+	var secrets draw.Secrets
+	err := s.ledger.Classed(ctx, s.ledger.Engine.Read, func(_ *sql.Conn, tx *sql.Tx) (err error) {
+		if c, err = s.committed(ctx, tx, urn.PoolID); err != nil {
+			return err
+		}
+		if secrets.GivesReceipts, err = s.givesReceipts(ctx, tx, urn.PoolID, c); err == nil && urn.Opened() != 0 {
+			opening, err = s.openedWith(ctx, tx, urn.PoolID, urn.Opened())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	numbers, err := s.numbersOf(urn.PoolID, c, opening.round())
+	if err == nil {
+		var by *signing
+		if by, err = s.sealed(urn.PoolID, c); err == nil {
+			secrets.Signer = by
+		} else if !secrets.GivesReceipts {
+			err = nil // an escrow's identity unseals the seed only
+		}
+	}
+	switch {
+	case err != nil:
+		s.unsealed.noteAway(urn.PoolID, true)
+		s.ledger.Log.Warn("a committed pool cannot be drawn from here", "pool", urn.PoolID, "error", err)
+		secrets = draw.Secrets{} // who cannot sign does not draw
+	case numbers != nil:
+		secrets.Seeds = numbers
+	}
+	urn.SetSecrets(secrets)
+	return nil
+}
+
+// numbersOf are the numbers of a commitment behind an opening with a round, the
+// zero round for none. They are nil for a pool that waits for its first round.
+// Error: CodeSeedUnavailable, also for what is no round of the pool's beacon.
+func (s *Store) numbersOf(poolID string, c *committed, opening draw.Round) (*proof.Numbers, error) {
+	known := s.unsealed.find(poolID, c.note)
+	if known.numbers == nil {
+		var err error
+		if known.numbers, err = c.numbers(s.identities); err != nil {
+			return nil, err
+		}
+	}
+	own := known.numbers.Copy()
+	if beacon := own.Beacon(); beacon != nil && opening.Number != 0 {
+		mixed, err := beacon.Mixed(opening)
+		if err != nil {
+			return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool was opened with what is no round of its beacon: %s", draw.DetailOf(err))
+		}
+		own.Mix(mixed)
+	} else if beacon != nil {
+		own = nil
+	}
+	s.unsealed.keep(poolID, known)
+	s.unsealed.noteAway(poolID, false)
+	return own, nil
+}
+
+// Unseal makes the store use identities. It must not be called beside anything else.
+func (s *Store) Unseal(by *proof.Identities) {
+	s.identities = by
+	s.unsealed.drop()
+}
+
+// CheckSeeds says whether this process can draw from a committed pool. Errors:
+// CodePoolNotFound, CodeNotFound, CodeSeedUnavailable, and those of the store.
+func (s *Store) CheckSeeds(ctx context.Context, poolID string) error {
+	return s.ledger.OfPool(ctx, poolID, func(tx *sql.Tx, _ int64) error {
+		c, err := s.committed(ctx, tx, poolID)
+		if err == nil {
+			_, err = c.numbers(s.identities)
+		}
+		return err
+	})
+}
+
+// SeedsAway says that a committed pool cannot be drawn from here, because its
+// seeds could not be unsealed.
+func (s *Store) SeedsAway() bool { return s.unsealed.isAnyAway() }
+
+// WatchSeeds notes, before the first draw, which pools that are not closed this
+// process has no identity for. Errors: those of reading.
+func (s *Store) WatchSeeds(ctx context.Context) error {
+	if s.identities != nil {
+		return nil // the first draw says whether it is the right one
+	}
+	return s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		query := s.ledger.SelectFrom("pools", "id").Where(squirrel.Gt{"committed": 0}).Where(squirrel.NotEq{"state": string(draw.StateClosed)})
+		pools, err := ledger.SelectAll(ctx, tx, query, func(row engine.Scanner) (id string, err error) { return id, row.Scan(&id) })
+		for _, id := range pools {
+			s.unsealed.noteAway(id, true)
+		}
+		return err
+	})
+}

@@ -1,0 +1,37 @@
+// Package publiclog keeps what pools that are committed to their numbers promise and
+// publish: their commitments and secrets, the rounds that they open with, the lines of
+// their public logs, receipts, inclusion, checkpoints and the reveal.
+package publiclog
+
+import (
+	"context"
+	"database/sql"
+
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock/ledger"
+)
+
+// Store keeps the commitments and public logs of a ledger's pools. It is safe for
+// concurrent use.
+type Store struct {
+	ledger     *ledger.Ledger
+	identities *proof.Identities
+	unsealed   unsealedCache
+	hashes     hashCache
+}
+
+// New returns the commitments of a ledger's pools, which guard its changes from then on.
+// Identities unseal their secrets; nil means none.
+func New(l *ledger.Ledger, identities *proof.Identities) *Store {
+	s := &Store{ledger: l, identities: identities}
+	l.Guard = guard{s}
+	return s
+}
+
+// guard is what the ledger knows of the commitments.
+type guard struct{ store *Store }
+
+// MayChange implements ledger.Guard.
+func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
+	return g.store.mayChange(ctx, tx, of, what)
+}

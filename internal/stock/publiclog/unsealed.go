@@ -1,0 +1,89 @@
+package publiclog
+
+import (
+	"sync"
+
+	"drawsvc/internal/proof"
+)
+
+// unsealedMax is how many commitments a process keeps unsealed. One that had to
+// make room is unsealed again, in less than a millisecond, when it is asked for.
+const unsealedMax = 256
+
+// unsealed is what this process has unsealed of a commitment, nil each before it
+// was needed. All of it is of the commitment that the note signs.
+type unsealed struct {
+	note    string
+	numbers *proof.Numbers
+	signing *signing
+}
+
+// signing signs receipts, and knows the salts of their tags.
+type signing struct {
+	*proof.Receipts
+	salts proof.Salts
+}
+
+// unsealedCache keeps what was unsealed, and notes which pools' secrets could not
+// be. It is safe for concurrent use.
+type unsealedCache struct {
+	mu     sync.Mutex
+	byPool map[string]unsealed
+	// away are pools whose secrets could not be unsealed, at most unsealedMax.
+	away map[string]bool
+}
+
+// find returns what was unsealed of a pool's commitment. A pool whose commitment a
+// restore took back may be committed again: what is of another note is not found.
+func (c *unsealedCache) find(poolID, note string) unsealed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if u := c.byPool[poolID]; u.note == note {
+		return u
+	}
+	return unsealed{note: note}
+}
+
+// keep keeps what was unsealed of a pool's commitment, in place of any other's.
+func (c *unsealedCache) keep(poolID string, u unsealed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPool == nil {
+		c.byPool = map[string]unsealed{}
+	}
+	if _, known := c.byPool[poolID]; !known && len(c.byPool) >= unsealedMax {
+		for other := range c.byPool { // any one
+			delete(c.byPool, other)
+			break
+		}
+	}
+	c.byPool[poolID] = u
+}
+
+// drop drops what was unsealed.
+func (c *unsealedCache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.byPool)
+}
+
+// noteAway notes whether the pool's secrets could not be unsealed.
+func (c *unsealedCache) noteAway(poolID string, isAway bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !isAway:
+		delete(c.away, poolID)
+	case c.away == nil:
+		c.away = map[string]bool{poolID: true}
+	case len(c.away) < unsealedMax: // one is enough to say that some are
+		c.away[poolID] = true
+	}
+}
+
+// isAnyAway reports whether some pool's secrets could not be unsealed.
+func (c *unsealedCache) isAnyAway() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.away) > 0
+}

@@ -1,0 +1,170 @@
+package schema
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Migrate brings the schema to what this binary knows. Several processes may
+// do so at once: one does, the others wait for it, and say so in the log. What
+// was interrupted can be run again. When it returns, binaries that the schema no
+// longer admits have stopped to draw. Errors: CodeStoreUnavailable, also when the
+// schema is newer and does not admit this binary.
+func (k *Keeper) Migrate(ctx context.Context) error {
+	schema, err := k.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	if len(schema.Pending) == 0 {
+		if err := schema.Check(); err != nil || schema.Current > schema.Target || !k.isMigrating(ctx) {
+			return err
+		}
+	}
+	if err := k.migrateAlone(ctx, func() error { return k.upgrade(ctx) }); err != nil {
+		return draw.Wrap(draw.CodeStoreUnavailable, err, "the schema could not be migrated")
+	}
+	if schema, err = k.Schema(ctx); err != nil {
+		return err
+	}
+	return schema.Check() // a newer one may have migrated meanwhile
+}
+
+// upgrade applies what is pending, and waits for those that may no longer draw. Where
+// it is killed before that, its lock keeps the next one waiting for longer.
+func (k *Keeper) upgrade(ctx context.Context) error {
+	before, err := k.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	err = k.migrateUp(ctx)
+	return cmp.Or(err, k.awaitExcluded(ctx, before)) // what failed may have excluded all the same
+}
+
+// ExcludedMax is until when each binary that runs has read that the schema no longer
+// admits it: it begins to read once in schemaEvery, and a reading under way may have
+// begun before. Two readings take less than schemaMax.
+const ExcludedMax = schemaEvery + schemaMax
+
+// awaitExcluded returns when binaries that the schema before admitted, and that it
+// does not admit now, have stopped to draw: what comes behind the migration may be
+// what they do not know. Nobody else is at work on an SQLite file, or on a schema
+// that was not there. A schema that cannot be read may admit less. Errors: those of the
+// store, and CodeStoreUnavailable where ctx ends before.
+func (k *Keeper) awaitExcluded(ctx context.Context, before Schema) error {
+	schema, err := k.Schema(ctx)
+	if k.engine.Migrating == nil || before.Current == 0 || err == nil && schema.AdmitsFrom == before.AdmitsFrom {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return draw.Wrap(draw.CodeStoreUnavailable, ctx.Err(), "binaries that the schema does not admit may draw for another %s", ExcludedMax)
+	case <-time.After(ExcludedMax):
+		return err
+	}
+}
+
+// migrateUp applies what is pending. A migration waits for a table's lock only
+// as long as draws can wait behind it; then it is run again, a moment later.
+func (k *Keeper) migrateUp(ctx context.Context) error {
+	for begun := time.Now(); ; {
+		err := k.tryMigrateUp(ctx)
+		if engine.ClassOf(engine.Classify(err, k.engine.ByCode)) != engine.ClassConflict || time.Since(begun) > k.wait {
+			return err
+		}
+		k.log.Warn("a migration meets others at work, for example a long audit, and is run again in a moment", "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second + rand.N(time.Second)): // draws go first
+		}
+	}
+}
+
+func (k *Keeper) tryMigrateUp(ctx context.Context) error {
+	if err := k.mend(ctx); err != nil {
+		return err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
+	provider, err := goose.NewProvider(k.engine.Migrations, k.engine.Migrate, k.brought.files, options...)
+	if err != nil {
+		return fmt.Errorf("schema: migrations: %w", err)
+	}
+	_, err = provider.Up(ctx)
+	return err
+}
+
+// mend refuses a database whose tables are somebody else's. It finishes the table
+// of versions where its maker was killed before its first row: MySQL commits the
+// table by itself, and package goose would not go on.
+func (k *Keeper) mend(ctx context.Context) error {
+	versions, err := k.versions()
+	if err != nil {
+		return err
+	}
+	rows, err := versions.ListMigrations(ctx, k.engine.Migrate)
+	isNew := err != nil && k.lacksTable(err)
+	if err != nil && !isNew {
+		return err
+	}
+	if len(rows) == 0 || rows[0].Version == 0 {
+		if err := k.refuseOthers(ctx); err != nil {
+			return err
+		}
+	}
+	if isNew || len(rows) > 0 {
+		return nil
+	}
+	return versions.Insert(ctx, k.engine.Migrate, database.InsertRequest{Version: 0})
+}
+
+// refuseOthers: tables with the names of ours are not ours when schema_admits,
+// the first that is made, is not there.
+func (k *Keeper) refuseOthers(ctx context.Context) error {
+	missing, err := k.MissingTables(ctx)
+	if err != nil || len(missing) == len(Tables()) || missing == nil || missing[0] != Tables()[0] {
+		return err
+	}
+	return draw.Errorf(draw.CodeStoreUnavailable,
+		"the database holds tables that drawsvc needs and has not made, such as pools or prizes: give it a database of its own")
+}
+
+// versions is what package goose keeps of the versions.
+func (k *Keeper) versions() (database.Store, error) {
+	return database.NewStore(k.engine.Migrations, goose.DefaultTablename)
+}
+
+// migrateAlone runs fn while no other process migrates. The provider could hold
+// the lock itself, but makes its table before it does: on MySQL, where that
+// commits at once, another process then finds the table without its first row.
+func (k *Keeper) migrateAlone(ctx context.Context, fn func() error) error {
+	if k.engine.Migrating == nil {
+		return fn()
+	}
+	l := &migrateLock{keeper: k, begun: time.Now()}
+	locker, err := k.engine.Migrating(l.options()...)
+	if err != nil {
+		return err
+	}
+	if err := locker.Lock(ctx, k.engine.Migrate); err != nil {
+		return l.lockError(ctx, err)
+	}
+	l.held = true
+	err = fn()
+	if ctx.Err() != nil {
+		return err // the lock runs out, and keeps others waiting for what this one did not wait for
+	}
+	if unlocked := locker.Unlock(ctx, k.engine.Migrate); unlocked != nil { // and it runs out by itself
+		k.log.Warn("the lock of the migration was not given back", "error", unlocked)
+	}
+	return err
+}

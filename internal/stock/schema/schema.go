@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
+)
+
+// Schema says where a database's schema stands, and what this binary knows.
+type Schema struct {
+	// Current is the version that the database has, 0 for none.
+	Current int64
+	// AdmitsFrom is the lowest version that a binary must know to work on the
+	// database's schema, 0 where the database does not say.
+	AdmitsFrom int64
+	// Target is the version that this binary knows and migrates to, Oldest the
+	// lowest that it can work on.
+	Target, Oldest int64
+	// Pending are the migrations from Current to Target, in order.
+	Pending []Migration
+}
+
+// Migration is one step of the schema.
+type Migration struct {
+	// Version is its number, from 1; File its file's name.
+	Version int64
+	File    string
+}
+
+// Brought is the schema that this binary brings for one kind of database.
+type Brought struct {
+	files  fs.FS
+	oldest int64
+	all    []Migration
+}
+
+// Bring reads the migrations of a folder.
+func Bring(set migrations.Set, folder string) (Brought, error) {
+	files, err := fs.Sub(set.Files, folder)
+	if err != nil {
+		return Brought{}, fmt.Errorf("schema: migrations: %w", err)
+	}
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil || len(names) == 0 {
+		return Brought{}, fmt.Errorf("schema: there are no migrations in %s", folder)
+	}
+	b := Brought{files: files, oldest: set.OldestSchema}
+	for _, name := range names {
+		version, err := goose.NumericComponent(name)
+		if err != nil {
+			return Brought{}, fmt.Errorf("schema: migration %s: %w", name, err)
+		}
+		b.all = append(b.all, Migration{version, name})
+	}
+	slices.SortFunc(b.all, func(x, y Migration) int { return cmp.Compare(x.Version, y.Version) })
+	return b, nil
+}
+
+// Keeper knows where the schema of an open database stands, lets this binary work on
+// it or not, and migrates it. It is safe for concurrent use.
+type Keeper struct {
+	engine *engine.Engine
+	// brought is the schema that this binary knows, admission whether the database's
+	// lets it work.
+	brought   Brought
+	admission admission
+	// wait is the longest that Migrate waits for others.
+	wait time.Duration
+	log  *slog.Logger
+}
+
+// New returns the keeper of a database's schema. wait is the longest that Migrate waits
+// for another process that migrates, or for locks of others.
+func New(e *engine.Engine, b Brought, wait time.Duration, log *slog.Logger) *Keeper {
+	return &Keeper{engine: e, brought: b, admission: newAdmission(), wait: wait, log: log}
+}
+
+// Schema reads where the schema stands. Error: CodeStoreUnavailable.
+func (k *Keeper) Schema(ctx context.Context) (Schema, error) {
+	known := k.brought
+	schema := Schema{Target: known.all[len(known.all)-1].Version, Oldest: known.oldest}
+	if err := k.readSchema(ctx, &schema); err != nil {
+		return Schema{}, err
+	}
+	next := slices.IndexFunc(known.all, func(m Migration) bool { return m.Version > schema.Current })
+	if next >= 0 {
+		schema.Pending = known.all[next:]
+	}
+	return schema, nil
+}
+
+const (
+	appliedVersion = `SELECT COALESCE(MAX(version_id), 0) FROM ` + goose.DefaultTablename + ` WHERE is_applied`
+	// admitsFrom reads with one statement what a migration changes in one
+	// transaction. Without a transaction, a migration that takes away raises
+	// binaries_from before anything else.
+	admitsFrom = `SELECT (` + appliedVersion + `), COALESCE(MAX(binaries_from), 0) FROM schema_admits`
+)
+
+// readSchema reads what the database says. It does not make the tables that
+// package goose keeps its notes in: a reader must not write.
+func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
+	if err := k.engine.Refusal(); err != nil {
+		return engine.PublicRead(err)
+	}
+	err := k.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
+	if err != nil && !k.lacksTable(err) {
+		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))
+	}
+	if err == nil {
+		return nil
+	}
+	err = k.engine.Probe.QueryRowContext(ctx, appliedVersion).Scan(&schema.Current)
+	if err != nil && !k.lacksTable(err) {
+		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))
+	}
+	return nil
+}
+
+// lacksTable says that a statement failed because a table is not there.
+func (k *Keeper) lacksTable(err error) bool {
+	return k.engine.ByCode(err) != nil && k.engine.IsNoTable(err)
+}
+
+// Check reports whether this binary can work on the schema: it is not older
+// than the binary can work on, and where it is newer than the binary it admits
+// it. Error: CodeStoreUnavailable.
+func (s Schema) Check() error {
+	if s.Current < s.Oldest {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"the database's schema has version %d, this drawsvc needs %d or later: run `drawsvc migrate up`, or serve with --migrate", s.Current, s.Oldest)
+	}
+	if s.AdmitsFrom > s.Target || s.AdmitsFrom == 0 && s.Current > s.Target {
+		return draw.Errorf(draw.CodeStoreUnavailable,
+			"the database's schema has version %d and does not admit this drawsvc, which knows %d: run a newer drawsvc", s.Current, s.Target)
+	}
+	return nil
+}
+
+// Tables are the names of all tables that the migrations make.
+func Tables() []string {
+	return []string{
+		"schema_admits", "pools", "prizes", "awards", "moves", "locks", "lock_rows", "lock_tokens",
+		"jobs", "job_runs", "catalogue", "statements", "changes", "turns", "redirects", "agenda", "commitments", "checkpoints",
+	}
+}
+
+// MissingTables are those that are not there. Error: CodeStoreUnavailable, and
+// those of the store.
+func (k *Keeper) MissingTables(ctx context.Context) (missing []string, err error) {
+	for _, table := range Tables() {
+		err := k.engine.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table+` WHERE 1 = 0`).Scan(new(int))
+		if err == nil {
+			continue
+		}
+		if !k.lacksTable(err) {
+			return nil, engine.PublicRead(engine.Classify(err, k.engine.ByCode))
+		}
+		missing = append(missing, table)
+	}
+	return missing, nil
+}
