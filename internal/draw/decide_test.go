@@ -42,7 +42,7 @@ func TestGates(t *testing.T) {
 	ticket := func(a *draw.Ask) *draw.Ask { a.TicketUntil = noon().Add(time.Microsecond); return a }
 	expired := func(a *draw.Ask) *draw.Ask { a.TicketUntil = noon(); return a }
 	known := of("bad", asking("known", 1))
-	known.Known = &draw.Draw{UserID: "bad", Awards: make([]draw.Award, 1)}
+	known.Learn(map[string]draw.Draw{"known": {UserID: "bad", Awards: make([]draw.Award, 1)}})
 	asks := []*draw.Ask{
 		of("bad", asking("a", 3)), expired(of("bad", asking("b", 3))), ticket(of("bad", asking("c", 3))), ticket(asking("d", 3)), ticket(asking("e", 2)),
 		ticket(asking("f", 1)), ticket(asking("g", 2)), ticket(asking("h", 1)), known,

@@ -4,16 +4,10 @@ import (
 	"time"
 )
 
-// Ask is a request as it comes before the urn, with what the log says of it.
+// Ask is a draw request plus what the log says of it.
 type Ask struct {
 	Request
-	// Asked says that the log was asked for the request's name after the pool was
-	// read; Known is the draw that it holds, nil for none.
-	Asked bool
-	Known *Draw
-	// Tried are the first awards of writes of this request that may have been
-	// committed: a known draw that one of them made is no replay.
-	Tried []Award
+	Log LogAnswer
 	// Skip leaves the request out: nobody waits for its answer any more.
 	Skip bool
 }
@@ -147,7 +141,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 
 // decide fills in the outcome of a request whose name no earlier one has.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
-	if a.Known != nil {
+	if a.Log.Known() != nil {
 		*o = replay(a)
 		return
 	}

@@ -62,7 +62,7 @@ func (u *Urn) Needs(asks []*Ask) []Need {
 	var users []string
 	units := map[string]int64{}
 	for _, a := range asks {
-		if a.Skip || a.Known != nil {
+		if a.Skip || a.Log.Known() != nil {
 			continue
 		}
 		if units[a.UserID] == 0 {

@@ -194,8 +194,7 @@ func TestFacts(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":1,"prize":"gold"},"limits":[{"of":"draws","max":3,"per":"day"},
 		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"prize","prize":"gold","max":1}]}`, campaign())
-	known := of("u1", asking("a", 4))
-	known.Known = &draw.Draw{}
+	known := of("u1", inLog(asking("a", 4)))
 	skipped := of("u4", asking("b", 4))
 	skipped.Skip = true
 	require.Equal(t, []draw.Need{

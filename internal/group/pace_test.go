@@ -217,7 +217,7 @@ func TestKeysUnasked(t *testing.T) {
 	unnamed.Named = false
 	for _, refused := range []draw.Code{draw.CodeStoreUnavailable, draw.CodeLockUnavailable, draw.CodeContended, draw.CodeSeedUnavailable} {
 		b := batchOf(urnOf(9), named("key"), named("absent"), unnamed)
-		b.waiters[1].heard.Store(absent)
+		b.waiters[1].Learn(nil)
 		b.fail(draw.Errorf(refused, "no"))
 		for i, want := range []bool{true, false, false} {
 			_, err := b.waiters[i].wait(context.Background())
