@@ -42,7 +42,10 @@ type Plan struct {
 	// may, and waits that draws were left undecided for that.
 	due, edge, waits bool
 	facts            *Facts
-	users            map[string][]tally
+	// players have a tally for each kind of turns that the rules count, tallies hold
+	// each of them once.
+	players map[Player][]*tally
+	tallies map[who]*tally
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
 	asks     []*Ask
@@ -167,8 +170,8 @@ func ErrorSoldOut(poolID string) error {
 func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
 	drawn := p.urn.pick(p.urn.numbers(version))
-	user := p.users[r.UserID] // the gates have put it there
-	place, why := p.outcome(drawn, user)
+	counts := p.players[r.Player()] // the gates have put them there
+	place, why := p.outcome(drawn, counts)
 	p.urn.move(place, 1)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
@@ -186,7 +189,7 @@ func (p *Plan) take(r *Request, ordinal int) {
 		Redirect:  p.redirect(drawn, why),
 	})
 	if p.urn.terms != nil {
-		p.count(version, r.UserID, user, place)
+		p.count(version, counts, place)
 	}
 }
 

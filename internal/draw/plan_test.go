@@ -27,6 +27,8 @@ func asking(id string, count int) *draw.Ask {
 	return &draw.Ask{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: count}}
 }
 
+func player(user string) draw.Player { return draw.Player{UserID: user} }
+
 func of(user string, a *draw.Ask) *draw.Ask { a.UserID = user; return a }
 
 // inLog is the ask of a draw that the log holds with the given awards.

@@ -53,8 +53,8 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
 	b.lookedUp = 0
-	for i := range needs { // those of a user follow each other
-		if i == 0 || needs[i].UserID != needs[i-1].UserID {
+	for i := range needs { // those of a subject follow each other
+		if i == 0 || needs[i].Subject != needs[i-1].Subject {
 			b.lookedUp++
 		}
 	}

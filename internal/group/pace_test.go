@@ -159,7 +159,7 @@ type turnsRead struct {
 // Turns implements Log.
 func (l *turnsRead) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	for _, n := range needs {
-		l.users = append(l.users, n.UserID)
+		l.users = append(l.users, n.Subject)
 	}
 	return draw.NewFacts(needs), nil
 }
