@@ -20,7 +20,7 @@ func gates() [8]func(*Plan, *Ask) error {
 // reason is one for which a prize that was drawn is withheld.
 type reason struct {
 	why   Why
-	holds func(p *Plan, place int, user []tally) bool
+	holds func(p *Plan, place int, counts []*tally) bool
 }
 
 // reasons lists why a prize may be withheld, in order: the first that holds is
@@ -100,7 +100,7 @@ func (p *Plan) gateLimits(a *Ask) error {
 	if t == nil || len(t.counted) == 0 {
 		return nil
 	}
-	user, err := p.user(a.UserID)
+	counts, err := p.countsOf(a.Player())
 	if err != nil {
 		return err
 	}
@@ -108,10 +108,10 @@ func (p *Plan) gateLimits(a *Ask) error {
 	for i := range t.limits {
 		l := &t.limits[i]
 		k := int64(a.Count)
-		if l.Of != LimitDraws || user[l.counted].allows(k, l.Max, p.starts[i]) {
+		if l.Of != LimitDraws || counts[l.counted].allows(k, l.Max, p.starts[i]) {
 			continue
 		}
-		retryAt := user[l.counted].retryAt(k, l.Limit, p.At, t.Zone)
+		retryAt := counts[l.counted].retryAt(k, l.Limit, p.At, t.Zone)
 		if reached == nil || !reached.RetryAt.IsZero() && (retryAt.IsZero() || retryAt.After(reached.RetryAt)) {
 			reached = &Reached{Limit: l.Limit, RetryAt: retryAt}
 		}
@@ -131,7 +131,7 @@ func (r *Reached) refusal(a *Ask) *Error {
 	if r.Limit.Max == 1 {
 		draws = "draw"
 	}
-	e := Errorf(CodeLimitReached, "pool %q grants a user %d %s %s", a.PoolID, r.Limit.Max, draws, per)
+	e := Errorf(CodeLimitReached, "pool %q grants a %s %d %s %s", a.PoolID, r.Limit.By, r.Limit.Max, draws, per)
 	e.Reached = r
 	return e
 }
@@ -145,31 +145,39 @@ func (p *Plan) gateStock(a *Ask) error {
 
 func (u *Urn) hasFallback() bool { return u.terms != nil && u.terms.fallback != none }
 
-// user is what the facts say of a user, one tally for each kind of turns that
+// countsOf is what the facts say of a player, one tally for each kind of turns that
 // the rules count, as the plan goes on.
-func (p *Plan) user(userID string) ([]tally, error) {
-	if user, known := p.users[userID]; known {
-		return user, nil
+func (p *Plan) countsOf(player Player) ([]*tally, error) {
+	if counts, known := p.players[player]; known {
+		return counts, nil
 	}
 	counted := p.urn.terms.counted
-	user := make([]tally, len(counted))
+	counts, fresh := make([]*tally, len(counted)), make([]tally, len(counted))
 	for i, c := range counted {
+		of := whoOf(player, c)
+		if counts[i] = p.tallies[of]; counts[i] != nil {
+			continue
+		}
 		var read *turns
 		if p.facts != nil {
-			read = p.facts.turns[who{userID, c}]
+			read = p.facts.turns[of]
 		}
 		if read == nil {
 			// A draw is never granted from what was not read.
 			return nil, &Error{Code: CodeInternal, Detail: "the service failed; its log says why",
-				Err: fmt.Errorf("the turns %q of a user of pool %q were not read", c, p.PoolID)}
+				Err: fmt.Errorf("the turns %q of a %s of pool %q were not read", c, c.By(), p.PoolID)}
 		}
-		user[i] = tally{turns: read, run: read.run}
+		fresh[i] = tally{who: of, turns: read, run: read.run}
+		counts[i] = &fresh[i]
 	}
-	if p.users == nil {
-		p.users = map[string][]tally{}
+	if p.players == nil {
+		p.players, p.tallies = map[Player][]*tally{}, map[who]*tally{}
 	}
-	p.users[userID] = user
-	return user, nil
+	p.players[player] = counts
+	for _, t := range counts {
+		p.tallies[t.who] = t
+	}
+	return counts, nil
 }
 
 // pick asks the urn: the place of a prize, or none for nothing.
@@ -190,18 +198,18 @@ func (u *Urn) pick(n Numbers) int {
 
 // outcome is what becomes of what was drawn, and why where the rules changed it.
 // It takes nothing.
-func (p *Plan) outcome(drawn int, user []tally) (int, Why) {
+func (p *Plan) outcome(drawn int, counts []*tally) (int, Why) {
 	t := p.urn.terms
 	if t == nil {
 		return drawn, ""
 	}
 	final, why := drawn, Why("")
 	if drawn != none {
-		if why = p.withheld(drawn, user); why != "" {
+		if why = p.withheld(drawn, counts); why != "" {
 			final = none
 		}
 	}
-	if (final == none || p.urn.prizes[final].blank) && p.isGuaranteed(user) {
+	if (final == none || p.urn.prizes[final].blank) && p.isGuaranteed(counts) {
 		return t.guarantee, WhyGuarantee
 	}
 	if final == none {
@@ -211,29 +219,29 @@ func (p *Plan) outcome(drawn int, user []tally) (int, Why) {
 }
 
 // isGuaranteed says that the guarantee is due, and not withheld.
-func (p *Plan) isGuaranteed(user []tally) bool {
+func (p *Plan) isGuaranteed(counts []*tally) bool {
 	t := p.urn.terms
-	return t.guarantee != none && user[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, user) == ""
+	return t.guarantee != none && counts[t.miss].run >= t.Guarantee.After && p.withheld(t.guarantee, counts) == ""
 }
 
-func (p *Plan) withheld(place int, user []tally) Why {
+func (p *Plan) withheld(place int, counts []*tally) Why {
 	for _, r := range reasons() {
-		if r.holds(p, place, user) {
+		if r.holds(p, place, counts) {
 			return r.why
 		}
 	}
 	return ""
 }
 
-func (p *Plan) soldOut(place int, _ []tally) bool { return p.urn.prizes[place].weight() <= 0 }
+func (p *Plan) soldOut(place int, _ []*tally) bool { return p.urn.prizes[place].weight() <= 0 }
 
-// limited says that the user has reached a limit of wins or of the prize.
-func (p *Plan) limited(place int, user []tally) bool {
+// limited reports whether the player has reached a limit of wins or of the prize.
+func (p *Plan) limited(place int, counts []*tally) bool {
 	t := p.urn.terms
 	for i := range t.limits {
 		l := &t.limits[i]
 		if l.counts(place, &p.urn.prizes[place]) && l.Of != LimitDraws &&
-			!user[l.counted].allows(1, l.Max, p.starts[i]) {
+			!counts[l.counted].allows(1, l.Max, p.starts[i]) {
 			return true
 		}
 	}
@@ -241,7 +249,7 @@ func (p *Plan) limited(place int, user []tally) bool {
 }
 
 // overBudget spares what costs nothing: new rules may allow less than is spent.
-func (p *Plan) overBudget(place int, _ []tally) bool {
+func (p *Plan) overBudget(place int, _ []*tally) bool {
 	b, cents := p.urn.terms.Budget, p.urn.prizes[place].cents
 	return b != nil && cents > 0 && cents > b.Max-p.Spending.Cents
 }
@@ -259,9 +267,9 @@ func (l *placedLimit) counts(place int, prize *urnPrize) bool {
 	return l.place == place
 }
 
-// count adds what an award of the prize at place means for its user: his turns,
-// his run of misses, and what was spent.
-func (p *Plan) count(version int64, userID string, user []tally, place int) {
+// count adds what an award of the prize at place means for its player: the turns, the
+// run of misses, and what was spent.
+func (p *Plan) count(version int64, counts []*tally, place int) {
 	t, prize := p.urn.terms, &p.urn.prizes[place]
 	if t.Budget != nil {
 		p.Spending.Cents += prize.cents
@@ -270,24 +278,24 @@ func (p *Plan) count(version int64, userID string, user []tally, place int) {
 	for i := range t.limits {
 		if l := &t.limits[i]; done&(1<<l.counted) == 0 && l.counts(place, prize) {
 			done |= 1 << l.counted
-			p.turn(version, userID, &user[l.counted], l.Limit.Counted())
+			p.turn(version, counts[l.counted])
 		}
 	}
 	if t.miss == none {
 		return
 	}
-	miss := &user[t.miss]
+	miss := counts[t.miss]
 	miss.run++
 	if !prize.blank {
 		miss.run = 0
 	}
-	p.turn(version, userID, miss, CountedMiss)
+	p.turn(version, miss)
 }
 
-func (p *Plan) turn(version int64, userID string, t *tally, c Counted) {
+func (p *Plan) turn(version int64, t *tally) {
 	t.fresh++
 	p.Turns = append(p.Turns, Turn{
-		UserID: userID, Counted: c, Seq: t.last + t.fresh, Version: version, Run: t.run, At: p.At,
+		Subject: t.subject, Counted: t.counted, Seq: t.last + t.fresh, Version: version, Run: t.run, At: p.At,
 	})
 }
 

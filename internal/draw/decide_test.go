@@ -42,7 +42,7 @@ func TestGates(t *testing.T) {
 	ticket := func(a *draw.Ask) *draw.Ask { a.TicketUntil = noon().Add(time.Microsecond); return a }
 	expired := func(a *draw.Ask) *draw.Ask { a.TicketUntil = noon(); return a }
 	known := of("bad", asking("known", 1))
-	known.Known = &draw.Draw{UserID: "bad", Awards: make([]draw.Award, 1)}
+	known.Learn(map[string]draw.Draw{"known": {UserID: "bad", Awards: make([]draw.Award, 1)}})
 	asks := []*draw.Ask{
 		of("bad", asking("a", 3)), expired(of("bad", asking("b", 3))), ticket(of("bad", asking("c", 3))), ticket(asking("d", 3)), ticket(asking("e", 2)),
 		ticket(asking("f", 1)), ticket(asking("g", 2)), ticket(asking("h", 1)), known,
@@ -97,8 +97,8 @@ func TestPlanTurns(t *testing.T) {
 		"limits":[{"of":"draws","max":9,"per":"day"},{"of":"draws","max":20},{"of":"wins","max":5},{"of":"prize","prize":"bronze","max":1}]}`, campaign())
 	asks := []*draw.Ask{asking("a", 4), of("v", asking("b", 1)), asking("c", 2)}
 	f := nobody(u, asks...)
-	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedDraw, Seq: 3, At: noon().Add(-time.Hour)})
-	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedMiss, Seq: 3, Run: 1, At: noon().Add(-time.Hour)})
+	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedDraw, Seq: 3, At: noon().Add(-time.Hour)})
+	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedMiss, Seq: 3, Run: 1, At: noon().Add(-time.Hour)})
 	p := u.PlanWith(asks, f, noon())
 	var prizes []string
 	for _, a := range p.Awards {
@@ -118,7 +118,7 @@ func TestPlanTurns(t *testing.T) {
 	var got []turn
 	for _, n := range p.Turns {
 		require.Equal(t, p.At, n.At)
-		got = append(got, turn{n.UserID, n.Counted, n.Seq, n.Version, n.Run})
+		got = append(got, turn{n.Subject, n.Counted, n.Seq, n.Version, n.Run})
 	}
 	require.Equal(t, []turn{
 		{"u", draw.CountedDraw, 4, 11, 0}, {"u", draw.CountedMiss, 4, 11, 2},

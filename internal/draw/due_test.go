@@ -34,8 +34,7 @@ func TestNothingIsPlannedPastADueItem(t *testing.T) {
 			Prizes: []draw.Prize{{ID: "a", Stocked: 9}},
 		}), name)
 		require.Equal(t, c.isDueAt, u.IsDueAt(c.now), name)
-		known := asking("known", 1)
-		known.Known = &draw.Draw{ID: "known", UserID: known.UserID, Awards: make([]draw.Award, 1)}
+		known := inLog(asking("known", 1), draw.Award{})
 		p := u.Plan([]*draw.Ask{asking("new", 1), known}, c.now)
 		require.Equal(t, c.waits, p.IsDue(), name)
 		require.Equal(t, c.at, p.At, name)

@@ -92,7 +92,7 @@ func (f *Fold) award(a *Award) []Violation {
 	if place == none {
 		return found(RuleOutsideUrn, a.Version, "prize %q is none of the pool", a.PrizeID)
 	}
-	f.begin(a.UserID, a.At)
+	f.begin(a.Player(), a.At)
 	var violations []Violation
 	if f.urn.prizes[place].blank && !a.Value.IsZero() {
 		violations = found(RuleBlankValue, a.Version, "the blank %q is worth %s", a.PrizeID, a.Value)
@@ -100,24 +100,24 @@ func (f *Fold) award(a *Award) []Violation {
 	if f.urn.terms == nil {
 		violations = append(violations, f.withoutRules(a, place)...)
 	} else {
-		user, err := f.plan.user(a.UserID)
+		counts, err := f.plan.countsOf(a.Player())
 		if err != nil {
-			return found(RuleRulesUnknown, a.Version, "%v", err) // unreachable: begin knows every user
+			return found(RuleRulesUnknown, a.Version, "%v", err) // unreachable: begin knows every player
 		}
-		violations = append(violations, f.underRules(a, place, user)...)
-		f.plan.count(a.Version, a.UserID, user, place)
+		violations = append(violations, f.underRules(a, place, counts)...)
+		f.plan.count(a.Version, counts, place)
 	}
 	f.urn.move(place, 1)
 	f.settle()
 	return violations
 }
 
-// LastTurns are the last turns of each user and kind that the rules counted so
-// far, in no order. Only UserID, Counted and Seq are set.
+// LastTurns are the last turns of each subject and kind that the rules counted so
+// far, in no order. Only Subject, Counted and Seq are set.
 func (f *Fold) LastTurns() iter.Seq[Turn] {
 	return func(yield func(Turn) bool) {
 		for of, t := range f.facts.turns {
-			if t.last > 0 && !yield(Turn{UserID: of.user, Counted: of.counted, Seq: t.last}) {
+			if t.last > 0 && !yield(Turn{Subject: of.subject, Counted: of.counted, Seq: t.last}) {
 				return
 			}
 		}
@@ -135,19 +135,19 @@ func (f *Fold) withoutRules(a *Award, place int) []Violation {
 }
 
 // underRules compares an award with what the rules make of what was drawn.
-func (f *Fold) underRules(a *Award, place int, user []tally) []Violation {
+func (f *Fold) underRules(a *Award, place int, counts []*tally) []Violation {
 	t := f.urn.terms
 	if f.urn.prizes[place].endless && place != t.fallback {
 		return found(RuleOutsideUrn, a.Version, "the endless blank %q is not the fallback", a.PrizeID)
 	}
-	if l := f.passed(place, user); l != nil {
+	if l := f.passed(place, counts); l != nil {
 		return found(RuleLimitPassed, a.Version, "beyond %d %s", l.Max, l.Counted())
 	}
 	drawn, lawful := f.drawnOf(a, place)
 	if !lawful {
 		return found(RuleOutsideUrn, a.Version, "the urn cannot have given what became %q", a.PrizeID)
 	}
-	want, why := f.plan.outcome(drawn, user)
+	want, why := f.plan.outcome(drawn, counts)
 	recorded := Why("")
 	if a.Redirect != nil {
 		recorded = a.Redirect.Why
@@ -166,11 +166,11 @@ func (f *Fold) underRules(a *Award, place int, user []tally) []Violation {
 }
 
 // passed is a limit that the award of the prize at place passes, nil for none.
-func (f *Fold) passed(place int, user []tally) *Limit {
+func (f *Fold) passed(place int, counts []*tally) *Limit {
 	t := f.urn.terms
 	for i := range t.limits {
 		l := &t.limits[i]
-		if l.counts(place, &f.urn.prizes[place]) && !user[l.counted].allows(1, l.Max, f.plan.starts[i]) {
+		if l.counts(place, &f.urn.prizes[place]) && !counts[l.counted].allows(1, l.Max, f.plan.starts[i]) {
 			return &l.Limit
 		}
 	}

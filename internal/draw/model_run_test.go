@@ -118,12 +118,12 @@ func (b *bench) facts(needs []draw.Need) *draw.Facts {
 	f := draw.NewFacts(needs)
 	last := map[turnsOf]int64{}
 	for _, turn := range b.turns {
-		last[turnsOf{turn.UserID, turn.Counted}] = turn.Seq
+		last[turnsOf{turn.Subject, turn.Counted}] = turn.Seq
 	}
 	for _, n := range needs {
-		s := last[turnsOf{n.UserID, n.Counted}]
+		s := last[turnsOf{n.Subject, n.Counted}]
 		for _, turn := range b.turns {
-			if turn.UserID == n.UserID && turn.Counted == n.Counted &&
+			if turn.Subject == n.Subject && turn.Counted == n.Counted &&
 				(turn.Seq == s || n.Max > 0 && turn.Seq >= s+1-n.Max && turn.Seq <= s+n.Units-n.Max) {
 				f.Add(turn)
 			}

@@ -55,31 +55,31 @@ const rateMax = 10_000
 func (u *Urn) Odds(at time.Time) Statement {
 	p := u.newPlan(nil)
 	p.begin(at)
-	var user []tally
+	var counts []*tally
 	if u.terms != nil {
-		user = make([]tally, len(u.terms.counted))
-		for i := range user {
-			user[i].turns = &turns{}
+		counts = make([]*tally, len(u.terms.counted))
+		for i := range counts {
+			counts[i] = &tally{turns: &turns{}}
 		}
 	}
-	return p.statement(user)
+	return p.statement(counts)
 }
 
-// OddsOf states the chances of a user's next draw at a time, from the facts that
+// OddsOf states the chances of a player's next draw at a time, from the facts that
 // [Urn.NeedsOf] names. No number is used. Errors: what would refuse the draw; a
 // ticket is taken as given.
-func (u *Urn) OddsOf(userID string, facts *Facts, at time.Time) (Statement, error) {
+func (u *Urn) OddsOf(player Player, facts *Facts, at time.Time) (Statement, error) {
 	p := u.newPlan(nil)
 	p.facts = facts
 	p.begin(at)
-	a := &Ask{Request: Request{PoolID: u.PoolID, UserID: userID, Count: 1, TicketUntil: p.At.Add(time.Hour)}}
+	a := &Ask{Request: withTicket(player.request(u.PoolID), p.At)}
 	if err := p.refusal(a); err != nil {
 		return Statement{}, err
 	}
-	return p.statement(p.users[userID]), nil
+	return p.statement(p.players[player]), nil
 }
 
-func (p *Plan) statement(user []tally) Statement {
+func (p *Plan) statement(counts []*tally) Statement {
 	u := p.urn
 	s := Statement{Version: u.Version, Law: LawStock, Win: big.NewRat(1, 1)}
 	if t := u.terms; t != nil {
@@ -91,7 +91,7 @@ func (p *Plan) statement(user []tally) Statement {
 	drawn, nothing := u.drawn()
 	given := make([]*big.Rat, len(u.prizes))
 	give := func(drawn int, chance *big.Rat) {
-		place, _ := p.outcome(drawn, user)
+		place, _ := p.outcome(drawn, counts)
 		if given[place] == nil {
 			given[place] = new(big.Rat)
 		}

@@ -81,37 +81,37 @@ func TestOddsOfAUser(t *testing.T) {
 	r := rulesOf(t, `{"tickets":true,"blocked":["bad"],"fallback":"none","win":"1/2","guarantee":{"after":2,"prize":"bronze"},
 		"limits":[{"of":"draws","max":3,"per":"day"},{"of":"prize","prize":"gold","max":1}]}`)
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(1), Prizes: campaign(), Rules: r})
-	f := draw.NewFacts(append(u.NeedsOf("u"), u.NeedsOf("bad")...))
-	_, err := u.OddsOf("bad", f, noon())
+	f := draw.NewFacts(append(u.NeedsOf(player("u")), u.NeedsOf(player("bad"))...))
+	_, err := u.OddsOf(player("bad"), f, noon())
 	refused(t, draw.CodeUserBlocked, err)
-	_, err = u.OddsOf("unread", f, noon())
+	_, err = u.OddsOf(player("unread"), f, noon())
 	refused(t, draw.CodeInternal, err)
 	odds := func() []string {
-		s, err := u.OddsOf("u", f, noon())
+		s, err := u.OddsOf(player("u"), f, noon())
 		require.NoError(t, err)
 		return stated(s)
 	}
 	require.Equal(t, []string{"gold 1/400", "silver 9/400", "bronze 1/4", "lost 9/40", "none 1/2"}, odds())
-	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
+	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
 	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 1/4", "lost 9/40", "none 201/400"}, odds())
-	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedMiss, Seq: 9, Run: 2})
+	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedMiss, Seq: 9, Run: 2})
 	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 391/400", "lost 0", "none 0"}, odds(), "all that is lost is bronze")
 	for seq := range int64(3) {
-		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedDraw, Seq: seq + 1, At: noon().Add(-time.Duration(3-seq) * time.Hour)})
+		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedDraw, Seq: seq + 1, At: noon().Add(-time.Duration(3-seq) * time.Hour)})
 	}
-	_, err = u.OddsOf("u", f, noon())
+	_, err = u.OddsOf(player("u"), f, noon())
 	require.Equal(t, noon().Add(12*time.Hour), refused(t, draw.CodeLimitReached, err).Reached.RetryAt)
 	require.Empty(t, c.limits)
 
-	s, err := u.Standing("u", f, noon())
+	s, err := u.Standing(player("u"), f, noon())
 	require.NoError(t, err)
 	require.Equal(t, draw.Standing{Misses: 2, GuaranteedIn: 1, Limits: []draw.LimitStanding{
 		{Limit: r.Limits[0], Used: 3, ResetsAt: noon().Add(12 * time.Hour)}, {Limit: r.Limits[1], Used: 1},
 	}}, s)
-	s, err = u.Standing("u", f, noon().AddDate(0, 0, 1))
+	s, err = u.Standing(player("u"), f, noon().AddDate(0, 0, 1))
 	require.NoError(t, err)
 	require.Equal(t, draw.LimitStanding{Limit: r.Limits[0], Left: 3}, s.Limits[0])
-	s, err = u.Standing("bad", f, noon())
+	s, err = u.Standing(player("bad"), f, noon())
 	require.NoError(t, err)
 	require.True(t, s.Blocked)
 	require.Equal(t, int64(3), s.GuaranteedIn)
@@ -124,7 +124,7 @@ func TestOddsAddUp(t *testing.T) {
 		b := newBench(t)
 		b.run(t)
 		at := b.model.at
-		s, err := b.urn.OddsOf("u0", b.facts(b.urn.NeedsOf("u0")), at)
+		s, err := b.urn.OddsOf(player("u0"), b.facts(b.urn.NeedsOf(player("u0"))), at)
 		a := of("u0", asking("next", 1))
 		p := b.urn.PlanWith([]*draw.Ask{a}, b.facts(b.urn.Needs([]*draw.Ask{a})), at)
 		require.Equal(t, draw.CodeOf(err), draw.CodeOf(p.Err(0)), "the gates are the same")

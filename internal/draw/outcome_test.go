@@ -59,7 +59,7 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	const n = 100_000
 	u := under(t, `{"fallback":"none","limits":[{"of":"prize","prize":"gold","max":1}]}`, prizes)
 	f := nobody(u, asking("d", 1))
-	f.Add(draw.Turn{UserID: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
+	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
 	won := outcomes(u, f, n)
 	require.Equal(t, won["none"], won["drawn gold"], "each gold that was drawn is recorded")
 	delete(won, "drawn gold")
@@ -83,7 +83,7 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.Error(t, judged(refuse, cells, weights))
 
 	// The next award of another prize is as everyone's: nobody pays for it.
-	odds, err := u.OddsOf("u", f, noon())
+	odds, err := u.OddsOf(player("u"), f, noon())
 	require.NoError(t, err)
 	require.Equal(t, "9/100", odds.Odds[1].Chance.String())
 	require.Equal(t, "1/100", odds.None.String())

@@ -4,16 +4,10 @@ import (
 	"time"
 )
 
-// Ask is a request as it comes before the urn, with what the log says of it.
+// Ask is a draw request plus what the log says of it.
 type Ask struct {
 	Request
-	// Asked says that the log was asked for the request's name after the pool was
-	// read; Known is the draw that it holds, nil for none.
-	Asked bool
-	Known *Draw
-	// Tried are the first awards of writes of this request that may have been
-	// committed: a known draw that one of them made is no replay.
-	Tried []Award
+	Log LogAnswer
 	// Skip leaves the request out: nobody waits for its answer any more.
 	Skip bool
 }
@@ -48,7 +42,10 @@ type Plan struct {
 	// may, and waits that draws were left undecided for that.
 	due, edge, waits bool
 	facts            *Facts
-	users            map[string][]tally
+	// players have a tally for each kind of turns that the rules count, tallies hold
+	// each of them once.
+	players map[Player][]*tally
+	tallies map[who]*tally
 	// starts are those of the windows of the limits, at At.
 	starts   []time.Time
 	asks     []*Ask
@@ -147,7 +144,7 @@ func (p *Plan) decideAll(refusal func(*Ask) error) *Plan {
 
 // decide fills in the outcome of a request whose name no earlier one has.
 func (p *Plan) decide(o *outcome, a *Ask, refusal func(*Ask) error) {
-	if a.Known != nil {
+	if a.Log.Known() != nil {
 		*o = replay(a)
 		return
 	}
@@ -173,8 +170,8 @@ func ErrorSoldOut(poolID string) error {
 func (p *Plan) take(r *Request, ordinal int) {
 	version := p.From.Version + int64(len(p.Awards)) + 1
 	drawn := p.urn.pick(p.urn.numbers(version))
-	user := p.users[r.UserID] // the gates have put it there
-	place, why := p.outcome(drawn, user)
+	counts := p.players[r.Player()] // the gates have put them there
+	place, why := p.outcome(drawn, counts)
 	p.urn.move(place, 1)
 	prize := &p.urn.prizes[place]
 	p.places = append(p.places, place)
@@ -192,7 +189,7 @@ func (p *Plan) take(r *Request, ordinal int) {
 		Redirect:  p.redirect(drawn, why),
 	})
 	if p.urn.terms != nil {
-		p.count(version, r.UserID, user, place)
+		p.count(version, counts, place)
 	}
 }
 

@@ -27,11 +27,13 @@ func asking(id string, count int) *draw.Ask {
 	return &draw.Ask{Request: draw.Request{PoolID: "p", UserID: "u", DrawID: id, Named: true, Count: count}}
 }
 
+func player(user string) draw.Player { return draw.Player{UserID: user} }
+
 func of(user string, a *draw.Ask) *draw.Ask { a.UserID = user; return a }
 
 // inLog is the ask of a draw that the log holds with the given awards.
 func inLog(a *draw.Ask, awards ...draw.Award) *draw.Ask {
-	a.Known = &draw.Draw{ID: a.DrawID, PoolID: "p", UserID: "u", Awards: awards}
+	a.Learn(map[string]draw.Draw{a.DrawID: {ID: a.DrawID, PoolID: "p", UserID: "u", Awards: awards}})
 	return a
 }
 
@@ -128,7 +130,7 @@ func TestPlanReplays(t *testing.T) {
 	u := urnOf(draw.StateOpen, 9)
 	old := draw.Award{DrawID: "old", Version: 3, PrizeID: "p0", Unit: 1}
 	mine := inLog(asking("mine", 1), old)
-	mine.Tried = []draw.Award{old}
+	mine.Log.Try(old)
 	skipped := asking("expired", 1)
 	skipped.Skip = true
 	busy := draw.Errorf(draw.CodeContended, "busy")

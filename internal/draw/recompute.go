@@ -121,9 +121,9 @@ func (r *Recomputation) SetState(s State) { r.urn.State = s }
 func (r *Recomputation) Next(version int64, q Request, ordinal int, at time.Time) (Award, error) {
 	p := r.plan
 	r.urn.Version = version - 1
-	r.begin(q.UserID, at)
+	r.begin(q.Player(), at)
 	if r.urn.terms != nil {
-		if _, err := p.user(q.UserID); err != nil {
+		if _, err := p.countsOf(q.Player()); err != nil {
 			return Award{}, err
 		}
 	}
@@ -136,7 +136,7 @@ func (r *Recomputation) Next(version int64, q Request, ordinal int, at time.Time
 		return Award{}, ErrorSoldOut(r.urn.PoolID)
 	}
 	drawn := r.urn.pick(r.urn.numbers(version))
-	place, why := p.outcome(drawn, p.users[q.UserID])
+	place, why := p.outcome(drawn, p.players[q.Player()])
 	prize := &r.urn.prizes[place]
 	return Award{
 		Version: version, DrawID: q.DrawID, Ordinal: ordinal, UserID: q.UserID, PrizeID: prize.id, PrizeName: prize.name,
@@ -162,13 +162,13 @@ func (r *Recomputation) Take(a *Award) error {
 		return Errorf(CodeSoldOut, "unit %d of prize %q, of which %d of %d are issued", a.Unit, a.PrizeID, p.issued, p.stocked)
 	}
 	r.urn.Version = a.Version - 1
-	r.begin(a.UserID, a.At)
+	r.begin(a.Player(), a.At)
 	if r.urn.terms != nil {
-		user, err := r.plan.user(a.UserID)
+		counts, err := r.plan.countsOf(a.Player())
 		if err != nil {
 			return err
 		}
-		r.plan.count(a.Version, a.UserID, user, place)
+		r.plan.count(a.Version, counts, place)
 	}
 	r.urn.move(place, 1)
 	r.settle()

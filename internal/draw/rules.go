@@ -104,9 +104,11 @@ type Guarantee struct {
 	PrizeID string
 }
 
-// Limit is the most turns of one kind that a user has in a window.
+// Limit is the maximum of turns of one kind in a window.
 type Limit struct {
 	Of LimitOf
+	// By says whose turns are counted.
+	By By
 	// PrizeID is set where Of is LimitPrize.
 	PrizeID string
 	// Max is 1 to LimitMax.
@@ -123,18 +125,6 @@ const (
 	LimitWins  LimitOf = "wins"
 	LimitPrize LimitOf = "prize"
 )
-
-// Counted names the turns that the limit counts.
-func (l Limit) Counted() Counted {
-	switch l.Of {
-	case LimitDraws:
-		return CountedDraw
-	case LimitWins:
-		return CountedWin
-	case LimitPrize:
-	}
-	return CountedPrize(l.PrizeID)
-}
 
 // Budget is the most value, in cents, that is issued in a window. The window is
 // of the calendar, or ever.
@@ -189,6 +179,11 @@ func (r *Rules) Same(other *Rules) bool {
 // user's turns say what he drew.
 func (r *Rules) CountsUsers() bool {
 	return slices.ContainsFunc(r.Counted(), func(c Counted) bool { return c == CountedDraw || c == CountedWin })
+}
+
+// HasLimitBy reports whether a limit counts by b.
+func (r *Rules) HasLimitBy(b By) bool {
+	return slices.ContainsFunc(r.Limits, func(l Limit) bool { return l.By == b })
 }
 
 // SameWindow says that what was spent under other rules counts on under r's

@@ -93,7 +93,7 @@ func (r *Rules) readLimits(d *rulesDocument) error {
 			return err
 		}
 		for j, other := range r.Limits {
-			if other.Of == l.Of && other.PrizeID == l.PrizeID && other.Per.same(l.Per) {
+			if other.Of == l.Of && other.By == l.By && other.PrizeID == l.PrizeID && other.Per.same(l.Per) {
 				return errMember(member, "limits the same as \"limits[%d]\"", j)
 			}
 		}

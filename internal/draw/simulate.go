@@ -141,7 +141,7 @@ func (s *simulator) draw(at time.Time) {
 	}
 	user := s.users.Below(int64(s.Users))
 	a := Ask{Request: Request{PoolID: s.urn.PoolID, UserID: s.names[user], Count: 1, TicketUntil: at.Add(time.Hour)}}
-	s.begin(a.UserID, at)
+	s.begin(a.Player(), at)
 	if err := s.plan.refusal(&a); err != nil {
 		s.result.Refusals[CodeOf(err)]++
 		return

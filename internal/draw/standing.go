@@ -24,19 +24,19 @@ type LimitStanding struct {
 	ResetsAt time.Time
 }
 
-// NeedsOf lists what [Urn.OddsOf] and [Urn.Standing] need of a user: of each
-// limit with a window up to Max turns.
-func (u *Urn) NeedsOf(userID string) []Need {
-	needs := u.Needs([]*Ask{{Request: Request{UserID: userID, Count: 1}}})
+// NeedsOf lists what [Urn.OddsOf] and [Urn.Standing] need of a player: of each limit
+// with a window up to Max turns.
+func (u *Urn) NeedsOf(p Player) []Need {
+	needs := u.Needs([]*Ask{{Request: p.request(u.PoolID)}})
 	for i := range needs {
 		needs[i].Units = max(needs[i].Max, 1)
 	}
 	return needs
 }
 
-// Standing says where a user stands at a time, from the facts that
+// Standing says where a player stands at a time, from the facts that
 // [Urn.NeedsOf] names. Error: CodeInternal for facts that were not read.
-func (u *Urn) Standing(userID string, facts *Facts, at time.Time) (Standing, error) {
+func (u *Urn) Standing(player Player, facts *Facts, at time.Time) (Standing, error) {
 	t := u.terms
 	if t == nil {
 		return Standing{}, nil
@@ -44,16 +44,16 @@ func (u *Urn) Standing(userID string, facts *Facts, at time.Time) (Standing, err
 	p := u.newPlan(nil)
 	p.facts = facts
 	p.begin(at)
-	user, err := p.user(userID)
+	counts, err := p.countsOf(player)
 	if err != nil {
 		return Standing{}, err
 	}
-	s := Standing{Blocked: t.Blocked[userID]}
+	s := Standing{Blocked: t.Blocked[player.UserID]}
 	for i := range t.limits {
-		s.Limits = append(s.Limits, user[t.limits[i].counted].standing(t.limits[i].Limit, p.At, t.Zone))
+		s.Limits = append(s.Limits, counts[t.limits[i].counted].standing(t.limits[i].Limit, p.At, t.Zone))
 	}
 	if t.miss != none {
-		s.Misses = user[t.miss].run
+		s.Misses = counts[t.miss].run
 		s.GuaranteedIn = max(t.Guarantee.After-s.Misses, 0) + 1
 	}
 	return s, nil

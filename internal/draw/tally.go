@@ -5,32 +5,12 @@ import (
 	"time"
 )
 
-// Counted names a kind of turns that a user takes in a pool. Each kind has its
-// own sequence, seq 1, 2, 3 … per user. Turns are written only while rules count
-// their kind.
-type Counted string
-
-// The kinds. A prize's own is [CountedPrize]; a colon is in no id, so that a
-// prize named win counts apart.
-const (
-	// CountedDraw is a unit that was asked for.
-	CountedDraw Counted = "draw"
-	// CountedWin is an award of kind prize.
-	CountedWin Counted = "win"
-	// CountedMiss is a unit that was asked for while a guarantee was in force.
-	// Run is set on these alone. They are no draws: a limit of draws that comes
-	// later must not count what was drawn before it.
-	CountedMiss Counted = "miss"
-)
-
-// CountedPrize is an award of one prize.
-func CountedPrize(prizeID string) Counted { return Counted("prize:" + prizeID) }
-
-// Turn is the record that a unit of a user's counts.
+// Turn is the record that a unit counts for a subject.
 type Turn struct {
-	UserID  string
+	// Subject is the one that the kind's [By] names: a user.
+	Subject string
 	Counted Counted
-	// Seq is the place among the user's turns of the kind, from 1.
+	// Seq is the place among the subject's turns of the kind, from 1.
 	Seq int64
 	// Version is the one of the award.
 	Version int64
@@ -39,64 +19,92 @@ type Turn struct {
 	At  time.Time
 }
 
-// Need is what must be read of a user before requests can be planned: the last
+// Need is what must be read of a subject before requests can be planned: the last
 // turn of a kind, with its seq s and its run, and the turns from seq s+1-Max to
 // s+Units-Max. Where Max is 0 the last turn is enough.
 type Need struct {
-	UserID  string
+	Subject string
 	Counted Counted
 	Max     int64
-	// Units is how many units the user asks for.
+	// Units is how many units are asked for that count for the subject.
 	Units int64
 }
 
-// Needs lists what must be read of the users of requests under the rules in
-// force: per user one need for each limit with a window, and one for each kind
-// that has none. It is empty for rules that count nothing. Requests whose draw
+// Needs lists what must be read for requests under the rules in force: per subject
+// one need for each limit with a window, and one for each kind that has none. It is empty for rules that count nothing. Requests whose draw
 // is known, or that are left out, need nothing.
 func (u *Urn) Needs(asks []*Ask) []Need {
 	counted := u.rules().Counted()
 	if len(counted) == 0 {
 		return nil
 	}
-	var users []string
-	units := map[string]int64{}
-	for _, a := range asks {
-		if a.Skip || a.Known != nil {
-			continue
-		}
-		if units[a.UserID] == 0 {
-			users = append(users, a.UserID)
-		}
-		units[a.UserID] += int64(a.Count)
-	}
-	needs := make([]Need, 0, len(users)*len(counted))
-	for _, user := range users {
+	subjects, units := subjectsOf(asks, counted)
+	needs := make([]Need, 0, len(subjects)*len(counted))
+	for _, subject := range subjects {
 		for _, c := range counted {
+			if c.By() != subject.by {
+				continue
+			}
+			need := Need{Subject: subject.id, Counted: c, Units: units[subject]}
 			before := len(needs)
 			for _, l := range u.rules().Limits {
 				if l.Counted() == c && !l.Per.IsEver() {
-					needs = append(needs, Need{UserID: user, Counted: c, Max: l.Max, Units: units[user]})
+					need.Max = l.Max
+					needs = append(needs, need)
 				}
 			}
 			if len(needs) == before {
-				needs = append(needs, Need{UserID: user, Counted: c, Units: units[user]})
+				needs = append(needs, need)
 			}
 		}
 	}
 	return needs
 }
 
-// Facts are what was read of users. A user and a kind that were not read are
+// subject is one that draws count for.
+type subject struct {
+	by By
+	id string
+}
+
+// subjectsOf lists those that requests count for, in their order, each with the units
+// that are asked for.
+func subjectsOf(asks []*Ask, counted []Counted) (all []subject, units map[subject]int64) {
+	var kinds []By
+	for _, c := range counted {
+		if !slices.Contains(kinds, c.By()) {
+			kinds = append(kinds, c.By())
+		}
+	}
+	units = map[subject]int64{}
+	for _, a := range asks {
+		if a.Skip || a.Log.Known() != nil {
+			continue
+		}
+		for _, by := range kinds {
+			of := subject{by, by.Of(a.Player())}
+			if units[of] == 0 {
+				all = append(all, of)
+			}
+			units[of] += int64(a.Count)
+		}
+	}
+	return all, units
+}
+
+// Facts are what was read of subjects. A subject and a kind that were not read are
 // not the same as one without turns: no draw is planned from them.
 type Facts struct{ turns map[who]*turns }
 
 type who struct {
-	user    string
+	subject string
 	counted Counted
 }
 
-// turns are those of one user and kind, as far as they were read.
+// whoOf is whose turns of a kind the draws of a player are.
+func whoOf(p Player, c Counted) who { return who{c.By().Of(p), c} }
+
+// turns are those of one subject and kind, as far as they were read.
 type turns struct {
 	// last is the seq of the last turn, 0 for none; run is its run.
 	last, run int64
@@ -113,27 +121,27 @@ type timeOf struct {
 func NewFacts(needs []Need) *Facts {
 	f := &Facts{turns: make(map[who]*turns, len(needs))}
 	for _, n := range needs {
-		f.begin(n.UserID, n.Counted)
+		f.begin(who{n.Subject, n.Counted})
 	}
 	return f
 }
 
-func (f *Facts) begin(user string, c Counted) *turns {
-	t := f.turns[who{user, c}]
+func (f *Facts) begin(of who) *turns {
+	t := f.turns[of]
 	if t == nil {
 		t = &turns{}
-		f.turns[who{user, c}] = t
+		f.turns[of] = t
 	}
 	return t
 }
 
 // Add adds a turn that was read. Turns come in any order, and more than once;
 // the one with the highest seq is the last.
-func (f *Facts) Add(t Turn) { f.begin(t.UserID, t.Counted).add(t) }
+func (f *Facts) Add(t Turn) { f.begin(who{t.Subject, t.Counted}).add(t) }
 
-// Last is the seq of the last turn that was read of a user and kind, 0 for none.
-func (f *Facts) Last(user string, c Counted) int64 {
-	if t := f.turns[who{user, c}]; t != nil {
+// Last is the seq of the last turn that was read of a subject and kind, 0 for none.
+func (f *Facts) Last(subject string, c Counted) int64 {
+	if t := f.turns[who{subject, c}]; t != nil {
 		return t.last
 	}
 	return 0
@@ -165,15 +173,17 @@ func (t *turns) find(seq int64) (int, bool) {
 }
 
 // keep drops the times of all turns but the last max: what simulations and
-// audits hold of each user.
+// audits hold of each subject.
 func (t *turns) keep(maximum int64) {
 	if n := int64(len(t.times)); n > 2*maximum {
 		t.times = slices.Delete(t.times, 0, int(n-maximum))
 	}
 }
 
-// tally is a user's turns of one kind as a plan goes on.
+// tally is a subject's turns of one kind as a plan goes on. Those who share a subject
+// share it.
 type tally struct {
+	who
 	*turns
 	// fresh is how many turns the plan has made; run is the run after them.
 	fresh, run int64

@@ -70,7 +70,7 @@ func (h history) facts(n draw.Need, earlier time.Duration) *draw.Facts {
 	for i, at := range h.times {
 		seq := int64(i + 1)
 		if seq == last || n.Max > 0 && seq >= last+1-n.Max && seq <= last+n.Units-n.Max {
-			f.Add(draw.Turn{UserID: n.UserID, Counted: n.Counted, Seq: seq, At: at.Add(-earlier)})
+			f.Add(draw.Turn{Subject: n.Subject, Counted: n.Counted, Seq: seq, At: at.Add(-earlier)})
 		}
 	}
 	return f
@@ -170,16 +170,16 @@ func TestRetryAt(t *testing.T) {
 func TestFacts(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":90,"prize":"gold"},"limits":[{"of":"draws","max":4,"per":"1h"}]}`, campaign())
 	at := func(seq int64) time.Time { return noon().Add(time.Duration(seq-10) * time.Minute) }
-	f := draw.NewFacts(u.NeedsOf("u"))
+	f := draw.NewFacts(u.NeedsOf(player("u")))
 	for _, seq := range []int64{5, 9, 7, 5, 6, 8} {
-		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedMiss, Seq: seq, Run: 10 * seq, At: at(seq)})
-		f.Add(draw.Turn{UserID: "u", Counted: draw.CountedDraw, Seq: seq, At: at(seq)})
+		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedMiss, Seq: seq, Run: 10 * seq, At: at(seq)})
+		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedDraw, Seq: seq, At: at(seq)})
 	}
 	for k := range int64(4) { // the turn that has to leave the window for so many more
 		p := u.PlanWith([]*draw.Ask{asking("d", int(k+1))}, f, noon())
 		require.Equal(t, at(6+k).Add(time.Hour+time.Microsecond), refused(t, draw.CodeLimitReached, p.Err(0)).Reached.RetryAt)
 	}
-	s, err := u.Standing("u", f, noon())
+	s, err := u.Standing(player("u"), f, noon())
 	require.NoError(t, err)
 	require.Equal(t, [2]int64{90, 1}, [2]int64{s.Misses, s.GuaranteedIn})
 	p := u.PlanWith([]*draw.Ask{asking("d", 1)}, f, noon().Add(time.Hour))
@@ -194,15 +194,14 @@ func TestFacts(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	u := under(t, `{"fallback":"none","guarantee":{"after":1,"prize":"gold"},"limits":[{"of":"draws","max":3,"per":"day"},
 		{"of":"draws","max":7},{"of":"draws","max":2,"per":"1h"},{"of":"prize","prize":"gold","max":1}]}`, campaign())
-	known := of("u1", asking("a", 4))
-	known.Known = &draw.Draw{}
+	known := of("u1", inLog(asking("a", 4)))
 	skipped := of("u4", asking("b", 4))
 	skipped.Skip = true
 	require.Equal(t, []draw.Need{
 		{"u2", draw.CountedMiss, 0, 3}, {"u2", draw.CountedDraw, 3, 3}, {"u2", draw.CountedDraw, 2, 3}, {"u2", draw.CountedPrize("gold"), 0, 3},
 		{"u3", draw.CountedMiss, 0, 5}, {"u3", draw.CountedDraw, 3, 5}, {"u3", draw.CountedDraw, 2, 5}, {"u3", draw.CountedPrize("gold"), 0, 5},
 	}, u.Needs([]*draw.Ask{known, of("u2", asking("c", 1)), skipped, of("u3", asking("d", 5)), of("u2", asking("e", 2))}))
-	require.Equal(t, int64(3), u.NeedsOf("u")[1].Units, "up to max")
+	require.Equal(t, int64(3), u.NeedsOf(player("u"))[1].Units, "up to max")
 	require.Empty(t, under(t, `{"tickets":true}`, campaign()).Needs([]*draw.Ask{of("u2", asking("c", 1))}))
 	require.Empty(t, urnOf(draw.StateOpen, 5).Needs([]*draw.Ask{of("u2", asking("c", 1))}))
 }

@@ -12,7 +12,7 @@ type walk struct {
 	plan  *Plan
 	facts *Facts
 	spent ledger
-	// turnsMax is, by kind, how many of a user's turns can matter to a limit.
+	// turnsMax is, by kind, how many turns of a subject can matter to a limit.
 	turnsMax map[Counted]int64
 	// before is what was spent in the present window before the plan's draw.
 	before int64
@@ -21,7 +21,7 @@ type walk struct {
 func newWalk(u *Urn) *walk {
 	w := &walk{urn: u, plan: u.newPlan(nil), facts: NewFacts(nil), turnsMax: map[Counted]int64{}}
 	w.plan.facts = w.facts
-	w.plan.users = map[string][]tally{}
+	w.plan.players, w.plan.tallies = map[Player][]*tally{}, map[who]*tally{}
 	return w
 }
 
@@ -45,15 +45,16 @@ func (w *walk) setRules(r *Rules, at time.Time) {
 	}
 }
 
-// begin readies the plan for one draw of a user, who is at least known to have
-// no turns.
-func (w *walk) begin(userID string, at time.Time) {
+// begin readies the plan for one draw of a player, who is at least known to have no
+// turns.
+func (w *walk) begin(player Player, at time.Time) {
 	p := w.plan
 	p.Awards, p.places, p.Turns, p.Spending = p.Awards[:0], p.places[:0], p.Turns[:0], Spending{}
 	p.From = w.urn.Head
-	clear(p.users)
+	clear(p.players)
+	clear(p.tallies)
 	for _, c := range w.urn.rules().Counted() {
-		w.facts.begin(userID, c)
+		w.facts.begin(whoOf(player, c))
 	}
 	p.begin(at)
 	w.before = p.Spending.Cents
@@ -69,7 +70,7 @@ func (w *walk) settle() {
 		u.spending = p.Spending
 	}
 	for _, turn := range p.Turns {
-		t := w.facts.begin(turn.UserID, turn.Counted)
+		t := w.facts.begin(who{turn.Subject, turn.Counted})
 		t.add(turn)
 		t.keep(w.turnsMax[turn.Counted])
 	}

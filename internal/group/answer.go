@@ -29,7 +29,7 @@ func (b *Batch) Settle(p *draw.Plan) {
 func (b *Batch) SettleReplays(p *draw.Plan) {
 	var t tally
 	for i, w := range b.waiters {
-		if !w.Skip && w.Known != nil {
+		if !w.Skip && w.Log.Known() != nil {
 			t.leave(w, p, i)
 			w.answer()
 		}

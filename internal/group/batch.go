@@ -2,7 +2,6 @@ package group
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 // Batch is the draws of one pool that are decided together, in order of their
 // arrival. A mode plans it, writes the plan and settles it; when the plan was
 // not written, it undoes it and may plan again. What the log says of a draw is
-// a fact on that draw, which every plan asks for anew.
+// its [draw.LogAnswer]; a plan goes by answers of its own attempt only.
 type Batch struct {
 	// Urn is the cached copy of the pool.
 	Urn *draw.Urn
@@ -23,6 +22,9 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*draw.Ask // of the waiters, as they are planned
 	phase   phase
+	// asksFirst: the log is asked before the next plan, because a write met a known
+	// key or is in doubt.
+	asksFirst bool
 	// asOf is a moment before the pool was read for the last plan, or at which
 	// its row was locked: what was found was so then, or came later.
 	asOf time.Time
@@ -122,7 +124,7 @@ func (b *Batch) fill(waiters []*waiter) {
 	clear(b.waiters)
 	b.waiters = append(b.waiters[:0], waiters...)
 	b.behindVain, b.waitedInVain = b.waitedInVain, false
-	b.phase, b.lookedUp, b.asOf = open, 0, time.Now()
+	b.phase, b.asksFirst, b.lookedUp, b.asOf = open, false, 0, time.Now()
 	b.taken, b.isFull = time.Time{}, false
 }
 
@@ -143,7 +145,7 @@ func (b *Batch) IsBehindVain() bool { return b.behindVain }
 
 // IsPlain says that the batch's pool was read before, and that no draw of it
 // has to be looked up in the log before it is planned.
-func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.mustAsk() }
+func (b *Batch) IsPlain() bool { return b.phase == open && b.Urn.Version > 0 && !b.asksFirst }
 
 // CountsUsers says that turns of users are read before the batch is planned: the
 // rules of its pool, as it was read last, count some.
@@ -160,20 +162,14 @@ func (b *Batch) IsPlainAt(now time.Time) bool {
 
 // doubt says that writes of the batch may have been committed: every draw is
 // looked up before it is planned again, and nobody joins the batch.
-func (b *Batch) doubt() {
-	b.phase = inDoubt
-	for _, w := range b.waiters {
-		w.mustAsk = true
-	}
-}
+func (b *Batch) doubt() { b.phase, b.asksFirst = inDoubt, true }
 
 // Undo puts the units of a plan that wrote nothing back into the urn. Its
 // draws wait again and may be withdrawn, but for those that the log may hold.
 func (b *Batch) Undo(p *draw.Plan) {
 	p.Undo()
 	for _, w := range b.waiters {
-		w.found = w.found || w.Known != nil // the write may have asked
-		if len(w.Tried) == 0 && !w.found {
+		if !w.Log.IsTried() && w.Log.State() != draw.LogKnown {
 			w.state.CompareAndSwap(planned, waiting)
 		}
 	}
@@ -184,7 +180,7 @@ func (b *Batch) Undo(p *draw.Plan) {
 func (b *Batch) InDoubt(p *draw.Plan) {
 	for i, w := range b.waiters {
 		if taken := p.Taken(i); len(taken) > 0 {
-			w.Tried = append(w.Tried, taken[0])
+			w.Log.Try(taken[0])
 		}
 	}
 	p.Undo()
@@ -202,8 +198,8 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 	if locked {
 		b.TopUp()
 	}
-	b.forgetLog()
-	if b.mustAsk() {
+	b.ageLog()
+	if b.asksFirst {
 		if err := b.ask(ctx, log); err != nil {
 			return nil, err
 		}
@@ -237,7 +233,7 @@ func (b *Batch) planIf(now time.Time, does func(*draw.Plan) bool) *draw.Plan {
 	if !b.IsPlain() || b.CountsUsers() {
 		return nil
 	}
-	b.forgetLog()
+	b.ageLog()
 	plan := b.plan(now, nil)
 	if plan.IsDue() || !does(plan) {
 		b.Undo(plan)
@@ -275,9 +271,4 @@ func (b *Batch) refusesAny(p *draw.Plan) bool {
 		}
 	}
 	return false
-}
-
-// mustAsk says that the log has to be asked before the batch is planned.
-func (b *Batch) mustAsk() bool {
-	return slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk })
 }

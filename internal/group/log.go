@@ -31,10 +31,10 @@ func (b *Batch) Keys() []string {
 // draws whose callers chose their names are looked up before they are planned
 // again.
 func (b *Batch) KnownKey() {
+	b.asksFirst = true
 	for _, w := range b.waiters {
 		if w.Named {
-			w.mustAsk = true
-			w.heard.Store(asked) // one of them is known, and it was not heard which
+			w.Log.Meet()
 		}
 	}
 }
@@ -53,8 +53,8 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 		return nil, nil //nolint:nilnil // every draw of the batch is known
 	}
 	b.lookedUp = 0
-	for i := range needs { // those of a user follow each other
-		if i == 0 || needs[i].UserID != needs[i-1].UserID {
+	for i := range needs { // those of a subject follow each other
+		if i == 0 || needs[i].Subject != needs[i-1].Subject {
 			b.lookedUp++
 		}
 	}
@@ -64,25 +64,33 @@ func (b *Batch) turns(ctx context.Context, log Log) (*draw.Facts, error) {
 // PlanReplays decides a batch that is given up: the draws that the log holds
 // get their first awards, all others err. It is nil when the log holds none.
 func (b *Batch) PlanReplays(ctx context.Context, err error, log Log) (*draw.Plan, error) {
+	b.ageLog()
 	if failed := b.ask(ctx, log); failed != nil {
 		return nil, failed
 	}
-	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.Known != nil }) {
+	if !slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.Log.Known() != nil }) {
 		return nil, nil //nolint:nilnil // no plan is the usual outcome, and no error
 	}
 	return b.Urn.PlanReplays(b.line(), err), nil
 }
 
-// AsksLog says that some draw of the batch may be in the log already.
+// AsksLog reports whether some draw of the batch may be in the log already.
 func (b *Batch) AsksLog() bool {
-	return slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mayBeKnown() && !w.hasAnswer() })
+	return slices.ContainsFunc(b.waiters, b.mayHold)
 }
 
-// forgetLog drops what the log said of the draws when they were planned
-// before: it may know more by now.
-func (b *Batch) forgetLog() {
+// mayHold reports whether the log may hold a draw that still waits: its caller chose
+// the name, or a write of it may have been committed. A name that the service has just
+// made is new.
+func (b *Batch) mayHold(w *waiter) bool {
+	return (w.Named || b.phase == inDoubt) && !w.hasAnswer()
+}
+
+// ageLog keeps the next plan from what the log said for the plan before: it may hold
+// more by now.
+func (b *Batch) ageLog() {
 	for _, w := range b.waiters {
-		w.Asked, w.Known = false, nil
+		w.Log.Age()
 	}
 }
 
@@ -90,29 +98,25 @@ func (b *Batch) forgetLog() {
 func (b *Batch) ask(ctx context.Context, log Log) error {
 	ids := make([]string, 0, len(b.waiters))
 	for _, w := range b.waiters {
-		if w.mayBeKnown() && !w.hasAnswer() {
-			w.heard.CompareAndSwap(unasked, asked)
+		if b.mayHold(w) {
+			w.Log.Ask()
 			ids = append(ids, w.DrawID)
 		}
 	}
+	if len(ids) == 0 {
+		return nil
+	}
 	slices.Sort(ids)
-	var known map[string]draw.Draw
-	if len(ids) > 0 {
-		var err error
-		known, err = log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids)) // asked for twice, a draw's awards would come twice
-		if err != nil {
-			return err
-		}
+	known, err := log.Draws(ctx, b.Urn.PoolID, slices.Compact(ids)) // asked for twice, a draw's awards would come twice
+	if err != nil {
+		return err
 	}
 	for _, w := range b.waiters {
-		if !w.mayBeKnown() {
+		if !b.mayHold(w) {
 			continue
 		}
-		w.Learn(known)
-		if w.found = w.Known != nil; w.found {
+		if w.Learn(known); w.Log.Known() != nil {
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
-		} else if !w.hasAnswer() { // else it was not asked for
-			w.heard.Store(absent)
 		}
 	}
 	return nil

@@ -159,7 +159,7 @@ type turnsRead struct {
 // Turns implements Log.
 func (l *turnsRead) Turns(_ context.Context, _ *draw.Urn, needs []draw.Need) (*draw.Facts, error) {
 	for _, n := range needs {
-		l.users = append(l.users, n.UserID)
+		l.users = append(l.users, n.Subject)
 	}
 	return draw.NewFacts(needs), nil
 }
@@ -217,7 +217,7 @@ func TestKeysUnasked(t *testing.T) {
 	unnamed.Named = false
 	for _, refused := range []draw.Code{draw.CodeStoreUnavailable, draw.CodeLockUnavailable, draw.CodeContended, draw.CodeSeedUnavailable} {
 		b := batchOf(urnOf(9), named("key"), named("absent"), unnamed)
-		b.waiters[1].heard.Store(absent)
+		b.waiters[1].Learn(nil)
 		b.fail(draw.Errorf(refused, "no"))
 		for i, want := range []bool{true, false, false} {
 			_, err := b.waiters[i].wait(context.Background())

@@ -19,12 +19,6 @@ type waiter struct {
 	// queue is where the draw waits.
 	queue *queue
 	state atomic.Int32
-	// mustAsk: the log has to be asked before the draw is planned.
-	mustAsk bool
-	// found says that the log held the draw when it was asked last, whether or not
-	// that could be answered. heard is what the caller may know of that.
-	found bool
-	heard atomic.Int32
 	// followed is nil for a draw that is not traced.
 	followed *followed
 	// done is closed once there is an answer, or none is to be expected.
@@ -44,17 +38,12 @@ const (
 	unknown   // gave up when planned
 )
 
-// What was heard of the log about a draw that it may hold. That it did not hold the
-// draw stays true of a moment since the draw was asked for, when a later lookup ends
-// without an answer: as of that moment nothing had happened.
-const (
-	unasked int32 = iota
-	asked         // and it has not answered
-	absent        // it did not hold the draw
-)
-
-// isUnheard says that the log was asked for the draw and has not answered.
-func (w *waiter) isUnheard() bool { return w.heard.Load() == asked }
+// mayBeLogged reports whether the log holds the draw, or was asked for it and has not
+// answered.
+func (w *waiter) mayBeLogged() bool {
+	logged := w.Log.State()
+	return logged == draw.LogAsking || logged == draw.LogKnown
+}
 
 // giveUp ends the wait without an answer; false when there is one.
 func (w *waiter) giveUp() bool {
@@ -90,11 +79,11 @@ func (w *waiter) failure(err error) error {
 	case draw.CodeOutcomeUnknown:
 		return w.inDoubt(err)
 	case draw.CodeContended:
-		if w.found || w.isUnheard() {
+		if w.mayBeLogged() {
 			return w.inDoubt(err)
 		}
 	case draw.CodeLockUnavailable, draw.CodeStoreUnavailable:
-		if w.found {
+		if w.Log.State() == draw.LogKnown {
 			return w.inDoubt(err)
 		}
 	default:
@@ -108,7 +97,7 @@ func (w *waiter) failure(err error) error {
 // unasked is the refusal of a draw for which no plan was made. Of a key that the log
 // was not asked for, or has not answered, nobody knows what an earlier request did.
 func (w *waiter) unasked(err *draw.Error) *draw.Error {
-	if !w.Named || w.heard.Load() == absent || err.Code == draw.CodePoolNotFound {
+	if !w.Named || w.Log.State() == draw.LogAbsent || err.Code == draw.CodePoolNotFound {
 		return err
 	}
 	refusal := *err
@@ -118,11 +107,6 @@ func (w *waiter) unasked(err *draw.Error) *draw.Error {
 
 // hasAnswer says that nobody waits any more.
 func (w *waiter) hasAnswer() bool { return w.state.Load() >= answered }
-
-// mayBeKnown says that the log may hold the draw: its caller chose the name,
-// or a write of it may have been committed. A name that the service has just
-// made is new.
-func (w *waiter) mayBeKnown() bool { return w.Named || w.mustAsk }
 
 // answer lets the caller go with draw and err, if it still waits.
 func (w *waiter) answer() {
@@ -147,7 +131,7 @@ func (w *waiter) wait(ctx context.Context) (draw.Draw, error) {
 	}
 	switch w.state.Load() {
 	case withdrawn:
-		if w.isUnheard() {
+		if w.mayBeLogged() {
 			return draw.Draw{}, w.inDoubt(nil)
 		}
 		return draw.Draw{}, w.unasked(w.queue.troubleOr(draw.Errorf(draw.CodeContended, "the draw waited too long for its turn, and drew nothing")))

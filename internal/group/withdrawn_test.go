@@ -65,6 +65,14 @@ func TestFoundIsNotWithdrawn(t *testing.T) {
 	withdrawEach(t, b, draw.CodeOutcomeUnknown, draw.CodeContended)
 }
 
+// TestFoundWhileGivingUp: a caller that gives up after the log's answer was noted, and
+// before its draw counts as planned, is in doubt.
+func TestFoundWhileGivingUp(t *testing.T) {
+	b := batchOf(urnOf(9), named("old"))
+	b.waiters[0].Learn(map[string]draw.Draw{"old": {ID: "old", UserID: "u", Awards: []draw.Award{{DrawID: "old"}}}})
+	withdrawEach(t, b, draw.CodeOutcomeUnknown)
+}
+
 // TestAbsentOnceIsEnough: a draw that the log did not hold is contended, and not in
 // doubt, when a later lookup ends without an answer; and in doubt once a write met a
 // known key of its batch.

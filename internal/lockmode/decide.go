@@ -17,6 +17,7 @@ import (
 // or the policy gives up. The modes differ in its settings.
 type decider struct {
 	store    Store
+	replays  replayer
 	agendas  Agendas
 	observer Observer
 	log      *slog.Logger
@@ -33,7 +34,7 @@ type decider struct {
 
 func newDecider(o Options, name string) *decider {
 	return &decider{
-		store: o.Store, agendas: o.Agendas, observer: o.Observer, log: o.Log, givenUp: o.givenUp, name: name, resolve: o.resolve, now: o.Now, leapt: o.ClockLeapt,
+		store: o.Store, replays: newReplayer(o), agendas: o.Agendas, observer: o.Observer, log: o.Log, givenUp: o.givenUp, name: name, resolve: o.resolve, now: o.Now, leapt: o.ClockLeapt,
 		policy: policy{attempts: attemptsMax, budget: o.Budget}, settle: o.Settle,
 	}
 }
@@ -71,7 +72,7 @@ func (d *decider) decide(ctx context.Context, b *group.Batch, o stock.TxOptions,
 			return d.giveUp(b, err)
 		}
 		d.attempted(b, began, err, true)
-		if d.replayWaiting(ctx, b, err); b.IsSettled() {
+		if d.replays.between(ctx, b, err) {
 			return nil
 		}
 		if next == retryLocked {
@@ -165,14 +166,6 @@ func (d *decider) finish(b *group.Batch, p *draw.Plan, err error) error {
 	return err
 }
 
-// replayWaiting answers the draws that the log holds already when the batch
-// has to wait for somebody who holds the pool's row: a replay needs no lock.
-func (d *decider) replayWaiting(ctx context.Context, b *group.Batch, err error) {
-	if reasonOf(err) == stock.ReasonLockWait && !b.IsInDoubt() {
-		replay(ctx, d.store, b, err, b.SettleReplays)
-	}
-}
-
 // giveUp is the answer to draws that could not be decided.
 func (d *decider) giveUp(b *group.Batch, err error) error {
 	if e, ok := errors.AsType[*draw.Error](err); ok {
@@ -188,6 +181,15 @@ func (d *decider) giveUp(b *group.Batch, err error) error {
 		return stock.ErrorUnavailable(err)
 	default:
 		return draw.Wrap(draw.CodeContended, err, "the pool is busy and the attempts are spent; this request drew nothing")
+	}
+}
+
+// errInDoubt is the error of a batch that may have been committed.
+func errInDoubt(err error) error {
+	return &draw.Error{
+		Code:   draw.CodeOutcomeUnknown,
+		Detail: "the draw may or may not have happened; a retry with the same key settles it",
+		Err:    err,
 	}
 }
 

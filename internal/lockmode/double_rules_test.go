@@ -26,7 +26,7 @@ func countingThenInserting(db *sql.DB) apply {
 			for _, turn := range p.Turns {
 				if _, err := tx.ExecContext(ctx, `INSERT INTO turns (pool_id, user_id, what, seq, version, run, at)
 					SELECT ?1, ?2, ?3, COALESCE(MAX(seq), 0) + 1, ?4, 0, ?5 FROM turns WHERE pool_id = ?1 AND user_id = ?2 AND what = ?3`,
-					p.PoolID, turn.UserID, string(turn.Counted), turn.Version, p.At.UTC().Format("2006-01-02T15:04:05.000000Z")); err != nil {
+					p.PoolID, turn.Subject, string(turn.Counted), turn.Version, p.At.UTC().Format("2006-01-02T15:04:05.000000Z")); err != nil {
 					return err
 				}
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/group"
@@ -20,14 +19,12 @@ type external struct {
 	name     string
 	observer Observer
 	log      *slog.Logger
-
-	replayMax time.Duration
 }
 
 func newExternal(o Options) mode {
 	d := newDecider(o, External)
 	d.policy.lockLast = true // changes of stock do not ask the lock, and may be first each time
-	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log, replayMax: replayMax(o)}
+	return &external{decider: d, locker: o.Locker, name: o.LockName, observer: o.Observer, log: o.Log}
 }
 
 const (
@@ -69,8 +66,7 @@ func (m *external) issue(ctx context.Context, b *group.Batch) error {
 			m.decider.givenUp.note(External, b, err)
 			return draw.Wrap(draw.CodeContended, err, "the pool's lock was overtaken; this request drew nothing")
 		}
-		// The lock is waited for anew, and a replay needs none.
-		if replayWithin(ctx, m.replayMax, m.decider.store, b, errNotPlanned, b.SettleReplays); b.IsSettled() {
+		if m.decider.replays.between(ctx, b, err) {
 			return nil
 		}
 		backoff(ctx, stale+lost)

@@ -131,12 +131,11 @@ func Names() []string {
 // Switch decides each batch in the mode of its pool. It implements
 // group.Issuer.
 type Switch struct {
-	own       string
-	modes     map[string]mode
-	store     Store
-	log       *slog.Logger
-	replayMax time.Duration
-	givenUp   *givenUp
+	own     string
+	modes   map[string]mode
+	replays replayer
+	log     *slog.Logger
+	givenUp *givenUp
 }
 
 // New returns a Switch. Error: CodeInvalidRequest for a mode that is not one.
@@ -147,7 +146,7 @@ func New(o Options) (*Switch, error) {
 	if o.ClockLeapt == nil {
 		o.ClockLeapt = func() error { return nil }
 	}
-	s := &Switch{own: o.Mode, store: o.Store, log: o.Log, replayMax: replayMax(o), givenUp: newGivenUp(o.Log)}
+	s := &Switch{own: o.Mode, replays: newReplayer(o), log: o.Log, givenUp: newGivenUp(o.Log)}
 	o.resolve, o.givenUp = s.name, s.givenUp
 	s.modes = modes(o)
 	if s.modes[o.Mode] == nil {
@@ -175,7 +174,8 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 			panic(v) // the group answers its draws
 		}
 	}()
-	if s.firstReplay(ctx, b); b.IsSettled() {
+	b.SetMode(s.name(b.Urn.Mode))
+	if s.replays.between(ctx, b, nil) {
 		return nil
 	}
 	for range switchesMax {
@@ -186,10 +186,25 @@ func (s *Switch) Issue(ctx context.Context, b *group.Batch) error {
 				s.givenUp.settled()
 				return nil
 			}
-			return s.lastReplay(ctx, b, err)
+			return s.giveUp(ctx, b, err)
 		}
 	}
-	return s.lastReplay(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; this request drew nothing"))
+	return s.giveUp(ctx, b, draw.Errorf(draw.CodeContended, "the pool's mode is being changed; this request drew nothing"))
+}
+
+// giveUp is the end of a batch that no mode decided. Its draws that the log holds are
+// answered all the same.
+func (s *Switch) giveUp(ctx context.Context, b *group.Batch, err error) error {
+	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
+		err = errInDoubt(err) // an earlier attempt may have been committed
+	}
+	if waits(b, err) {
+		b.WaitedInVain()
+	}
+	if s.replays.between(ctx, b, err) {
+		return nil
+	}
+	return err
 }
 
 // name is the mode to use for a pool that names the given one. A name that

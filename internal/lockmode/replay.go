@@ -1,6 +1,7 @@
 package lockmode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,30 +12,76 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// replayReadsMax is how often a pool is read before its log is asked for keys.
-// Without a lock, a read conflicts with whoever writes meanwhile, and there is no
-// later one.
-const replayReadsMax = 8
+const (
+	// replayReadsMax is how often a pool is read before its log is asked for keys.
+	// Without a lock, a read conflicts with whoever writes meanwhile, and there is no
+	// later one.
+	replayReadsMax = 8
+	// replayPart is the part of Options.Settle that one lookup may take.
+	replayPart = 9
+)
 
-// replay answers the draws of b that the log holds already, by handing settle a
-// plan in which all others end with err. A known key is answered whatever else
-// is spent, busy or away (law 4). Where the log cannot be asked, nothing
-// changes: the batch has its error. A draw that was found and is not said to be
+// replayer answers known keys while their batch waits for others: a known key is
+// answered whatever else is spent, busy or away (law 4), and needs no lock.
+type replayer struct {
+	store Store
+	max   time.Duration
+}
+
+func newReplayer(o Options) replayer { return replayer{o.Store, o.Settle / replayPart} }
+
+// between answers the draws of b that the log holds already, where the batch has to wait
+// for others or gets no further attempt. It stands before, between and after the
+// attempts, and reports whether the batch is settled. failed is what the last attempt
+// ended in, nil before the first, and a *draw.Error where the batch is given up: then
+// the draws that are not found end with it. A draw that was found and is not said to be
 // safe is in doubt.
-func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func(*draw.Plan)) {
-	if !b.AsksLog() {
-		return
+func (r replayer) between(ctx context.Context, b *group.Batch, failed error) (isSettled bool) {
+	if !waits(b, failed) || !b.AsksLog() {
+		return false
 	}
-	tx, failed := s.Read(ctx, b.Urn, stock.TxOptions{})
-	for n := 1; n < replayReadsMax && stock.ClassOf(failed) == stock.ClassConflict && ctx.Err() == nil; n++ {
-		tx, failed = s.Read(ctx, b.Urn, stock.TxOptions{})
+	ctx, cancel := context.WithTimeout(ctx, r.max)
+	defer cancel()
+	settle := b.SettleReplays
+	if endsBatch(failed) {
+		settle = b.Settle
 	}
-	if failed != nil {
+	r.replay(ctx, b, failed, settle)
+	return b.IsSettled()
+}
+
+func endsBatch(failed error) bool {
+	_, ok := errors.AsType[*draw.Error](failed)
+	return ok
+}
+
+// waits reports whether a batch has to wait for others after an error.
+func waits(b *group.Batch, failed error) bool {
+	switch {
+	case failed == nil: // the batch before may have taken most of the time that its draws have
+		return b.IsBehindVain()
+	case endsBatch(failed):
+		return slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable, draw.CodeClockLeapt}, draw.CodeOf(failed))
+	case errors.Is(failed, errLost), errors.Is(failed, stock.ErrStaleToken): // for the lock
+		return true
+	default: // for the holder of the row
+		return reasonOf(failed) == stock.ReasonLockWait && !b.IsInDoubt()
+	}
+}
+
+// replay hands settle a plan in which all draws that the log does not hold end with
+// failed. Where the log cannot be asked, nothing changes.
+func (r replayer) replay(ctx context.Context, b *group.Batch, failed error, settle func(*draw.Plan)) {
+	tx, err := r.store.Read(ctx, b.Urn, stock.TxOptions{})
+	for n := 1; n < replayReadsMax && stock.ClassOf(err) == stock.ClassConflict && ctx.Err() == nil; n++ {
+		tx, err = r.store.Read(ctx, b.Urn, stock.TxOptions{})
+	}
+	if err != nil {
 		return
 	}
 	defer tx.Rollback()
-	plan, failed := b.PlanReplays(ctx, err, tx)
-	if failed != nil || plan == nil {
+	plan, err := b.PlanReplays(ctx, cmp.Or(failed, errNotPlanned), tx)
+	if err != nil || plan == nil {
 		return
 	}
 	if tx.Write(ctx, plan) != nil { // what was found may not be as safe as what is acknowledged
@@ -44,61 +91,5 @@ func replay(ctx context.Context, s Store, b *group.Batch, err error, settle func
 	settle(plan)
 }
 
-// replayWithin is replay that ends after a time, where the batch has no end of its own.
-func replayWithin(ctx context.Context, most time.Duration, s Store, b *group.Batch, err error, settle func(*draw.Plan)) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	replay(ctx, s, b, err, settle)
-}
-
-// lastReplay is the end of a batch that its mode gave up with err: draws that
-// the log holds are answered all the same.
-func (s *Switch) lastReplay(ctx context.Context, b *group.Batch, err error) error {
-	err = inDoubt(b, err)
-	if !slices.Contains([]draw.Code{draw.CodeContended, draw.CodeLockUnavailable, draw.CodeRulesUnreadable, draw.CodeClockLeapt}, draw.CodeOf(err)) {
-		return err
-	}
-	b.WaitedInVain()
-	replayWithin(ctx, s.replayMax, s.store, b, err, b.Settle)
-	if b.IsSettled() {
-		return nil
-	}
-	return err
-}
-
-// firstReplay is the beginning of a batch whose draws have waited long behind one
-// that was given up, in doubt or because of others: those that the log holds may
-// have no time left to wait for a lock.
-func (s *Switch) firstReplay(ctx context.Context, b *group.Batch) {
-	if !b.IsBehindVain() {
-		return
-	}
-	b.SetMode(s.name(b.Urn.Mode))
-	replayWithin(ctx, s.replayMax, s.store, b, errNotPlanned, b.SettleReplays)
-}
-
 // errNotPlanned keeps a plan of replays from giving units to the other draws.
 var errNotPlanned = errors.New("lockmode: the draw is planned later")
-
-// inDoubt keeps errors that say that nothing happened from callers whose draws
-// may have been committed by an earlier attempt.
-func inDoubt(b *group.Batch, err error) error {
-	if b.IsInDoubt() && draw.CodeOf(err) != draw.CodeInternal && draw.CodeOf(err) != draw.CodeOutcomeUnknown {
-		return errInDoubt(err)
-	}
-	return err
-}
-
-func errInDoubt(err error) error {
-	return &draw.Error{
-		Code:   draw.CodeOutcomeUnknown,
-		Detail: "the draw may or may not have happened; a retry with the same key settles it",
-		Err:    err,
-	}
-}
-
-// replayPart is the part of Options.Settle that a lookup in the log may take before or
-// behind all attempts, or between two holds of a lock, on top of it.
-const replayPart = 9
-
-func replayMax(o Options) time.Duration { return o.Settle / replayPart }

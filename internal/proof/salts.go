@@ -92,5 +92,5 @@ func (s Salt) String() string { return base64.RawURLEncoding.EncodeToString(s[:]
 // CountsUsers says that users bear one pseudonym for all their draws under the
 // rules, nil for none, so that outsiders can fold limits.
 func CountsUsers(r *draw.Rules) bool {
-	return r != nil && (len(r.Limits) > 0 || r.Guarantee != nil || len(r.Blocked) > 0)
+	return r != nil && (r.HasLimitBy(draw.ByUser) || r.Guarantee != nil || len(r.Blocked) > 0)
 }

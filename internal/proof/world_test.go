@@ -161,7 +161,7 @@ func (w *world) draw(id, user string, count int) []draw.Award {
 	asks := []*draw.Ask{{Request: draw.Request{PoolID: "spring", UserID: user, DrawID: id, Named: true, Count: count}}}
 	facts := draw.NewFacts(w.urn.Needs(asks))
 	for _, turn := range w.turns {
-		if turn.UserID == user {
+		if turn.Subject == user {
 			facts.Add(turn)
 		}
 	}

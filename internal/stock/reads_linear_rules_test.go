@@ -86,7 +86,7 @@ func usersOfBatch(t *testing.T, m metered, s *stock.Store) {
 	} {
 		var needs []draw.Need
 		for i := range users {
-			needs = append(needs, draw.Need{UserID: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
+			needs = append(needs, draw.Need{Subject: userOf(i), Counted: draw.CountedDraw, Max: int64(1 + i%3), Units: 1})
 		}
 		urn := draw.NewUrn(pool)
 		tx, err := s.Read(t.Context(), urn, stock.TxOptions{})

@@ -30,7 +30,7 @@ func TestTurnsOfServerThatCannotBeWritten(t *testing.T) {
 		tx, err := s.Resume(t.Context(), stock.TxOptions{})
 		require.NoError(t, err)
 		defer tx.Rollback()
-		_, err = tx.Turns(t.Context(), urn, []draw.Need{{UserID: "u", Counted: draw.CountedDraw}})
+		_, err = tx.Turns(t.Context(), urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}})
 		return err
 	}
 	require.NoError(t, turns())

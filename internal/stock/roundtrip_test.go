@@ -44,10 +44,10 @@ func TestRoundTrips(t *testing.T) {
 			tx, err := s.Resume(t.Context(), o)
 			require.NoError(t, err)
 			defer tx.Rollback()
-			_, err = tx.Turns(t.Context(), urn, []draw.Need{{UserID: "u", Counted: draw.CountedDraw}, {UserID: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
+			_, err = tx.Turns(t.Context(), urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}, {Subject: "v", Counted: draw.CountedWin, Max: 3, Units: 2}})
 			require.NoError(t, err)
 			p := plan()
-			p.Turns = []draw.Turn{{UserID: "u", Counted: draw.CountedDraw, Seq: version - 3, Version: version - 1}}
+			p.Turns = []draw.Turn{{Subject: "u", Counted: draw.CountedDraw, Seq: version - 3, Version: version - 1}}
 			require.NoError(t, tx.Write(t.Context(), p))
 			urn.Head = p.To
 		}

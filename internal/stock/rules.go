@@ -109,7 +109,7 @@ func (s *Store) Standing(ctx context.Context, poolID, userID string) (st draw.St
 		if !urn.Rules().CountsUsers() {
 			return draw.Errorf(draw.CodeUserNotCounted, "the rules of pool %q count no draws and no wins of users", poolID)
 		}
-		st, err = urn.Standing(userID, facts, s.Now())
+		st, err = urn.Standing(draw.Player{UserID: userID}, facts, s.Now())
 		return err
 	})
 	return st, err
@@ -124,7 +124,7 @@ func (s *Store) Odds(ctx context.Context, poolID, userID string) (o draw.Stateme
 			o = urn.Odds(s.Now())
 			return nil
 		}
-		o, err = urn.OddsOf(userID, facts, s.Now())
+		o, err = urn.OddsOf(draw.Player{UserID: userID}, facts, s.Now())
 		return err
 	})
 	return o, err
@@ -143,7 +143,7 @@ func (s *Store) inspect(ctx context.Context, poolID, userID string, fn func(*dra
 			return err
 		}
 		facts := draw.NewFacts(nil)
-		if needs := urn.NeedsOf(userID); userID != "" && len(needs) > 0 {
+		if needs := urn.NeedsOf(draw.Player{UserID: userID}); userID != "" && len(needs) > 0 {
 			if facts, err = tx.Turns(ctx, urn, needs); err != nil {
 				return err
 			}

@@ -43,10 +43,10 @@ func (f *folding) take(e draw.Entry) {
 }
 
 // end compares the turns that the rules made of the log with those of the rows:
-// whose last ones are missing has draws left that he has used.
+// whose last ones are missing has draws left that were used.
 func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID string) error {
 	type of struct {
-		user    string
+		subject string
 		counted draw.Counted
 	}
 	last := map[of]int64{}
@@ -54,7 +54,7 @@ func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID 
 	_, err := ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (struct{}, error) {
 		var key of
 		var seq int64
-		err := row.Scan(&key.user, (*string)(&key.counted), &seq)
+		err := row.Scan(&key.subject, (*string)(&key.counted), &seq)
 		last[key] = seq
 		return struct{}{}, err
 	})
@@ -62,8 +62,8 @@ func (f *folding) end(ctx context.Context, r *Auditor, q engine.Querier, poolID 
 		return err
 	}
 	for t := range f.fold.LastTurns() {
-		if kept := last[of{t.UserID, t.Counted}]; kept < t.Seq {
-			f.found.add(ruleTurnMissing, "of %d turns %q of a user, those above %d are missing", t.Seq, t.Counted, kept)
+		if kept := last[of{t.Subject, t.Counted}]; kept < t.Seq {
+			f.found.add(ruleTurnMissing, "of %d turns %q of a %s, those above %d are missing", t.Seq, t.Counted, t.Counted.By(), kept)
 		}
 	}
 	return nil

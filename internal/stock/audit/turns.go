@@ -33,25 +33,26 @@ func (r *Auditor) auditTurns(ctx context.Context, q engine.Querier, poolID strin
 
 // turnRanges are what follows a turn in the order of the key, one range behind
 // another. Each is found by the key alone: of one condition for all of them,
-// PostgreSQL reads the turns of the user from his first on.
+// PostgreSQL reads the turns of the subject from its first on.
 func turnRanges() []func(draw.Turn) squirrel.And {
 	return []func(draw.Turn) squirrel.And{
 		func(t draw.Turn) squirrel.And {
-			return squirrel.And{squirrel.Eq{"t.user_id": t.UserID, "t.what": string(t.Counted)}, squirrel.Gt{"t.seq": t.Seq}}
+			return squirrel.And{squirrel.Eq{"t.user_id": t.Subject, "t.what": string(t.Counted)}, squirrel.Gt{"t.seq": t.Seq}}
 		},
 		func(t draw.Turn) squirrel.And {
-			return squirrel.And{squirrel.Eq{"t.user_id": t.UserID}, squirrel.Gt{"t.what": string(t.Counted)}}
+			return squirrel.And{squirrel.Eq{"t.user_id": t.Subject}, squirrel.Gt{"t.what": string(t.Counted)}}
 		},
-		func(t draw.Turn) squirrel.And { return squirrel.And{squirrel.Gt{"t.user_id": t.UserID}} },
+		func(t draw.Turn) squirrel.And { return squirrel.And{squirrel.Gt{"t.user_id": t.Subject}} },
 	}
 }
 
-// auditedTurn is a turn with the user of its award, "" where there is none, and
-// whether both are of one time.
+// auditedTurn is a turn with the player of its award, the zero one where there is no
+// award, and whether both are of one time.
 type auditedTurn struct {
 	draw.Turn
-	user, prize string
-	sameTime    bool
+	player   draw.Player
+	prize    string
+	sameTime bool
 }
 
 func (r *Auditor) turnsAfter(ctx context.Context, q engine.Querier, poolID string, after squirrel.And) ([]auditedTurn, error) {
@@ -61,7 +62,7 @@ func (r *Auditor) turnsAfter(ctx context.Context, q engine.Querier, poolID strin
 		Where(squirrel.Eq{"t.pool_id": poolID}).Where(after).
 		OrderBy("t.user_id", "t.what", "t.seq").Limit(ledger.PageMax)
 	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (t auditedTurn, err error) {
-		err = row.Scan(append(log.Fields(&t.Turn), &t.user, &t.prize, &t.sameTime)...)
+		err = row.Scan(append(log.Fields(&t.Turn), &t.player.UserID, &t.prize, &t.sameTime)...)
 		return t, err
 	})
 }
@@ -70,7 +71,7 @@ func (r *Auditor) turnsAfter(ctx context.Context, q engine.Querier, poolID strin
 func (t *auditedTurn) check(before *draw.Turn, a *rowAuditor) {
 	found := &a.found
 	expected, version, run := int64(1), int64(0), int64(0)
-	if before.UserID == t.UserID && before.Counted == t.Counted {
+	if before.Subject == t.Subject && before.Counted == t.Counted {
 		expected, version, run = before.Seq+1, before.Version, before.Run
 	}
 	if p := a.byID[t.prize]; t.Counted != draw.CountedMiss || p != nil && p.kind != draw.KindBlank {
@@ -83,10 +84,10 @@ func (t *auditedTurn) check(before *draw.Turn, a *rowAuditor) {
 	}
 	prize, isPrize := strings.CutPrefix(string(t.Counted), "prize:")
 	switch {
-	case t.user == "":
+	case t.player == draw.Player{}:
 		found.add(ruleTurnStray, "turn %d %q is of version %d, which is no award", t.Seq, t.Counted, t.Version)
-	case t.user != t.UserID:
-		found.add(ruleTurnStray, "turn %d %q is of version %d, the award of another user", t.Seq, t.Counted, t.Version)
+	case t.Counted.By().Of(t.player) != t.Subject:
+		found.add(ruleTurnStray, "turn %d %q is of version %d, the award of another %s", t.Seq, t.Counted, t.Version, t.Counted.By())
 	case !t.sameTime:
 		found.add(ruleTurnStray, "turn %d %q is of another time than its award of version %d", t.Seq, t.Counted, t.Version)
 	case isPrize && prize != t.prize:

@@ -103,11 +103,11 @@ func Changes() Log[draw.Change] {
 	}, func(c *change) *time.Time { return &c.At }}
 }
 
-// Turns are those of users, in pools whose rules count.
+// Turns are those of subjects, in pools whose rules count.
 func Turns() Log[draw.Turn] {
 	type turn = draw.Turn
 	return Log[turn]{"turns", []Column[turn]{
-		column("user_id", "text", func(t *turn) string { return t.UserID }, func(t *turn) any { return &t.UserID }),
+		column("user_id", "text", func(t *turn) string { return t.Subject }, func(t *turn) any { return &t.Subject }),
 		column("what", "text", func(t *turn) string { return string(t.Counted) }, func(t *turn) any { return (*string)(&t.Counted) }),
 		column("seq", "bigint", func(t *turn) int64 { return t.Seq }, func(t *turn) any { return &t.Seq }),
 		column("version", "bigint", func(t *turn) int64 { return t.Version }, func(t *turn) any { return &t.Version }),

@@ -21,10 +21,10 @@ func (tx *attempt) Turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 // was not read before. The turns are read by one statement and the head by
 // another: on a connection without a transaction each sees its own moment.
 func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) (facts *draw.Facts, err error) {
-	users, whats := make([]string, len(needs)), make([]string, len(needs))
+	subjects, whats := make([]string, len(needs)), make([]string, len(needs))
 	most, units := make([]int64, len(needs)), make([]int64, len(needs))
 	for i, n := range needs {
-		users[i], whats[i], most[i], units[i] = n.UserID, string(n.Counted), n.Max, n.Units
+		subjects[i], whats[i], most[i], units[i] = n.Subject, string(n.Counted), n.Max, n.Units
 	}
 	batch := &pgx.Batch{}
 	opening := tx.options.Lock && !tx.open
@@ -32,7 +32,7 @@ func (tx *attempt) turns(ctx context.Context, urn *draw.Urn, needs []draw.Need) 
 		tx.beginLocked(batch, urn.PoolID)
 	}
 	batch.Queue(tx.dialect.ByKey)
-	batch.Queue(tx.words.needs, urn.PoolID, users, whats, most, units)
+	batch.Queue(tx.words.needs, urn.PoolID, subjects, whats, most, units)
 	batch.Queue(tx.words.head, urn.PoolID)
 	results := tx.conn.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()

@@ -17,8 +17,8 @@ const (
 	partsMax = 100
 	rowsMax  = 500
 
-	ofUser  = ` WHERE pool_id = ? AND user_id = ? AND what = ?`
-	lastSeq = `(SELECT MAX(seq) FROM turns` + ofUser + `)`
+	ofSubject = ` WHERE pool_id = ? AND user_id = ? AND what = ?`
+	lastSeq   = `(SELECT MAX(seq) FROM turns` + ofSubject + `)`
 
 	sqlSpend = `UPDATE pools SET spent = ?, spent_from = ? WHERE id = ?`
 )
@@ -84,13 +84,13 @@ func (tx *attempt) readTurns(ctx context.Context, facts *draw.Facts, parts []tur
 	return nil
 }
 
-// lastTurns are the last turns of each user and kind, which several needs may name.
+// lastTurns are the last turns of each subject and kind, which several needs may name.
 func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
 	for i, n := range needs {
-		if i > 0 && n.UserID == needs[i-1].UserID && n.Counted == needs[i-1].Counted { // those of one follow each other
+		if i > 0 && n.Subject == needs[i-1].Subject && n.Counted == needs[i-1].Counted { // those of one follow each other
 			continue
 		}
-		parts = append(parts, turnsPart{ofUser + ` AND seq = ` + lastSeq, []any{poolID, n.UserID, string(n.Counted), poolID, n.UserID, string(n.Counted)}})
+		parts = append(parts, turnsPart{ofSubject + ` AND seq = ` + lastSeq, []any{poolID, n.Subject, string(n.Counted), poolID, n.Subject, string(n.Counted)}})
 	}
 	return parts
 }
@@ -99,10 +99,10 @@ func lastTurns(poolID string, needs []draw.Need) (parts []turnsPart) {
 // so many. The last turns were read.
 func windowTurns(poolID string, needs []draw.Need, facts *draw.Facts) (parts []turnsPart) {
 	for _, n := range needs {
-		last := facts.Last(n.UserID, n.Counted)
+		last := facts.Last(n.Subject, n.Counted)
 		from, upto := max(last+1-n.Max, 1), min(last+n.Units-n.Max, last-1)
 		if n.Max > 0 && from <= upto {
-			parts = append(parts, turnsPart{ofUser + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.UserID, string(n.Counted), from, upto}})
+			parts = append(parts, turnsPart{ofSubject + ` AND seq BETWEEN ? AND ?`, []any{poolID, n.Subject, string(n.Counted), from, upto}})
 		}
 	}
 	return parts

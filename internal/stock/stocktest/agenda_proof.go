@@ -90,7 +90,7 @@ func testTurnsOfAbsent(t *testing.T, s *stock.Store) {
 	for _, lock := range []bool{false, true} {
 		tx, err := s.Resume(ctx, stock.TxOptions{Lock: lock})
 		require.NoError(t, err)
-		_, err = tx.Turns(ctx, urn, []draw.Need{{UserID: "u", Counted: draw.CountedDraw}})
+		_, err = tx.Turns(ctx, urn, []draw.Need{{Subject: "u", Counted: draw.CountedDraw}})
 		tx.Rollback()
 		require.Equal(t, stock.ClassConflict, stock.ClassOf(err), "lock %v: %v", lock, err)
 	}

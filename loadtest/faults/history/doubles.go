@@ -56,7 +56,7 @@ func Doubles() []Double {
 			{`names = append(names, a.DrawID)`, `_ = a`},
 		}},
 		{KeepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
-			{`w.Asked, w.Known = false, nil`, `_ = w`},
+			{`w.Log.Age()`, `_ = w`},
 		}},
 		{PicksAgain, "the service, which picks again after a write that failed", []edit{
 			{`u.deck.begin(&u.stream, version)`, `newDeck().begin(&u.stream, version)`},
