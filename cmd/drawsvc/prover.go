@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 
 	"github.com/go-json-experiment/json"
 
@@ -12,13 +13,13 @@ import (
 	"drawsvc/internal/stock"
 )
 
-// prover makes and publishes what pools are committed to, by the flags of serve.
+// prover is the store of a service: it makes and publishes what pools are committed to, by the flags of serve.
 type prover struct {
 	*stock.Store
 	config *config
 }
 
-// CommitPool implements http.Prover.
+// CommitPool implements http.Committer.
 func (p prover) CommitPool(ctx context.Context, w http.Commit) ([]byte, error) {
 	if p.config.sealTo == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "the service was started without --seed-recipients, so it cannot seal seeds")
@@ -55,6 +56,16 @@ func (p prover) Commitment(ctx context.Context, poolID string) (http.Commitment,
 		c.Beacon, c.RoundsURL = "quicknet", proof.QuicknetURL+"/public/"
 	}
 	return c, nil
+}
+
+// ExportProof implements http.Exporter.
+func (p prover) ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error {
+	return onDatabase{p.Store}.ExportProof(ctx, poolID, create)
+}
+
+// EraseUser implements http.Eraser.
+func (p prover) EraseUser(ctx context.Context, poolID, user, actor string) (int64, error) {
+	return onDatabase{p.Store}.EraseUser(ctx, poolID, user, actor)
 }
 
 // Receipt implements http.Receipts.

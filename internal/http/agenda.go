@@ -107,7 +107,7 @@ func (s *Server) agenda(ctx context.Context, c call) (agendaAnswer, error) {
 		return agendaAnswer{}, err
 	}
 	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Item, error) {
-		return s.Agendas.Agenda(ctx, poolID, after, limit, open == "true")
+		return s.Store.Agenda(ctx, poolID, after, limit, open == "true")
 	}
 	found, next, err := readPage(ctx, c, "pool", read, func(i *draw.Item) int64 { return i.Number })
 	all := len(found)
@@ -166,7 +166,7 @@ func (s *Server) planItem(ctx context.Context, c call, body *itemBody) (plannedI
 	if err != nil {
 		return plannedItemAnswer{}, err
 	}
-	item, err := s.Planner.PlanItem(ctx, c.param("pool"), wanted, key, c.actor())
+	item, err := s.Store.PlanItem(ctx, c.param("pool"), wanted, key, c.actor())
 	if err != nil {
 		return plannedItemAnswer{}, err
 	}
@@ -186,7 +186,7 @@ func (s *Server) removeItem(c call) error {
 		return err
 	}
 	defer done()
-	if err := s.Planner.RemoveItem(ctx, c.param("pool"), number, c.actor()); err != nil {
+	if err := s.Store.RemoveItem(ctx, c.param("pool"), number, c.actor()); err != nil {
 		return err
 	}
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)
@@ -200,7 +200,7 @@ func (s *Server) opening(ctx context.Context, p *draw.Pool) (opens, closes *stri
 	if p.DueAt.IsZero() || p.State == draw.StateClosed {
 		return nil, nil, nil
 	}
-	o, c, err := s.Agendas.Opening(ctx, p.ID)
+	o, c, err := s.Store.Opening(ctx, p.ID)
 	return timeOrNull(o), timeOrNull(c), err
 }
 

@@ -40,7 +40,7 @@ type violationAnswer struct {
 func (s *Server) audit(c call) error {
 	ctx, cancel := c.wholeLog()
 	defer cancel()
-	a, err := placed(ctx, c, func() (draw.Audit, error) { return s.Auditor.Audit(ctx, c.param("pool")) })
+	a, err := placed(ctx, c, func() (draw.Audit, error) { return s.Store.Audit(ctx, c.param("pool")) })
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = &draw.Error{Code: draw.CodeStoreUnavailable, Err: err, Detail: fmt.Sprintf(
 			"the audit took longer than %s; the command drawsvc audit has no limit", s.limits.audit)}

@@ -234,7 +234,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	b := blocking{fakeStore{f}, make(chan struct{}), make(chan struct{})}
-	s := newServer(t, f, func(c *Config) { c.Auditor, c.History = b, b })
+	s := newServer(t, f, func(c *Config) { c.Store = b })
 	streamsMax := int(s.bounds.streams.limits[rankAdmin])
 	codes := make(chan int, streamsMax)
 	audit, export := asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")

@@ -29,7 +29,7 @@ func (s *Server) acceptClock(ctx context.Context, _ call, body *clockBody) (cloc
 	if !body.Accept {
 		return clockAnswer{}, draw.Errorf(draw.CodeInvalidRequest, "accept must be true")
 	}
-	by, err := s.Clock.AcceptClock(ctx)
+	by, err := s.Store.AcceptClock(ctx)
 	return clockAnswer{by.Seconds()}, err
 }
 

@@ -99,7 +99,7 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 func (s *Server) drawAgain(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Reader.Draw(ctx, c.param("pool"), c.param("draw")) })
+	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Store.Draw(ctx, c.param("pool"), c.param("draw")) })
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func showCopy(of *copies) handler {
 // encodePool reads a pool and encodes what may be seen of it: no counts, which
 // would let a script time its draws.
 func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) {
-	p, err := s.Reader.Pool(ctx, poolID)
+	p, err := s.Store.Pool(ctx, poolID)
 	if err != nil {
 		return nil, err
 	}

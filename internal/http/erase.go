@@ -28,7 +28,7 @@ func (s *Server) eraseUser(c call) error {
 		return err
 	}
 	defer done()
-	awards, err := s.Eraser.EraseUser(ctx, c.param("pool"), c.param("user"), c.actor())
+	awards, err := s.Store.EraseUser(ctx, c.param("pool"), c.param("user"), c.actor())
 	if err != nil {
 		return err
 	}

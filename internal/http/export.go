@@ -150,10 +150,10 @@ func (s *Server) exportAwards(c call) error {
 	if err != nil {
 		return err
 	}
-	read := paged(s.History.Awards, versionOfAward)
+	read := paged(s.Store.Awards, versionOfAward)
 	if given {
 		read = func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, int64, error) {
-			return s.Finder.FindAwards(ctx, poolID, f, after, limit)
+			return s.Store.FindAwards(ctx, poolID, f, after, limit)
 		}
 	}
 	return exportRows(c, NewAwardRows, export[draw.Award]{read: read, version: versionOfAward})
@@ -161,14 +161,14 @@ func (s *Server) exportAwards(c call) error {
 
 // exportMoves streams the moves of a pool as CSV.
 func (s *Server) exportMoves(c call) error {
-	return exportRows(c, NewMoveRows, export[draw.Move]{read: paged(s.History.Moves, versionOfMove), version: versionOfMove})
+	return exportRows(c, NewMoveRows, export[draw.Move]{read: paged(s.Store.Moves, versionOfMove), version: versionOfMove})
 }
 
 // poolVersion returns the version of the call's pool.
 func (s *Server) poolVersion(c call) (int64, error) {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Reader.Pool(ctx, c.param("pool")) })
+	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Store.Pool(ctx, c.param("pool")) })
 	return pool.Version, err
 }
 

@@ -46,7 +46,7 @@ func TestExportHeedsLimitAndFilters(t *testing.T) {
 func TestExportSearches(t *testing.T) {
 	t.Parallel()
 	f := &fake{awards: manyAwards(7)}
-	s := newServer(t, f, func(c *Config) { c.Reader = &growing{fakeStore: fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = &growing{fakeStore: fakeStore{f}} })
 	w := do(s, asAdmin("GET", "/admin/pools/p/awards?user=u1&prize=gold", "", "Accept", "text/csv"))
 	require.Equal(t, 200, w.Code)
 	var asked []any
@@ -87,7 +87,7 @@ func TestExportsOverHTTP(t *testing.T) {
 
 	lines, err := admin.Statements(t.Context(), "p", "2026-03-01", 10)
 	require.NoError(t, err)
-	stated, err := fakeJobs{f}.Statements(t.Context(), "p", "2026-03-01", 10)
+	stated, err := fakeStore{f}.Statements(t.Context(), "p", "2026-03-01", 10)
 	require.NoError(t, err)
 	require.Equal(t, written(t, stated), written(t, lines))
 	require.Equal(t, 5, strings.Count(written(t, lines), "\n"))
@@ -107,7 +107,7 @@ func written(t *testing.T, lines []job.Line) string {
 // TestStatementsOfGreatWorth: the sum of a day is longer than the value of one unit.
 func TestStatementsOfGreatWorth(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Statements = wealthy{} }).Handler())
+	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Store = wealthy{c.Store} }).Handler())
 	defer server.Close()
 	admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
 	lines, err := admin.Statements(t.Context(), "p", "", 10)
@@ -116,7 +116,7 @@ func TestStatementsOfGreatWorth(t *testing.T) {
 }
 
 // wealthy has a day of great worth.
-type wealthy struct{}
+type wealthy struct{ Store }
 
 func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, error) {
 	return []job.Line{{Day: "2026-03-01", Prize: "gold", Issued: 1, Value: decimal.RequireFromString("12345678901234567.89"), ToVersion: 2}}, nil

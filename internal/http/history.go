@@ -85,7 +85,7 @@ func (s *Server) awards(ctx context.Context, c call) (awardsAnswer, error) {
 	if given {
 		return s.findAwards(ctx, c, f)
 	}
-	found, next, err := readPage(ctx, c, "pool", s.History.Awards, func(a *draw.Award) int64 { return a.Version })
+	found, next, err := readPage(ctx, c, "pool", s.Store.Awards, func(a *draw.Award) int64 { return a.Version })
 	return awardsAnswer{each(found, newAward), next}, err
 }
 
@@ -122,6 +122,6 @@ func newMove(m *draw.Move) moveAnswer {
 
 // moves answers GET /admin/pools/{pool}/moves.
 func (s *Server) moves(ctx context.Context, c call) (movesAnswer, error) {
-	found, next, err := readPage(ctx, c, "pool", s.History.Moves, func(m *draw.Move) int64 { return m.Version })
+	found, next, err := readPage(ctx, c, "pool", s.Store.Moves, func(m *draw.Move) int64 { return m.Version })
 	return movesAnswer{each(found, newMove), next}, err
 }

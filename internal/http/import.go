@@ -91,7 +91,7 @@ func (c call) importWhole(w draw.Import, file []byte) (draw.Imported, error) {
 	defer importing.Release(1)
 	ctx, cancel := c.within(limits.audit)
 	defer cancel()
-	return c.server.Importer.Import(ctx, w, bytes.NewReader(file), nil)
+	return c.server.Store.Import(ctx, w, bytes.NewReader(file), nil)
 }
 
 // importWanted reads what the call says beside the file.

@@ -86,7 +86,7 @@ func TestImportsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	h := heldImports{fakeStore{f}, make(chan struct{}), make(chan struct{})}
-	s := newServer(t, f, ofEveryRole, func(c *Config) { c.Importer = h })
+	s := newServer(t, f, ofEveryRole, func(c *Config) { c.Store = h })
 	ask := func(of role, query string) int {
 		return do(s, request("POST", importPath+query, "x", "Content-Type", "text/csv", "Authorization", "Bearer "+string(of))).Code
 	}

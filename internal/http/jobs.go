@@ -34,13 +34,13 @@ type jobsAnswer struct {
 
 // jobs answers GET /admin/jobs.
 func (s *Server) jobs(ctx context.Context, c call) (jobsAnswer, error) {
-	rows, now, err := s.JobReader.Jobs(ctx)
+	rows, now, err := s.Store.Jobs(ctx)
 	return jobsAnswer{each(rows, func(r *job.Row) job.View { return c.viewJob(r, now) })}, err
 }
 
 // job answers GET /admin/jobs/{job}.
 func (s *Server) job(ctx context.Context, c call) (job.View, error) {
-	r, now, err := s.JobReader.Job(ctx, c.param("job"))
+	r, now, err := s.Store.Job(ctx, c.param("job"))
 	return c.viewJob(&r, now), err
 }
 
@@ -103,7 +103,7 @@ func (s *Server) changeJob(ctx context.Context, c call, body *jobBody) (job.View
 	if err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.ChangeJob(ctx, c.param("job"), change, c.actor())
+	r, err := s.Store.ChangeJob(ctx, c.param("job"), change, c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
@@ -127,7 +127,7 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	if err := noBody(c); err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.WantJob(ctx, c.param("job"), c.actor())
+	r, err := s.Store.WantJob(ctx, c.param("job"), c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
@@ -160,7 +160,7 @@ type runsAnswer struct {
 
 // runs answers GET /admin/jobs/{job}/runs.
 func (s *Server) runs(ctx context.Context, c call) (runsAnswer, error) {
-	found, next, err := readPage(ctx, c, "job", s.JobReader.JobRuns, func(p *job.Past) int64 { return p.Token })
+	found, next, err := readPage(ctx, c, "job", s.Store.JobRuns, func(p *job.Past) int64 { return p.Token })
 	return runsAnswer{each(found, func(p *job.Past) job.RunView {
 		v := p.View()
 		v.Error = c.visibleError(v.Error)

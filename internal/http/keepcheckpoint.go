@@ -23,7 +23,7 @@ func (s *Server) keepCheckpoint(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
 	kept, err := placed(ctx, c, func() (keptAnswer, error) {
-		return keptAnswer{c.param("pool")}, s.Prover.KeepCheckpoint(ctx, c.param("pool"), note)
+		return keptAnswer{c.param("pool")}, s.Store.KeepCheckpoint(ctx, c.param("pool"), note)
 	})
 	if err != nil {
 		return err

@@ -58,9 +58,9 @@ func newEntry(e *draw.Entry) any {
 func (s *Server) logRead(c call) (func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error), error) {
 	acts, err := c.word("acts", "false", "true")
 	if acts == "true" {
-		return s.Finder.Acts, err
+		return s.Store.Acts, err
 	}
-	return s.History.Log, err
+	return s.Store.Log, err
 }
 
 // log answers GET /admin/pools/{pool}/log.

@@ -61,7 +61,7 @@ func fraction(r *big.Rat) string { return r.String() }
 // players may read them. They follow from the pool's state and, where the rules have a
 // budget of a window, from the time.
 func (s *Server) encodeOdds(ctx context.Context, poolID string) ([]byte, error) {
-	found, err := s.Odds.Odds(ctx, poolID, "")
+	found, err := s.Store.Odds(ctx, poolID, "")
 	if err == nil && !found.IsDisclosed {
 		err = draw.Errorf(draw.CodeNotFound, "pool %q publishes no odds", poolID)
 	}
@@ -144,6 +144,6 @@ func (s *Server) adminOdds(ctx context.Context, c call) (any, error) {
 			return nil, err
 		}
 	}
-	found, err := s.Odds.Odds(ctx, c.param("pool"), userID)
+	found, err := s.Store.Odds(ctx, c.param("pool"), userID)
 	return oddsOrRefusal(&found, err)
 }

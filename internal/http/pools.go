@@ -43,7 +43,7 @@ func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminP
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
-	made, err := s.Pools.CreatePool(ctx, wanted, c.actor())
+	made, err := s.Store.CreatePool(ctx, wanted, c.actor())
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
@@ -141,7 +141,7 @@ func (s *Server) adminPools(ctx context.Context, c call) (adminPoolsAnswer, erro
 		return adminPoolsAnswer{}, err
 	}
 	// One more than asked for says whether there is a next page.
-	pools, err := s.Pools.PoolPage(ctx, after, int(limit)+1, archived == "true")
+	pools, err := s.Store.PoolPage(ctx, after, int(limit)+1, archived == "true")
 	var next *string
 	if int64(len(pools)) > limit {
 		pools = pools[:limit]
@@ -152,7 +152,7 @@ func (s *Server) adminPools(ctx context.Context, c call) (adminPoolsAnswer, erro
 
 // adminPool answers GET /admin/pools/{pool}.
 func (s *Server) adminPool(ctx context.Context, c call) (adminPoolAnswer, error) {
-	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
@@ -172,7 +172,7 @@ func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (admi
 		return adminPoolAnswer{}, err
 	}
 	change.Revisions = ifMatch(c.gin.Request.Header, nil)
-	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change, c.actor())
+	pool, err := s.Store.ChangePool(ctx, c.param("pool"), change, c.actor())
 	if err != nil {
 		return adminPoolAnswer{}, err
 	}
@@ -208,7 +208,7 @@ func (s *Server) deletePool(c call) error {
 		return err
 	}
 	defer done()
-	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
+	if err := s.Store.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
 		return err
 	}
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)

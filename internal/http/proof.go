@@ -6,12 +6,6 @@ import (
 	nethttp "net/http"
 )
 
-// Prover keeps what pools are committed to, and what is published of it.
-type Prover interface {
-	Committer
-	LogKeeper
-}
-
 // Committer commits pools to their numbers, and shows what is published of it.
 type Committer interface {
 	// CommitPool commits a paused pool and returns the signed note.
@@ -93,7 +87,7 @@ func (s *Server) commitPool(c call) error {
 		return err
 	}
 	defer done()
-	note, err := s.Prover.CommitPool(ctx, wanted)
+	note, err := s.Store.CommitPool(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -109,7 +103,7 @@ func (s *Server) revealPool(c call) error {
 		return err
 	}
 	defer done()
-	line, err := s.Prover.Reveal(ctx, c.param("pool"))
+	line, err := s.Store.Reveal(ctx, c.param("pool"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +116,7 @@ func (s *Server) published(file string) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(s.RequestTimeout)
 		defer cancel()
-		content, err := placed(ctx, c, func() ([]byte, error) { return s.Prover.Published(ctx, c.param("pool"), file) })
+		content, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), file) })
 		if err != nil {
 			return err
 		}

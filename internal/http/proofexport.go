@@ -26,7 +26,7 @@ func (s *Server) exportProof(c call) error {
 	ctx, cancel := c.wholeLog() // it reads the whole log twice
 	defer cancel()
 	archive := zip.NewWriter(c.gin.Writer)
-	err := s.Exporter.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
+	err := s.Store.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
 		if !c.gin.Writer.Written() {
 			c.gin.Writer.Header().Set("Content-Type", typeZip)
 			c.gin.Writer.WriteHeaderNow()

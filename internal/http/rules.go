@@ -65,7 +65,7 @@ func (s *Server) rules(ctx context.Context, c call) (rulesAnswer, error) {
 	if err != nil {
 		return rulesAnswer{}, err
 	}
-	found, err := s.Ruler.Rules(ctx, c.param("pool"), version)
+	found, err := s.Store.Rules(ctx, c.param("pool"), version)
 	if err != nil {
 		return rulesAnswer{}, err
 	}
@@ -104,7 +104,7 @@ func (s *Server) deleteRules(ctx context.Context, c call) (rulesAnswer, error) {
 }
 
 func (s *Server) setRules(ctx context.Context, c call, wanted *draw.Rules, versions []int64) (rulesAnswer, error) {
-	set, err := s.Ruler.SetRules(ctx, c.param("pool"), wanted, versions, c.actor())
+	set, err := s.Store.SetRules(ctx, c.param("pool"), wanted, versions, c.actor())
 	switch {
 	case err != nil:
 		return rulesAnswer{}, err

@@ -55,7 +55,7 @@ func (s *Server) importAgenda(c call) error {
 		return err
 	}
 	defer done()
-	p, err := s.Scheduler.ImportAgenda(ctx, c.param("pool"), bytes.NewReader(file), key, c.actor())
+	p, err := s.Store.ImportAgenda(ctx, c.param("pool"), bytes.NewReader(file), key, c.actor())
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Server) spreadAgenda(c call) error {
 		return err
 	}
 	defer done()
-	p, err := s.Scheduler.SpreadAgenda(ctx, c.param("pool"), wanted, key, c.actor())
+	p, err := s.Store.SpreadAgenda(ctx, c.param("pool"), wanted, key, c.actor())
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,12 @@ func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (aw
 	if err != nil {
 		return awardsAnswer{}, err
 	}
-	found, through, err := s.Finder.FindAwards(ctx, c.param("pool"), f, after, int(limit))
+	found, through, err := s.Store.FindAwards(ctx, c.param("pool"), f, after, int(limit))
 	if err != nil {
 		return awardsAnswer{}, err
 	}
 	answer := awardsAnswer{Awards: each(found, newAward)}
-	pool, err := s.Reader.Pool(ctx, c.param("pool")) // in the place that the call has already
+	pool, err := s.Store.Pool(ctx, c.param("pool")) // in the place that the call has already
 	if through < pool.Version {
 		answer.Next = &through
 	}

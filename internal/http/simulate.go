@@ -116,7 +116,7 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (Simul
 		return SimulatedAnswer{}, err
 	}
 	defer done()
-	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
 	if err != nil {
 		return SimulatedAnswer{}, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (Simul
 	}
 	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, draft
 	if draft == nil && pool.RulesVersion != 0 { // the rules of a version never change, so both are of one state
-		ruling, err := s.Ruler.Rules(ctx, pool.ID, pool.RulesVersion)
+		ruling, err := s.Store.Rules(ctx, pool.ID, pool.RulesVersion)
 		if err != nil {
 			return SimulatedAnswer{}, err
 		}

@@ -12,13 +12,10 @@ import (
 )
 
 // guaranteed are a pool and its rules, which guarantee a prize.
-type guaranteed struct {
-	Reader
-	Ruler
-}
+type guaranteed struct{ Store }
 
 func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
-	p, err := g.Reader.Pool(ctx, poolID)
+	p, err := g.Store.Pool(ctx, poolID)
 	p.RulesVersion = 9
 	p.Prizes[1].Stocked = 1_000_000
 	p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
@@ -26,7 +23,7 @@ func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) 
 }
 
 func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
-	r, err := g.Ruler.Rules(ctx, poolID, version)
+	r, err := g.Store.Rules(ctx, poolID, version)
 	if err == nil {
 		r.Rules, err = draw.ParseRules([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
 	}
@@ -35,8 +32,7 @@ func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (dr
 
 // campaigned gives every pool rules that guarantee a prize.
 func campaigned(c *Config) {
-	g := guaranteed{c.Reader, c.Ruler}
-	c.Reader, c.Ruler = g, g
+	c.Store = guaranteed{c.Store}
 }
 
 // TestSimulation: the answer is that of draw.Simulate, the same for the same

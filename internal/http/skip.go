@@ -33,7 +33,7 @@ func (s *Server) skipVersions(c call) error {
 		return err
 	}
 	defer done()
-	skipped, err := s.Prover.SkipVersions(ctx, c.param("pool"), *body.To, body.Reason, c.actor())
+	skipped, err := s.Store.SkipVersions(ctx, c.param("pool"), *body.To, body.Reason, c.actor())
 	if err != nil {
 		return err
 	}

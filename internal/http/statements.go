@@ -46,7 +46,7 @@ func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, 
 	if err != nil {
 		return nil, nil, err
 	}
-	lines, err = s.Statements.Statements(ctx, c.param("pool"), after, int(limit)+1)
+	lines, err = s.Store.Statements(ctx, c.param("pool"), after, int(limit)+1)
 	days := int64(0)
 	for i := range lines {
 		if i > 0 && lines[i].Day == lines[i-1].Day {

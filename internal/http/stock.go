@@ -20,7 +20,7 @@ func (s *Server) addPrize(ctx context.Context, c call, body *prizeBody) (adminPr
 	if err != nil {
 		return adminPrizeAnswer{}, err
 	}
-	prize, err := s.Stocker.AddPrize(ctx, c.param("pool"), wanted, c.actor())
+	prize, err := s.Store.AddPrize(ctx, c.param("pool"), wanted, c.actor())
 	if err != nil {
 		return adminPrizeAnswer{}, err
 	}
@@ -50,7 +50,7 @@ func (s *Server) changePrize(ctx context.Context, c call, body *correctionBody) 
 	if err := change.Check(); err != nil {
 		return adminPrizeAnswer{}, err
 	}
-	prize, err := s.Stocker.ChangePrize(ctx, c.param("pool"), c.param("prize"), change, c.actor())
+	prize, err := s.Store.ChangePrize(ctx, c.param("pool"), c.param("prize"), change, c.actor())
 	return newAdminPrize(&prize), err
 }
 
@@ -84,7 +84,7 @@ func (s *Server) stock(ctx context.Context, c call, body *stockBody) (stockAnswe
 	if err := wanted.Check(); err != nil {
 		return stockAnswer{}, err
 	}
-	m, err := s.Stocker.Stock(ctx, wanted, c.actor())
+	m, err := s.Store.Stock(ctx, wanted, c.actor())
 	if err != nil {
 		return stockAnswer{}, err
 	}

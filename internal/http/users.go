@@ -57,7 +57,7 @@ func WriteUser(w io.Writer, s *draw.Standing) error { return writeLine(w, newUse
 
 // user answers GET /pools/{pool}/users/{user}.
 func (s *Server) user(ctx context.Context, c call) (userAnswer, error) {
-	found, err := s.Users.Standing(ctx, c.param("pool"), c.param("user"))
+	found, err := s.Store.Standing(ctx, c.param("pool"), c.param("user"))
 	if err != nil {
 		return userAnswer{}, err
 	}
@@ -67,7 +67,7 @@ func (s *Server) user(ctx context.Context, c call) (userAnswer, error) {
 // userAwards answers GET /pools/{pool}/users/{user}/awards.
 func (s *Server) userAwards(ctx context.Context, c call) (awardsAnswer, error) {
 	read := func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, error) {
-		return s.Users.UserAwards(ctx, poolID, c.param("user"), after, limit)
+		return s.Store.UserAwards(ctx, poolID, c.param("user"), after, limit)
 	}
 	found, next, err := readPage(ctx, c, "pool", read, func(a *draw.Award) int64 { return a.Version })
 	return awardsAnswer{each(found, newAward), next}, err

@@ -61,7 +61,7 @@ func newHostile(rows, width int) hostile {
 }
 
 func (h hostile) server(t *testing.T) *Server {
-	return undescribed(newServer(t, h.fake, func(c *Config) { c.Reader, c.History, c.Users = h, h, h }))
+	return undescribed(newServer(t, h.fake, func(c *Config) { c.Store = h }))
 }
 
 func (h hostile) Pool(_ context.Context, id string) (draw.Pool, error) {
