@@ -214,7 +214,7 @@ func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, re
 			Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo, AllowedHosts: c.hosts, TrustedProxies: c.trusted, ClientCAs: d.callersOf,
 		},
 		Limits: http.Limits{RequestTimeout: c.timeout, ShutdownDelay: c.delay, ConnectionsMax: c.connections},
-		Store:  prover{store, c}, Drawer: countRedirects(b, r), Watcher: feed, Tickets: c.tickets.keeper,
+		Store:  backend{store, sealing{to: c.sealTo, origin: c.origin}}, Drawer: countRedirects(b, r), Watcher: feed, Tickets: c.tickets.keeper,
 		WakeJobs: j.runner.Wake, Catalogue: j.memory.Items, Modes: lockmode.Names(), TLS: d.tls,
 		Ready: ready, Log: log, Registerer: r, Gatherer: r, Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}

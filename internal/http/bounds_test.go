@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -221,7 +222,7 @@ func (b blocking) Audit(ctx context.Context, id string) (draw.Audit, error) {
 }
 
 func (b blocking) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
-	if limit == limitMax { // that of a stream
+	if limit == api.PageMax { // that of a stream
 		b.begun <- struct{}{}
 		<-b.letGo
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	nethttp "net/http"
+
+	"drawsvc/internal/api"
 )
 
 // Committer commits pools to their numbers, and shows what is published of it.
@@ -48,16 +50,6 @@ type LogWriter interface {
 	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
 }
 
-// commitBody is the body of POST /admin/pools/{pool}/commitment.
-type commitBody struct {
-	Origin         string `json:"origin,omitzero"`
-	Beacon         string `json:"beacon,omitzero"`
-	Epochs         *int64 `json:"epochs,omitzero"`
-	EpochLength    *int64 `json:"epoch_length,omitzero"`
-	StockWhileOpen bool   `json:"stock_while_open,omitzero"`
-	Receipts       bool   `json:"receipts,omitzero"`
-}
-
 // The usual members of a commitment.
 const (
 	epochsUsual      = 256
@@ -68,7 +60,7 @@ const typeText = typePlain + "; charset=utf-8"
 
 // commitPool answers POST /admin/pools/{pool}/commitment.
 func (s *Server) commitPool(c call) error {
-	var body commitBody
+	var body api.NewCommitment
 	if err := s.decode(c.gin.Request, &body); err != nil {
 		return err
 	}

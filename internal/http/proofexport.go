@@ -9,15 +9,10 @@ import (
 
 // Exporter has a committed pool's log leave the house.
 type Exporter interface {
-	// ExportProof writes each of [ProofFiles] that is there to what create returns
+	// ExportProof writes each of [api.ProofFiles] that is there to what create returns
 	// for its name, and signs a checkpoint before where none covers the log. An
 	// error before the first call of create has exported nothing.
 	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
-}
-
-// ProofFiles are the files by which outsiders verify a pool, the log first.
-func ProofFiles() []string {
-	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
 }
 
 // exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -48,7 +48,7 @@ func TestExportProof(t *testing.T) {
 		},
 		"none of ours":   {change: func([]byte) []byte { return []byte("hello") }, code: draw.CodeStoreUnavailable},
 		"a file twice":   {change: archiveOf(t, "key", "k\n", "key", "k\n"), code: draw.CodeStoreUnavailable},
-		"a long key":     {change: archiveOf(t, "key", strings.Repeat("k", smallMax+1)), code: draw.CodeStoreUnavailable},
+		"a long key":     {change: archiveOf(t, "key", strings.Repeat("k", 2<<20)), code: draw.CodeStoreUnavailable},
 		"a log of zeros": {change: archiveOf(t, "log.jsonl", strings.Repeat("\x00", 8<<20)), code: draw.CodeStoreUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestExportProof(t *testing.T) {
 				_, _ = w.Write(tc.change(answer.Body.Bytes()))
 			}))
 			defer server.Close()
-			admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
+			admin := adminOf(server)
 			files := map[string]*strings.Builder{}
 			err := admin.ExportProof(t.Context(), "p", func(name string) (io.Writer, error) {
 				files[name] = &strings.Builder{}
@@ -75,7 +75,7 @@ func TestExportProof(t *testing.T) {
 				require.NotContains(t, files, "../command")
 				return
 			}
-			require.Len(t, files, len(ProofFiles()))
+			require.Len(t, files, len(api.ProofFiles()))
 			for name, content := range files {
 				require.Equal(t, "the "+name+"\n", content.String())
 			}

@@ -39,6 +39,8 @@ type Config struct {
 	WakeJobs func()
 	// Catalogue returns what the catalogue says of prizes, by their ids.
 	Catalogue func() map[string]catalogue.Item
+	// Progress, where it is given, learns how far an import is.
+	Progress func(done, total int)
 	// Modes are the lock modes that a pool may name.
 	Modes []string
 	// TLS, where it is given, makes the service speak HTTPS.
@@ -61,6 +63,9 @@ type Config struct {
 type Access struct {
 	// Tokens are those that open calls.
 	Tokens *access.Keeper
+	// Actor, where it is given, is recorded with each change in place of the token's
+	// name: all callers are one person of this machine.
+	Actor string
 	// PublicDraw opens drawing and reading to anyone, from anywhere, until
 	// Tokens have held one of role draw.
 	PublicDraw bool
@@ -89,6 +94,8 @@ type Limits struct {
 	// ReadsMax is how many calls read the database at once, beside the draws: its
 	// connections for reads. 0 means 5, which is the minimum.
 	ReadsMax int
+	// Unbounded lifts the bounds of bodies and files: all callers are of this process.
+	Unbounded bool
 }
 
 func (c *Config) check() error {

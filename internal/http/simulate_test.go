@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"drawsvc/internal/api"
+
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
@@ -44,7 +46,7 @@ func TestSimulation(t *testing.T) {
 		require.Equal(t, 200, w.Code, w.Body)
 		return w.Body.String()
 	}
-	var a SimulatedAnswer
+	var a api.Simulated
 	require.NoError(t, json.Unmarshal([]byte(ask("?draws=5000&users=10")), &a))
 	require.EqualValues(t, 5000, a.Draws)
 	require.Len(t, a.Prizes, 3)

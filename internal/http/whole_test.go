@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -83,13 +84,13 @@ func (h hostile) UserAwards(_ context.Context, _, _ string, after int64, limit i
 }
 
 func (h hostile) Moves(_ context.Context, _ string, after int64, limit int) ([]draw.Move, error) {
-	return each(h.page(after, limit), func(a *draw.Award) draw.Move {
+	return api.ShowEach(h.page(after, limit), func(a *draw.Award) draw.Move {
 		return draw.Move{Version: a.Version, PrizeID: "gold", Delta: 1, Reason: a.PrizeName, Actor: a.UserID, At: a.At, Stocked: 1}
 	}), nil
 }
 
 func (h hostile) Log(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
-	return each(h.page(after, limit), func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }), nil
+	return api.ShowEach(h.page(after, limit), func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }), nil
 }
 
 // wire is how an export is asked for.
