@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	wire "drawsvc/internal/http"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -258,7 +258,7 @@ func TestSimulate(t *testing.T) {
 	printed := p.ok(args...)
 	require.Equal(t, printed, p.ok(args...))
 	require.NotEqual(t, printed, p.ok(append(args, "--seed", "2")...))
-	var got wire.SimulatedAnswer
+	var got api.Simulated
 	require.NoError(t, json.Unmarshal([]byte(printed), &got))
 	require.EqualValues(t, 20000, got.Draws)
 	require.Len(t, got.Prizes, 3)
@@ -289,9 +289,9 @@ func TestSimulationIsJudged(t *testing.T) {
 	z := func(z float64) *draw.Simulated {
 		return &draw.Simulated{Prizes: []draw.SimulatedPrize{{}, {Z: &z}}}
 	}
-	require.False(t, wire.IsUnlikely(z(4.9)))
-	require.True(t, wire.IsUnlikely(z(5.1)))
-	require.True(t, wire.IsUnlikely(z(-5.1)))
-	require.True(t, wire.IsUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
+	require.False(t, api.ShowSimulated(z(4.9)).Unlikely)
+	require.True(t, api.ShowSimulated(z(5.1)).Unlikely)
+	require.True(t, api.ShowSimulated(z(-5.1)).Unlikely)
+	require.True(t, api.ShowSimulated(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}).Unlikely)
 	require.Equal(t, exitViolation, exitCode(errUnlikely))
 }

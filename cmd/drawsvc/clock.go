@@ -4,20 +4,15 @@ import (
 	"errors"
 	"time"
 
+	"drawsvc/internal/api"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/spf13/cobra"
 )
 
 func clockCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "clock",
-		Short: "Judge the database's clock",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(clockAcceptCommand(env))
-	return c
+	return newGroup("clock", "Judge the database's clock", clockAcceptCommand(env))
 }
 
 func clockAcceptCommand(env environment) *cobra.Command {
@@ -42,12 +37,12 @@ one. An instance takes a leap to be right by itself after five minutes.`,
 		if err != nil {
 			return err
 		}
-		admin, err := on.dial(c.Flags())
+		calls, err := on.dial(c.Flags())
 		if err != nil {
 			return err
 		}
-		defer func() { _ = admin.Close() }() // idle connections
-		by, err := admin.AcceptClock(c.Context())
+		defer func() { _ = calls.Close() }() // idle connections
+		by, err := api.NewClient(calls).AcceptClock(c.Context())
 		if err != nil {
 			return err
 		}

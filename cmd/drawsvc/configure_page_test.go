@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
-
-	"drawsvc/internal/draw"
 )
 
 // undocumented are the flags of a command that a page has no row for: flag,
@@ -38,7 +36,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	new(watchInterval).flag(shared.Flags())
 	new(ifVersion).flag(shared)
 	require.Empty(t, undocumented(shared, string(page)))
-	require.Empty(t, undocumented(poolStateCommand(environment{}, "open", draw.StateOpen, ""), string(page)))
+	require.Empty(t, undocumented(newPoolChange(environment{}, "open", "").Command, string(page)))
 	serve.Flags().Bool("frob", false, "")
 	require.Equal(t, []string{"frob"}, undocumented(serve, string(page)), "a flag without a row")
 }

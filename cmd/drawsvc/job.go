@@ -10,29 +10,30 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 )
 
 func jobCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "job",
-		Short: "Show and change the jobs that run once in a fleet",
-		Long: `Show and change the jobs that run once in a fleet, on the database or, with --server, over HTTP.
+	on, off := true, false
+	c := newGroup("job", "Show and change the jobs that run once in a fleet",
+		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
+		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", jobArguments(1), func([]string) api.JobChange { return api.JobChange{Enabled: &on} }),
+		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", jobArguments(1), func([]string) api.JobChange { return api.JobChange{Enabled: &off} }),
+		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) api.JobChange { return pinned(args[1]) }),
+		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", jobArguments(1), func([]string) api.JobChange { return pinned("") }),
+	)
+	c.Long = `Show and change the jobs that run once in a fleet, on the database or, with --server, over HTTP.
 
 A job is run by whichever instance of ` + "`drawsvc serve`" + ` takes it. While an SQLite
-database is served, list, show and history work, and changes need --server.`,
-		Args: noArguments,
-		RunE: needsSubcommand,
-	}
-	on, off, nobody := true, false, ""
-	c.AddCommand(
-		jobListCommand(env), jobShowCommand(env), jobHistoryCommand(env), jobRunCommand(env),
-		jobChangeCommand(env, "enable JOB", "Switch a job on", "is on", jobArguments(1), func([]string) job.Change { return job.Change{Enabled: &on} }),
-		jobChangeCommand(env, "disable JOB", "Switch a job off", "is off", jobArguments(1), func([]string) job.Change { return job.Change{Enabled: &off} }),
-		jobChangeCommand(env, "pin JOB HOST", "Have one host alone run a job", "is pinned", jobAndHost, func(args []string) job.Change { return job.Change{Host: &args[1]} }),
-		jobChangeCommand(env, "unpin JOB", "Let every host run a job", "is not pinned", jobArguments(1), func([]string) job.Change { return job.Change{Host: &nobody} }),
-	)
+database is served, list, show and history work, and changes need --server.`
+	return c
+}
+
+// pinned is the change that pins a job to a host, to every one for "".
+func pinned(host string) (c api.JobChange) {
+	c.Pin(host)
 	return c
 }
 
@@ -57,19 +58,6 @@ func jobAndHost(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// jobReader reads jobs and their runs.
-type jobReader interface {
-	JobViews(ctx context.Context) ([]job.View, error)
-	JobView(ctx context.Context, name string) (job.View, error)
-	JobRunViews(ctx context.Context, name string, limit int) ([]job.RunView, error)
-}
-
-// jobChanger changes jobs and asks for runs.
-type jobChanger interface {
-	ChangeJob(ctx context.Context, name string, c job.Change, actor string) error
-	WantJob(ctx context.Context, name, actor string) error
-}
-
 // actor is who acts: --actor, or the user of the operating system.
 type actor string
 
@@ -91,130 +79,102 @@ func (a actor) check() error {
 }
 
 func jobListCommand(env environment) *cobra.Command {
-	var on target
-	var out output
-	c := &cobra.Command{Use: "list", Short: "List all jobs", Args: noArguments}
-	on.flag(c, env)
-	out.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
-			views, err := jobs.JobViews(ctx)
-			if err != nil {
-				return err
-			}
-			if out == outputJSON {
-				return json.NewEncoder(env.stdout).Encode(map[string]any{"jobs": views})
-			}
-			w := newTable(env.stdout)
-			fmt.Fprintln(w, "job\ton\tschedule\tper\thost\tstatus\tdue\tlast success\tlast error")
-			for i := range views {
-				v := &views[i]
-				_, _ = printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Name, yesNo(v.Enabled), v.Schedule, v.Per, orDash(v.Host), v.Status,
-					timeOrDash(&v.DueAt), timeOrDash(v.LastSuccess), orDash(v.LastError))
-			}
-			return w.Flush()
-		})
-	}
-	return c
+	c := newCommand(env, "list", "List all jobs", printing)
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		views, err := on.Jobs(ctx)
+		if err != nil {
+			return err
+		}
+		if c.output == outputJSON {
+			return json.NewEncoder(env.stdout).Encode(map[string]any{"jobs": views})
+		}
+		w := newTable(env.stdout)
+		fmt.Fprintln(w, "job\ton\tschedule\tper\thost\tstatus\tdue\tlast success\tlast error")
+		for i := range views {
+			v := &views[i]
+			_, _ = printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.Name, yesNo(v.Enabled), v.Schedule, v.Per, orDash(v.Host), v.Status,
+				timeOrDash(&v.DueAt), timeOrDash(v.LastSuccess), orDash(v.LastError))
+		}
+		return w.Flush()
+	})
 }
 
 func jobShowCommand(env environment) *cobra.Command {
-	var on target
-	var out output
-	c := &cobra.Command{Use: "show JOB", Short: "Show a job and its last report", Args: jobArguments(1)}
-	on.flag(c, env)
-	out.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
-			v, err := jobs.JobView(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if out == outputJSON {
-				return json.NewEncoder(env.stdout).Encode(v)
-			}
-			w := newTable(env.stdout)
-			for _, line := range [][2]string{
-				{"job", v.Name}, {"on", yesNo(v.Enabled)}, {"schedule", v.Schedule}, {"per", string(v.Per)}, {"host", orDash(v.Host)},
-				{"status", string(v.Status)}, {"holder", orDash(v.Holder)}, {"started", timeOrDash(v.StartedAt)},
-				{"stale after", v.StaleAfter}, {"due", timeOrDash(&v.DueAt)},
-				{"overdue", (time.Duration(v.OverdueSeconds) * time.Second).String()}, {"last success", timeOrDash(v.LastSuccess)},
-				{"last error", orDash(v.LastError)}, {"changed by", orDash(v.ChangedBy)}, {"report", orDash(report(v.Report))},
-			} {
-				_, _ = printf(w, "%s\t%s\n", line[0], line[1])
-			}
-			return w.Flush()
-		})
-	}
-	return c
+	c := newCommand(env, "show JOB", "Show a job and its last report", printing)
+	c.Args = jobArguments(1)
+	return c.does(nil, func(ctx context.Context, on *api.Client, args []string) error {
+		v, err := on.Job(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if c.output == outputJSON {
+			return json.NewEncoder(env.stdout).Encode(v)
+		}
+		w := newTable(env.stdout)
+		for _, line := range [][2]string{
+			{"job", v.Name}, {"on", yesNo(v.Enabled)}, {"schedule", v.Schedule}, {"per", string(v.Per)}, {"host", orDash(v.Host)},
+			{"status", string(v.Status)}, {"holder", orDash(v.Holder)}, {"started", timeOrDash(v.StartedAt)},
+			{"stale after", v.StaleAfter}, {"due", timeOrDash(&v.DueAt)},
+			{"overdue", (time.Duration(v.OverdueSeconds) * time.Second).String()}, {"last success", timeOrDash(v.LastSuccess)},
+			{"last error", orDash(v.LastError)}, {"changed by", orDash(v.ChangedBy)}, {"report", orDash(report(v.Report))},
+		} {
+			_, _ = printf(w, "%s\t%s\n", line[0], line[1])
+		}
+		return w.Flush()
+	})
 }
 
 func jobHistoryCommand(env environment) *cobra.Command {
-	var on target
-	var out output
-	c := &cobra.Command{Use: "history JOB", Short: "List the last runs of a job", Args: jobArguments(1)}
-	on.flag(c, env)
-	out.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return readOn(c, &on, func(ctx context.Context, jobs jobReader) error {
-			runs, err := jobs.JobRunViews(ctx, args[0], job.RunsKept)
-			if err != nil {
-				return err
-			}
-			if out == outputJSON {
-				return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs, "next": nil})
-			}
-			w := newTable(env.stdout)
-			fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")
-			for i := range runs {
-				r := &runs[i]
-				_, _ = printf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Host, timeOrDash(&r.StartedAt), timeOrDash(r.FinishedAt),
-					orDash(r.Result), orDash(r.Error))
-			}
-			return w.Flush()
-		})
-	}
-	return c
+	c := newCommand(env, "history JOB", "List the last runs of a job", printing)
+	c.Args = jobArguments(1)
+	return c.does(nil, func(ctx context.Context, on *api.Client, args []string) error {
+		runs, err := on.JobRuns(ctx, args[0], job.RunsKept)
+		if err != nil {
+			return err
+		}
+		if c.output == outputJSON {
+			return json.NewEncoder(env.stdout).Encode(map[string]any{"runs": runs, "next": nil})
+		}
+		w := newTable(env.stdout)
+		fmt.Fprintln(w, "run\thost\tstarted\tfinished\tresult\terror")
+		for i := range runs {
+			r := &runs[i]
+			_, _ = printf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Host, timeOrDash(&r.StartedAt), timeOrDash(r.FinishedAt),
+				orDash(r.Result), orDash(r.Error))
+		}
+		return w.Flush()
+	})
 }
 
 func jobRunCommand(env environment) *cobra.Command {
-	var on target
-	var by actor
-	c := &cobra.Command{Use: "run JOB", Short: "Have a job run once, whatever its schedule says", Args: jobArguments(1)}
-	on.flag(c, env)
-	by.flag(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return changeOn(c, &on, by, func(ctx context.Context, jobs jobChanger) error {
-			if err := jobs.WantJob(ctx, args[0], string(by)); err != nil {
-				return err
-			}
-			_, err := printf(env.stdout, "job %s is requested: an instance takes it within seconds\n", args[0])
+	c := newCommand(env, "run JOB", "Have a job run once, whatever its schedule says", acting)
+	c.Args = jobArguments(1)
+	return c.does(nil, func(ctx context.Context, on *api.Client, args []string) error {
+		if err := on.RunJob(ctx, args[0]); err != nil {
 			return err
-		})
-	}
-	return c
+		}
+		_, err := printf(env.stdout, "job %s is requested: an instance takes it within seconds\n", args[0])
+		return err
+	})
 }
 
-func jobChangeCommand(env environment, use, short, done string, args cobra.PositionalArgs, change func([]string) job.Change) *cobra.Command {
-	var on target
-	var by actor
-	c := &cobra.Command{Use: use, Short: short, Args: args}
-	on.flag(c, env)
-	by.flag(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		wanted := change(args)
-		if err := wanted.Check(); err != nil {
+func jobChangeCommand(env environment, use, short, done string, args cobra.PositionalArgs, change func([]string) api.JobChange) *cobra.Command {
+	c := newCommand(env, use, short, acting)
+	c.Args = args
+	var wanted api.JobChange
+	return c.does(func(args []string) error {
+		wanted = change(args)
+		if _, err := wanted.Read(); err != nil {
 			return usageError{err}
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, jobs jobChanger) error {
-			if err := jobs.ChangeJob(ctx, args[0], wanted, string(by)); err != nil {
-				return err
-			}
-			_, err := printf(env.stdout, "job %s %s\n", args[0], done)
+		return nil
+	}, func(ctx context.Context, on *api.Client, args []string) error {
+		if err := on.ChangeJob(ctx, args[0], &wanted); err != nil {
 			return err
-		})
-	}
-	return c
+		}
+		_, err := printf(env.stdout, "job %s %s\n", args[0], done)
+		return err
+	})
 }
 
 func yesNo(yes bool) string {

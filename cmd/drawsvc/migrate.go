@@ -17,14 +17,7 @@ import (
 var errPending = errors.New("a migration is pending: run `drawsvc migrate up`")
 
 func migrateCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "migrate",
-		Short: "Bring the database's schema up to date, or say where it stands",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
-	return c
+	return newGroup("migrate", "Bring the database's schema up to date, or say where it stands", migrateUpCommand(env), migrateStatusCommand(env), migrateSQLCommand(env))
 }
 
 func migrateUpCommand(env environment) *cobra.Command {

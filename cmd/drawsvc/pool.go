@@ -1,39 +1,36 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"github.com/go-json-experiment/json/jsontext"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 	"drawsvc/internal/lockmode"
 )
 
 func poolCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "pool",
-		Short: "Make, list and change pools",
-		Long: `Make, list and change pools, on the database or, with --server, over HTTP.
-
-What is changed here counts from the next draw on, also for instances that run
-on the same server database. An SQLite database belongs to one process: while
-` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`,
-		Args: noArguments,
-		RunE: needsSubcommand,
-	}
-	c.AddCommand(poolCreateCommand(env), poolListCommand(env), poolShowCommand(env),
-		poolOpenCommand(env),
-		poolPauseCommand(env),
-		poolCloseCommand(env),
+	c := newGroup("pool", "Make, list and change pools",
+		poolCreateCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
 		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
 		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
 	)
+	c.Long = `Make, list and change pools, on the database or, with --server, over HTTP.
+
+What is changed here counts from the next draw on, also for instances that run
+on the same server database. An SQLite database belongs to one process: while
+` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`
 	return c
 }
 
@@ -87,134 +84,293 @@ func (p *poolName) argument(c *cobra.Command, args []string) error {
 // check refuses what cannot be a pool.
 func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
 
+// newPool is the command line of pool create.
+type newPool struct {
+	name, mode, state, rulesFile string
+	prizes                       prizeFlags
+}
+
 func poolCreateCommand(env environment) *cobra.Command {
-	var on target
-	var pool poolName
-	var by actor
-	var name, mode, state, rulesFile string
-	var prizes prizeFlags
-	c := &cobra.Command{
-		Use:   "create ID",
-		Short: "Make a pool with its prizes, whole or not at all",
-		Example: `  drawsvc pool create spring --name 'Spring draw' \
-    --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`,
-	}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, true)
+	var n newPool
+	c := newCommand(env, "create ID", "Make a pool with its prizes, whole or not at all", acting, namingPool)
+	c.Example = `  drawsvc pool create spring --name 'Spring draw' \
+    --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`
 	f := c.Flags()
-	f.StringVar(&name, "name", "", "name of the pool (default its id)")
-	f.StringVar(&state, "state", string(draw.StateOpen), "`STATE` of the new pool: open or paused")
-	f.StringVar(&mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
+	f.StringVar(&n.name, "name", "", "name of the pool (default its id)")
+	f.StringVar(&n.state, "state", string(draw.StateOpen), "`STATE` of the new pool: open or paused")
+	f.StringVar(&n.mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
 		"\n(default the service's; not taken from the environment, where it is the service's)")
 	f.Lookup("mode").Annotations = map[string][]string{noVariable: {"true"}}
-	f.StringVar(&rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
-	f.Var(&prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+
+	f.StringVar(&n.rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
+	f.Var(&n.prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+
 		"(a blank is a losing ticket; one without stock is endless, for rules)\n"+
 		"(default name its id; a name that holds a comma: 'id=a,\"name=A, B\",stock=1')")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		wanted := draw.Pool{ID: string(pool), Name: name, State: draw.State(state), Mode: mode, Prizes: prizes}
-		if wanted.Name == "" {
-			wanted.Name = wanted.ID
-		}
-		if err := errors.Join(wanted.Check(), draw.CheckStart(wanted.State)); err != nil {
+	var wanted api.NewPool
+	return c.does(func([]string) (err error) {
+		wanted, err = n.read(string(c.pool), env)
+		return err
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		made, err := on.CreatePool(ctx, &wanted)
+		if err != nil {
 			return err
 		}
-		if mode != "" && !slices.Contains(lockmode.Names(), mode) {
-			return usageError{fmt.Errorf("--mode must be one of %s", strings.Join(lockmode.Names(), ", "))}
-		}
-		if rulesFile != "" {
-			var err error
-			if wanted.Rules, err = readRules(rulesFile, env); err != nil {
-				return err
-			}
-			if err := wanted.Rules.Check(wanted.Prizes); err != nil {
-				return ofFile(rulesFile, err)
-			}
-		}
-		return changeOn(c, &on, by, func(ctx context.Context, pools http.Pools) error {
-			made, err := pools.CreatePool(ctx, wanted, string(by))
-			if err != nil {
-				return err
-			}
-			_, err = printf(env.stdout, "pool %s is made and %s: prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
-			return err
-		})
-	}
-	return c
+		_, err = printf(env.stdout, "pool %s is made and %s: prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
+		return err
+	})
 }
 
-// pagePools is how many pools are read at once.
-const pagePools = 100
+// read returns the pool that the flags describe.
+func (n *newPool) read(id string, env environment) (api.NewPool, error) {
+	state := draw.State(n.state)
+	prizes := append([]api.NewPrize{}, n.prizes...)
+	wanted := api.NewPool{ID: id, Name: cmp.Or(n.name, id), State: &state, Prizes: &prizes}
+	read, err := wanted.Read()
+	if err != nil {
+		return wanted, err
+	}
+	if n.mode != "" {
+		if !slices.Contains(lockmode.Names(), n.mode) {
+			return wanted, usageError{fmt.Errorf("--mode must be one of %s", strings.Join(lockmode.Names(), ", "))}
+		}
+		wanted.Mode = &n.mode
+	}
+	if n.rulesFile == "" {
+		return wanted, nil
+	}
+	rules, err := readRules(n.rulesFile, env)
+	if err != nil {
+		return wanted, err
+	}
+	wanted.Rules = jsontext.Value(rules.Document())
+	return wanted, ofFile(n.rulesFile, rules.Check(read.Prizes))
+}
 
 func poolListCommand(env environment) *cobra.Command {
-	var on target
-	var output output
 	var archived bool
-	c := &cobra.Command{Use: "list", Short: "List all pools that are not archived", Args: noArguments}
-	on.flag(c, env)
-	output.flag(c.Flags())
+	c := newCommand(env, "list", "List all pools that are not archived", printing)
 	c.Flags().BoolVar(&archived, "archived", false, "archived pools too")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return readOn(c, &on, func(ctx context.Context, pools http.Pools) error {
-			all, err := listPools(ctx, pools, archived)
-			if err != nil {
-				return err
-			}
-			return printPools(env.stdout, output, all)
-		})
-	}
-	return c
-}
-
-// listPools reads all pools, archived ones only where they are asked for.
-func listPools(ctx context.Context, pools http.Pools, archived bool) (all []draw.Pool, err error) {
-	for after := ""; ; after = all[len(all)-1].ID {
-		page, err := pools.PoolPage(ctx, after, pagePools, archived)
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		all, err := on.Pools(ctx, archived)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if all = append(all, page...); len(page) < pagePools {
-			return all, nil
-		}
-	}
-}
-
-// poolFinder reads a pool.
-type poolFinder interface {
-	Pool(ctx context.Context, poolID string) (draw.Pool, error)
+		return printPools(env.stdout, c.output, all)
+	})
 }
 
 func poolShowCommand(env environment) *cobra.Command {
-	var on target
-	var output output
-	var pool poolName
 	var every watchInterval
-	c := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a pool and its prizes",
-		Long: `Show a pool and its prizes. With --watch the pool is shown again every second, or
+	c := newCommand(env, "show ID", "Show a pool and its prizes", printing, namingPool)
+	c.Long = `Show a pool and its prizes. With --watch the pool is shown again every second, or
 as often as --watch=TIME says: on a terminal in place, else one below the other,
 with --output json a line each. It ends with Ctrl-C, or when the pool is closed,
 with exit code 0. While the database or the service is away it goes on and says
-so; any other error ends it.`,
-		Example: `  drawsvc pool show spring --watch=2s`,
-	}
-	on.flag(c, env)
-	output.flag(c.Flags())
-	pool.declare(c, true)
+so; any other error ends it.`
+	c.Example = `  drawsvc pool show spring --watch=2s`
 	every.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
-			if every > 0 {
-				return watchPool(ctx, env, pools, string(pool), output, time.Duration(every))
-			}
-			found, err := pools.Pool(ctx, string(pool))
-			if err != nil {
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		if every > 0 {
+			return watchPool(ctx, env, on, string(c.pool), c.output, time.Duration(every))
+		}
+		found, err := on.Pool(ctx, string(c.pool))
+		if err != nil {
+			return err
+		}
+		return printPool(env.stdout, c.output, &found)
+	})
+}
+
+// units are the counts of a pool, all its prizes together but endless blanks.
+type units struct{ stocked, issued int64 }
+
+func unitsOf(p *api.Pool) (u units) {
+	for i := range p.Prizes {
+		if z := &p.Prizes[i]; z.Stocked != nil {
+			u.stocked += *z.Stocked
+			u.issued += z.Issued
+		}
+	}
+	return u
+}
+
+// ownMode is how a table shows a pool that names no mode.
+func ownMode(p *api.Pool) string {
+	if p.Mode == nil {
+		return "(service's)"
+	}
+	return *p.Mode
+}
+
+// archived is what a pool's line says behind its state.
+func archived(p *api.Pool) string {
+	if p.Archived {
+		return " and archived"
+	}
+	return ""
+}
+
+func printPools(w io.Writer, o output, pools []api.Pool) error {
+	if o == outputJSON {
+		return api.WriteLine(w, api.Pools{Pools: append([]api.Pool{}, pools...)})
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
+	for i := range pools {
+		p, u := &pools[i], unitsOf(&pools[i])
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
+	}
+	return t.Flush()
+}
+
+func printPool(w io.Writer, o output, p *api.Pool) error {
+	if o == outputJSON {
+		return api.WriteLine(w, p)
+	}
+	if _, err := printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
+		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
+		return err
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
+	for i := range p.Prizes {
+		z := &p.Prizes[i]
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value, orEndless(z.Stocked), z.Issued, orEndless(z.Remaining), z.Name, blank(z))
+	}
+	return t.Flush()
+}
+
+// rulesOf is what the line of a pool says of its rules.
+func rulesOf(p *api.Pool) string {
+	if p.Rules == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", rules of version %d", p.Rules)
+}
+
+// committedOf is what the line of a pool says of its commitment.
+func committedOf(p *api.Pool) string {
+	if p.Committed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", committed at version %d", p.Committed)
+}
+
+// openingOf is what the line of a pool says of the round that it is announced to
+// open with.
+func openingOf(p *api.Pool) string {
+	if p.Opening == nil {
+		return ""
+	}
+	return fmt.Sprintf(", opens with round %d at %s", p.Opening.Round, toSeconds(p.Opening.At))
+}
+
+// orEndless is how a table shows a number of units, nil for an endless blank.
+func orEndless(units *int64) string {
+	if units == nil {
+		return "endless"
+	}
+	return strconv.FormatInt(*units, 10)
+}
+
+// blank is what a prize's line says after its name.
+func blank(p *api.Prize) string {
+	if p.Kind != draw.KindBlank {
+		return ""
+	}
+	return " (blank)"
+}
+
+// watchInterval is how often a pool is shown again, 0 for once and never again.
+// It implements pflag.Value.
+type watchInterval time.Duration
+
+// The shortest and the longest interval, and that of --watch alone.
+const (
+	intervalMin   = 100 * time.Millisecond
+	intervalMax   = time.Hour
+	intervalUsual = "1s"
+)
+
+func (w *watchInterval) flag(flags *pflag.FlagSet) {
+	flags.Var(w, "watch", "show the pool again every `TIME`, until it is closed or Ctrl-C")
+	flags.Lookup("watch").NoOptDefVal = intervalUsual
+}
+
+// String implements pflag.Value.
+func (w *watchInterval) String() string {
+	if *w == 0 {
+		return ""
+	}
+	return time.Duration(*w).String()
+}
+
+// Type implements pflag.Value.
+func (w *watchInterval) Type() string { return "interval" }
+
+// Set implements pflag.Value.
+func (w *watchInterval) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < intervalMin || d > intervalMax {
+		return fmt.Errorf("must be a time such as 2s, from %s to %s", intervalMin, intervalMax)
+	}
+	*w = watchInterval(d)
+	return nil
+}
+
+// clearScreen moves a terminal to its first line and clears what is below.
+const clearScreen = "\x1b[H\x1b[J"
+
+// watchPool shows a pool again and again, until it is closed or ctx ends.
+func watchPool(ctx context.Context, env environment, pools *api.Client, id string, o output, every time.Duration) error {
+	isTerminal := isTerminal(env.stdout)
+	var last *api.Pool
+	for ctx.Err() == nil {
+		found, err := pools.Pool(ctx, id)
+		switch {
+		case err == nil:
+			if err := showWatched(env, o, &found, last, isTerminal); err != nil || found.State == draw.StateClosed {
 				return err
 			}
-			return printPool(env.stdout, output, &found)
-		})
+			last = &found
+		case ctx.Err() != nil: // Ctrl-C is how a watch ends
+		case isAway(err):
+			fmt.Fprintln(env.stderr, "drawsvc:", message(err))
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
 	}
-	return c
+	return nil
+}
+
+// isAway says whether the next attempt may reach what this one could not.
+func isAway(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) ||
+		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))
+}
+
+// showWatched shows a pool, and what was issued since it was last shown.
+func showWatched(env environment, o output, p, last *api.Pool, isTerminal bool) error {
+	if o == outputTable {
+		switch {
+		case isTerminal:
+			fmt.Fprint(env.stdout, clearScreen)
+		case last != nil:
+			fmt.Fprintln(env.stdout)
+		}
+	}
+	if err := printPool(env.stdout, o, p); err != nil || o != outputTable {
+		return err
+	}
+	now := unitsOf(p)
+	since := ""
+	if last != nil {
+		since = ", " + strconv.FormatInt(now.issued-unitsOf(last).issued, 10) + " since the line before"
+	}
+	_, err := printf(env.stdout, "\n%s  %d of %d units issued%s\n", time.Now().UTC().Format(time.TimeOnly), now.issued, now.stocked, since)
+	return err
 }

@@ -2,150 +2,183 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 )
 
-// poolChangeCommand is a command that changes one pool: do says what was done
-// on what it needs, a B.
-func poolChangeCommand[B any](env environment, use, short string, do func(ctx context.Context, on B, id, by string) (string, error)) *cobra.Command {
-	var on target
-	var by actor
-	var pool poolName
-	c := &cobra.Command{Use: use, Short: short}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, true)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		return changeOn(c, &on, by, func(ctx context.Context, on B) error {
-			done, err := do(ctx, on, string(pool), string(by))
-			if err != nil {
-				return err
-			}
-			done, more, hasMore := strings.Cut(done, "\n") // the seed, after a reveal
-			_, err = printf(env.stdout, "pool %s %s\n", pool, done)
-			if err == nil && hasMore {
-				_, err = printf(env.stdout, "%s\n", more)
-			}
-			return err
-		})
-	}
+// poolChange is a command that changes one pool, at any revision or at one.
+type poolChange struct {
+	*command
+	revision int64
+	wanted   api.PoolChange
+}
+
+func newPoolChange(env environment, use, short string) *poolChange {
+	c := &poolChange{command: newCommand(env, use, short, acting, namingPool)}
+	c.Flags().Int64Var(&c.revision, revisionName, 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
 	return c
-}
-
-// poolPatchCommand is a command that changes members of a pool, at any revision
-// or at one.
-func poolPatchCommand(env environment, use, short string, change draw.PoolChange, done func(*draw.Pool) string) *cobra.Command {
-	return poolPatchWith(env, use, short, &change, func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
-		changed, err := patch()
-		return done(&changed), err
-	})
-}
-
-// poolPatchWith is poolPatchCommand for what is done besides: do calls patch.
-func poolPatchWith(env environment, use, short string, change *draw.PoolChange,
-	do func(ctx context.Context, on http.Pools, id string, patch func() (draw.Pool, error)) (string, error),
-) *cobra.Command {
-	return poolPatchBy(env, use, short, change,
-		func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error) {
-			return do(ctx, on, id, func() (draw.Pool, error) { return patch(nil) })
-		})
-}
-
-// poolPatchBy is poolPatchWith where do names the round that the pool is opened
-// with, nil for none.
-func poolPatchBy(env environment, use, short string, change *draw.PoolChange,
-	do func(ctx context.Context, on http.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error),
-) *cobra.Command {
-	var revision revisionFlag
-	var c *cobra.Command
-	c = poolChangeCommand(env, use, short, func(ctx context.Context, on http.Pools, id, by string) (string, error) {
-		wanted := *change
-		wanted.Revisions = revision.wanted(c)
-		return do(ctx, on, id, func(round *draw.Round) (draw.Pool, error) {
-			wanted.Round = round
-			changed, err := on.ChangePool(ctx, id, wanted, by)
-			if err == nil && wanted.Revisions != nil {
-				wanted.Revisions = []int64{changed.Revision} // what comes behind is of what was seen here
-			}
-			return changed, err
-		})
-	})
-	revision.declare(c)
-	return c
-}
-
-// revisionFlag is the revision that a pool must have to be changed.
-type revisionFlag int64
-
-func (r *revisionFlag) declare(c *cobra.Command) {
-	c.Flags().Int64Var((*int64)(r), revisionName, 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
-}
-
-// wanted is nil, which is every one, without the flag.
-func (r *revisionFlag) wanted(c *cobra.Command) []int64 {
-	if !c.Flags().Changed(revisionName) {
-		return nil
-	}
-	return []int64{int64(*r)}
 }
 
 const revisionName = "if-revision"
 
-func poolStateCommand(env environment, verb string, state draw.State, short string) *cobra.Command {
-	return poolPatchCommand(env, verb+" ID", short, draw.PoolChange{State: &state}, func(p *draw.Pool) string { return "is " + string(p.State) })
+// revisions are those that the pool may have, nil for every one.
+func (c *poolChange) revisions() []int64 {
+	if !c.Flags().Changed(revisionName) {
+		return nil
+	}
+	return []int64{c.revision}
+}
+
+// patch changes the pool. What is changed next is of what was seen here.
+func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error) {
+	changed, err := on.ChangePool(ctx, string(c.pool), c.revisions(), &c.wanted)
+	if err == nil {
+		c.revision = changed.Revision
+	}
+	return changed, err
+}
+
+// says sets what the command does, and what it says of it: lines, the first about the
+// pool.
+func (c *poolChange) says(check func() error, do func(ctx context.Context, on *api.Client) (string, error)) *cobra.Command {
+	return c.does(func([]string) error {
+		if check == nil {
+			return nil
+		}
+		return check()
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		done, err := do(ctx, on)
+		if err != nil {
+			return err
+		}
+		done, more, hasMore := strings.Cut(done, "\n") // the seed, after a reveal
+		_, err = printf(c.env.stdout, "pool %s %s\n", c.pool, done)
+		if err == nil && hasMore {
+			_, err = printf(c.env.stdout, "%s\n", more)
+		}
+		return err
+	})
+}
+
+// patches is says for a command that changes the pool only.
+func (c *poolChange) patches(check func() error, done func(*api.Pool) string) *cobra.Command {
+	return c.says(check, func(ctx context.Context, on *api.Client) (string, error) {
+		changed, err := c.patch(ctx, on)
+		return done(&changed), err
+	})
 }
 
 func poolPauseCommand(env environment) *cobra.Command {
-	state := draw.StatePaused
+	c := newPoolChange(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered")
+	c.wanted.SetState(draw.StatePaused)
 	var pause draw.Pause
-	wanted := draw.PoolChange{State: &state}
-	c := poolPatchWith(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered", &wanted,
-		func(_ context.Context, _ http.Pools, _ string, patch func() (draw.Pool, error)) (string, error) {
-			changed, err := patch()
-			return "is " + string(changed.State), err
-		})
-	check := c.PreRunE
-	c.PreRunE = func(c *cobra.Command, args []string) error {
-		if slices.ContainsFunc([]string{"retry-after", "notice", "reason"}, c.Flags().Changed) {
-			wanted.Pause = &pause
-		}
-		return check(c, args)
-	}
 	f := c.Flags()
 	f.DurationVar(&pause.RetryAfter, "retry-after", 0, "answer draws 503 paused, which callers retry, for about this `DURATION`; else they are refused for good")
 	f.StringVar(&pause.Notice, "notice", "", "`TEXT` that players are shown with each refusal, at most 200 characters")
 	f.StringVar(&pause.Reason, "reason", "", "`TEXT` for the history of the pool, which players do not see")
-	return c
+	return c.patches(func() error {
+		if slices.ContainsFunc([]string{"retry-after", "notice", "reason"}, f.Changed) {
+			c.wanted.SetPause(&pause)
+		}
+		return nil
+	}, func(p *api.Pool) string { return "is " + string(p.State) })
 }
 
 func poolRenameCommand(env environment) *cobra.Command {
+	c := newPoolChange(env, "rename ID --name NAME", "Give a pool another name")
 	var name string
-	c := poolPatchCommand(env, "rename ID --name NAME", "Give a pool another name", draw.PoolChange{Name: &name},
-		func(p *draw.Pool) string { return fmt.Sprintf("has the name %q", p.Name) })
 	c.Flags().StringVar(&name, "name", "", "new name of the pool")
-	return c
+	return c.patches(func() error { c.wanted.Name = api.RawText(&name); return nil },
+		func(p *api.Pool) string { return fmt.Sprintf("has the name %q", p.Name) })
 }
 
 func poolArchiveCommand(env environment) *cobra.Command {
-	archived := true
-	return poolPatchCommand(env, "archive ID", "Hide a closed pool from lists; it can still be shown and audited",
-		draw.PoolChange{Archived: &archived}, func(*draw.Pool) string { return "is archived" })
+	c := newPoolChange(env, "archive ID", "Hide a closed pool from lists; it can still be shown and audited")
+	c.wanted.Archived = new(true)
+	return c.patches(nil, func(*api.Pool) string { return "is archived" })
 }
 
 func poolDeleteCommand(env environment) *cobra.Command {
-	var revision revisionFlag
-	var c *cobra.Command
-	c = poolChangeCommand(env, "delete ID", "Remove a pool that has never issued a unit, with its history",
-		func(ctx context.Context, on http.Deleter, id, by string) (string, error) {
-			return "is deleted", on.DeletePool(ctx, id, revision.wanted(c), by)
-		})
-	revision.declare(c)
-	return c
+	c := newPoolChange(env, "delete ID", "Remove a pool that has never issued a unit, with its history")
+	return c.says(nil, func(ctx context.Context, on *api.Client) (string, error) {
+		return "is deleted", on.DeletePool(ctx, string(c.pool), c.revisions())
+	})
+}
+
+func poolCloseCommand(env environment) *cobra.Command {
+	c := newPoolChange(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered")
+	c.wanted.SetState(draw.StateClosed)
+	var identity identityFlag
+	var reveal bool
+	identity.flag(c.Flags())
+	c.Flags().BoolVar(&reveal, "reveal", false, "reveal the seed of a committed pool at once, and print it")
+	return c.says(func() error {
+		unseals, err := identity.handTo(&c.on)
+		if err != nil {
+			return err
+		}
+		remote, err := c.on.isRemote(c.Flags())
+		if err == nil && reveal && !remote && !unseals {
+			err = usageError{errors.New("--reveal needs --seed-identity-file")}
+		}
+		c.on.local.signsClosed = unseals && !reveal
+		return err
+	}, func(ctx context.Context, on *api.Client) (string, error) {
+		if reveal { // what cannot be revealed is not closed for it
+			if err := on.CheckSeeds(ctx, string(c.pool)); err != nil {
+				return "", err
+			}
+		}
+		if _, err := c.patch(ctx, on); err != nil || !reveal {
+			return "is closed", err
+		}
+		line, err := on.Reveal(ctx, string(c.pool))
+		return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
+	})
+}
+
+func poolSkipCommand(env environment) *cobra.Command {
+	c := newCommand(env, "skip ID --to VERSION", "Let versions of a paused, committed pool pass without an award", acting, namingPool)
+	c.Long = `Let versions of a paused, committed pool pass without an award.
+
+Use it before a pool is opened again after a restore or a failover that lost
+versions: those who saw the lost draws know what the numbers of their versions
+give. VERSION is the highest version that was ever answered, or more. Every
+skipped version stands in the history and in the public log, and verifiers count
+them. At most 1,000,000 are skipped at once.`
+	c.Example = "  drawsvc pool skip spring --to 4711 --reason 'restored from the backup of 02:00'"
+	var to int64
+	var reason string
+	c.Flags().Int64Var(&to, "to", 0, "the last `VERSION` to skip")
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the history")
+	return c.does(func([]string) error {
+		if to == 0 {
+			return usageError{errors.New("--to is missing: the last version to skip")}
+		}
+		return nil
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		skipped, err := on.SkipVersions(ctx, string(c.pool), to, reason)
+		if err != nil {
+			return err
+		}
+		_, err = printf(env.stdout, "pool %s: %s skipped\n", c.pool, counted(skipped, "version"))
+		return err
+	})
+}
+
+// toSeconds is a time of an answer, to the second.
+func toSeconds(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return at.UTC().Format(time.RFC3339)
 }

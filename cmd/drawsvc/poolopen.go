@@ -12,18 +12,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	admin "drawsvc/internal/http"
 	"drawsvc/internal/proof"
 )
 
 // opener opens a pool, in two steps where it is committed to a beacon.
 type opener struct {
+	*poolChange
 	identity  identityFlag
+	unseals   bool
 	roundFile string
 	fetch     bool
 	beaconURL string
-	env       environment
 	// wait is how long after a round's time it is asked for.
 	wait time.Duration
 }
@@ -33,9 +34,9 @@ type opener struct {
 const roundWaitMax = 2 * time.Minute
 
 func poolOpenCommand(env environment) *cobra.Command {
-	open := draw.StateOpen
-	o := opener{env: env, wait: roundWaitMax}
-	c := poolPatchBy(env, "open ID", "Let a pool be drawn from", &draw.PoolChange{State: &open}, o.open)
+	c := newPoolChange(env, "open ID", "Let a pool be drawn from")
+	c.wanted.SetState(draw.StateOpen)
+	o := opener{poolChange: c, wait: roundWaitMax}
 	c.Long = `Let a pool be drawn from.
 
 A pool that is committed to a beacon is opened in two steps. The first announces a
@@ -47,43 +48,61 @@ second opens the pool with that round: --round-file has the beacon's answer, and
 	f.StringVar(&o.roundFile, "round-file", "", "`FILE` of the announced round, - for the standard input: {\"round\",\"signature\"}")
 	f.BoolVar(&o.fetch, "fetch", false, "announce a round where none is, wait for it, and open the pool with it")
 	f.StringVar(&o.beaconURL, "beacon-url", proof.QuicknetURL, "`URL` of the beacon that --fetch asks for /public/ROUND")
-	return c
+	return c.says(o.check, o.open)
 }
 
-func (o *opener) open(ctx context.Context, on admin.Pools, id string, patch func(*draw.Round) (draw.Pool, error)) (string, error) {
+// check judges the flags.
+func (o *opener) check() (err error) {
 	if o.roundFile != "" && o.fetch {
-		return "", usageError{errors.New("give --round-file or --fetch, not both")}
+		return usageError{errors.New("give --round-file or --fetch, not both")}
 	}
 	if u, err := url.Parse(o.beaconURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", usageError{errors.New("--beacon-url must be such as " + proof.QuicknetURL)}
+		return usageError{errors.New("--beacon-url must be such as " + proof.QuicknetURL)}
 	}
-	unsealed, err := o.identity.unseal(on)
-	if err != nil {
-		return "", err
+	o.unseals, err = o.identity.handTo(&o.on)
+	return err
+}
+
+// patch opens the pool, with a round unless it is nil.
+func (o *opener) patch(ctx context.Context, on *api.Client, round *draw.Round) (api.Pool, error) {
+	if round != nil {
+		o.wanted.Round, o.wanted.Signature = &round.Number, &round.Signature
 	}
-	if db, _ := on.(onDatabase); unsealed { // a seed that cannot be unsealed shows before draws are refused
-		if err := db.CheckSeeds(ctx, id); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
+	p, err := o.poolChange.patch(ctx, on)
+	return p, badRound(round, err)
+}
+
+func (o *opener) open(ctx context.Context, on *api.Client) (string, error) {
+	if o.unseals { // a seed that cannot be unsealed shows before draws are refused
+		if err := on.CheckSeeds(ctx, string(o.pool)); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
 			return "", err
 		}
 	}
 	var round *draw.Round
 	if o.roundFile != "" {
+		var err error
 		if round, err = o.readRound(); err != nil {
 			return "", err
 		}
 	}
-	p, err := patch(round)
-	if err != nil || p.State == draw.StateOpen {
-		return "is open", badRound(round, err)
+	p, err := o.patch(ctx, on, round)
+	switch {
+	case err != nil || p.State == draw.StateOpen:
+		return "is open", err
+	case p.Opening == nil:
+		return "", errors.New("the pool is not open, and no round is announced")
+	case !o.fetch:
+		return fmt.Sprintf("is announced to open, and stays paused\nround %d at %s", p.Opening.Round, toSeconds(p.Opening.At)), nil
 	}
-	if !o.fetch {
-		return fmt.Sprintf("is announced to open, and stays paused\nround %d at %s", p.Round, p.RoundAt.UTC().Format(time.RFC3339)), nil
-	}
-	if round, err = o.fetchRound(ctx, p.Round, p.RoundAt); err != nil {
+	at, err := p.Opening.Time()
+	if err != nil {
 		return "", err
 	}
-	_, err = patch(round)
-	return fmt.Sprintf("is open with round %d", p.Round), badRound(round, err)
+	if round, err = o.fetchRound(ctx, p.Opening.Round, at); err != nil {
+		return "", err
+	}
+	_, err = o.patch(ctx, on, round)
+	return fmt.Sprintf("is open with round %d", p.Opening.Round), err
 }
 
 // badRound makes of a round that is not good a failure, and no wrong usage.

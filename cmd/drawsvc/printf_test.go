@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	const hostile = "\x1b[2J\x1b]0;title\x07\nFAKE\tLINE\u009b\u2028\u202e\xff"
-	pools := []draw.Pool{{ID: "p1", State: draw.State("open" + hostile), Name: "Spring Ü " + hostile}}
+	pools := []api.Pool{{ID: "p1", State: draw.State("open" + hostile), Name: "Spring Ü " + hostile}}
 	for about, print := range map[string]func(*bytes.Buffer) error{
 		"list": func(b *bytes.Buffer) error { return printPools(b, outputTable, pools) },
 		"show": func(b *bytes.Buffer) error { return printPool(b, outputTable, &pools[0]) },

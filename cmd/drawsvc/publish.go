@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/publish"
@@ -143,12 +144,12 @@ func (p *publishing) run(c *cobra.Command, env environment, by *proof.Identities
 		return err
 	}
 	if p.on.server != "" {
-		admin, err := p.on.dial(c.Flags())
+		calls, err := p.on.dial(c.Flags())
 		if err != nil {
 			return err
 		}
-		defer func() { _ = admin.Close() }() // idle connections
-		pools.handTo = admin.KeepCheckpoint
+		defer func() { _ = calls.Close() }() // idle connections
+		pools.handTo = api.NewClient(calls).KeepCheckpoint
 	}
 	if strings.HasPrefix(url, "sqlite:") { // the service has the file, and a restore puts another in its place
 		o.ReadOnly = true

@@ -13,14 +13,7 @@ import (
 )
 
 func receiptCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "receipt",
-		Short: "Work on receipts of verifiable draws",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(receiptVerifyCommand(env))
-	return c
+	return newGroup("receipt", "Work on receipts of verifiable draws", receiptVerifyCommand(env))
 }
 
 // receiptChecks are what a receipt is checked for.

@@ -8,19 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 )
 
 func rulesCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "rules",
-		Short: "Show, check and set the rules of a pool",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))
-	return c
+	return newGroup("rules", "Show, check and set the rules of a pool",
+		rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))
 }
 
 // readRules reads a rules document; name - is the standard input.
@@ -57,128 +51,96 @@ func readDocument(name string, env environment, most int64) ([]byte, error) {
 }
 
 func rulesShowCommand(env environment) *cobra.Command {
-	var on target
-	var pool poolName
-	var output output
+	c := newCommand(env, "show --pool ID [--version N]", "Show the rules of a pool, those in force or earlier ones", printing, ofPool)
 	var version int64
-	c := &cobra.Command{Use: "show --pool ID [--version N]", Short: "Show the rules of a pool, those in force or earlier ones"}
-	on.flag(c, env)
-	output.flag(c.Flags())
-	pool.declare(c, false)
 	c.Flags().Int64Var(&version, "version", 0, "the version of the pool that put the rules in force (default those in force)")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	return c.does(func([]string) error {
 		if c.Flags().Changed("version") && version < 1 {
 			return usageError{errors.New("--version must be 1 or more")}
 		}
-		return readOn(c, &on, func(ctx context.Context, ruler http.Ruler) error {
-			found, err := ruler.Rules(ctx, string(pool), version)
-			if err != nil {
-				return err
-			}
-			if output == outputJSON {
-				return http.WriteRules(env.stdout, &found)
-			}
-			document := "none: this version has removed the rules"
-			if found.Rules != nil {
-				document = found.Rules.Document()
-			}
-			_, err = printf(env.stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n",
-				pool, found.Version, found.Actor, found.At.UTC().Format(draw.TimeFormat), document)
+		return nil
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		found, err := on.Rules(ctx, string(c.pool), version)
+		if err != nil {
 			return err
-		})
-	}
-	return c
+		}
+		if c.output == outputJSON {
+			return api.WriteLine(env.stdout, &found)
+		}
+		document := "none: this version has removed the rules"
+		if found.SHA256 != nil {
+			document = string(found.Rules)
+		}
+		_, err = printf(env.stdout, "pool %s, rules of version %d, by %s at %s\n\n%s\n", c.pool, found.Version, found.Actor, found.At, document)
+		return err
+	})
 }
 
 func rulesSetCommand(env environment) *cobra.Command {
-	var on target
-	var by actor
-	var pool poolName
-	var current ifVersion
-	c := &cobra.Command{
-		Use:     "set --pool ID FILE.json",
-		Short:   "Put rules in force in a pool, in place of those before",
-		Example: `  drawsvc rules set --pool spring rules.json`,
-	}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, false)
-	current.flag(c)
+	c := newCommand(env, "set --pool ID FILE.json", "Put rules in force in a pool, in place of those before", acting, ofPool)
+	c.Example = `  drawsvc rules set --pool spring rules.json`
 	c.Args = oneFile
-	c.RunE = func(c *cobra.Command, args []string) error {
+	var current ifVersion
+	current.flag(c.Command)
+	var rules *draw.Rules
+	return c.does(func(args []string) (err error) {
 		if err := current.check(); err != nil {
 			return err
 		}
-		rules, err := readRules(args[0], env)
+		rules, err = readRules(args[0], env)
+		return err
+	}, func(ctx context.Context, on *api.Client, args []string) error {
+		set, err := on.SetRules(ctx, string(c.pool), rules.Document(), current.versions(c.Command))
 		if err != nil {
-			return err
+			return ofFile(args[0], err)
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
-			set, err := ruler.SetRules(ctx, string(pool), rules, current.versions(c), string(by))
-			if err != nil {
-				return ofFile(args[0], err)
-			}
-			_, err = printf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", pool, set.Version, set.Rules.SHA256())
-			return err
-		})
-	}
-	return c
+		_, err = printf(env.stdout, "pool %s: the rules are of version %d, sha256 %s\n", c.pool, set.Version, orDash(set.SHA256))
+		return err
+	})
 }
 
 func rulesCheckCommand(env environment) *cobra.Command {
-	var on target
-	var pool poolName
-	c := &cobra.Command{Use: "check --pool ID FILE.json", Short: "Say whether rules could be put in force in a pool; writes nothing"}
-	on.flag(c, env)
-	pool.declare(c, false)
+	c := newCommand(env, "check --pool ID FILE.json", "Say whether rules could be put in force in a pool; writes nothing", ofPool)
 	c.Args = oneFile
-	c.RunE = func(c *cobra.Command, args []string) error {
-		rules, err := readRules(args[0], env)
-		if err != nil {
+	var rules *draw.Rules
+	return c.does(func(args []string) (err error) {
+		rules, err = readRules(args[0], env)
+		return err
+	}, func(ctx context.Context, on *api.Client, args []string) error {
+		if err := checkAgainst(ctx, on, string(c.pool), rules, args[0]); err != nil {
 			return err
 		}
-		return readOn(c, &on, func(ctx context.Context, pools poolFinder) error {
-			found, err := pools.Pool(ctx, string(pool))
-			if err != nil {
-				return err
-			}
-			if err := rules.Check(found.Prizes); err != nil {
-				return ofFile(args[0], err)
-			}
-			_, err = printf(env.stdout, "pool %s: the rules fit, sha256 %s\n", pool, rules.SHA256())
-			return err
-		})
+		_, err := printf(env.stdout, "pool %s: the rules fit, sha256 %s\n", c.pool, rules.SHA256())
+		return err
+	})
+}
+
+// checkAgainst checks rules of a file against the prizes of a pool: what is wrong with
+// them is the file's fault and not the command line's.
+func checkAgainst(ctx context.Context, on *api.Client, poolID string, rules *draw.Rules, file string) error {
+	found, err := on.Pool(ctx, poolID)
+	if err != nil {
+		return err
 	}
-	return c
+	prizes, err := found.ReadPrizes()
+	if err != nil {
+		return err
+	}
+	return ofFile(file, rules.Check(prizes))
 }
 
 func rulesRemoveCommand(env environment) *cobra.Command {
-	var on target
-	var by actor
-	var pool poolName
+	c := newCommand(env, "remove --pool ID", "Remove the rules of a pool; its past stays as it is", acting, ofPool)
 	var current ifVersion
-	c := &cobra.Command{Use: "remove --pool ID", Short: "Remove the rules of a pool; its past stays as it is"}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, false)
-	current.flag(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := current.check(); err != nil {
+	current.flag(c.Command)
+	return c.does(func([]string) error { return current.check() }, func(ctx context.Context, on *api.Client, _ []string) error {
+		set, err := on.SetRules(ctx, string(c.pool), "", current.versions(c.Command))
+		if err != nil {
 			return err
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, ruler http.Ruler) error {
-			set, err := ruler.SetRules(ctx, string(pool), nil, current.versions(c), string(by))
-			if err != nil {
-				return err
-			}
-			if set.Version == 0 {
-				return draw.Errorf(draw.CodeNotFound, "pool %q has no rules", pool)
-			}
-			_, err = printf(env.stdout, "pool %s has no rules from version %d on\n", pool, set.Version)
-			return err
-		})
-	}
-	return c
+		_, err = printf(env.stdout, "pool %s has no rules from version %d on\n", c.pool, set.Version)
+		return err
+	})
 }
 
 // ifVersion is the version that the rules in force must have.

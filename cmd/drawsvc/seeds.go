@@ -43,23 +43,21 @@ func (i *identityFlag) read() (*proof.Identities, error) {
 	return by, nil
 }
 
-// unseal has the database that a command works on use the identities of the flag, and
-// says whether there are any. A service unseals by its own: the flag is wrong with it,
-// and the variable may be meant for serve.
-func (i *identityFlag) unseal(on any) (bool, error) {
-	db, local := on.(onDatabase)
+// handTo gives the identities to a command's calls on the database, and reports whether
+// there are any. A service unseals by its own: the flag is wrong with it, and the
+// variable may be meant for serve.
+func (i *identityFlag) handTo(t *target) (bool, error) {
+	remote, err := t.isRemote(i.flags)
 	switch {
-	case !local && sourceOf(i.flags, identityName) == byLine:
+	case err != nil:
+		return false, err
+	case remote && sourceOf(i.flags, identityName) == byLine:
 		return false, usageError{errors.New("--seed-identity-file is for the database: a service unseals by its own")}
-	case !local:
+	case remote:
 		return false, nil
 	}
-	by, err := i.read()
-	if err != nil || by == nil {
-		return false, err
-	}
-	db.Unseal(by)
-	return true, nil
+	t.local.identities, err = i.read()
+	return t.local.identities != nil, err
 }
 
 // recipientsFlag is --seed-recipients: those that the secrets of a pool are

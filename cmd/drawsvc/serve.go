@@ -210,18 +210,13 @@ func (c *config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 
 func httpConfig(c *config, d *listeners, store *stock.Store, feed *live.Feed, ready func(context.Context) error, b *group.Batcher, j *jobs, t *tracing.Tracing, r *prometheus.Registry, log *slog.Logger) http.Config {
 	return http.Config{
-		Drawer: countRedirects(b, r), Reader: store, Pools: store, Deleter: store, Stocker: store, Importer: store, History: store, Auditor: store,
-		Finder: store, Watcher: feed,
-		JobReader: store, JobChanger: store, Statements: store, WakeJobs: j.runner.Wake, Catalogue: j.memory.Items,
-		Ruler: store, Odds: store, Users: store, Agendas: store, Planner: store, Scheduler: store, Tickets: c.tickets.keeper,
-		Prover: prover{store, c}, Exporter: onDatabase{store}, Eraser: onDatabase{store}, LogWriter: store, Commitments: prover{store, c}, SeedsAway: store.SeedsAway, RulesUnreadable: store.HasUnreadable, Clock: store, Receipts: prover{store, c},
-		Modes:  lockmode.Names(),
-		Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo,
-		AllowedHosts: c.hosts, TrustedProxies: c.trusted, ShutdownDelay: c.delay, TLS: d.tls, ClientCAs: d.callersOf, ConnectionsMax: c.connections,
-		RequestTimeout: c.timeout,
-		Ready:          ready,
-		Log:            log, Registerer: r, Gatherer: r,
-		Tracer: t.Tracer(), Propagator: t.Propagator(),
+		Access: http.Access{
+			Tokens: c.tokens.keeper, PublicDraw: c.publicDraw, DemoDraw: c.demo, AllowedHosts: c.hosts, TrustedProxies: c.trusted, ClientCAs: d.callersOf,
+		},
+		Limits: http.Limits{RequestTimeout: c.timeout, ShutdownDelay: c.delay, ConnectionsMax: c.connections},
+		Store:  backend{store, sealing{to: c.sealTo, origin: c.origin}}, Drawer: countRedirects(b, r), Watcher: feed, Tickets: c.tickets.keeper,
+		WakeJobs: j.runner.Wake, Catalogue: j.memory.Items, Modes: lockmode.Names(), TLS: d.tls,
+		Ready: ready, Log: log, Registerer: r, Gatherer: r, Tracer: t.Tracer(), Propagator: t.Propagator(),
 	}
 }
 

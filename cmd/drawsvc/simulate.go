@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 )
 
 // errUnlikely: a simulation gave a prize in another share than it should.
@@ -27,91 +27,82 @@ const configMax = 64 << 20
 
 // simulation is the command line of `simulate`.
 type simulation struct {
-	pool         poolName
+	*command
 	config       string
 	draws, users int
 	rate, from   string
 	asStocked    bool
 	seed         uint64
-	output       output
+	// run is read from them.
+	run draw.Simulation
 }
 
 func simulateCommand(env environment) *cobra.Command {
-	var on target
-	var s simulation
-	c := &cobra.Command{
-		Use:   "simulate --pool ID | --config FILE.json",
-		Short: "Try a pool's stock and rules with many draws, in memory; writes nothing",
-		Long: `Try a pool's stock and rules with many draws, in memory, by the code that decides
+	c := newCommand(env, "simulate --pool ID | --config FILE.json", "Try a pool's stock and rules with many draws, in memory; writes nothing", printing)
+	c.Long = `Try a pool's stock and rules with many draws, in memory, by the code that decides
 real draws. Nothing is written. FILE.json is a pool as POST /admin/pools takes
 it; a pool of the database begins where it stands, and follows its agenda.
 
 The table has the exact mean of what the urn gives, where there is one, and z:
 how far the simulation is from it, in standard deviations. Exit code 3 says that
-a |z| is above 5.`,
-		Example: `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s`,
-	}
-	on.flag(c, env)
-	s.flags(c)
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		run, err := s.read()
+a |z| is above 5.`
+	c.Example = `  drawsvc simulate --pool spring --draws 1000000 --users 10000 --rate 50/s`
+	s := simulation{command: c}
+	s.flags()
+	ofDatabase := c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		pool, err := s.find(ctx, on)
 		if err != nil {
 			return err
 		}
-		if s.config != "" {
-			text, err := readDocument(s.config, env, configMax)
-			if err != nil {
-				return err
-			}
-			pool, err := http.ReadPool(text)
-			if err != nil {
-				return ofFile(s.config, err)
-			}
-			return ofFile(s.config, s.run(env.stdout, run, &pool))
+		return s.simulate(&pool)
+	}).RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.read(); err != nil {
+			return err
 		}
-		return readOn(c, &on, func(ctx context.Context, from simulable) error {
-			pool, err := s.found(ctx, from, &run)
-			if err != nil {
-				return err
-			}
-			return s.run(env.stdout, run, &pool)
-		})
+		if s.config == "" {
+			return ofDatabase(cmd, args)
+		}
+		text, err := readDocument(s.config, env, configMax)
+		if err != nil {
+			return err
+		}
+		pool, err := api.ReadPool(text)
+		if err != nil {
+			return ofFile(s.config, err)
+		}
+		return ofFile(s.config, s.simulate(&pool))
 	}
-	return c
+	return c.Command
 }
 
-// simulable is what a pool is read from with all that decides its draws.
-type simulable interface {
-	poolFinder
-	http.Ruler
-	agendaReader
-}
-
-// found reads the pool, and what run needs of its agenda and its state.
-func (s *simulation) found(ctx context.Context, from simulable, run *draw.Simulation) (draw.Pool, error) {
-	pool, err := from.Pool(ctx, string(s.pool))
+// find reads the pool, and what the run needs of its agenda and its state.
+func (s *simulation) find(ctx context.Context, on *api.Client) (pool draw.Pool, err error) {
+	found, err := on.Pool(ctx, string(s.pool))
 	if err != nil {
 		return pool, err
 	}
-	if pool.RulesVersion != 0 {
+	if pool.Prizes, err = found.ReadPrizes(); err != nil {
+		return pool, err
+	}
+	if found.Rules != 0 {
 		// The rules of a version never change, so both are of one state.
-		ruling, err := from.Rules(ctx, pool.ID, pool.RulesVersion)
+		ruling, err := on.Rules(ctx, found.ID, found.Rules)
 		if err != nil {
 			return pool, err
 		}
-		pool.Rules = ruling.Rules
+		pool.Rules = ruling.Read()
 	}
-	run.Agenda, err = openAgenda(ctx, from, pool.ID)
-	if slices.ContainsFunc(run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
-		run.Pool.State = pool.State // else a pool that is not open yet would give nothing to see
+	s.run.Agenda, err = openAgenda(ctx, on, found.ID)
+	if slices.ContainsFunc(s.run.Agenda, func(i draw.Item) bool { return i.Kind == draw.ItemState }) {
+		s.run.Pool.State = found.State // else a pool that is not open yet would give nothing to see
 	}
 	return pool, err
 }
 
-func (s *simulation) flags(c *cobra.Command) {
-	s.pool.optional(c, "`ID` of the pool")
-	s.output.flag(c.Flags())
-	f := c.Flags()
+func (s *simulation) flags() {
+	s.pool.optional(s.Command, "`ID` of the pool")
+	f := s.Flags()
 	f.StringVar(&s.config, "config", "", "`FILE` of a pool that need not exist, - for the standard input")
 	f.IntVar(&s.draws, "draws", 1_000_000, "number of draws, each of one unit")
 	f.IntVar(&s.users, "users", 10_000, "number of users, all equally likely to draw")
@@ -127,23 +118,24 @@ const (
 	simulatedUsersMax = 10_000_000
 )
 
-func (s *simulation) read() (run draw.Simulation, err error) {
-	run = draw.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
+// read checks the flags.
+func (s *simulation) read() (err error) {
+	s.run = draw.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
 	switch {
 	case (s.pool == "") == (s.config == ""):
-		return run, usageError{errors.New("name the pool with --pool, or a file with --config")}
+		return usageError{errors.New("name the pool with --pool, or a file with --config")}
 	case s.draws < 1 || s.draws > simulatedDrawsMax:
-		return run, usageError{fmt.Errorf("--draws must be 1 to %d", simulatedDrawsMax)}
+		return usageError{fmt.Errorf("--draws must be 1 to %d", simulatedDrawsMax)}
 	case s.users < 1 || s.users > simulatedUsersMax:
-		return run, usageError{fmt.Errorf("--users must be 1 to %d", simulatedUsersMax)}
+		return usageError{fmt.Errorf("--users must be 1 to %d", simulatedUsersMax)}
 	}
 	if s.from != "" {
-		if run.From, err = time.Parse(time.RFC3339, s.from); err != nil {
-			return run, usageError{errors.New("--from must be a time such as 2026-12-01T00:00:00Z")}
+		if s.run.From, err = time.Parse(time.RFC3339, s.from); err != nil {
+			return usageError{errors.New("--from must be a time such as 2026-12-01T00:00:00Z")}
 		}
 	}
-	run.Rate, err = parseRate(s.rate)
-	return run, err
+	s.run.Rate, err = parseRate(s.rate)
+	return err
 }
 
 // parseRate reads a number per s, m or h, and returns it per second.
@@ -158,23 +150,25 @@ func parseRate(text string) (float64, error) {
 	return 0, usageError{errors.New("--rate must be such as 50/s, 10/m or 3/h, at most 1000000/s")}
 }
 
-func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) error {
-	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, pool.Rules
+// simulate draws from the pool, and prints what came of it.
+func (s *simulation) simulate(pool *draw.Pool) error {
+	s.run.Pool.Prizes, s.run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
-		for i := range run.Pool.Prizes {
-			run.Pool.Prizes[i].Issued = 0
+		for i := range s.run.Pool.Prizes {
+			s.run.Pool.Prizes[i].Issued = 0
 		}
 	}
-	done, err := draw.Simulate(run)
+	done, err := draw.Simulate(s.run)
 	if err != nil {
 		return err
 	}
+	shown := api.ShowSimulated(&done)
 	if s.output == outputJSON {
-		err = json.NewEncoder(w).Encode(http.NewSimulated(&done))
+		err = json.NewEncoder(s.env.stdout).Encode(shown)
 	} else {
-		err = printSimulated(w, &done)
+		err = printSimulated(s.env.stdout, &done)
 	}
-	if err == nil && http.IsUnlikely(&done) {
+	if err == nil && shown.Unlikely {
 		err = errUnlikely
 	}
 	return err

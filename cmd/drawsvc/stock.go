@@ -6,77 +6,52 @@ import (
 	"errors"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 	"drawsvc/internal/prizefile"
 )
 
 func stockCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "stock",
-		Short: "Put units into a pool, or take them out",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(stockAddCommand(env), stockImportCommand(env))
-	return c
+	return newGroup("stock", "Put units into a pool, or take them out", stockAddCommand(env), stockImportCommand(env))
 }
 
 func stockAddCommand(env environment) *cobra.Command {
-	var on target
-	var pool poolName
-	var by actor
+	c := newCommand(env, "add --pool ID --prize ID --delta N --reason TEXT", "Change the stock of one prize", acting, ofPool)
+	c.Example = `  drawsvc stock add --pool spring --prize gold --delta 100 --reason restock --key delivery-4711`
 	var wanted draw.Stocking
-	c := &cobra.Command{
-		Use:     "add --pool ID --prize ID --delta N --reason TEXT",
-		Short:   "Change the stock of one prize",
-		Example: `  drawsvc stock add --pool spring --prize gold --delta 100 --reason restock --key delivery-4711`,
-	}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, false)
 	f := c.Flags()
 	f.StringVar(&wanted.PrizeID, "prize", "", "`ID` of the prize")
 	f.Int64Var(&wanted.Delta, "delta", 0, "units to add; negative to withdraw, never below what is issued")
 	f.StringVar(&wanted.Reason, "reason", "", "why, for the pool's log")
 	f.StringVar(&wanted.Key, "key", "", "the move's own `KEY`: a move with this key happens once, however often it is asked for")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		wanted.PoolID = string(pool)
-		if c.Flags().Changed("key") && wanted.Key == "" {
+	return c.does(func([]string) error {
+		if f.Changed("key") && wanted.Key == "" {
 			return usageError{errors.New("--key must not be empty")}
 		}
-		if err := cmp.Or(draw.CheckID("the prize's id", wanted.PrizeID), wanted.Check()); err != nil {
+		wanted.PoolID = string(c.pool)
+		return cmp.Or(draw.CheckID("the prize's id", wanted.PrizeID), wanted.Check())
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		m, err := on.Stock(ctx, wanted.PoolID, wanted.PrizeID, wanted.Key, api.Stocking{Delta: wanted.Delta, Reason: wanted.Reason})
+		if err != nil {
 			return err
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, stocker http.Stocker) error {
-			m, err := stocker.Stock(ctx, wanted, string(by))
-			if err != nil {
-				return err
-			}
-			again := ""
-			if m.Replayed {
-				again = "; this key was used already, and nothing was moved again"
-			}
-			_, err = printf(env.stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
-				m.PoolID, m.PrizeID, moved(m.Delta), m.Stocked, m.Issued, m.Stocked-m.Issued, m.Version, again)
-			return err
-		})
-	}
-	return c
+		again := ""
+		if m.Replayed {
+			again = "; this key was used already, and nothing was moved again"
+		}
+		_, err = printf(env.stdout, "pool %s, prize %s: %s made %d stocked, %d issued, %d remaining (version %d)%s\n",
+			m.Pool, m.Prize, moved(m.Delta), m.Stocked, m.Issued, m.Remaining, m.Version, again)
+		return err
+	})
 }
 
 func stockImportCommand(env environment) *cobra.Command {
-	var on target
-	var pool poolName
-	var by actor
-	var wanted draw.Import
-	c := &cobra.Command{
-		Use:   "import --pool ID FILE.csv",
-		Short: "Stock a pool from a file, whole or not at all",
-		Long: `Stock a pool from a file, whole or not at all, in one transaction. FILE - is
+	c := newCommand(env, "import --pool ID FILE.csv", "Stock a pool from a file, whole or not at all", acting, ofPool)
+	c.Long = `Stock a pool from a file, whole or not at all, in one transaction. FILE - is
 the standard input.
 
 The file is CSV as spreadsheets save it (CSV UTF-8): the header ` + prizefile.Header + `
@@ -88,61 +63,58 @@ separator or a quote is quoted: gold,"Coin, 24 ""carat""",19.90,10
 
 With --key the file is imported once: the same key again prints the first
 result. Without it the same file again stocks again. --dry-run checks
-everything, prints what would change, and writes nothing.`,
-		Example: `  drawsvc stock import --pool spring --dry-run prizes.csv
-  drawsvc stock import --pool spring --reason delivery --key 2f1c6d1e-delivery prizes.csv`,
-	}
-	on.flag(c, env)
-	by.flag(c)
-	pool.declare(c, false)
+everything, prints what would change, and writes nothing.`
+	c.Example = `  drawsvc stock import --pool spring --dry-run prizes.csv
+  drawsvc stock import --pool spring --reason delivery --key 2f1c6d1e-delivery prizes.csv`
 	c.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return errors.New("name one file, or - for the standard input")
 		}
 		return nil
 	}
+	var wanted draw.Import
 	f := c.Flags()
 	f.StringVar(&wanted.Reason, "reason", "import", "why, for the pool's log")
 	f.StringVar(&wanted.Key, "key", "", "the import's own `KEY`: an import with this key happens once, however often it is asked for")
 	f.BoolVar(&wanted.DryRun, "dry-run", false, "print what would change, and write nothing")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		wanted.PoolID, wanted.Actor = string(pool), string(by)
-		if c.Flags().Changed("key") && wanted.Key == "" {
+	var file io.Reader
+	bar := newProgress(env.stderr, isTerminal(env.stderr))
+	c.on.local.progress = bar.at
+	return c.does(func(args []string) (err error) {
+		wanted.PoolID, wanted.Actor = string(c.pool), string(c.by)
+		if f.Changed("key") && wanted.Key == "" {
 			return usageError{errors.New("--key must not be empty")}
 		}
-		if err := cmp.Or(by.check(), wanted.Check()); err != nil {
+		if err := cmp.Or(c.by.check(), wanted.Check()); err != nil {
 			return err
 		}
-		file, closeFile, err := openImport(args[0], env)
+		file, err = c.openFile(args[0])
+		return err
+	}, func(ctx context.Context, on *api.Client, args []string) error {
+		bar.begun = time.Now()
+		done, err := on.Import(ctx, &wanted, file)
+		bar.end()
 		if err != nil {
-			return err
+			return ofFile(args[0], err)
 		}
-		defer closeFile()
-		return changeOn(c, &on, by, func(ctx context.Context, importer http.Importer) error {
-			done, err := importFile(ctx, importer, wanted, file, newProgress(env.stderr, isTerminal(env.stderr)))
-			if err != nil {
-				return ofFile(args[0], err)
-			}
-			return printImported(env.stdout, &wanted, &done)
-		})
-	}
-	return c
+		return printImported(env.stdout, &wanted, &done)
+	})
 }
 
 // printImported prints the result of an import, or of its dry run.
-func printImported(w io.Writer, wanted *draw.Import, done *draw.Imported) error {
-	for _, p := range done.Preview {
+func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
+	for _, p := range done.Prizes {
 		from := "present"
-		if p.IsNew {
+		if p.New {
 			from = "new"
 		}
-		if p.IsEndless {
-			_, _ = printf(w, "%s: endless (%s)\n", p.PrizeID, from)
+		if p.Delta == nil || p.Stocked == nil {
+			_, _ = printf(w, "%s: endless (%s)\n", p.ID, from)
 			continue
 		}
-		_, _ = printf(w, "%s: %s make %d stocked (%s)\n", p.PrizeID, moved(p.Delta), p.Stocked, from)
+		_, _ = printf(w, "%s: %s make %d stocked (%s)\n", p.ID, moved(*p.Delta), *p.Stocked, from)
 	}
-	if more := done.Added + done.Restocked - len(done.Preview); wanted.DryRun && !done.Replayed && more > 0 {
+	if more := done.Added + done.Restocked - len(done.Prizes); wanted.DryRun && !done.Replayed && more > 0 {
 		_, _ = printf(w, "and %d prizes more\n", more)
 	}
 	note := ""
@@ -168,9 +140,4 @@ func openImport(name string, env environment) (io.Reader, func(), error) {
 		return nil, nil, err
 	}
 	return file, func() { _ = file.Close() }, nil // was only read
-}
-
-func importFile(ctx context.Context, importer http.Importer, wanted draw.Import, file io.Reader, p *progress) (draw.Imported, error) {
-	defer p.end()
-	return importer.Import(ctx, wanted, file, p.at)
 }

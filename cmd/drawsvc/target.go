@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
 	"drawsvc/internal/stock"
 )
 
@@ -29,6 +29,8 @@ type target struct {
 	clientCert, clientKey string
 	// allowPlainHTTP sends the token also without encryption to another machine.
 	allowPlainHTTP bool
+	// local is what the calls of a command on the database are made with.
+	local localOptions
 }
 
 // flag declares the flags of both.
@@ -103,34 +105,34 @@ func (t *target) readServer() (*url.URL, error) {
 	return u, nil
 }
 
-// dial returns the service's admin calls. Nothing is sent yet.
-func (t *target) dial(flags *pflag.FlagSet) (*http.Admin, error) {
+// dial returns what calls the service. Nothing is sent yet.
+func (t *target) dial(flags *pflag.FlagSet) (remote *api.Remote, err error) {
 	u, err := t.readServer()
 	if err != nil {
-		return nil, err
+		return remote, err
 	}
 	token, err := t.token.read(flags)
 	if err != nil {
-		return nil, err
+		return remote, err
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, usageError{errors.New("--token must be printable ASCII without blanks")}
+		return remote, usageError{errors.New("--token must be printable ASCII without blanks")}
 	}
 	log := slog.New(slog.NewTextHandler(t.stderr, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	t.token.warn(flags, log)
 	warnOfMode(log, "--client-key", t.clientKey, othersMayUse)
 	transport, err := t.transport()
 	if err != nil {
-		return nil, usageError{err}
+		return remote, usageError{err}
 	}
-	return http.NewAdmin(&client.Client{URL: u.String(), Token: token, AllowPlainHTTP: t.allowPlainHTTP, HTTP: &nethttp.Client{
+	return &api.Remote{Client: &client.Client{URL: u.String(), Token: token, AllowPlainHTTP: t.allowPlainHTTP, HTTP: &http.Client{
 		Transport: transport,
-	}}), nil
+	}}}, nil
 }
 
 // transport shows the client certificate, where one was given.
-func (t *target) transport() (*nethttp.Transport, error) {
-	transport := nethttp.DefaultTransport.(*nethttp.Transport).Clone()
+func (t *target) transport() (*http.Transport, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	switch {
 	case (t.clientCert == "") != (t.clientKey == ""):
 		return nil, errors.New("--client-cert and --client-key belong together: give both or none")
@@ -157,14 +159,8 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// readOn runs fn on what a command reads from. B is what fn needs of it: an
-// interface that the store, as onDatabase, and http.Admin satisfy.
-func readOn[B any](c *cobra.Command, t *target, fn func(context.Context, B) error) error {
-	return working(c, t, stock.Options{ReadOnly: true}, fn)
-}
-
-// changeOn is readOn for what an actor changes.
-func changeOn[B any](c *cobra.Command, t *target, by actor, fn func(context.Context, B) error) error {
+// changeOn is working for what an actor changes.
+func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *api.Client) error) error {
 	if err := by.check(); err != nil {
 		return err
 	}
@@ -175,67 +171,49 @@ func changeOn[B any](c *cobra.Command, t *target, by actor, fn func(context.Cont
 	if err != nil {
 		return err
 	}
-	return working(c, t, stock.Options{}, fn)
+	t.local.actor = string(by)
+	return t.working(c, stock.Options{}, fn)
 }
 
-func working[B any](c *cobra.Command, t *target, o stock.Options, fn func(context.Context, B) error) error {
+// working runs fn on the calls of a command: those of a service, or of this process on
+// the database.
+func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err != nil {
 		return err
 	}
 	if !remote {
-		err := t.with(c, o, func(ctx context.Context, store *stock.Store) error { return handOver(ctx, onDatabase{store}, fn) })
-		if errors.Is(err, stock.ErrInUse) {
-			err = fmt.Errorf("%s; if that is drawsvc serve, ask it with --server and --token-file", message(err))
-		}
-		return err
+		return t.workLocally(c, o, fn)
 	}
-	admin, err := t.dial(c.Flags())
+	calls, err := t.dial(c.Flags())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = admin.Close() }() // idle connections
-	err = handOver(c.Context(), admin, fn)
+	defer func() { _ = calls.Close() }() // idle connections
+	err = fn(c.Context(), api.NewClient(calls))
 	if errors.Is(err, client.ErrPlainHTTP) {
 		return usageError{fmt.Errorf("--%s: the token would be sent without encryption: use https, or --%s in a network that is trusted", serverFlag, plainHTTPFlag)}
 	}
 	if draw.CodeOf(err) == draw.CodeOutcomeUnknown {
-		return firstOf(admin.CheckScheme(c.Context()), err)
+		return firstOf(calls.CheckScheme(c.Context()), err)
 	}
 	return err
 }
 
-// What commands need, both backends have.
-var (
-	_, _ http.Pools      = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Deleter    = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Stocker    = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Importer   = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Ruler      = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Odds       = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Exporter   = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Scheduler  = onDatabase{}, (*http.Admin)(nil)
-	_, _ eraser          = onDatabase{}, (*http.Admin)(nil)
-	_, _ versionSkipper  = onDatabase{}, (*http.Admin)(nil)
-	_, _ revealer        = onDatabase{}, (*http.Admin)(nil)
-	_, _ poolFinder      = onDatabase{}, (*http.Admin)(nil)
-	_, _ auditor         = onDatabase{}, (*http.Admin)(nil)
-	_, _ logWriter       = onDatabase{}, (*http.Admin)(nil)
-	_, _ awardFinder     = onDatabase{}, (*http.Admin)(nil)
-	_, _ moveReader      = onDatabase{}, (*http.Admin)(nil)
-	_, _ http.Statements = onDatabase{}, (*http.Admin)(nil)
-	_, _ stander         = onDatabase{}, (*http.Admin)(nil)
-	_, _ jobReader       = onDatabase{}, (*http.Admin)(nil)
-	_, _ jobChanger      = onDatabase{}, (*http.Admin)(nil)
-)
-
-// handOver runs fn on a backend, which must be one of those above.
-func handOver[B any](ctx context.Context, backend any, fn func(context.Context, B) error) error {
-	b, ok := backend.(B)
-	if !ok {
-		return fmt.Errorf("%T cannot do this", backend)
+// workLocally runs fn on the calls of this process on the database.
+func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
+	o.Identities = t.local.identities
+	err := t.with(c, o, func(ctx context.Context, store *stock.Store) error {
+		calls, err := newLocal(store, t.local)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, api.NewClient(calls))
+	})
+	if errors.Is(err, stock.ErrInUse) {
+		err = fmt.Errorf("%s; if that is drawsvc serve, ask it with --server and --token-file", message(err))
 	}
-	return fn(ctx, b)
+	return err
 }
 
 // onlyOnDatabase is readOn for a form of a command that no service has.

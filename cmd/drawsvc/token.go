@@ -11,14 +11,7 @@ import (
 )
 
 func tokenCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "token",
-		Short: "Make bearer tokens",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(tokenNewCommand(env))
-	return c
+	return newGroup("token", "Make bearer tokens", tokenNewCommand(env))
 }
 
 func tokenNewCommand(env environment) *cobra.Command {

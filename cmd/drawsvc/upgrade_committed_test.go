@@ -13,6 +13,7 @@ import (
 	"filippo.io/age"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -82,7 +83,7 @@ func meetCommitted(t *testing.T, old, next program, spoil ...string) (faults []s
 	}
 
 	s := next.serve("--seed-identity-file", identity)
-	var audited auditJSON
+	var audited api.Audit
 	require.NoError(t, json.Unmarshal([]byte(s.admin(200, "GET", "/admin/pools/spring/audit", "")), &audited))
 	issued := 0
 	for _, prize := range audited.Prizes {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -84,7 +85,7 @@ func roll(t *testing.T, old, next program) []string {
 	t.Log(f.answers)
 
 	f.keeps(last)
-	var audited auditJSON
+	var audited api.Audit
 	require.NoError(t, json.Unmarshal([]byte(next.ok("audit", "--pool", "spring", "--output", "json")), &audited))
 	require.True(t, audited.OK)
 	issued := 0

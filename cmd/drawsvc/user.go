@@ -2,93 +2,64 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
-	"drawsvc/internal/http"
-	"drawsvc/internal/stock"
 )
 
 func userCommand(env environment) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "user",
-		Short: "Work on what is kept of a user",
-		Args:  noArguments,
-		RunE:  needsSubcommand,
-	}
-	c.AddCommand(userShowCommand(env), userForgetCommand(env))
-	return c
+	return newGroup("user", "Work on what is kept of a user", userShowCommand(env), userForgetCommand(env))
 }
 
 func userForgetCommand(env environment) *cobra.Command {
-	var on target
-	var by actor
-	var pool string
-	var all bool
-	var identity identityFlag
-	c := &cobra.Command{
-		Use:   "forget USER (--pool ID | --all)",
-		Short: "Replace a user by a pseudonym in all awards",
-		Long: `Replace a user by a pseudonym in all awards of one pool, or of all pools.
+	c := newCommand(env, "forget USER (--pool ID | --all)", "Replace a user by a pseudonym in all awards", acting)
+	c.Long = `Replace a user by a pseudonym in all awards of one pool, or of all pools.
 Versions, counts and audits stay as they are. The pseudonym is a keyed hash; the
 key is made for this run and kept nowhere. Stop the user's draws first: what is
 won later is kept under the user's name. The command can be run again.
 
 In a pool that is committed to its numbers the awards bear the tags of the pool's
 public log instead, which stays as it is. That needs --seed-identity-file, and a
-closed pool where limits or a guarantee have counted the user.`,
-		Args: arguments(1),
-	}
-	on.flag(c, env)
-	by.flag(c)
+closed pool where limits or a guarantee have counted the user.`
+	c.Args = arguments(1)
+	var pool string
+	var all bool
+	var identity identityFlag
 	c.Flags().StringVar(&pool, "pool", "", "`ID` of the pool")
 	c.Flags().BoolVar(&all, "all", false, "erase the user in all pools, archived ones too")
 	identity.flag(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
+	return c.does(func(args []string) error {
 		if all == (pool != "") {
 			return usageError{errors.New("give --pool ID or --all, and not both")}
 		}
 		if err := draw.CheckUser(args[0]); err != nil {
 			return err
 		}
-		return changeOn(c, &on, by, func(ctx context.Context, on eraser) error {
-			if _, err := identity.unseal(on); err != nil {
+		_, err := identity.handTo(&c.on)
+		return err
+	}, func(ctx context.Context, on *api.Client, args []string) (err error) {
+		pools := []string{pool}
+		if all {
+			if pools, err = on.PoolIDs(ctx); err != nil {
 				return err
 			}
-			pools := []string{pool}
-			if all {
-				var err error
-				if pools, err = on.PoolIDs(ctx); err != nil {
-					return err
-				}
-			}
-			return eraseUser(ctx, env, on, pools, args[0], string(by))
-		})
-	}
-	return c
-}
-
-// eraser erases users from pools.
-type eraser interface {
-	PoolIDs(ctx context.Context) ([]string, error)
-	http.Eraser
-}
-
-// EraseUser implements http.Eraser. The key of the pseudonym is kept nowhere.
-func (d onDatabase) EraseUser(ctx context.Context, poolID, user, actor string) (int64, error) {
-	return d.Store.EraseUser(ctx, poolID, user, stock.Pseudonym([]byte(rand.Text()), poolID, user), actor)
+		}
+		return eraseUser(ctx, env, on, pools, args[0])
+	})
 }
 
 // eraseUser replaces a user in one pool after another. A committed pool that refuses
 // keeps no other from its turn.
-func eraseUser(ctx context.Context, env environment, on eraser, pools []string, user, by string) error {
+func eraseUser(ctx context.Context, env environment, on *api.Client, pools []string, user string) error {
 	var refused error
 	for _, id := range pools {
-		awards, err := on.EraseUser(ctx, id, user, by)
+		awards, err := on.EraseUser(ctx, id, user)
 		if code := draw.CodeOf(err); code == draw.CodePoolOpen || code == draw.CodeSeedUnavailable {
 			refused = errors.Join(refused, fmt.Errorf("pool %s: %s", id, message(err)))
 			continue
@@ -101,4 +72,50 @@ func eraseUser(ctx context.Context, env environment, on eraser, pools []string, 
 		}
 	}
 	return refused
+}
+
+func userShowCommand(env environment) *cobra.Command {
+	c := newCommand(env, "show USER --pool ID", "Show where a user stands in a pool whose rules count draws or wins", printing, ofPool)
+	c.Args = arguments(1)
+	return c.does(func(args []string) error { return draw.CheckUser(args[0]) }, func(ctx context.Context, on *api.Client, args []string) error {
+		found, err := on.User(ctx, string(c.pool), args[0])
+		if err != nil {
+			return err
+		}
+		if c.output == outputJSON {
+			return api.WriteLine(env.stdout, &found)
+		}
+		return printStanding(env.stdout, string(c.pool), args[0], &found)
+	})
+}
+
+func printStanding(w io.Writer, pool, user string, s *api.User) error {
+	t := newTable(w)
+	_, _ = printf(t, "pool %s, user %s: misses %d%s%s\n\n", pool, user, s.Misses, guaranteed(s), blocked(s))
+	fmt.Fprintln(t, "limit\tprize\tper\tmax\tused\tleft\tresets")
+	for i := range s.Limits {
+		l := &s.Limits[i]
+		per := "ever"
+		if l.Per != nil {
+			per = *l.Per
+		}
+		_, _ = printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Of, orDash(&l.Prize), per, l.Max, l.Used, l.Left, timeOrDash(l.ResetsAt))
+	}
+	return t.Flush()
+}
+
+// guaranteed is what the line of a user says of a guarantee.
+func guaranteed(s *api.User) string {
+	if s.GuaranteedIn == nil {
+		return ""
+	}
+	return ", guaranteed in " + strconv.FormatInt(*s.GuaranteedIn, 10)
+}
+
+// blocked is what it says of a user whom the rules block.
+func blocked(s *api.User) string {
+	if !s.Blocked {
+		return ""
+	}
+	return ", blocked"
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -88,9 +89,9 @@ func TestAdminAnswers(t *testing.T) {
 }
 
 func TestViolationsAreShown(t *testing.T) {
-	got := newAudit(&draw.Audit{PoolID: "p", Violations: []draw.Violation{{Rule: "over-issued", Detail: "gold by 1"}}})
+	got := api.ShowAudit(&draw.Audit{PoolID: "p", Violations: []draw.Violation{{Rule: "over-issued", Detail: "gold by 1"}}})
 	require.False(t, got.OK)
-	require.Equal(t, []violationAnswer{{"over-issued", "gold by 1"}}, got.Violations)
+	require.Equal(t, []api.Violation{{Rule: "over-issued", Detail: "gold by 1"}}, got.Violations)
 }
 
 func TestStockingReachesTheStore(t *testing.T) {

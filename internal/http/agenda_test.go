@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -106,8 +107,8 @@ func TestAgendaIsShown(t *testing.T) {
 	answer := do(s, asAdmin("GET", "/admin/pools/p/agenda?after=1&limit=2&open=true", ""))
 	require.Equal(t, 200, answer.Code)
 	require.JSONEq(t, `{"items":[
-		{"item":2,"at":"`+formatTime(at)+`","prize":"gold","delta":-5,"reason":"back","actor":"anna","done":null},
-		{"item":3,"at":"`+formatTime(at)+`","rules":{"fallback":"none"},"actor":"anna","done":null}
+		{"item":2,"at":"`+api.ShowTime(at)+`","prize":"gold","delta":-5,"reason":"back","actor":"anna","done":null},
+		{"item":3,"at":"`+api.ShowTime(at)+`","rules":{"fallback":"none"},"actor":"anna","done":null}
 	],"next":3}`, answer.Body.String())
 	require.Equal(t, planned{pool: "p", after: 1, limit: 3, open: true}, f.last())
 	answer = do(s, asAdmin("GET", "/admin/pools/p/agenda", ""))

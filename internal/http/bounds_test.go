@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -221,7 +222,7 @@ func (b blocking) Audit(ctx context.Context, id string) (draw.Audit, error) {
 }
 
 func (b blocking) Awards(ctx context.Context, id string, after int64, limit int) ([]draw.Award, error) {
-	if limit == limitMax { // that of a stream
+	if limit == api.PageMax { // that of a stream
 		b.begun <- struct{}{}
 		<-b.letGo
 	}
@@ -234,7 +235,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	b := blocking{fakeStore{f}, make(chan struct{}), make(chan struct{})}
-	s := newServer(t, f, func(c *Config) { c.Auditor, c.History = b, b })
+	s := newServer(t, f, func(c *Config) { c.Store = b })
 	streamsMax := int(s.bounds.streams.limits[rankAdmin])
 	codes := make(chan int, streamsMax)
 	audit, export := asAdmin("GET", "/admin/pools/p/audit", ""), asAdmin("GET", "/admin/pools/p/awards", "", "Accept", "text/csv")

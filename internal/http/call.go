@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	nethttp "net/http"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"drawsvc/internal/api"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -133,7 +136,7 @@ func (c call) readPath() error {
 }
 
 // actor is who makes the call: the name of the token, "" where none was needed.
-func (c call) actor() string { return c.caller.Name }
+func (c call) actor() string { return cmp.Or(c.server.Actor, c.caller.Name) }
 
 // param returns a part of the path by its name in the route.
 func (c call) param(name string) string { return c.gin.Param(name) }
@@ -147,7 +150,7 @@ func (r *route) readQuery(raw string) (url.Values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains(r.query, name) {
-			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", quoted(name))
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "unknown query parameter %s", api.Quote(name))
 		}
 		if len(query[name]) > 1 {
 			return nil, draw.Errorf(draw.CodeInvalidRequest, "query parameter %q is there twice", name)

@@ -2,10 +2,9 @@ package http
 
 import (
 	"context"
-	nethttp "net/http"
 	"time"
 
-	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -15,27 +14,11 @@ type ClockKeeper interface {
 	AcceptClock(ctx context.Context) (by time.Duration, err error)
 }
 
-// clockBody is the body of POST /admin/clock.
-type clockBody struct {
-	Accept bool `json:"accept"`
-}
-
-type clockAnswer struct {
-	LeaptSeconds float64 `json:"leapt_seconds"`
-}
-
 // acceptClock answers POST /admin/clock.
-func (s *Server) acceptClock(ctx context.Context, _ call, body *clockBody) (clockAnswer, error) {
+func (s *Server) acceptClock(ctx context.Context, _ call, body *api.ClockChange) (api.Clock, error) {
 	if !body.Accept {
-		return clockAnswer{}, draw.Errorf(draw.CodeInvalidRequest, "accept must be true")
+		return api.Clock{}, draw.Errorf(draw.CodeInvalidRequest, "accept must be true")
 	}
-	by, err := s.Clock.AcceptClock(ctx)
-	return clockAnswer{by.Seconds()}, err
-}
-
-// AcceptClock has the service take the database's clock to be right, and returns by
-// how much it had leapt. Errors: those of the store.
-func (a *Admin) AcceptClock(ctx context.Context) (time.Duration, error) {
-	done, err := send[clockAnswer](ctx, a, client.Call{Method: nethttp.MethodPost, Path: "/admin/clock"}, &clockBody{Accept: true})
-	return time.Duration(done.LeaptSeconds * float64(time.Second)), err
+	by, err := s.Store.AcceptClock(ctx)
+	return api.Clock{LeaptSeconds: by.Seconds()}, err
 }

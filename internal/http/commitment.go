@@ -99,7 +99,7 @@ func orNull(text string) *string {
 
 // commitment answers GET /admin/pools/{pool}/commitment.
 func (s *Server) commitment(ctx context.Context, c call) (commitmentAnswer, error) {
-	found, err := s.Commitments.Commitment(ctx, c.param("pool"))
+	found, err := s.Store.Commitment(ctx, c.param("pool"))
 	if err != nil {
 		return commitmentAnswer{}, err
 	}

@@ -10,8 +10,7 @@ func TestConfigThatCannotWork(t *testing.T) {
 	good := newServer(t, &fake{}).Config
 	for name, spoil := range map[string]setup{
 		"no drawer":      func(c *Config) { c.Drawer = nil },
-		"no history":     func(c *Config) { c.History = nil },
-		"no auditor":     func(c *Config) { c.Auditor = nil },
+		"no store":       func(c *Config) { c.Store = nil },
 		"no ready":       func(c *Config) { c.Ready = nil },
 		"no log":         func(c *Config) { c.Log = nil },
 		"no tokens":      func(c *Config) { c.Tokens = nil },

@@ -110,7 +110,7 @@ func (c contextual) Pool(ctx context.Context, id string) (draw.Pool, error) {
 // byte once, be content with none, and leave the connection as it was.
 func judgeWatch(t *testing.T, h habit) error {
 	f, started, letGo := held()
-	s := newServer(t, f, func(c *Config) { c.Reader = contextual{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = contextual{fakeStore{f}} })
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	l := spying{inner, h, make(chan *spy, 2)}
@@ -197,7 +197,7 @@ func (w waitingStore) Pool(ctx context.Context, _ string) (draw.Pool, error) {
 func TestOtherCallsAreWatched(t *testing.T) {
 	f := &fake{}
 	store := waitingStore{fakeStore{f}, make(chan struct{}), make(chan struct{})}
-	addr := served(t, newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = store, time.Hour }))
+	addr := served(t, newServer(t, f, func(c *Config) { c.Store, c.RequestTimeout = store, time.Hour }))
 	caller, err := net.Dial("tcp", addr)
 	require.NoError(t, err)
 	_, err = io.WriteString(caller, "GET /pools/p HTTP/1.1\r\nHost: x\r\n\r\n")

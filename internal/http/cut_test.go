@@ -159,7 +159,7 @@ func TestCutExportsLookBroken(t *testing.T) {
 					t.Parallel()
 					e := endless{fakeStore{&fake{}}, make(chan struct{})}
 					s := undescribed(newServer(t, e.fake, func(c *Config) {
-						c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e
+						c.Store = e
 						if w.tls != nil {
 							c.TLS = served
 						}
@@ -184,7 +184,7 @@ func TestCutExportsLookBrokenCatches(t *testing.T) {
 	for _, w := range wires()[:2] {
 		for _, export := range exported() {
 			e := endless{fakeStore{&fake{}}, make(chan struct{})}
-			s := undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+			s := undescribed(newServer(t, e.fake, func(c *Config) { c.Store = e }))
 			usual := httptest.NewServer(s.Handler())
 			err := cut(t, usual.Listener.Addr().String(), w, export, func() { close(e.away) })
 			usual.Close()
@@ -208,12 +208,12 @@ func TestCutExportsLookBrokenThroughNginx(t *testing.T) {
 	t.Parallel()
 	for _, export := range exported() {
 		e := endless{fakeStore{&fake{}}, make(chan struct{})}
-		s := undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+		s := undescribed(newServer(t, e.fake, func(c *Config) { c.Store = e }))
 		require.Error(t, cut(t, behindNginx(t, served(t, s)), wires()[1], export, func() { close(e.away) }), export[2])
 
 		// The double is a server that closes its connections as usual.
 		e.away = make(chan struct{})
-		s = undescribed(newServer(t, e.fake, func(c *Config) { c.Reader, c.History, c.LogWriter, c.Exporter = e, e, e, e }))
+		s = undescribed(newServer(t, e.fake, func(c *Config) { c.Store = e }))
 		usual := httptest.NewServer(s.Handler())
 		defer usual.Close()
 		require.NoError(t, cut(t, behindNginx(t, usual.Listener.Addr().String()), wires()[1], export, func() { close(e.away) }), export[2])
@@ -243,7 +243,7 @@ func (b brief) ExportProof(_ context.Context, _ string, create func(string) (io.
 func TestLostEndLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := brief{endless{fakeStore{&fake{}}, make(chan struct{})}}
-	s := undescribed(newServer(t, b.fake, func(c *Config) { c.Exporter = b }))
+	s := undescribed(newServer(t, b.fake, func(c *Config) { c.Store = b }))
 	s.limits.audit = -9900 * time.Millisecond
 	body, err := wires()[0].begin(t, served(t, s), nethttp.MethodPost, "/admin/pools/p/proof", typeZip, 0).read()
 	require.Error(t, err, "%d bytes", len(body))

@@ -4,17 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net"
 	nethttp "net/http"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -24,6 +23,14 @@ const (
 	// bufferSize is how much a new buffer holds; it grows as needed.
 	bufferSize = 2 << 10
 )
+
+// bodyMax is the maximum length of a body.
+func (s *Server) bodyMax() int {
+	if s.Unbounded {
+		return math.MaxInt
+	}
+	return bodyMax
+}
 
 // buffer returns an empty buffer; it goes back with s.buffers.Put.
 func (s *Server) buffer() *[]byte { return s.buffers.Get().(*[]byte) }
@@ -45,7 +52,7 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 		conn.bodies.Add(1)
 		defer conn.bodies.Add(1)
 	}
-	if *buf, err = readBody(r, (*buf)[:0], bodyMax); err != nil {
+	if *buf, err = readBody(r, (*buf)[:0], s.bodyMax()); err != nil {
 		return err
 	}
 	switch body := bytes.TrimLeft(*buf, " \t\r\n"); {
@@ -55,7 +62,7 @@ func (s *Server) decode(r *nethttp.Request, into any) error {
 		return draw.Errorf(draw.CodeInvalidRequest, "the body must be a JSON object")
 	}
 	if err := json.Unmarshal(*buf, into, s.strict); err != nil {
-		return draw.Errorf(draw.CodeInvalidRequest, "%s", decodeDetail(err))
+		return draw.Errorf(draw.CodeInvalidRequest, "%s", api.DecodeDetail(err))
 	}
 	return nil
 }
@@ -91,7 +98,7 @@ func isPlain(contentType, kind string, allowed []string) bool {
 // and returns it also when it fails.
 func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 	if r.ContentLength > int64(most) {
-		return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", most)
+		return buf, draw.Errorf(api.CodeBodyTooLarge, "the body is larger than %d bytes", most)
 	}
 	for {
 		if len(buf) == cap(buf) {
@@ -101,7 +108,7 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 		buf = buf[:len(buf)+n]
 		switch {
 		case len(buf) > most:
-			return buf, draw.Errorf(codeBodyTooLarge, "the body is larger than %d bytes", most)
+			return buf, draw.Errorf(api.CodeBodyTooLarge, "the body is larger than %d bytes", most)
 		case err == io.EOF:
 			_ = r.Body.Close() // else net/http reads it to its end once more before it answers
 			return buf, nil
@@ -116,74 +123,4 @@ func readBody(r *nethttp.Request, buf []byte, most int) ([]byte, error) {
 func isTimeout(err error) bool {
 	e, ok := errors.AsType[net.Error](err)
 	return ok && e.Timeout()
-}
-
-// decodeDetail says in one sentence which member is wrong and why.
-func decodeDetail(err error) string {
-	semantic, _ := errors.AsType[*json.SemanticError](err)
-	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case semantic != nil && errors.Is(err, json.ErrUnknownName):
-		return "unknown member " + member(semantic.JSONPointer)
-	case semantic != nil:
-		return member(semantic.JSONPointer) + " must be " + wanted(semantic)
-	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
-		return "member " + member(syntax.JSONPointer) + " is there twice"
-	case syntax != nil && errors.Is(err, io.ErrUnexpectedEOF):
-		return "the body ends within its JSON"
-	case syntax != nil:
-		return "the body is not valid JSON at byte " + strconv.FormatInt(syntax.ByteOffset, 10)
-	}
-	return "the body is not valid JSON"
-}
-
-// nameMax bounds how much of a member's or parameter's name a detail repeats,
-// in bytes.
-const nameMax = 100
-
-// member writes a JSON pointer as people write members: prizes[2].stock.
-func member(p jsontext.Pointer) string {
-	var b strings.Builder
-	for token := range p.Tokens() {
-		switch _, err := strconv.ParseUint(token, 10, 32); {
-		case err == nil:
-			b.WriteString("[" + token + "]")
-		case b.Len() > 0:
-			b.WriteString("." + token)
-		default:
-			b.WriteString(token)
-		}
-	}
-	return quoted(b.String())
-}
-
-// quoted repeats a name that the caller chose, up to nameMax of it.
-func quoted(name string) string {
-	if len(name) > nameMax {
-		name = strings.ToValidUTF8(name[:nameMax], "") + "…"
-	}
-	return strconv.Quote(name)
-}
-
-// wanted says what should have stood in place of a value.
-func wanted(e *json.SemanticError) string {
-	if e.GoType == nil {
-		return "something else"
-	}
-	kind := e.GoType.Kind()
-	if kind == reflect.Pointer {
-		kind = e.GoType.Elem().Kind()
-	}
-	switch kind {
-	case reflect.Int, reflect.Int64:
-		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "a list"
-	default:
-		return "an object"
-	}
 }

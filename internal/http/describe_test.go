@@ -164,17 +164,17 @@ func full(c *Config) {
 		said := catalogue.Item{Name: "N", Description: "D", Image: "https://x/i", Link: "https://x/l"}
 		return map[string]catalogue.Item{"gold": said, "pin": said}
 	}
-	c.Auditor = violated{c.Auditor}
+	c.Store = violated{c.Store}
 	c.Tickets = anyTicket{}
-	c.History = redirectedLog{c.History}
+	c.Store = redirectedLog{c.Store}
 	campaigned(c)
 }
 
 // redirectedLog is a history whose awards are not what was drawn.
-type redirectedLog struct{ History }
+type redirectedLog struct{ Store }
 
 func (l redirectedLog) Log(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error) {
-	all, err := l.History.Log(ctx, poolID, after, limit)
+	all, err := l.Store.Log(ctx, poolID, after, limit)
 	for _, e := range all {
 		if e.Award != nil {
 			e.Award.Redirect = &draw.Redirect{Drawn: "gold", Why: draw.WhyLimit}
@@ -193,10 +193,10 @@ func (anyTicket) Read(string) (draw.Request, error) {
 }
 
 // violated is an auditor that finds something.
-type violated struct{ Auditor }
+type violated struct{ Store }
 
 func (v violated) Audit(ctx context.Context, poolID string) (draw.Audit, error) {
-	a, err := v.Auditor.Audit(ctx, poolID)
+	a, err := v.Store.Audit(ctx, poolID)
 	a.Violations = []draw.Violation{{Rule: "over-issued", Detail: "because"}}
 	return a, err
 }

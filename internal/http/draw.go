@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/catalogue"
 	"drawsvc/internal/draw"
 )
@@ -101,7 +102,7 @@ func (s *Server) drawRequest(r *nethttp.Request) (draw.Request, error) {
 func (s *Server) drawAgain(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Reader.Draw(ctx, c.param("pool"), c.param("draw")) })
+	made, err := placed(ctx, c, func() (draw.Draw, error) { return s.Store.Draw(ctx, c.param("pool"), c.param("draw")) })
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ type prizeAnswer struct {
 // newPrize shows a prize with what the catalogue says of it. The catalogue's name
 // goes before the prize's own, in this answer alone.
 func newPrize(p *draw.Prize, item catalogue.Item) prizeAnswer {
-	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), kindOf(p), item.Description, item.Image, item.Link}
+	return prizeAnswer{p.ID, cmp.Or(item.Name, p.Name), p.Value.StringFixed(2), api.KindOf(p), item.Description, item.Image, item.Link}
 }
 
 // showCopy is the handler of a call whose answer callers share.
@@ -155,7 +156,7 @@ func showCopy(of *copies) handler {
 // encodePool reads a pool and encodes what may be seen of it: no counts, which
 // would let a script time its draws.
 func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) {
-	p, err := s.Reader.Pool(ctx, poolID)
+	p, err := s.Store.Pool(ctx, poolID)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 		return nil, err
 	}
 	items := s.Catalogue() // one for all prizes
-	prizes := each(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
+	prizes := api.ShowEach(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
 	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, prizes, opens, closes})
 	return append(body, '\n'), err
 }

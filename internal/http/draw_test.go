@@ -14,6 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -109,7 +110,7 @@ func TestValuesHaveTwoDecimals(t *testing.T) {
 func TestTimesHaveSixDecimals(t *testing.T) {
 	for _, ns := range []int{0, 999, 1000, 890_000, 100_000_000, 999_999_999} {
 		made := time.Date(2026, 3, 4, 5, 6, 7, ns, time.FixedZone("", 3600))
-		require.Equal(t, formatTime(made), string(draw.AppendTime(nil, made)))
+		require.Equal(t, api.ShowTime(made), string(draw.AppendTime(nil, made)))
 		require.Equal(t, fmt.Sprintf("at 2026-03-04T04:06:07.%06dZ", ns/1000), string(draw.AppendTime([]byte("at "), made)))
 	}
 }

@@ -3,7 +3,6 @@ package http
 import (
 	nethttp "net/http"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
@@ -11,19 +10,8 @@ import (
 	"drawsvc/internal/draw"
 )
 
-func formatTime(t time.Time) string { return t.UTC().Format(draw.TimeFormat) }
-
 // headers holds the values of headers that most answers have, made once.
 type headers struct{ noStore, noSniff, json, onlyTLS []string }
-
-// each shows every entry of a list.
-func each[In, Out any](list []In, show func(*In) Out) []Out {
-	out := make([]Out, len(list))
-	for i := range list {
-		out[i] = show(&list[i])
-	}
-	return out
-}
 
 // writeDraw answers with a draw.
 func (c call) writeDraw(d *draw.Draw) {

@@ -41,8 +41,7 @@ func (blanks) Import(context.Context, draw.Import, io.Reader, func(int, int)) (d
 func TestEndlessIsNoNumber(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, &fake{}, func(c *Config) {
-		b := blanks{c.History.(fakeStore)}
-		c.History, c.Auditor, c.Statements, c.Importer = b, b, b, b
+		c.Store = blanks{c.Store.(fakeStore)}
 	})
 	for path, want := range map[string][2]string{
 		"moves":      {`"delta":null,"reason":"created","actor":"","stocked":null,"issued":0`, "none,endless,created,,endless,0"},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -88,7 +89,7 @@ type selfAnswer struct {
 func (s *Server) self(c call) error {
 	a := selfAnswer{Name: c.caller.Name, Role: c.caller.Role}
 	if !c.caller.Until.IsZero() {
-		until := formatTime(c.caller.Until)
+		until := api.ShowTime(c.caller.Until)
 		a.Until = &until
 	}
 	return c.writeJSON(a)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -135,7 +136,7 @@ func TestSelf(t *testing.T) {
 	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(adminEntry(), stock) })
 	require.JSONEq(t, `{"name":"admin","role":"admin","until":null}`, do(s, asAdmin("GET", "/admin/self", "")).Body.String())
 	asStock := request("GET", "/admin/self", "", "Authorization", "Bearer stock")
-	require.JSONEq(t, `{"name":"shop","role":"stock","until":"`+formatTime(until)+`"}`, do(s, asStock).Body.String())
+	require.JSONEq(t, `{"name":"shop","role":"stock","until":"`+api.ShowTime(until)+`"}`, do(s, asStock).Body.String())
 }
 
 // FindAwards finds the awards of the tests, up to their first hundred versions.

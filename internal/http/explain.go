@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strconv"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -68,7 +69,7 @@ func explanations() map[draw.Code]explanation {
 		draw.CodeJobRunning: {"A run of the job is under way.", "Wait for its end, which GET /admin/jobs/{job} shows."},
 		draw.CodeChangedMeanwhile: {"The pool is at another revision than If-Match names: somebody else has changed it.",
 			"Read the pool again, and decide anew with its ETag."},
-		codeBodyTooLarge:         {"The body is larger than the call takes.", "Send less at once: a file in parts, or with the command line."},
+		api.CodeBodyTooLarge:     {"The body is larger than the call takes.", "Send less at once: a file in parts, or with the command line."},
 		codeUnsupportedMediaType: {"The body is of another type than the call takes, not in UTF-8, or encoded.", "Send the Content-Type that the detail names."},
 		draw.CodeKeyReused: {"The Idempotency-Key was used with other content. Nothing happened.",
 			"Send the first request as it was, or choose a new key for a new request."},

@@ -8,8 +8,15 @@ import (
 	nethttp "net/http"
 	"time"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
+
+// formulas is the query parameter that makes an export safe for spreadsheets.
+const formulas = "formulas"
+
+// typeCSVHeader is the media type of an export, which begins with a header.
+const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 
 // orCSV has csv answer the callers who prefer it, and json all others.
 func orCSV(json, csv handler) handler { return or(typeCSV, csv, json) }
@@ -48,17 +55,11 @@ func paged[E any](
 ) func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
 	return func(ctx context.Context, poolID string, after int64, limit int) ([]E, int64, error) {
 		found, err := read(ctx, poolID, after, limit)
-		return found, Through(found, limit, version), err
+		if err != nil || len(found) < limit {
+			return found, math.MaxInt64, err
+		}
+		return found, version(&found[len(found)-1]), nil
 	}
-}
-
-// Through is the version up to which a page of a log is complete: all of them, unless
-// it has as many entries as were asked for.
-func Through[E any](found []E, limit int, version func(*E) int64) int64 {
-	if len(found) < limit {
-		return math.MaxInt64
-	}
-	return version(&found[len(found)-1])
 }
 
 // stream sends all entries after a version, or as many as the caller wants, up to the
@@ -67,7 +68,7 @@ func Through[E any](found []E, limit int, version func(*E) int64) int64 {
 // file that ends early must not look like a whole one.
 func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	s := c.server
-	left, err := c.number("limit", 1, limitMax, math.MaxInt64)
+	left, err := c.number("limit", 1, api.PageMax, math.MaxInt64)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (x export[E]) stream(c call, out *bytes.Buffer) error {
 	}
 	pace := pace{left: s.limits.page, each: s.limits.pace}
 	for {
-		found, through, err := x.page(c, after, int(min(left, limitMax)))
+		found, through, err := x.page(c, after, int(min(left, api.PageMax)))
 		if err != nil {
 			return err
 		}
@@ -128,15 +129,15 @@ func (x export[E]) page(c call, after int64, limit int) ([]E, int64, error) {
 }
 
 // exportRows streams a log as CSV.
-func exportRows[E any](c call, rowsTo func(io.Writer, bool) *Rows[E], x export[E]) error {
-	style, err := c.word(formulas, FormulasExact, FormulasEscaped)
+func exportRows[E, R any](c call, rowsTo func(io.Writer, bool) *api.Rows[R], show func(*E) R, x export[E]) error {
+	style, err := c.word(formulas, api.FormulasExact, api.FormulasEscaped)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
-	rows := rowsTo(&out, style == FormulasEscaped)
+	rows := rowsTo(&out, style == api.FormulasEscaped)
 	x.contentType = typeCSVHeader
-	x.write = rows.Write
+	x.write = func(e *E) { rows.Write(new(show(e))) }
 	x.flush = func() { _ = rows.Flush() } // to memory: cannot fail
 	return x.stream(c, &out)
 }
@@ -150,25 +151,25 @@ func (s *Server) exportAwards(c call) error {
 	if err != nil {
 		return err
 	}
-	read := paged(s.History.Awards, versionOfAward)
+	read := paged(s.Store.Awards, versionOfAward)
 	if given {
 		read = func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Award, int64, error) {
-			return s.Finder.FindAwards(ctx, poolID, f, after, limit)
+			return s.Store.FindAwards(ctx, poolID, f, after, limit)
 		}
 	}
-	return exportRows(c, NewAwardRows, export[draw.Award]{read: read, version: versionOfAward})
+	return exportRows(c, api.NewAwardRows, api.ShowAward, export[draw.Award]{read: read, version: versionOfAward})
 }
 
 // exportMoves streams the moves of a pool as CSV.
 func (s *Server) exportMoves(c call) error {
-	return exportRows(c, NewMoveRows, export[draw.Move]{read: paged(s.History.Moves, versionOfMove), version: versionOfMove})
+	return exportRows(c, api.NewMoveRows, api.ShowMove, export[draw.Move]{read: paged(s.Store.Moves, versionOfMove), version: versionOfMove})
 }
 
 // poolVersion returns the version of the call's pool.
 func (s *Server) poolVersion(c call) (int64, error) {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Reader.Pool(ctx, c.param("pool")) })
+	pool, err := placed(ctx, c, func() (draw.Pool, error) { return s.Store.Pool(ctx, c.param("pool")) })
 	return pool.Version, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"math"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 )
@@ -46,12 +46,12 @@ func TestExportHeedsLimitAndFilters(t *testing.T) {
 func TestExportSearches(t *testing.T) {
 	t.Parallel()
 	f := &fake{awards: manyAwards(7)}
-	s := newServer(t, f, func(c *Config) { c.Reader = &growing{fakeStore: fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = &growing{fakeStore: fakeStore{f}} })
 	w := do(s, asAdmin("GET", "/admin/pools/p/awards?user=u1&prize=gold", "", "Accept", "text/csv"))
 	require.Equal(t, 200, w.Code)
 	var asked []any
 	for after := int64(0); after < 7; after += 3 {
-		asked = append(asked, [4]any{"p", draw.AwardFilter{UserID: "u1", PrizeID: "gold"}, after, limitMax})
+		asked = append(asked, [4]any{"p", draw.AwardFilter{UserID: "u1", PrizeID: "gold"}, after, api.PageMax})
 	}
 	require.Equal(t, asked, f.asked, "the fake's search goes through three versions")
 }
@@ -63,40 +63,39 @@ func TestExportsOverHTTP(t *testing.T) {
 	f.awards[0].Blank = true
 	server := httptest.NewServer(newServer(t, f).Handler())
 	defer server.Close()
-	admin, store := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}), fakeStore{f}
+	admin, store := adminOf(server), fakeStore{f}
 
-	awards, through, err := admin.FindAwards(t.Context(), "p", draw.AwardFilter{}, 5, 10)
+	awards, err := admin.Awards(t.Context(), "p", &draw.AwardFilter{}, 5)
 	require.NoError(t, err)
-	require.EqualValues(t, math.MaxInt64, through)
-	require.True(t, awards[0].Value.Equal(f.awards[0].Value))
-	require.True(t, awards[0].At.Equal(f.awards[0].At))
-	awards[0].Value, awards[0].At = f.awards[0].Value, f.awards[0].At
-	require.Equal(t, f.awards, awards)
+	require.Equal(t, api.Awards{Awards: []api.Award{api.ShowAward(&f.awards[0])}}, awards)
 	wanted := draw.AwardFilter{UserID: "u 1", PrizeID: "gold", DrawID: "d/1"}
-	_, _, err = admin.FindAwards(t.Context(), "p", wanted, 5, 10)
+	_, err = admin.Awards(t.Context(), "p", &wanted, 5)
 	require.NoError(t, err)
-	require.Contains(t, f.asked, [4]any{"p", wanted, int64(5), 10})
+	require.Contains(t, f.asked, [4]any{"p", wanted, int64(5), api.PageMax})
 
-	moves, err := admin.Moves(t.Context(), "p", 0, 10)
+	moves, err := admin.Moves(t.Context(), "p", 0)
 	require.NoError(t, err)
 	want, err := store.Moves(t.Context(), "p", 0, 10)
 	require.NoError(t, err)
-	require.True(t, moves[0].At.Equal(want[0].At))
-	want[0].PoolID, want[0].At = "p", moves[0].At
-	require.Equal(t, want, moves)
+	require.Equal(t, api.ShowEach(want, api.ShowMove), moves.Moves)
 
-	lines, err := admin.Statements(t.Context(), "p", "2026-03-01", 10)
+	lines, err := admin.Statements(t.Context(), "p", "2026-03-01")
 	require.NoError(t, err)
-	stated, err := fakeJobs{f}.Statements(t.Context(), "p", "2026-03-01", 10)
+	stated, err := fakeStore{f}.Statements(t.Context(), "p", "2026-03-01", 10)
 	require.NoError(t, err)
-	require.Equal(t, written(t, stated), written(t, lines))
-	require.Equal(t, 5, strings.Count(written(t, lines), "\n"))
+	require.Equal(t, api.ShowEach(stated, api.ShowStatement), lines.Statements)
+	require.Equal(t, 5, strings.Count(written(t, lines.Statements), "\n"))
 }
 
-func written(t *testing.T, lines []job.Line) string {
+// adminOf is a client with the admin token.
+func adminOf(server *httptest.Server) *api.Client {
+	return api.NewClient(&api.Remote{Client: &client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}})
+}
+
+func written(t *testing.T, lines []api.Statement) string {
 	t.Helper()
 	var out bytes.Buffer
-	rows := NewStatementRows(&out)
+	rows := api.NewStatementRows(&out)
 	for i := range lines {
 		rows.Write(&lines[i])
 	}
@@ -107,16 +106,15 @@ func written(t *testing.T, lines []job.Line) string {
 // TestStatementsOfGreatWorth: the sum of a day is longer than the value of one unit.
 func TestStatementsOfGreatWorth(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Statements = wealthy{} }).Handler())
+	server := httptest.NewServer(newServer(t, &fake{}, func(c *Config) { c.Store = wealthy{c.Store} }).Handler())
 	defer server.Close()
-	admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
-	lines, err := admin.Statements(t.Context(), "p", "", 10)
+	lines, err := adminOf(server).Statements(t.Context(), "p", "")
 	require.NoError(t, err)
-	require.Equal(t, "12345678901234567.89", lines[0].Value.StringFixed(2))
+	require.Equal(t, "12345678901234567.89", lines.Statements[0].Value)
 }
 
 // wealthy has a day of great worth.
-type wealthy struct{}
+type wealthy struct{ Store }
 
 func (wealthy) Statements(context.Context, string, string, int) ([]job.Line, error) {
 	return []job.Line{{Day: "2026-03-01", Prize: "gold", Issued: 1, Value: decimal.RequireFromString("12345678901234567.89"), ToVersion: 2}}, nil

@@ -81,7 +81,7 @@ func (widePool) Pool(_ context.Context, id string) (draw.Pool, error) {
 // many callers share is compressed once.
 func TestGzipIsForWidePools(t *testing.T) {
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.Reader = widePool{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })
 	ask := func(path string, headers ...string) *httptest.ResponseRecorder {
 		return do(s, asAdmin("GET", path, "", headers...))
 	}
@@ -119,7 +119,7 @@ func TestGzipIsForWidePools(t *testing.T) {
 // tags of both forms are strong and differ, as their bytes do, and If-Match knows both.
 func TestTagsAreOfOneAnswer(t *testing.T) {
 	f := &fake{rules: longRules(t)}
-	s := newServer(t, f, func(c *Config) { c.Reader = widePool{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = widePool{fakeStore{f}} })
 	tagged := 0
 	for _, call := range calls() {
 		if call.method != "GET" {

@@ -2,6 +2,15 @@ package http
 
 import "drawsvc/internal/draw"
 
+// Condition is what an instance cannot do, although its database answers.
+type Condition interface {
+	// SeedsAway reports whether a committed pool cannot be drawn from here, because its
+	// seed cannot be unsealed.
+	SeedsAway() bool
+	// HasUnreadable reports whether this binary cannot read some rules or planned items.
+	HasUnreadable() bool
+}
+
 type healthAnswer struct {
 	Status string `json:"status"`
 	// Seeds is "unavailable" where a committed pool cannot be drawn from here.
@@ -28,10 +37,10 @@ func (s *Server) ready(c call) error {
 		return draw.Wrap(draw.CodeStoreUnavailable, err, "the service is not ready")
 	}
 	answer := healthAnswer{Status: "ready"}
-	if s.SeedsAway() {
+	if s.Store.SeedsAway() {
 		answer.Seeds = "unavailable"
 	}
-	if s.RulesUnreadable() {
+	if s.Store.HasUnreadable() {
 		answer.Rules = "unreadable"
 	}
 	if len(s.Tokens.Set().Unread) > 0 {

@@ -139,7 +139,7 @@ func (g *growing) Awards(ctx context.Context, id string, after int64, limit int)
 func newGrowing(t *testing.T, awards int) (*growing, *Server) {
 	t.Helper()
 	g := &growing{fakeStore: fakeStore{&fake{awards: manyAwards(awards)}}}
-	s := newServer(t, g.fake, func(c *Config) { c.Reader, c.History = g, g })
+	s := newServer(t, g.fake, func(c *Config) { c.Store = g })
 	return g, s
 }
 
@@ -209,7 +209,7 @@ func (slowAudit) Audit(ctx context.Context, _ string) (draw.Audit, error) {
 // TestAuditThatTakesTooLong: the answer names the way to an audit without limit.
 func TestAuditThatTakesTooLong(t *testing.T) {
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.Auditor = slowAudit{fakeStore{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = slowAudit{fakeStore{f}} })
 	s.limits.audit = 50 * time.Millisecond
 	w := do(s, asAdmin("GET", "/admin/pools/p/audit", ""))
 	require.Equal(t, 503, w.Code, w.Body)

@@ -32,7 +32,7 @@ var at = time.Date(2026, 3, 4, 5, 6, 7, 890_000, time.FixedZone("CET", 3600))
 // fake stands in for the service and the store where only their answer to the
 // wire matters: it answers with err when set, and records what it was asked.
 type fake struct {
-	// rulesUnreadable is what RulesUnreadable says.
+	// rulesUnreadable is what HasUnreadable says.
 	rulesUnreadable bool
 	// seedsAway is what SeedsAway says.
 	seedsAway bool
@@ -149,6 +149,12 @@ func (f fakeStore) Pool(_ context.Context, id string) (draw.Pool, error) {
 	return somePool(id), f.note(id)
 }
 
+// SeedsAway implements Condition.
+func (f fakeStore) SeedsAway() bool { return f.seedsAway }
+
+// HasUnreadable implements Condition.
+func (f fakeStore) HasUnreadable() bool { return f.rulesUnreadable }
+
 // acted is a change that was asked for, and who asks.
 type acted struct {
 	what  any
@@ -254,14 +260,10 @@ func newServer(t testing.TB, f *fake, changes ...setup) *Server {
 	}
 	registry := prometheus.NewRegistry()
 	config := Config{
-		Drawer: f, Reader: fakeStore{f}, Pools: fakeStore{f}, Deleter: fakeStore{f}, Stocker: fakeStore{f}, Importer: fakeStore{f},
-		History: fakeStore{f}, Auditor: fakeStore{f},
-		JobReader: fakeJobs{f}, JobChanger: fakeJobs{f}, Statements: fakeJobs{f}, WakeJobs: func() {}, Ruler: fakeStore{f}, Odds: fakeStore{f}, Users: fakeStore{f}, Agendas: fakeStore{f}, Planner: fakeStore{f}, Scheduler: fakeStore{f}, Tickets: ticket.NewKeeper(nil),
-		Prover: fakeStore{f}, Exporter: fakeStore{f}, Eraser: fakeStore{f}, LogWriter: fakeStore{f}, Commitments: fakeStore{f}, SeedsAway: func() bool { return f.seedsAway }, RulesUnreadable: func() bool { return f.rulesUnreadable }, Clock: fakeStore{f}, Receipts: fakeStore{f}, Catalogue: func() map[string]catalogue.Item { return nil },
-		Modes: []string{"for-update", "optimistic", "external"}, Tokens: keep(adminEntry()), PublicDraw: true,
-		RequestTimeout: time.Minute, Ready: func(context.Context) error { return nil },
-		Finder: fakeStore{f}, Watcher: fakeStore{f},
-		Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
+		Access: Access{Tokens: keep(adminEntry()), PublicDraw: true}, Limits: Limits{RequestTimeout: time.Minute},
+		Store: fakeStore{f}, Drawer: f, Watcher: fakeStore{f}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {},
+		Catalogue: func() map[string]catalogue.Item { return nil }, Modes: []string{"for-update", "optimistic", "external"},
+		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
 	}
 	for _, change := range changes {
 		change(&config)

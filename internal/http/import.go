@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -16,33 +17,8 @@ type Importer interface {
 	Import(ctx context.Context, w draw.Import, file io.Reader, progress func(done, total int)) (draw.Imported, error)
 }
 
-const (
-	// importMax is the largest file that is imported, in bytes. A larger one is
-	// for the command.
-	importMax = 8 << 20
-	// importReason is the reason of the moves when the caller names none.
-	importReason = "import"
-)
-
-type importAnswer struct {
-	Pool      string `json:"pool"`
-	DryRun    bool   `json:"dry_run"`
-	Added     int    `json:"added"`
-	Restocked int    `json:"restocked"`
-	Units     int64  `json:"units"`
-	// Version is the pool's after the import; a dry run says what it would be.
-	Version  int64 `json:"version"`
-	Replayed bool  `json:"replayed"`
-	// Prizes are the first that a dry run would change.
-	Prizes []importPrizeAnswer `json:"prizes,omitempty"`
-}
-
-type importPrizeAnswer struct {
-	ID      string `json:"id"`
-	New     bool   `json:"new"`
-	Delta   *int64 `json:"delta"` // null: endless
-	Stocked *int64 `json:"stocked"`
-}
+// importReason is the reason of the moves when the caller names none.
+const importReason = "import"
 
 // importFile answers POST /admin/pools/{pool}/import. A large file gets more
 // time than other calls, to arrive and to be imported.
@@ -70,18 +46,12 @@ func (s *Server) importFile(c call) error {
 		return err
 	}
 	c.replayed(done.Replayed)
-	return c.writeJSON(importAnswer{
-		Pool: wanted.PoolID, DryRun: wanted.DryRun, Added: done.Added, Restocked: done.Restocked,
-		Units: done.Units, Version: done.Version, Replayed: done.Replayed,
-		Prizes: each(done.Preview, func(p *draw.ImportedPrize) importPrizeAnswer {
-			return importPrizeAnswer{p.PrizeID, p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
-		}),
-	})
+	return c.writeJSON(api.ShowImported(&wanted, &done))
 }
 
 // importWhole imports a file when no other one is at work: each takes memory for all
 // of its lines. Error: CodeOverloaded, and those of Importer.
-func (c call) importWhole(w draw.Import, file []byte) (draw.Imported, error) {
+func (c call) importWhole(w draw.Import, file io.Reader) (draw.Imported, error) {
 	limits, importing := &c.server.limits, c.server.bounds.importing
 	turn, cancel := c.within(limits.audit)
 	defer cancel()
@@ -91,7 +61,7 @@ func (c call) importWhole(w draw.Import, file []byte) (draw.Imported, error) {
 	defer importing.Release(1)
 	ctx, cancel := c.within(limits.audit)
 	defer cancel()
-	return c.server.Importer.Import(ctx, w, bytes.NewReader(file), nil)
+	return c.server.Store.Import(ctx, w, file, c.server.Progress)
 }
 
 // importWanted reads what the call says beside the file.
@@ -112,11 +82,15 @@ func (c call) importWanted() (draw.Import, error) {
 	return w, w.Check()
 }
 
-// readImport reads a file of at most importMax. A large one gets more time than
+// readImport reads a file of at most api.FileMax, an unbounded one as it is used. A large one gets more time than
 // other bodies, to arrive and to be imported.
-func (c call) readImport() ([]byte, error) {
+func (c call) readImport() (io.Reader, error) {
+	if c.server.Unbounded {
+		return c.gin.Request.Body, nil
+	}
 	limits := &c.server.limits
 	_ = nethttp.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(limits.page))
 	c.unhurried(limits.page + 2*limits.audit + limits.page)
-	return readBody(c.gin.Request, make([]byte, 0, bufferSize), importMax)
+	file, err := readBody(c.gin.Request, make([]byte, 0, bufferSize), api.FileMax)
+	return bytes.NewReader(file), err
 }

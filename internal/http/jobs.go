@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	nethttp "net/http"
-	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"drawsvc/internal/access"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 	"drawsvc/internal/job"
 )
@@ -28,19 +26,15 @@ type JobChanger interface {
 	WantJob(ctx context.Context, name, actor string) (job.Row, error)
 }
 
-type jobsAnswer struct {
-	Jobs []job.View `json:"jobs"`
-}
-
 // jobs answers GET /admin/jobs.
-func (s *Server) jobs(ctx context.Context, c call) (jobsAnswer, error) {
-	rows, now, err := s.JobReader.Jobs(ctx)
-	return jobsAnswer{each(rows, func(r *job.Row) job.View { return c.viewJob(r, now) })}, err
+func (s *Server) jobs(ctx context.Context, c call) (api.Jobs, error) {
+	rows, now, err := s.Store.Jobs(ctx)
+	return api.Jobs{Jobs: api.ShowEach(rows, func(r *job.Row) job.View { return c.viewJob(r, now) })}, err
 }
 
 // job answers GET /admin/jobs/{job}.
 func (s *Server) job(ctx context.Context, c call) (job.View, error) {
-	r, now, err := s.JobReader.Job(ctx, c.param("job"))
+	r, now, err := s.Store.Job(ctx, c.param("job"))
 	return c.viewJob(&r, now), err
 }
 
@@ -62,48 +56,13 @@ func (c call) visibleError(text *string) *string {
 	return new(hiddenError)
 }
 
-// jobBody is the body of PATCH /admin/jobs/{job}.
-type jobBody struct {
-	Enabled    *bool          `json:"enabled,omitzero"`
-	Schedule   jsontext.Value `json:"schedule,omitzero"`
-	Host       jsontext.Value `json:"host,omitzero"`
-	StaleAfter jsontext.Value `json:"stale_after,omitzero"`
-}
-
-func (b *jobBody) change() (job.Change, error) {
-	c := job.Change{Enabled: b.Enabled}
-	var err error
-	if c.Schedule, err = text("schedule", b.Schedule); err != nil {
-		return c, err
-	}
-	if b.Host.Kind() == 'n' {
-		c.Host = new(string)
-	} else if c.Host, err = text("host", b.Host); err != nil {
-		return c, err
-	} else if c.Host != nil && *c.Host == "" {
-		return c, draw.Errorf(draw.CodeInvalidRequest, "host is empty; null unpins the job")
-	}
-	stale, err := text("stale_after", b.StaleAfter)
-	if err != nil {
-		return c, err
-	}
-	if stale != nil {
-		d, err := time.ParseDuration(*stale)
-		if err != nil {
-			return c, draw.Errorf(draw.CodeInvalidRequest, "stale_after must be a duration, such as \"30m\"")
-		}
-		c.StaleAfter = &d
-	}
-	return c, c.Check()
-}
-
 // changeJob answers PATCH /admin/jobs/{job}.
-func (s *Server) changeJob(ctx context.Context, c call, body *jobBody) (job.View, error) {
-	change, err := body.change()
+func (s *Server) changeJob(ctx context.Context, c call, body *api.JobChange) (job.View, error) {
+	change, err := body.Read()
 	if err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.ChangeJob(ctx, c.param("job"), change, c.actor())
+	r, err := s.Store.ChangeJob(ctx, c.param("job"), change, c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
@@ -127,7 +86,7 @@ func (s *Server) runJob(ctx context.Context, c call) (job.View, error) {
 	if err := noBody(c); err != nil {
 		return job.View{}, err
 	}
-	r, err := s.JobChanger.WantJob(ctx, c.param("job"), c.actor())
+	r, err := s.Store.WantJob(ctx, c.param("job"), c.actor())
 	if err != nil {
 		return job.View{}, err
 	}
@@ -152,35 +111,21 @@ func noBody(c call) error {
 	return nil
 }
 
-type runsAnswer struct {
-	Runs []job.RunView `json:"runs"`
-	// Next is the after of the next page, null when this is the last.
-	Next *int64 `json:"next"`
-}
-
 // runs answers GET /admin/jobs/{job}/runs.
-func (s *Server) runs(ctx context.Context, c call) (runsAnswer, error) {
-	found, next, err := readPage(ctx, c, "job", s.JobReader.JobRuns, func(p *job.Past) int64 { return p.Token })
-	return runsAnswer{each(found, func(p *job.Past) job.RunView {
+func (s *Server) runs(ctx context.Context, c call) (api.JobRuns, error) {
+	found, next, err := readPage(ctx, c, "job", s.Store.JobRuns, func(p *job.Past) int64 { return p.Token })
+	return api.JobRuns{Runs: api.ShowEach(found, func(p *job.Past) job.RunView {
 		v := p.View()
 		v.Error = c.visibleError(v.Error)
 		return v
-	}), next}, err
+	}), Next: next}, err
 }
 
-// checkDay returns a query parameter that is a day, or "" where it is not given.
+// day returns a query parameter that is a day, or "" where it is not given.
 func (c call) day(name string) (string, error) {
 	values := c.query[name]
 	if len(values) == 0 {
 		return "", nil
 	}
-	return values[0], CheckDay(name, values[0])
-}
-
-// CheckDay reports what is no day. Error: CodeInvalidRequest.
-func CheckDay(what, day string) error {
-	if _, err := time.Parse(time.DateOnly, day); err != nil || strings.ContainsAny(day, " ") {
-		return draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", what)
-	}
-	return nil
+	return values[0], api.CheckDay(name, values[0])
 }

@@ -23,9 +23,6 @@ import (
 	"drawsvc/internal/job"
 )
 
-// fakeJobs is the store's side of a fake, for jobs.
-type fakeJobs struct{ *fake }
-
 func someJob(name string) job.Row {
 	return job.Row{
 		Name: name, Enabled: true, Schedule: "every 15m", Per: job.PerRun, StaleAfter: 30 * time.Minute,
@@ -33,11 +30,11 @@ func someJob(name string) job.Row {
 	}
 }
 
-func (f fakeJobs) Jobs(context.Context) ([]job.Row, time.Time, error) {
+func (f fakeStore) Jobs(context.Context) ([]job.Row, time.Time, error) {
 	return []job.Row{someJob("audit")}, at.Add(90 * time.Second), f.note("jobs")
 }
 
-func (f fakeJobs) Job(_ context.Context, name string) (job.Row, time.Time, error) {
+func (f fakeStore) Job(_ context.Context, name string) (job.Row, time.Time, error) {
 	r := someJob(name)
 	r.Report = []byte(`{"ok":false,"pools":2,"violations":1,"broken":[{"pool":"p","version":9,"violations":1,"first":"gap: 8 is missing"}],"days":1}`)
 	if name == "new" {
@@ -46,7 +43,7 @@ func (f fakeJobs) Job(_ context.Context, name string) (job.Row, time.Time, error
 	return r, at, f.note("job " + name)
 }
 
-func (f fakeJobs) JobRuns(_ context.Context, name string, after int64, limit int) ([]job.Past, error) {
+func (f fakeStore) JobRuns(_ context.Context, name string, after int64, limit int) ([]job.Past, error) {
 	var all []job.Past
 	for n := after + 1; n <= min(after+int64(limit), 3); n++ {
 		p := job.Past{Run: job.Run{Job: name, Token: n, Host: "web-1", Began: at}}
@@ -58,15 +55,15 @@ func (f fakeJobs) JobRuns(_ context.Context, name string, after int64, limit int
 	return all, f.note([]any{name, after, limit})
 }
 
-func (f fakeJobs) ChangeJob(_ context.Context, name string, c job.Change, actor string) (job.Row, error) {
+func (f fakeStore) ChangeJob(_ context.Context, name string, c job.Change, actor string) (job.Row, error) {
 	return someJob(name), f.note([]any{name, c, actor})
 }
 
-func (f fakeJobs) WantJob(_ context.Context, name, actor string) (job.Row, error) {
+func (f fakeStore) WantJob(_ context.Context, name, actor string) (job.Row, error) {
 	return someJob(name), f.note([]any{name, actor})
 }
 
-func (f fakeJobs) Statements(_ context.Context, poolID, after string, limit int) ([]job.Line, error) {
+func (f fakeStore) Statements(_ context.Context, poolID, after string, limit int) ([]job.Line, error) {
 	var lines []job.Line
 	for _, day := range []string{"2026-03-01", "2026-03-02", "2026-03-03"} {
 		if day > after {
@@ -121,7 +118,7 @@ func TestJobs(t *testing.T) {
 }
 
 // failedJobs are jobs whose last run failed with the database's own words.
-type failedJobs struct{ fakeJobs }
+type failedJobs struct{ fakeStore }
 
 const databaseError = `relation "prizes" does not exist (SQLSTATE 42P01)`
 
@@ -131,12 +128,12 @@ func failed(r job.Row) job.Row {
 }
 
 func (f failedJobs) Jobs(ctx context.Context) ([]job.Row, time.Time, error) {
-	rows, now, err := f.fakeJobs.Jobs(ctx)
+	rows, now, err := f.fakeStore.Jobs(ctx)
 	return []job.Row{failed(rows[0])}, now, err
 }
 
 func (f failedJobs) Job(ctx context.Context, name string) (job.Row, time.Time, error) {
-	r, now, err := f.fakeJobs.Job(ctx, name)
+	r, now, err := f.fakeStore.Job(ctx, name)
 	return failed(r), now, err
 }
 
@@ -149,7 +146,7 @@ func (f failedJobs) JobRuns(_ context.Context, name string, _ int64, _ int) ([]j
 func TestOnlyAdminsReadErrorsOfJobs(t *testing.T) {
 	f := &fake{}
 	s := newServer(t, f, func(c *Config) {
-		c.JobReader = failedJobs{fakeJobs{f}}
+		c.Store = failedJobs{fakeStore{f}}
 		c.Tokens = keep(tokenOf("root", access.Admin), tokenOf("eve", access.Auditor), tokenOf("shop", access.Stock))
 	})
 	for _, path := range []string{"/admin/jobs", "/admin/jobs/audit", "/admin/jobs/audit/runs"} {
@@ -268,7 +265,7 @@ func TestOneCatalogueInAnAnswer(t *testing.T) {
 }
 
 // unreadJobs are jobs that can be changed, and not read afterwards.
-type unreadJobs struct{ fakeJobs }
+type unreadJobs struct{ fakeStore }
 
 func (unreadJobs) Job(context.Context, string) (job.Row, time.Time, error) {
 	return job.Row{}, at, draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer; nothing happened")
@@ -278,7 +275,7 @@ func (unreadJobs) Job(context.Context, string) (job.Row, time.Time, error) {
 // afterwards, is not reported as one that nothing happened to.
 func TestJobIsChangedAndNotRead(t *testing.T) {
 	f := &fake{}
-	s := newServer(t, f, func(c *Config) { c.JobReader = unreadJobs{fakeJobs{f}} })
+	s := newServer(t, f, func(c *Config) { c.Store = unreadJobs{fakeStore{f}} })
 	for _, r := range []*nethttp.Request{asAdmin("PATCH", "/admin/jobs/audit", `{"enabled":false}`), asAdmin("POST", "/admin/jobs/audit/run", "")} {
 		w := do(s, r)
 		require.Equal(t, 504, w.Code, w.Body)

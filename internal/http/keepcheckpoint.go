@@ -1,15 +1,6 @@
 package http
 
-import (
-	"context"
-	nethttp "net/http"
-
-	"drawsvc/client"
-)
-
-type keptAnswer struct {
-	Pool string `json:"pool"`
-}
+import "drawsvc/internal/api"
 
 // keepCheckpoint answers PUT /admin/pools/{pool}/proof/checkpoint.
 func (s *Server) keepCheckpoint(c call) error {
@@ -22,20 +13,11 @@ func (s *Server) keepCheckpoint(c call) error {
 	}
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
-	kept, err := placed(ctx, c, func() (keptAnswer, error) {
-		return keptAnswer{c.param("pool")}, s.Prover.KeepCheckpoint(ctx, c.param("pool"), note)
+	kept, err := placed(ctx, c, func() (api.Kept, error) {
+		return api.Kept{Pool: c.param("pool")}, s.Store.KeepCheckpoint(ctx, c.param("pool"), note)
 	})
 	if err != nil {
 		return err
 	}
 	return c.writeJSON(kept)
-}
-
-// KeepCheckpoint hands a checkpoint that was signed elsewhere to the service. Errors:
-// those of the store.
-func (a *Admin) KeepCheckpoint(ctx context.Context, poolID string, note []byte) error {
-	_, err := fetch[keptAnswer](ctx, a, client.Call{
-		Method: nethttp.MethodPut, Path: poolPath(poolID, "proof", "checkpoint"), ContentType: typePlain, Body: note,
-	})
-	return err
 }

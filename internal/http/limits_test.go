@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"drawsvc/internal/api"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -65,9 +67,9 @@ func TestRefusalOfALargeBodyIsRead(t *testing.T) {
 		size               int
 		code               string
 	}{
-		{adminToken, "text/csv", importMax + 1, "body-too-large"},
-		{adminToken, "text/plain", importMax, "unsupported-media-type"},
-		{"wrong-token", "text/csv", importMax, "unauthorized"},
+		{adminToken, "text/csv", api.FileMax + 1, "body-too-large"},
+		{adminToken, "text/plain", api.FileMax, "unsupported-media-type"},
+		{"wrong-token", "text/csv", api.FileMax, "unauthorized"},
 	} {
 		conn, err := net.Dial("tcp", addr)
 		require.NoError(t, err)

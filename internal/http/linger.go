@@ -4,11 +4,13 @@ import (
 	"io"
 	nethttp "net/http"
 	"time"
+
+	"drawsvc/internal/api"
 )
 
 // A body of drainMin to drainMax bytes that is left is read for nothing for a while;
 // net/http does so with a smaller one.
-const drainMin, drainMax = 256 << 10, 2 * importMax
+const drainMin, drainMax = 256 << 10, 2 * api.FileMax
 
 // leaveBody has the call answered without the body of its request, if it has one. The
 // connection is closed after the answer.

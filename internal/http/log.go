@@ -3,11 +3,10 @@ package http
 import (
 	"bytes"
 	"context"
-	"io"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -21,12 +20,12 @@ type logAnswer struct {
 type (
 	awardEntry struct {
 		Kind string `json:"kind"`
-		awardAnswer
+		api.Award
 		Redirect *redirectAnswer `json:"redirect,omitempty"`
 	}
 	moveEntry struct {
 		Kind string `json:"kind"`
-		moveAnswer
+		api.Move
 	}
 	changeEntry struct {
 		Kind    string         `json:"kind"`
@@ -42,25 +41,25 @@ type (
 func newEntry(e *draw.Entry) any {
 	switch {
 	case e.Award != nil:
-		return awardEntry{"award", newAward(e.Award), newRedirect(e.Award.Redirect)}
+		return awardEntry{"award", api.ShowAward(e.Award), newRedirect(e.Award.Redirect)}
 	case e.Move != nil:
-		return moveEntry{"move", newMove(e.Move)}
+		return moveEntry{"move", api.ShowMove(e.Move)}
 	}
 	c := e.Change
 	body := jsontext.Value(c.Body)
 	if !body.IsValid() {
 		body = nil // only a damaged pool has such a change; it is shown all the same
 	}
-	return changeEntry{"change", c.Version, formatTime(c.At), c.What, body, c.Actor}
+	return changeEntry{"change", c.Version, api.ShowTime(c.At), c.What, body, c.Actor}
 }
 
 // logRead reads the log that the call asks for: the whole, or acts alone.
 func (s *Server) logRead(c call) (func(ctx context.Context, poolID string, after int64, limit int) ([]draw.Entry, error), error) {
 	acts, err := c.word("acts", "false", "true")
 	if acts == "true" {
-		return s.Finder.Acts, err
+		return s.Store.Acts, err
 	}
-	return s.History.Log, err
+	return s.Store.Log, err
 }
 
 // log answers GET /admin/pools/{pool}/log.
@@ -70,7 +69,7 @@ func (s *Server) log(ctx context.Context, c call) (logAnswer, error) {
 		return logAnswer{}, err
 	}
 	found, next, err := readPage(ctx, c, "pool", read, func(e *draw.Entry) int64 { return e.Version() })
-	return logAnswer{each(found, newEntry), next}, err
+	return logAnswer{api.ShowEach(found, newEntry), next}, err
 }
 
 // exportLog streams it, a line of JSON for each entry.
@@ -82,17 +81,6 @@ func (s *Server) exportLog(c call) error {
 	version := func(e *draw.Entry) int64 { return e.Version() }
 	var out bytes.Buffer
 	x := export[draw.Entry]{contentType: typeNDJSON, read: paged(read, version), version: version}
-	x.write = func(e *draw.Entry) { _ = WriteEntry(&out, e) } // to memory: cannot fail
+	x.write = func(e *draw.Entry) { _ = api.WriteLine(&out, newEntry(e)) } // to memory: cannot fail
 	return x.stream(c, &out)
-}
-
-// WriteEntry writes an entry of a pool's history as a line of JSON, as the log
-// is streamed. Errors are those of w.
-func WriteEntry(w io.Writer, e *draw.Entry) error {
-	line, err := json.Marshal(newEntry(e))
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(line, '\n'))
-	return err
 }

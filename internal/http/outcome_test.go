@@ -18,6 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -43,7 +44,7 @@ func unreads() map[string]unread {
 		"another role":  {code: draw.CodeForbidden, body: good, headers: []string{"Authorization", "Bearer metrics"}},
 		"answer's type": {code: codeNotAcceptable, body: good, headers: []string{"Accept", "image/png"}},
 		"body's type":   {code: codeUnsupportedMediaType, body: good, headers: []string{"Content-Type", "text/plain"}},
-		"too large":     {code: codeBodyTooLarge, body: strings.Repeat(" ", bodyMax) + good},
+		"too large":     {code: api.CodeBodyTooLarge, body: strings.Repeat(" ", bodyMax) + good},
 		"too slow": {code: codeRequestTimeout, body: good, prepare: func(_ *Server, r *nethttp.Request) {
 			r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
 		}},

@@ -2,12 +2,12 @@ package http
 
 import (
 	"context"
-	"io"
 	nethttp "net/http"
 	"slices"
 	"strconv"
 	"strings"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -33,148 +33,76 @@ func (s *Server) checkMode(mode string) error {
 }
 
 // createPool answers POST /admin/pools.
-func (s *Server) createPool(ctx context.Context, c call, body *poolBody) (adminPoolAnswer, error) {
+func (s *Server) createPool(ctx context.Context, c call, body *api.NewPool) (api.Pool, error) {
 	if body.Mode != nil {
 		if err := s.checkMode(*body.Mode); err != nil {
-			return adminPoolAnswer{}, err
+			return api.Pool{}, err
 		}
 	}
-	wanted, err := body.pool()
+	wanted, err := body.Read()
 	if err != nil {
-		return adminPoolAnswer{}, err
+		return api.Pool{}, err
 	}
-	made, err := s.Pools.CreatePool(ctx, wanted, c.actor())
+	made, err := s.Store.CreatePool(ctx, wanted, c.actor())
 	if err != nil {
-		return adminPoolAnswer{}, err
+		return api.Pool{}, err
 	}
 	s.dropCopies(made.ID)
 	c.created("/admin/pools/" + made.ID)
 	return c.showPool(&made), nil
 }
 
-type adminPoolsAnswer struct {
-	Pools []adminPoolAnswer `json:"pools"`
-	// Next is the after of the next page, null when this is the last.
-	Next *string `json:"next"`
-}
-
-type adminPoolAnswer struct {
-	ID    string     `json:"id"`
-	Name  string     `json:"name"`
-	State draw.State `json:"state"`
-	// Mode is null when the pool uses the service's own.
-	Mode     *string `json:"mode"`
-	Version  int64   `json:"version"`
-	Revision int64   `json:"revision"`
-	// Rules is the version of the rules in force, 0 for none.
-	Rules int64 `json:"rules"`
-	// Committed is the version of the pool's commitment, 0 for none.
-	Committed int64 `json:"committed"`
-	Archived  bool  `json:"archived"`
-	// Opening is the round that a pool with a beacon is announced to open with,
-	// left out for none.
-	Opening *openingAnswer     `json:"opening,omitzero"`
-	Prizes  []adminPrizeAnswer `json:"prizes"`
-}
-
-type openingAnswer struct {
-	Round int64  `json:"round"`
-	At    string `json:"at"`
-}
-
-type adminPrizeAnswer struct {
-	ID    string    `json:"id"`
-	Name  string    `json:"name"`
-	Value string    `json:"value"`
-	Kind  draw.Kind `json:"kind"`
-	// Stocked and Remaining are null for an endless blank.
-	Stocked   *int64 `json:"stocked"`
-	Issued    int64  `json:"issued"`
-	Remaining *int64 `json:"remaining"`
-}
-
-func newAdminPool(p *draw.Pool) adminPoolAnswer {
-	var mode *string
-	if p.Mode != "" {
-		mode = &p.Mode
-	}
-	a := adminPoolAnswer{p.ID, p.Name, p.State, mode, p.Version, p.Revision, p.RulesVersion, p.Committed, p.Archived, nil, each(p.Prizes, newAdminPrize)}
-	if p.Round != 0 {
-		a.Opening = &openingAnswer{p.Round, formatTime(p.RoundAt)}
-	}
-	return a
-}
-
-// WritePool writes a pool as a line of JSON, as GET /admin/pools/{pool} answers.
-// Errors are those of w.
-func WritePool(w io.Writer, p *draw.Pool) error { return writeLine(w, newAdminPool(p)) }
-
-// WritePools writes pools as the last page of GET /admin/pools. Errors are those
-// of w.
-func WritePools(w io.Writer, pools []draw.Pool) error {
-	return writeLine(w, adminPoolsAnswer{Pools: each(pools, newAdminPool)})
-}
-
-func newAdminPrize(p *draw.Prize) adminPrizeAnswer {
-	a := adminPrizeAnswer{ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: kindOf(p), Issued: p.Issued}
-	if !p.IsEndless() {
-		stocked, remaining := p.Stocked, p.Remaining()
-		a.Stocked, a.Remaining = &stocked, &remaining
-	}
-	return a
-}
-
 // adminPools answers GET /admin/pools.
-func (s *Server) adminPools(ctx context.Context, c call) (adminPoolsAnswer, error) {
+func (s *Server) adminPools(ctx context.Context, c call) (api.Pools, error) {
 	after := c.query.Get("after")
 	if after != "" {
 		if err := draw.CheckID("after", after); err != nil {
-			return adminPoolsAnswer{}, err
+			return api.Pools{}, err
 		}
 	}
-	limit, err := c.number("limit", 1, limitMax, limitUsual)
+	limit, err := c.number("limit", 1, api.PageMax, api.PageUsual)
 	if err != nil {
-		return adminPoolsAnswer{}, err
+		return api.Pools{}, err
 	}
 	archived, err := c.word("archived", "false", "true")
 	if err != nil {
-		return adminPoolsAnswer{}, err
+		return api.Pools{}, err
 	}
 	// One more than asked for says whether there is a next page.
-	pools, err := s.Pools.PoolPage(ctx, after, int(limit)+1, archived == "true")
+	pools, err := s.Store.PoolPage(ctx, after, int(limit)+1, archived == "true")
 	var next *string
 	if int64(len(pools)) > limit {
 		pools = pools[:limit]
 		next = &pools[limit-1].ID
 	}
-	return adminPoolsAnswer{each(pools, newAdminPool), next}, err
+	return api.Pools{Pools: api.ShowEach(pools, api.ShowPool), Next: next}, err
 }
 
 // adminPool answers GET /admin/pools/{pool}.
-func (s *Server) adminPool(ctx context.Context, c call) (adminPoolAnswer, error) {
-	pool, err := s.Reader.Pool(ctx, c.param("pool"))
+func (s *Server) adminPool(ctx context.Context, c call) (api.Pool, error) {
+	pool, err := s.Store.Pool(ctx, c.param("pool"))
 	if err != nil {
-		return adminPoolAnswer{}, err
+		return api.Pool{}, err
 	}
 	return c.showPool(&pool), nil
 }
 
 // showPool is the answer that shows a pool, whose tag is the pool's revision.
-func (c call) showPool(p *draw.Pool) adminPoolAnswer {
+func (c call) showPool(p *draw.Pool) api.Pool {
 	c.gin.Writer.Header().Set("ETag", strconv.Quote(strconv.FormatInt(p.Revision, 10)))
-	return newAdminPool(p)
+	return api.ShowPool(p)
 }
 
 // changePool answers PATCH /admin/pools/{pool}.
-func (s *Server) changePool(ctx context.Context, c call, body *changeBody) (adminPoolAnswer, error) {
-	change, err := s.change(body)
+func (s *Server) changePool(ctx context.Context, c call, body *api.PoolChange) (api.Pool, error) {
+	change, err := body.Read(s.checkMode)
 	if err != nil {
-		return adminPoolAnswer{}, err
+		return api.Pool{}, err
 	}
 	change.Revisions = ifMatch(c.gin.Request.Header, nil)
-	pool, err := s.Pools.ChangePool(ctx, c.param("pool"), change, c.actor())
+	pool, err := s.Store.ChangePool(ctx, c.param("pool"), change, c.actor())
 	if err != nil {
-		return adminPoolAnswer{}, err
+		return api.Pool{}, err
 	}
 	return c.showPool(&pool), nil
 }
@@ -208,7 +136,7 @@ func (s *Server) deletePool(c call) error {
 		return err
 	}
 	defer done()
-	if err := s.Deleter.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
+	if err := s.Store.DeletePool(ctx, c.param("pool"), ifMatch(c.gin.Request.Header, nil), c.actor()); err != nil {
 		return err
 	}
 	c.gin.Writer.WriteHeader(nethttp.StatusNoContent)

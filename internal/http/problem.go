@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -18,7 +19,6 @@ const (
 	codeMethodNotAllowed     draw.Code = "method-not-allowed"
 	codeNotAcceptable        draw.Code = "not-acceptable"
 	codeRequestTimeout       draw.Code = "request-timeout"
-	codeBodyTooLarge         draw.Code = "body-too-large"
 	codeUnsupportedMediaType draw.Code = "unsupported-media-type"
 	codeTooManyGuesses       draw.Code = "too-many-guesses"
 )
@@ -75,7 +75,7 @@ func problems() map[draw.Code]problem {
 		draw.CodeJobRunning:        {status: 409, title: "Job running"},
 		draw.CodeChangedMeanwhile:  {status: 412, title: "Changed meanwhile"},
 		draw.CodeRulesChanged:      {status: 412, title: "Rules changed"},
-		codeBodyTooLarge:           {status: 413, title: "Body too large"},
+		api.CodeBodyTooLarge:       {status: 413, title: "Body too large"},
 		codeUnsupportedMediaType:   {status: 415, title: "Unsupported media type"},
 		draw.CodeKeyReused:         {status: 422, title: "Idempotency key reused"},
 		codeTooManyGuesses:         {status: 429, title: "Too many wrong tokens", retryAfter: "10"},
@@ -112,6 +112,7 @@ func named(method string, err error) *draw.Error {
 // log. An answer that has begun is cut: it must not look like a whole one.
 func (c call) fail(err error) {
 	s, g := c.server, c.gin
+	api.KeepFailure(g.Request, err)
 	e := named(g.Request.Method, err)
 	p, known := s.problems[e.Code]
 	if !known {
@@ -133,7 +134,7 @@ func (c call) fail(err error) {
 	if e.Code == draw.CodeDraining {
 		h.Set("Connection", "close") // the next attempt should meet another instance
 	}
-	if e.Code == codeBodyTooLarge || e.Code == codeUnsupportedMediaType || e.Code == codeRequestTimeout {
+	if e.Code == api.CodeBodyTooLarge || e.Code == codeUnsupportedMediaType || e.Code == codeRequestTimeout {
 		c.leaveBody()
 	}
 	out := s.buffer()

@@ -4,13 +4,9 @@ import (
 	"context"
 	"io"
 	nethttp "net/http"
-)
 
-// Prover keeps what pools are committed to, and what is published of it.
-type Prover interface {
-	Committer
-	LogKeeper
-}
+	"drawsvc/internal/api"
+)
 
 // Committer commits pools to their numbers, and shows what is published of it.
 type Committer interface {
@@ -54,16 +50,6 @@ type LogWriter interface {
 	WriteProofLog(ctx context.Context, poolID string, w io.Writer, begin func()) error
 }
 
-// commitBody is the body of POST /admin/pools/{pool}/commitment.
-type commitBody struct {
-	Origin         string `json:"origin,omitzero"`
-	Beacon         string `json:"beacon,omitzero"`
-	Epochs         *int64 `json:"epochs,omitzero"`
-	EpochLength    *int64 `json:"epoch_length,omitzero"`
-	StockWhileOpen bool   `json:"stock_while_open,omitzero"`
-	Receipts       bool   `json:"receipts,omitzero"`
-}
-
 // The usual members of a commitment.
 const (
 	epochsUsual      = 256
@@ -74,7 +60,7 @@ const typeText = typePlain + "; charset=utf-8"
 
 // commitPool answers POST /admin/pools/{pool}/commitment.
 func (s *Server) commitPool(c call) error {
-	var body commitBody
+	var body api.NewCommitment
 	if err := s.decode(c.gin.Request, &body); err != nil {
 		return err
 	}
@@ -93,7 +79,7 @@ func (s *Server) commitPool(c call) error {
 		return err
 	}
 	defer done()
-	note, err := s.Prover.CommitPool(ctx, wanted)
+	note, err := s.Store.CommitPool(ctx, wanted)
 	if err != nil {
 		return err
 	}
@@ -109,7 +95,7 @@ func (s *Server) revealPool(c call) error {
 		return err
 	}
 	defer done()
-	line, err := s.Prover.Reveal(ctx, c.param("pool"))
+	line, err := s.Store.Reveal(ctx, c.param("pool"))
 	if err != nil {
 		return err
 	}
@@ -122,7 +108,7 @@ func (s *Server) published(file string) handler {
 	return func(c call) error {
 		ctx, cancel := c.within(s.RequestTimeout)
 		defer cancel()
-		content, err := placed(ctx, c, func() ([]byte, error) { return s.Prover.Published(ctx, c.param("pool"), file) })
+		content, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), file) })
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -46,7 +46,7 @@ func (f fakeStore) WriteProofLog(_ context.Context, poolID string, w io.Writer, 
 
 // contentOf is what the fake's file of a pool has.
 func contentOf(name string) string {
-	if name == ZonesFile {
+	if name == api.ZonesFile {
 		return "2025c\n"
 	}
 	return "the " + name + "\n"
@@ -56,7 +56,7 @@ func (f fakeStore) ExportProof(_ context.Context, poolID string, create func(str
 	if err := f.note([2]string{poolID, "proof"}); err != nil {
 		return err
 	}
-	for _, name := range ProofFiles() {
+	for _, name := range api.ProofFiles() {
 		w, err := create(name)
 		if err == nil {
 			_, err = io.WriteString(w, contentOf(name))
@@ -156,7 +156,9 @@ func TestCommitOverTheWire(t *testing.T) {
 	server := httptest.NewServer(newServer(t, f).Handler())
 	defer server.Close()
 	wanted := Commit{PoolID: "p", Origin: "draws.example.org", Epochs: 3, EpochLength: 7, Beacon: "quicknet", StockWhileOpen: true, Receipts: true}
-	_, err := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()}).CommitPool(t.Context(), wanted)
+	_, err := adminOf(server).CommitPool(t.Context(), "p", &api.NewCommitment{
+		Origin: wanted.Origin, Epochs: &wanted.Epochs, EpochLength: &wanted.EpochLength, Beacon: wanted.Beacon, StockWhileOpen: true, Receipts: true,
+	})
 	require.NoError(t, err)
 	wanted.Host, wanted.Actor = server.Listener.Addr().String(), "admin"
 	require.Equal(t, wanted, f.last())

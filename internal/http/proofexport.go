@@ -5,37 +5,24 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"drawsvc/internal/api"
 )
 
 // Exporter has a committed pool's log leave the house.
 type Exporter interface {
-	// ExportProof writes each of [ProofFiles] that is there to what create returns
+	// ExportProof writes each of [api.ProofFiles] that is there to what create returns
 	// for its name, and signs a checkpoint before where none covers the log. An
 	// error before the first call of create has exported nothing.
 	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
 }
-
-// ZonesFile is the one of the files that says which release of the time zones wrote them.
-const ZonesFile = "zones"
-
-// ProofFiles are the files by which outsiders verify a pool, the log first.
-func ProofFiles() []string { return append(archiveNames(), ZonesFile) }
-
-// archiveNames are the names of the files that an archive has.
-func archiveNames() []string {
-	return []string{"log.jsonl", "commitment", "key", "checkpoints", "checkpoint", "reveal"}
-}
-
-// zonesComment begins the comment of an archive, which has the content of ZonesFile:
-// commands of 0.1.0 refuse an archive with a further file.
-const zonesComment = "time zones: "
 
 // commentOf makes what is written the comment of an archive.
 type commentOf struct{ archive *zip.Writer }
 
 // Write implements io.Writer.
 func (c commentOf) Write(p []byte) (int, error) {
-	return len(p), c.archive.SetComment(zonesComment + string(p))
+	return len(p), c.archive.SetComment(api.ZonesComment + string(p))
 }
 
 // exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
@@ -44,12 +31,12 @@ func (s *Server) exportProof(c call) error {
 	ctx, cancel := c.wholeLog() // it reads the whole log twice
 	defer cancel()
 	archive := zip.NewWriter(c.gin.Writer)
-	err := s.Exporter.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
+	err := s.Store.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
 		if !c.gin.Writer.Written() {
 			c.gin.Writer.Header().Set("Content-Type", typeZip)
 			c.gin.Writer.WriteHeaderNow()
 		}
-		if name == ZonesFile {
+		if name == api.ZonesFile {
 			return commentOf{archive}, nil
 		}
 		return archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})

@@ -13,7 +13,7 @@ const prooflogChunk = 128 << 10
 func (s *Server) proofLog(c call) error {
 	ctx, cancel := c.wholeLog()
 	defer cancel()
-	_, err := placed(ctx, c, func() ([]byte, error) { return s.Prover.Published(ctx, c.param("pool"), "reveal") })
+	_, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), "reveal") })
 	if err != nil {
 		return err
 	}
@@ -22,7 +22,7 @@ func (s *Server) proofLog(c call) error {
 		return err
 	}
 	defer w.pause()
-	err = s.LogWriter.WriteProofLog(ctx, c.param("pool"), w, func() {
+	err = s.Store.WriteProofLog(ctx, c.param("pool"), w, func() {
 		c.gin.Writer.Header().Set("Content-Type", typeNDJSON)
 		c.gin.Writer.WriteHeaderNow()
 	})

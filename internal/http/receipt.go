@@ -30,7 +30,7 @@ func (c call) writeReceipted(d *draw.Draw, asked bool) error {
 		defer cancel()
 		ctx = within
 	}
-	receipt, err := c.server.Receipts.Receipt(ctx, d)
+	receipt, err := c.server.Store.Receipt(ctx, d)
 	switch draw.CodeOf(err) {
 	case "":
 	case draw.CodeInvalidRequest:
@@ -64,7 +64,7 @@ func (s *Server) drawReceipt(c call) error {
 	ctx, cancel := c.within(s.RequestTimeout)
 	defer cancel()
 	body, err := placed(ctx, c, func() ([]byte, error) {
-		receipt, proof, err := s.Receipts.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
+		receipt, proof, err := s.Store.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
 		body := append([]byte(`{"receipt":`), receipt...)
 		if proof != nil {
 			body = append(append(body, `,"proof":`...), proof...)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/client"
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -58,13 +58,17 @@ func TestAgendaIsScheduled(t *testing.T) {
 	replaysAgenda(t, s, f, answer, `{`+span+`,"random":true}`)
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
-	admin := NewAdmin(&client.Client{URL: server.URL, Token: adminToken, HTTP: server.Client()})
-	at := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
-	for _, every := range []time.Duration{0, 90 * time.Minute} {
-		wanted := draw.Spread{PrizeID: "gold", Units: 3, From: at, To: at.AddDate(0, 0, 1), Every: every, Reason: "r"}
-		p, err := admin.SpreadAgenda(t.Context(), "p", wanted, "k", "")
+	admin := adminOf(server)
+	at, reason := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC), "r"
+	for text, every := range map[string]time.Duration{"": 0, "1h30m": 90 * time.Minute} {
+		wanted := draw.Spread{PrizeID: "gold", Units: 3, From: at, To: at.AddDate(0, 0, 1), Every: every, Reason: reason}
+		body := api.NewSpread{Prize: "gold", Units: 3, From: api.ShowTime(wanted.From), To: api.ShowTime(wanted.To), Random: every == 0, Reason: &reason}
+		if text != "" {
+			body.Every = &text
+		}
+		p, err := admin.SpreadAgenda(t.Context(), "p", "k", &body)
 		require.NoError(t, err)
-		require.Equal(t, sealed(""), p)
+		require.Equal(t, api.ShowPlanned(new(sealed(""))), p)
 		require.Equal(t, [4]any{"p", wanted, "k", "admin"}, f.last())
 	}
 }

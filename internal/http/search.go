@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -36,17 +37,17 @@ func (c call) filter() (f draw.AwardFilter, given bool, err error) {
 // findAwards answers GET /admin/pools/{pool}/awards with a filter. A page may be
 // short of its limit, or empty, and yet have a next: a search goes through a
 // bounded part of the log.
-func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (awardsAnswer, error) {
+func (s *Server) findAwards(ctx context.Context, c call, f draw.AwardFilter) (api.Awards, error) {
 	after, limit, err := c.pageWanted()
 	if err != nil {
-		return awardsAnswer{}, err
+		return api.Awards{}, err
 	}
-	found, through, err := s.Finder.FindAwards(ctx, c.param("pool"), f, after, int(limit))
+	found, through, err := s.Store.FindAwards(ctx, c.param("pool"), f, after, int(limit))
 	if err != nil {
-		return awardsAnswer{}, err
+		return api.Awards{}, err
 	}
-	answer := awardsAnswer{Awards: each(found, newAward)}
-	pool, err := s.Reader.Pool(ctx, c.param("pool")) // in the place that the call has already
+	answer := api.Awards{Awards: api.ShowEach(found, api.ShowAward)}
+	pool, err := s.Store.Pool(ctx, c.param("pool")) // in the place that the call has already
 	if through < pool.Version {
 		answer.Next = &through
 	}

@@ -25,83 +25,27 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// Config is what a Server needs. All interfaces, Tokens, RequestTimeout, Ready, Log, Registerer and Gatherer must be given.
+// Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens, Request, Log, Registerer and
+// Gatherer must be given, save Progress and those of a nil that says so.
 type Config struct {
+	Access
+	Limits
+	Store   Store
 	Drawer  Drawer
-	Reader  Reader
-	Pools   Pools
-	Deleter Deleter
-	Stocker Stocker
-	// Importer is the database's.
-	Importer Importer
-	History  History
-	// Finder and Watcher read the database too, Watcher for all who listen.
-	Finder  Finder
 	Watcher Watcher
-	Auditor Auditor
-	// JobReader, JobChanger and Statements are the database's.
-	JobReader  JobReader
-	JobChanger JobChanger
-	Statements Statements
-	// Ruler, Odds and Users are the database's.
-	Ruler Ruler
-	Odds  Odds
-	Users Users
-	// Agendas, Planner and Scheduler are the database's.
-	Agendas   Agendas
-	Planner   Planner
-	Scheduler Scheduler
-	// Prover, Exporter, Eraser, LogWriter and Commitments are the database's. SeedsAway says that a committed
-	// pool cannot be drawn from here, because its seed cannot be unsealed.
-	Prover      Prover
-	Exporter    Exporter
-	Eraser      Eraser
-	LogWriter   LogWriter
-	Commitments Commitments
-	SeedsAway   func() bool
-	// RulesUnreadable says that rules or planned items cannot be read by this binary.
-	RulesUnreadable func() bool
-	// Clock judges the database's clock.
-	Clock ClockKeeper
-	// Receipts signs those of draws.
-	Receipts Receipts
 	// Tickets reads the tickets of draws.
 	Tickets Tickets
-	// WakeJobs has this instance look for a job that was asked for.
+	// WakeJobs makes this instance look for a job that was asked for.
 	WakeJobs func()
 	// Catalogue returns what the catalogue says of prizes, by their ids.
 	Catalogue func() map[string]catalogue.Item
+	// Progress, where it is given, learns how far an import is.
+	Progress func(done, total int)
 	// Modes are the lock modes that a pool may name.
 	Modes []string
-	// Tokens are those that open calls.
-	Tokens *access.Keeper
-	// PublicDraw opens drawing and reading to anyone, from anywhere, until
-	// Tokens have held one of role draw.
-	PublicDraw bool
-	// DemoDraw does so too, except to pages of other sites in a browser.
-	DemoDraw bool
-	// AllowedHosts are names of the service beside those of loopback, for
-	// DemoDraw.
-	AllowedHosts []string
-	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
-	TrustedProxies []netip.Prefix
-	// ShutdownDelay is how long Serve answers draws as usual after its
-	// context has ended, while /readyz says that it drains.
-	ShutdownDelay time.Duration
 	// TLS, where it is given, makes the service speak HTTPS.
 	TLS *tls.Config
-	// ClientCAs, where it is given, returns the authorities of the moment: admin
-	// calls need a client certificate of one of them.
-	ClientCAs func() *x509.CertPool
-	// ConnectionsMax is the most connections of Serve at once; 0 means 4096.
-	ConnectionsMax int
-	// ReadsMax is how many calls read the database at once, beside the draws: its
-	// connections for reads. 0 means 5, which is the least.
-	ReadsMax int
-	// RequestTimeout is the longest that a call may work, save an audit and
-	// the export of awards.
-	RequestTimeout time.Duration
-	// Ready says whether the store, its schema and the lock service answer. A
+	// Ready reports whether the store, its schema and the lock service answer. A
 	// *draw.Error chooses the problem shown; its cause goes to the log.
 	Ready func(ctx context.Context) error
 	Log   *slog.Logger
@@ -115,18 +59,49 @@ type Config struct {
 	Gatherer   prometheus.Gatherer
 }
 
+// Access is the part of a Config that says who may call.
+type Access struct {
+	// Tokens are those that open calls.
+	Tokens *access.Keeper
+	// Actor, where it is given, is recorded with each change in place of the token's
+	// name: all callers are one person of this machine.
+	Actor string
+	// PublicDraw opens drawing and reading to anyone, from anywhere, until
+	// Tokens have held one of role draw.
+	PublicDraw bool
+	// DemoDraw does so too, except to pages of other sites in a browser.
+	DemoDraw bool
+	// AllowedHosts are names of the service beside those of loopback, for
+	// DemoDraw.
+	AllowedHosts []string
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// ClientCAs, where it is given, returns the authorities of the moment: admin
+	// calls need a client certificate of one of them.
+	ClientCAs func() *x509.CertPool
+}
+
+// Limits is the part of a Config that bounds calls.
+type Limits struct {
+	// RequestTimeout is the longest that a call may work, save an audit and
+	// the export of awards.
+	RequestTimeout time.Duration
+	// ShutdownDelay is how long Serve answers draws as usual after its
+	// context has ended, while /readyz says that it drains.
+	ShutdownDelay time.Duration
+	// ConnectionsMax is the maximum number of connections of Serve; 0 means 4096.
+	ConnectionsMax int
+	// ReadsMax is how many calls read the database at once, beside the draws: its
+	// connections for reads. 0 means 5, which is the minimum.
+	ReadsMax int
+	// Unbounded lifts the bounds of bodies and files: all callers are of this process.
+	Unbounded bool
+}
+
 func (c *Config) check() error {
 	switch {
-	case c.Finder == nil || c.Watcher == nil:
-		return errors.New("http: finder and watcher must be given")
-	case c.Drawer == nil || c.Reader == nil || c.Pools == nil || c.Deleter == nil || c.Stocker == nil || c.Importer == nil || c.History == nil || c.Auditor == nil:
-		return errors.New("http: drawer, reader, pools, deleter, stocker, importer, history and auditor must be given")
-	case c.JobReader == nil || c.JobChanger == nil || c.Statements == nil || c.WakeJobs == nil || c.Catalogue == nil:
-		return errors.New("http: job reader, job changer, statements, wake and catalogue must be given")
-	case c.Ruler == nil || c.Odds == nil || c.Users == nil || c.Agendas == nil || c.Planner == nil || c.Scheduler == nil || c.Tickets == nil:
-		return errors.New("http: ruler, odds, users, agendas, planner, scheduler and tickets must be given")
-	case c.Prover == nil || c.Exporter == nil || c.Eraser == nil || c.LogWriter == nil || c.Commitments == nil || c.SeedsAway == nil || c.RulesUnreadable == nil || c.Clock == nil || c.Receipts == nil:
-		return errors.New("http: prover, exporter, eraser, log writer, commitments, seeds away, clock and receipts must be given")
+	case c.Store == nil || c.Drawer == nil || c.Watcher == nil || c.Tickets == nil || c.WakeJobs == nil || c.Catalogue == nil:
+		return errors.New("http: store, drawer, watcher, tickets, wake and catalogue must be given")
 	case c.Ready == nil || c.Log == nil || c.Registerer == nil || c.Gatherer == nil:
 		return errors.New("http: ready, log, registerer and gatherer must be given")
 	case c.Tokens == nil || !c.Tokens.Set().Has(access.Admin):

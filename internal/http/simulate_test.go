@@ -6,19 +6,18 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"drawsvc/internal/api"
+
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
 )
 
 // guaranteed are a pool and its rules, which guarantee a prize.
-type guaranteed struct {
-	Reader
-	Ruler
-}
+type guaranteed struct{ Store }
 
 func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) {
-	p, err := g.Reader.Pool(ctx, poolID)
+	p, err := g.Store.Pool(ctx, poolID)
 	p.RulesVersion = 9
 	p.Prizes[1].Stocked = 1_000_000
 	p.Prizes = append(p.Prizes, draw.Prize{ID: "none", Name: "None", Kind: draw.KindBlank, Stocked: draw.EndlessStock})
@@ -26,7 +25,7 @@ func (g guaranteed) Pool(ctx context.Context, poolID string) (draw.Pool, error) 
 }
 
 func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (draw.Ruling, error) {
-	r, err := g.Ruler.Rules(ctx, poolID, version)
+	r, err := g.Store.Rules(ctx, poolID, version)
 	if err == nil {
 		r.Rules, err = draw.ParseRules([]byte(`{"fallback":"none","win":"1/4","disclose":true,"guarantee":{"after":3,"prize":"pin"}}`))
 	}
@@ -35,8 +34,7 @@ func (g guaranteed) Rules(ctx context.Context, poolID string, version int64) (dr
 
 // campaigned gives every pool rules that guarantee a prize.
 func campaigned(c *Config) {
-	g := guaranteed{c.Reader, c.Ruler}
-	c.Reader, c.Ruler = g, g
+	c.Store = guaranteed{c.Store}
 }
 
 // TestSimulation: the answer is that of draw.Simulate, the same for the same
@@ -48,7 +46,7 @@ func TestSimulation(t *testing.T) {
 		require.Equal(t, 200, w.Code, w.Body)
 		return w.Body.String()
 	}
-	var a SimulatedAnswer
+	var a api.Simulated
 	require.NoError(t, json.Unmarshal([]byte(ask("?draws=5000&users=10")), &a))
 	require.EqualValues(t, 5000, a.Draws)
 	require.Len(t, a.Prizes, 3)

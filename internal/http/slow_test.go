@@ -54,7 +54,7 @@ func heldBy(t *testing.T, addr string, callers int, headers string) (megabytes u
 func TestSlowReadersShareMemory(t *testing.T) { //nolint:paralleltest // measures the heap of the process
 	const callers, mostMB = 8, 45
 	f := &fake{}
-	s := undescribed(newServer(t, f, func(c *Config) { c.Reader, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
+	s := undescribed(newServer(t, f, func(c *Config) { c.Store, c.RequestTimeout = bigStore{fakeStore{f}}, 30*time.Second })) // nothing else keeps what is sent
 	s.bounds.answers = newShares([ranks]int64{4 << 20, 8 << 20, 12 << 20, 16 << 20})
 	addr := served(t, s)
 	public, conns := heldBy(t, addr, callers, "/pools/big HTTP/1.1\r\nHost: localhost")
@@ -93,7 +93,7 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	big := readOnce{bigStore{fakeStore{f}}, make(chan struct{})}
-	s := newServer(t, f, func(c *Config) { c.Reader = big })
+	s := newServer(t, f, func(c *Config) { c.Store = big })
 	s.limits.write = 2 * time.Second
 	addr := served(t, s)
 	c, err := net.Dial("tcp", addr)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/job"
 )
 
@@ -13,28 +14,6 @@ type Statements interface {
 	Statements(ctx context.Context, poolID, after string, limit int) ([]job.Line, error)
 }
 
-// daysMax is the most days of one page of statements.
-const daysMax = 1000
-
-type statementsAnswer struct {
-	Statements []statementAnswer `json:"statements"`
-	// Next is the after of the next page, null when this is the last.
-	Next *string `json:"next"`
-}
-
-type statementAnswer struct {
-	Day       string `json:"day"`
-	Prize     string `json:"prize"`
-	Issued    int64  `json:"issued"`
-	Remaining *int64 `json:"remaining"` // null: endless
-	Value     string `json:"value"`
-	ToVersion int64  `json:"to_version"`
-}
-
-func newStatement(l *job.Line) statementAnswer {
-	return statementAnswer{l.Day, l.Prize, l.Issued, unlessEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), l.ToVersion}
-}
-
 // readStatements reads the page that the call asks for, and the day to go on
 // after; nil when this is the last page.
 func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, next *string, err error) {
@@ -42,11 +21,11 @@ func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, 
 	if err != nil {
 		return nil, nil, err
 	}
-	limit, err := c.number("limit", 1, daysMax, limitUsual)
+	limit, err := c.number("limit", 1, api.DaysMax, api.PageUsual)
 	if err != nil {
 		return nil, nil, err
 	}
-	lines, err = s.Statements.Statements(ctx, c.param("pool"), after, int(limit)+1)
+	lines, err = s.Store.Statements(ctx, c.param("pool"), after, int(limit)+1)
 	days := int64(0)
 	for i := range lines {
 		if i > 0 && lines[i].Day == lines[i-1].Day {
@@ -60,9 +39,9 @@ func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, 
 }
 
 // statements answers GET /admin/pools/{pool}/statements.
-func (s *Server) statements(ctx context.Context, c call) (statementsAnswer, error) {
+func (s *Server) statements(ctx context.Context, c call) (api.Statements, error) {
 	lines, next, err := s.readStatements(ctx, c)
-	return statementsAnswer{each(lines, newStatement), next}, err
+	return api.Statements{Statements: api.ShowEach(lines, api.ShowStatement), Next: next}, err
 }
 
 // exportStatements answers it as CSV: one page, as JSON has it.
@@ -77,9 +56,9 @@ func (s *Server) exportStatements(c call) error {
 		return err
 	}
 	var out bytes.Buffer
-	rows := NewStatementRows(&out)
+	rows := api.NewStatementRows(&out)
 	for i := range lines {
-		rows.Write(&lines[i])
+		rows.Write(new(api.ShowStatement(&lines[i])))
 	}
 	_ = rows.Flush() // to memory: cannot fail
 	c.gin.Writer.Header().Set("Content-Type", typeCSVHeader)

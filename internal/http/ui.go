@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"sync"
 
+	"drawsvc/internal/api"
+
 	"drawsvc/internal/draw"
 	"drawsvc/internal/ui"
 )
@@ -17,7 +19,7 @@ func uiFiles() handler {
 		name := cmp.Or(c.param("file"), "index.html")
 		file, found := ui.Open(name)
 		if !found {
-			return draw.Errorf(draw.CodeNotFound, "the admin page has no file %s", quoted(name))
+			return draw.Errorf(draw.CodeNotFound, "the admin page has no file %s", api.Quote(name))
 		}
 		body, known := kept.Load(name)
 		if !known {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
 )
 
@@ -61,7 +62,7 @@ func newHostile(rows, width int) hostile {
 }
 
 func (h hostile) server(t *testing.T) *Server {
-	return undescribed(newServer(t, h.fake, func(c *Config) { c.Reader, c.History, c.Users = h, h, h }))
+	return undescribed(newServer(t, h.fake, func(c *Config) { c.Store = h }))
 }
 
 func (h hostile) Pool(_ context.Context, id string) (draw.Pool, error) {
@@ -83,13 +84,13 @@ func (h hostile) UserAwards(_ context.Context, _, _ string, after int64, limit i
 }
 
 func (h hostile) Moves(_ context.Context, _ string, after int64, limit int) ([]draw.Move, error) {
-	return each(h.page(after, limit), func(a *draw.Award) draw.Move {
+	return api.ShowEach(h.page(after, limit), func(a *draw.Award) draw.Move {
 		return draw.Move{Version: a.Version, PrizeID: "gold", Delta: 1, Reason: a.PrizeName, Actor: a.UserID, At: a.At, Stocked: 1}
 	}), nil
 }
 
 func (h hostile) Log(_ context.Context, _ string, after int64, limit int) ([]draw.Entry, error) {
-	return each(h.page(after, limit), func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }), nil
+	return api.ShowEach(h.page(after, limit), func(a *draw.Award) draw.Entry { return draw.Entry{Award: a} }), nil
 }
 
 // wire is how an export is asked for.

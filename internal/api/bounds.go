@@ -1,15 +1,13 @@
-package http
+package api
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	nethttp "net/http"
+	"net/http"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"drawsvc/client"
 	"drawsvc/internal/draw"
 )
 
@@ -26,15 +24,19 @@ const (
 	listsMax, itemSize = 256 << 20, 128
 )
 
-// decodeAnswer reads an answer of a service and returns how many items it has.
-func decodeAnswer(body []byte, out any) (items int, err error) {
-	if items = countItems(body); items > itemsMax {
-		return items, draw.Errorf(draw.CodeStoreUnavailable, "the answer has more than %d items; such a pool is read on the database", itemsMax)
+// bound reports whether an answer can be decoded and kept.
+func (r *Remote) bound(body []byte, isList bool) error {
+	items := countItems(body)
+	if items > itemsMax {
+		return draw.Errorf(draw.CodeStoreUnavailable, "the answer has more than %d items; such a pool is read on the database", itemsMax)
 	}
-	if err := json.Unmarshal(body, out); err != nil {
-		return items, notOurs(err)
+	if !isList {
+		return nil
 	}
-	return items, nil
+	if r.listed += int64(len(body)) + itemSize*int64(items); r.listed > listsMax {
+		return draw.Errorf(draw.CodeStoreUnavailable, "the list is longer than %d MiB; it is read on the database", listsMax>>20)
+	}
+	return nil
 }
 
 // countItems counts the items of all lists in a JSON text, as far as it can be read.
@@ -51,17 +53,11 @@ func countItems(text []byte) (n int) {
 	}
 }
 
-// seeList is see for one answer of a list that a command keeps.
-func seeList[Out any](ctx context.Context, a *Admin, path string) (out Out, err error) {
-	body, err := a.client.Do(ctx, client.Call{Method: nethttp.MethodGet, Path: path})
-	if err != nil {
-		return out, foreign(err)
-	}
-	items, err := decodeAnswer(body, &out)
-	if a.listed += int64(len(body)) + itemSize*int64(items); err == nil && a.listed > listsMax {
-		err = draw.Errorf(draw.CodeStoreUnavailable, "the list is longer than %d MiB; it is read on the database", listsMax>>20)
-	}
-	return out, err
+// seeList is see for one answer of a list that is kept.
+func seeList[Out any](ctx context.Context, c *Client, path string) (Out, error) {
+	call := newCall(http.MethodGet, path)
+	call.IsList = true
+	return fetch[Out](ctx, c, call)
 }
 
 // checkNext reports whether a page comes after the one before, so that a list has an end.

@@ -1,4 +1,4 @@
-package http
+package api
 
 import (
 	"encoding/csv"
@@ -6,22 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"drawsvc/internal/draw"
-	"drawsvc/internal/job"
 )
 
-// formulas is the query parameter that makes an export safe for spreadsheets, and
-// these are its values: fields as they are, or with an apostrophe before formulas.
+// The values of formulas, which makes an export safe for spreadsheets: fields as they
+// are, or with an apostrophe before formulas.
 const (
-	formulas = "formulas"
-
 	FormulasExact   = "exact"
 	FormulasEscaped = "escaped"
 )
-
-// typeCSVHeader is the media type of an export, which begins with a header.
-const typeCSVHeader = typeCSV + "; charset=utf-8; header=present"
 
 // Rows writes entries as CSV: a header, and a row for each. Fields are written exactly
 // as they are, quoted as CSV needs and nothing more.
@@ -51,41 +43,35 @@ func (r *Rows[E]) Flush() error {
 }
 
 // NewAwardRows writes awards, as GET …/awards does; escaped is for formulas.
-func NewAwardRows(w io.Writer, escaped bool) *Rows[draw.Award] {
-	return newRows(w, "version,at,draw,ordinal,user,prize,name,value,unit", escaped, func(a *draw.Award, text func(string) string) []string {
-		return []string{
-			number(a.Version), formatTime(a.At), text(a.DrawID), strconv.Itoa(a.Ordinal), text(a.UserID),
-			a.PrizeID, text(a.PrizeName), a.Value.StringFixed(2), number(a.Unit),
-		}
+func NewAwardRows(w io.Writer, escaped bool) *Rows[Award] {
+	return newRows(w, "version,at,draw,ordinal,user,prize,name,value,unit", escaped, func(a *Award, text func(string) string) []string {
+		return []string{number(a.Version), a.At, text(a.Draw), strconv.Itoa(a.Ordinal), text(a.User), a.Prize, text(a.Name), a.Value, number(a.Unit)}
 	})
 }
 
 // NewMoveRows writes moves, as GET …/moves does; escaped is for formulas.
-func NewMoveRows(w io.Writer, escaped bool) *Rows[draw.Move] {
-	return newRows(w, "version,at,prize,delta,reason,actor,stocked,issued", escaped, func(m *draw.Move, text func(string) string) []string {
+func NewMoveRows(w io.Writer, escaped bool) *Rows[Move] {
+	return newRows(w, "version,at,prize,delta,reason,actor,stocked,issued", escaped, func(m *Move, text func(string) string) []string {
 		return []string{
-			number(m.Version), formatTime(m.At), m.PrizeID, numberOrEndless(m.Delta, m.IsEndless), text(m.Reason), text(m.Actor),
-			numberOrEndless(m.Stocked, m.IsEndless), number(m.Issued),
+			number(m.Version), m.At, m.Prize, numberOrEndless(m.Delta), text(m.Reason), text(m.Actor), numberOrEndless(m.Stocked), number(m.Issued),
 		}
 	})
 }
 
 // NewStatementRows writes the lines of statements, as GET …/statements does. They
 // hold nothing that a caller chose.
-func NewStatementRows(w io.Writer) *Rows[job.Line] {
-	return newRows(w, "day,prize,issued,remaining,value,to_version", false, func(l *job.Line, _ func(string) string) []string {
-		return []string{
-			l.Day, l.Prize, number(l.Issued), numberOrEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), number(l.ToVersion),
-		}
+func NewStatementRows(w io.Writer) *Rows[Statement] {
+	return newRows(w, "day,prize,issued,remaining,value,to_version", false, func(l *Statement, _ func(string) string) []string {
+		return []string{l.Day, l.Prize, number(l.Issued), numberOrEndless(l.Remaining), l.Value, number(l.ToVersion)}
 	})
 }
 
-// numberOrEndless is a number of units in a CSV file.
-func numberOrEndless(n int64, isEndless bool) string {
-	if isEndless {
+// numberOrEndless is a number of units in a CSV file, nil for an endless blank.
+func numberOrEndless(n *int64) string {
+	if n == nil {
 		return "endless"
 	}
-	return number(n)
+	return number(*n)
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,246 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// Item is an item of an agenda.
+type Item struct {
+	Item  int64      `json:"item"`
+	At    string     `json:"at"`
+	State draw.State `json:"state,omitzero"`
+	Prize string     `json:"prize,omitzero"`
+	Delta int64      `json:"delta,omitzero"`
+	// Reason is that of a stock item.
+	Reason string `json:"reason,omitzero"`
+	// Rules are null for an item that removes the rules.
+	Rules jsontext.Value `json:"rules,omitzero"`
+	Actor string         `json:"actor"`
+	// Done is the version of the entry that the item became, null while it is
+	// open.
+	Done *int64 `json:"done"`
+}
+
+// ShowItem shows an item.
+func ShowItem(i *draw.Item) Item {
+	shown := Item{Item: i.Number, At: ShowTime(i.At), Actor: i.Actor}
+	switch i.Kind {
+	case draw.ItemState:
+		shown.State = i.State
+	case draw.ItemStock:
+		shown.Prize, shown.Delta, shown.Reason = i.Stock.PrizeID, i.Stock.Delta, i.Stock.Reason
+	case draw.ItemRules:
+		shown.Rules = showDocument(i.Rules)
+	}
+	if i.Done != 0 {
+		shown.Done = &i.Done
+	}
+	return shown
+}
+
+// showDocument is a rules document as a member, null for no rules.
+func showDocument(r *draw.Rules) jsontext.Value {
+	if r == nil {
+		return rawNull()
+	}
+	return jsontext.Value(r.Document())
+}
+
+// Read returns the item that is shown.
+func (b *Item) Read() (i draw.Item, err error) {
+	i = draw.Item{Number: b.Item, Actor: b.Actor}
+	if i.At, err = readTime(b.At); err != nil {
+		return i, err
+	}
+	if b.Done != nil {
+		i.Done = *b.Done
+	}
+	switch {
+	case b.State != "":
+		i.Kind, i.State = draw.ItemState, b.State
+	case b.Prize != "":
+		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: b.Prize, Delta: b.Delta, Reason: b.Reason}
+	default:
+		i.Kind = draw.ItemRules
+		if len(b.Rules) > 0 {
+			i.ReadBody(`{"rules":` + string(b.Rules) + `}`) // the service may be of a later release
+		}
+	}
+	return i, nil
+}
+
+// PlannedItem is what is said of an item that was planned.
+type PlannedItem struct {
+	Item
+	Replayed bool `json:"replayed"`
+}
+
+// ShowPlannedItem shows an item that was planned.
+func ShowPlannedItem(i *draw.Item) PlannedItem { return PlannedItem{ShowItem(i), i.Replayed} }
+
+// Agenda is a page of items.
+type Agenda struct {
+	Items []Item `json:"items"`
+	// Hidden is how many open stock items of the page the caller may not see.
+	Hidden int `json:"hidden,omitzero"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// NewItem is the body of POST …/agenda: at, and one of state, rules, or prize with
+// delta and reason.
+type NewItem struct {
+	At     *string        `json:"at,omitzero"`
+	State  *draw.State    `json:"state,omitzero"`
+	Prize  *string        `json:"prize,omitzero"`
+	Delta  *int64         `json:"delta,omitzero"`
+	Reason *string        `json:"reason,omitzero"`
+	Rules  jsontext.Value `json:"rules,omitzero"`
+}
+
+// Read returns the item that the body describes. Error: CodeInvalidRequest.
+func (b *NewItem) Read() (i draw.Item, err error) {
+	if b.At == nil {
+		return i, draw.Errorf(draw.CodeInvalidRequest, "at is missing")
+	}
+	if i.At, err = draw.ParseTime("at", *b.At); err != nil {
+		return i, err
+	}
+	isStock := b.Prize != nil || b.Delta != nil || b.Reason != nil
+	switch {
+	case b.State != nil && len(b.Rules) == 0 && !isStock:
+		i.Kind, i.State = draw.ItemState, *b.State
+	case b.State == nil && len(b.Rules) > 0 && !isStock:
+		i.Kind = draw.ItemRules
+		if b.Rules.Kind() != 'n' {
+			i.Rules, err = draw.ParseRules(b.Rules)
+		}
+	case b.State == nil && len(b.Rules) == 0 && b.Prize != nil && b.Delta != nil && b.Reason != nil:
+		i.Kind, i.Stock = draw.ItemStock, draw.Stocking{PrizeID: *b.Prize, Delta: *b.Delta, Reason: *b.Reason}
+	default:
+		return i, draw.Errorf(draw.CodeInvalidRequest, "an item has at, and one of state, rules, or prize with delta and reason")
+	}
+	if err != nil {
+		return i, err
+	}
+	return i, i.Check()
+}
+
+// Planned is what is said of items that were planned together.
+type Planned struct {
+	Item     int64  `json:"item"`
+	Count    int    `json:"count"`
+	Version  int64  `json:"version"`
+	SHA256   string `json:"sha256"`
+	Salt     string `json:"salt"`
+	Replayed bool   `json:"replayed"`
+}
+
+// ShowPlanned shows what was planned.
+func ShowPlanned(p *draw.Planned) Planned {
+	return Planned{p.First, p.Count, p.Version, p.Seal.SHA256, p.Seal.Salt, p.Replayed}
+}
+
+// NewSpread is the body of POST …/agenda/spread: every is left out where the instants
+// are random.
+type NewSpread struct {
+	Prize  string  `json:"prize"`
+	Units  int64   `json:"units"`
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Every  *string `json:"every,omitzero"`
+	Random bool    `json:"random,omitzero"`
+	Reason *string `json:"reason,omitzero"`
+}
+
+// SpreadReason is the reason of the moves when the caller names none.
+const SpreadReason = "agenda"
+
+// Read returns the schedule that the body describes. Error: CodeInvalidRequest.
+func (b *NewSpread) Read() (s draw.Spread, err error) {
+	s = draw.Spread{PrizeID: b.Prize, Units: b.Units, Reason: SpreadReason}
+	if b.Reason != nil {
+		s.Reason = *b.Reason
+	}
+	if b.Random == (b.Every != nil) {
+		return s, draw.Errorf(draw.CodeInvalidRequest, "give one of every and random")
+	}
+	if b.Every != nil {
+		if s.Every, err = time.ParseDuration(*b.Every); err != nil || s.Every <= 0 {
+			return s, draw.Errorf(draw.CodeInvalidRequest, "every must be a time such as 1h")
+		}
+	}
+	if s.From, err = draw.ParseTime("from", b.From); err != nil {
+		return s, err
+	}
+	s.To, err = draw.ParseTime("to", b.To)
+	return s, err
+}
+
+// PlanItem plans an item, under a key once. Without a key a retry is not reported as a
+// replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolClosed, CodeKeyReused.
+func (c *Client) PlanItem(ctx context.Context, poolID, key string, item *NewItem) (PlannedItem, error) {
+	call := newCall(http.MethodPost, poolPath(poolID, "agenda"))
+	call.Key, call.IsNamed = key, true
+	planned, err := send[PlannedItem](ctx, c, call, item)
+	planned.Replayed = planned.Replayed && key != ""
+	return planned, err
+}
+
+// RemoveItem removes an item that is not done. Errors: CodePoolNotFound, CodeNotFound,
+// CodeAgendaDone.
+func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) error {
+	_, err := c.caller.Do(ctx, newCall(http.MethodDelete, poolPath(poolID, "agenda", strconv.FormatInt(item, 10))))
+	return err
+}
+
+// Agenda returns the items of a pool, in order of their numbers; open leaves out those
+// that are done. Error: CodePoolNotFound.
+func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []Item, err error) {
+	for after := int64(0); ; {
+		query := pageOf(after, PageMax)
+		query.Set("open", strconv.FormatBool(open))
+		page, err := seeList[Agenda](ctx, c, poolPath(poolID, "agenda")+"?"+query.Encode())
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Items...); page.Next == nil {
+			return all, nil
+		}
+		if err := checkNext(after, *page.Next); err != nil {
+			return nil, err
+		}
+		after = *page.Next
+	}
+}
+
+// ReadItems returns the items that are shown.
+func ReadItems(items []Item) ([]draw.Item, error) { return readEach(items, (*Item).Read) }
+
+// ImportAgenda plans the moves of a file, under a key once. Without a key a retry is not
+// reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound, CodeKeyReused,
+// CodeBodyTooLarge, CodeOverloaded.
+func (c *Client) ImportAgenda(ctx context.Context, poolID, key string, file io.Reader) (Planned, error) {
+	call := newImport(poolPath(poolID, "agenda", "import"), key, file)
+	call.IsNamed = true
+	p, err := fetch[Planned](ctx, c, call)
+	p.Replayed = p.Replayed && key != ""
+	return p, err
+}
+
+// SpreadAgenda plans the units of a prize over a span of time, as ImportAgenda does.
+func (c *Client) SpreadAgenda(ctx context.Context, poolID, key string, s *NewSpread) (Planned, error) {
+	call := newCall(http.MethodPost, poolPath(poolID, "agenda", "spread"))
+	call.Key, call.IsNamed, call.AttemptMax = key, true, importAttemptMax
+	p, err := send[Planned](ctx, c, call, s)
+	p.Replayed = p.Replayed && key != ""
+	return p, err
+}

@@ -1,0 +1,68 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Audit is what an audit of a pool has found.
+type Audit struct {
+	OK         bool         `json:"ok"`
+	Pool       string       `json:"pool"`
+	Version    int64        `json:"version"`
+	Prizes     []PrizeAudit `json:"prizes"`
+	Violations []Violation  `json:"violations"`
+}
+
+// PrizeAudit is what it has counted of a prize.
+type PrizeAudit struct {
+	Prize      string `json:"prize"`
+	Stocked    *int64 `json:"stocked"` // null: endless
+	Issued     int64  `json:"issued"`
+	Awards     int64  `json:"awards"`
+	Remaining  *int64 `json:"remaining"`
+	OverIssued int64  `json:"over_issued"`
+}
+
+// Violation is a rule that is broken.
+type Violation struct {
+	Rule   string `json:"rule"`
+	Detail string `json:"detail"`
+}
+
+// ShowAudit shows an audit.
+func ShowAudit(a *draw.Audit) Audit {
+	return Audit{
+		a.OK(), a.PoolID, a.Version, ShowEach(a.Prizes, showPrizeAudit),
+		ShowEach(a.Violations, func(v *draw.Violation) Violation { return Violation(*v) }),
+	}
+}
+
+func showPrizeAudit(p *draw.PrizeAudit) PrizeAudit {
+	return PrizeAudit{p.PrizeID, unlessEndless(p.Stocked, p.IsEndless), p.Issued, p.Awards, unlessEndless(p.Remaining, p.IsEndless), p.OverIssued}
+}
+
+// Found counts the violations: those of the answer, and those that it only counts.
+func (a *Audit) Found() (found int64) {
+	for i := range a.Violations {
+		more := int64(1)
+		_, _ = fmt.Sscanf(a.Violations[i].Detail, "and %d more", &more) // any other detail is one
+		found += more
+	}
+	return found
+}
+
+// wholeLogMax bounds a request that makes the service read a whole log: longer than
+// the service's own limit.
+const wholeLogMax = 90 * time.Second
+
+// Audit holds the rows of a pool against each other. Error: CodePoolNotFound.
+func (c *Client) Audit(ctx context.Context, poolID string) (Audit, error) {
+	call := newCall(http.MethodGet, poolPath(poolID, "audit"))
+	call.AttemptMax = wholeLogMax
+	return fetch[Audit](ctx, c, call)
+}

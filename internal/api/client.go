@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"drawsvc/internal/draw"
+)
+
+const (
+	// PageMax is the maximum number of entries of one page, PageUsual the number where
+	// the caller names none, and DaysMax the maximum number of days of statements.
+	PageMax   = 1000
+	PageUsual = 100
+	DaysMax   = 1000
+	// FileMax is the maximum length of a file that a service imports, in bytes. The
+	// command imports longer ones on the database.
+	FileMax = 8 << 20
+	// CodeBodyTooLarge says that a body is longer than a service reads.
+	CodeBodyTooLarge draw.Code = "body-too-large"
+)
+
+const (
+	typeJSON = "application/json"
+	typeCSV  = "text/csv"
+)
+
+// Client makes the admin calls. Besides the codes of the service each method may return
+// CodeStoreUnavailable, where the service cannot be reached, and CodeOutcomeUnknown,
+// where the answer to a change was lost.
+type Client struct{ caller Caller }
+
+// NewClient returns a client that makes its calls by a caller.
+func NewClient(c Caller) *Client { return &Client{c} }
+
+// fetch makes a call and reads its answer.
+func fetch[Out any](ctx context.Context, c *Client, call Call) (out Out, err error) {
+	body, err := c.caller.Do(ctx, call)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal(body, &out); err != nil {
+		return out, notOurs(err)
+	}
+	return out, nil
+}
+
+// send is fetch for a call with a body.
+func send[Out any](ctx context.Context, c *Client, call Call, body any) (out Out, err error) {
+	if call.Body, err = json.Marshal(body); err != nil {
+		return out, err
+	}
+	call.ContentType = typeJSON
+	return fetch[Out](ctx, c, call)
+}
+
+// see makes a read.
+func see[Out any](ctx context.Context, c *Client, path string) (Out, error) {
+	return fetch[Out](ctx, c, newCall(http.MethodGet, path))
+}
+
+// notOurs is the error of an answer that cannot be read.
+func notOurs(err error) error {
+	return draw.Wrap(draw.CodeStoreUnavailable, err, "the answer is none of drawsvc")
+}
+
+// pathOf joins the parts of a path.
+func pathOf(parts ...string) string {
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return "/" + strings.Join(parts, "/")
+}
+
+// poolPath is a path of an admin call on a pool.
+func poolPath(poolID string, rest ...string) string {
+	return pathOf(append([]string{"admin", "pools", poolID}, rest...)...)
+}
+
+// matching is the If-Match of revisions; "" for nil, which is every one.
+func matching(revisions []int64) string {
+	tags := make([]string, len(revisions))
+	for i, n := range revisions {
+		tags[i] = strconv.Quote(strconv.FormatInt(n, 10))
+	}
+	return strings.Join(tags, ", ")
+}
+
+// pageOf is the query of a page of entries.
+func pageOf(after int64, limit int) url.Values {
+	return url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(min(limit, PageMax))}}
+}

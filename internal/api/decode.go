@@ -1,0 +1,94 @@
+package api
+
+import (
+	"errors"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// ReadPool reads a pool as POST /admin/pools takes it. Its mode is not checked. Error:
+// CodeInvalidRequest.
+func ReadPool(document []byte) (draw.Pool, error) {
+	var body NewPool
+	if err := json.Unmarshal(document, &body, json.RejectUnknownMembers(true)); err != nil {
+		return draw.Pool{}, draw.Errorf(draw.CodeInvalidRequest, "%s", DecodeDetail(err))
+	}
+	return body.Read()
+}
+
+// DecodeDetail says in one sentence which member of a body is wrong and why.
+func DecodeDetail(err error) string {
+	semantic, _ := errors.AsType[*json.SemanticError](err)
+	syntax, _ := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case semantic != nil && errors.Is(err, json.ErrUnknownName):
+		return "unknown member " + member(semantic.JSONPointer)
+	case semantic != nil:
+		return member(semantic.JSONPointer) + " must be " + wanted(semantic)
+	case syntax != nil && errors.Is(err, jsontext.ErrDuplicateName):
+		return "member " + member(syntax.JSONPointer) + " is there twice"
+	case syntax != nil && errors.Is(err, io.ErrUnexpectedEOF):
+		return "the body ends within its JSON"
+	case syntax != nil:
+		return "the body is not valid JSON at byte " + strconv.FormatInt(syntax.ByteOffset, 10)
+	}
+	return "the body is not valid JSON"
+}
+
+// nameMax bounds how much of a member's or parameter's name a detail repeats,
+// in bytes.
+const nameMax = 100
+
+// member writes a JSON pointer as people write members: prizes[2].stock.
+func member(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch _, err := strconv.ParseUint(token, 10, 32); {
+		case err == nil:
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return Quote(b.String())
+}
+
+// Quote repeats a name that the caller chose, up to nameMax of it.
+func Quote(name string) string {
+	if len(name) > nameMax {
+		name = strings.ToValidUTF8(name[:nameMax], "") + "…"
+	}
+	return strconv.Quote(name)
+}
+
+// wanted says what should have stood in place of a value.
+func wanted(e *json.SemanticError) string {
+	if e.GoType == nil {
+		return "something else"
+	}
+	kind := e.GoType.Kind()
+	if kind == reflect.Pointer {
+		kind = e.GoType.Elem().Kind()
+	}
+	switch kind {
+	case reflect.Int, reflect.Int64:
+		return "a whole number, written without quotes, fraction or exponent, of at most 18 digits"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	default:
+		return "an object"
+	}
+}

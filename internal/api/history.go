@@ -1,0 +1,184 @@
+package api
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"io"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/job"
+)
+
+// Awards is a page of awards.
+type Awards struct {
+	Awards []Award `json:"awards"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// Award is one unit that a draw took.
+type Award struct {
+	Version int64  `json:"version"`
+	At      string `json:"at"`
+	Draw    string `json:"draw"`
+	Ordinal int    `json:"ordinal"`
+	User    string `json:"user"`
+	Prize   string `json:"prize"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Win     bool   `json:"win"`
+	Unit    int64  `json:"unit"`
+}
+
+// ShowAward shows an award.
+func ShowAward(a *draw.Award) Award {
+	return Award{a.Version, ShowTime(a.At), a.DrawID, a.Ordinal, a.UserID, a.PrizeID, a.PrizeName, a.Value.StringFixed(2), a.Win(), a.Unit}
+}
+
+// Moves is a page of moves.
+type Moves struct {
+	Moves []Move `json:"moves"`
+	// Next is the after of the next page, null when this is the last.
+	Next *int64 `json:"next"`
+}
+
+// Move is a move of stock.
+type Move struct {
+	Version int64  `json:"version"`
+	At      string `json:"at"`
+	Prize   string `json:"prize"`
+	Delta   *int64 `json:"delta"` // null: an endless blank was made
+	Reason  string `json:"reason"`
+	Actor   string `json:"actor"`
+	Stocked *int64 `json:"stocked"`
+	Issued  int64  `json:"issued"`
+}
+
+// ShowMove shows a move.
+func ShowMove(m *draw.Move) Move {
+	return Move{
+		m.Version, ShowTime(m.At), m.PrizeID, unlessEndless(m.Delta, m.IsEndless), m.Reason, m.Actor, unlessEndless(m.Stocked, m.IsEndless), m.Issued,
+	}
+}
+
+// Statements is a page of the lines of daily statements.
+type Statements struct {
+	Statements []Statement `json:"statements"`
+	// Next is the after of the next page, null when this is the last.
+	Next *string `json:"next"`
+}
+
+// Statement is the line of a prize on a day.
+type Statement struct {
+	Day       string `json:"day"`
+	Prize     string `json:"prize"`
+	Issued    int64  `json:"issued"`
+	Remaining *int64 `json:"remaining"` // null: endless
+	Value     string `json:"value"`
+	ToVersion int64  `json:"to_version"`
+}
+
+// ShowStatement shows a line.
+func ShowStatement(l *job.Line) Statement {
+	return Statement{l.Day, l.Prize, l.Issued, unlessEndless(l.Remaining, l.IsEndless), l.Value.StringFixed(2), l.ToVersion}
+}
+
+// Awards returns a page of the awards that f wants, with versions above after, in order.
+// Errors: CodeInvalidRequest, CodePoolNotFound.
+func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter, after int64) (Awards, error) {
+	query := pageOf(after, PageMax)
+	for name, value := range map[string]string{"user": f.UserID, "prize": f.PrizeID, "draw": f.DrawID} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	page, err := see[Awards](ctx, c, poolPath(poolID, "awards")+"?"+query.Encode())
+	return page, cmp.Or(err, checkNext(after, NextOf(page.Next)))
+}
+
+// Moves returns a page of the moves of a pool. Error: CodePoolNotFound.
+func (c *Client) Moves(ctx context.Context, poolID string, after int64) (Moves, error) {
+	page, err := see[Moves](ctx, c, poolPath(poolID, "moves")+"?"+pageOf(after, PageMax).Encode())
+	return page, cmp.Or(err, checkNext(after, NextOf(page.Next)))
+}
+
+// Statements returns a page of the statements of the days after one. Errors:
+// CodeInvalidRequest, CodePoolNotFound.
+func (c *Client) Statements(ctx context.Context, poolID, after string) (Statements, error) {
+	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
+	if after != "" {
+		query.Set("after", after)
+	}
+	page, err := see[Statements](ctx, c, poolPath(poolID, "statements")+"?"+query.Encode())
+	if err == nil && page.Next != nil {
+		err = checkNext(after, *page.Next)
+	}
+	return page, err
+}
+
+// WriteLog writes the history of a pool after a version, a line of JSON for each
+// entry, up to what it holds when the method begins. Errors: CodePoolNotFound,
+// and those of w.
+func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.Writer) error {
+	p, err := c.Pool(ctx, poolID)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for after < p.Version {
+		page, err := see[struct {
+			Entries []jsontext.Value `json:"entries"`
+			Next    *int64           `json:"next"`
+		}](ctx, c, poolPath(poolID, "log")+"?"+pageOf(after, PageMax).Encode())
+		if err != nil {
+			return err
+		}
+		for _, entry := range page.Entries {
+			var number struct {
+				Version int64 `json:"version"`
+			}
+			if err := json.Unmarshal(entry, &number); err != nil {
+				return notOurs(err)
+			}
+			if number.Version > p.Version {
+				return out.Flush()
+			}
+			if _, err := out.Write(append(entry, '\n')); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			break
+		}
+		if err := checkNext(after, *page.Next); err != nil {
+			return err
+		}
+		after = *page.Next
+	}
+	return out.Flush()
+}
+
+// NextOf is the after of the next page, the last version there can be for none.
+func NextOf(next *int64) int64 {
+	if next == nil {
+		return math.MaxInt64
+	}
+	return *next
+}
+
+// CheckDay reports what is no day. Error: CodeInvalidRequest.
+func CheckDay(what, day string) error {
+	if _, err := time.Parse(time.DateOnly, day); err != nil || strings.ContainsAny(day, " ") {
+		return draw.Errorf(draw.CodeInvalidRequest, "%s must be a day, such as 2026-03-01", what)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Local calls the handlers of a service in this process. Nothing is lost on the way,
+// so that nothing is sent again, and an error is the handler's own.
+type Local struct {
+	Handler http.Handler
+	// Token is a token that the handlers let in.
+	Token string
+	// Closing, where not nil, is called by Close.
+	Closing func() error
+}
+
+// Close implements Caller.
+func (l Local) Close() error {
+	if l.Closing == nil {
+		return nil
+	}
+	return l.Closing()
+}
+
+// Do implements Caller.
+func (l Local) Do(ctx context.Context, c Call) ([]byte, error) {
+	var failure error
+	request, err := http.NewRequestWithContext(context.WithValue(ctx, failureKey{}, &failure), c.Method, "http://localhost"+c.Path, bodyOf(&c))
+	if err != nil {
+		return nil, err
+	}
+	request.RemoteAddr = "127.0.0.1:0"
+	request.Header.Set("Authorization", "Bearer "+l.Token)
+	for name, value := range map[string]string{"Content-Type": c.ContentType, "If-Match": c.IfMatch, "Idempotency-Key": quoteKey(c.Key)} {
+		if value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	var body bytes.Buffer
+	w := &answer{header: http.Header{}, body: cmp.Or[io.Writer](c.Into, &body)}
+	l.serve(w, request)
+	switch {
+	case failure != nil:
+		return nil, failure
+	case w.status/100 != 2:
+		return nil, fmt.Errorf("unexpected status %d of a call in this process", w.status)
+	}
+	return body.Bytes(), w.err
+}
+
+// serve has the handler answer. One that gives up within its answer panics, as
+// net/http wants it, and has kept its error.
+func (l Local) serve(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		reason := recover()
+		if err, isError := reason.(error); reason != nil && (!isError || !errors.Is(err, http.ErrAbortHandler)) {
+			panic(reason)
+		}
+	}()
+	l.Handler.ServeHTTP(w, r)
+}
+
+// quoteKey is a key as its header has it, "" for none.
+func quoteKey(key string) string {
+	if key == "" {
+		return ""
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(key) + `"`
+}
+
+// bodyOf is the body of a call. That of a file has no known length.
+func bodyOf(c *Call) io.Reader {
+	if c.From != nil {
+		return struct{ io.Reader }{c.From}
+	}
+	return strings.NewReader(string(c.Body))
+}
+
+// failureKey is that of the place, in the context of a request, where the error of its
+// handler is kept.
+type failureKey struct{}
+
+// KeepFailure keeps the error of a handler for who has called it in this process: its
+// cause is not for the network.
+func KeepFailure(r *http.Request, err error) {
+	if place, ok := r.Context().Value(failureKey{}).(*error); ok {
+		*place = err
+	}
+}
+
+// answer is what a handler writes.
+type answer struct {
+	header http.Header
+	status int
+	body   io.Writer
+	err    error
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+// Write implements io.Writer.
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	if a.status/100 != 2 || a.err != nil {
+		return len(p), nil // the problem document says less than the error that is kept
+	}
+	n, err := a.body.Write(p)
+	a.err = err
+	return n, err
+}
+
+// Flush implements http.Flusher. All is passed on at once.
+func (a *answer) Flush() {}

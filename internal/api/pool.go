@@ -1,0 +1,230 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// Pools is a page of pools.
+type Pools struct {
+	Pools []Pool `json:"pools"`
+	// Next is the after of the next page, null when this is the last.
+	Next *string `json:"next"`
+}
+
+// Pool is a pool as the operator sees it.
+type Pool struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name"`
+	State draw.State `json:"state"`
+	// Mode is null when the pool uses the service's own.
+	Mode     *string `json:"mode"`
+	Version  int64   `json:"version"`
+	Revision int64   `json:"revision"`
+	// Rules is the version of the rules in force, 0 for none.
+	Rules int64 `json:"rules"`
+	// Committed is the version of the pool's commitment, 0 for none.
+	Committed int64 `json:"committed"`
+	Archived  bool  `json:"archived"`
+	// Opening is the round that a pool with a beacon is announced to open with,
+	// left out for none.
+	Opening *Opening `json:"opening,omitzero"`
+	Prizes  []Prize  `json:"prizes"`
+}
+
+// Opening is an announced round, and when it comes.
+type Opening struct {
+	Round int64  `json:"round"`
+	At    string `json:"at"`
+}
+
+// Time reads At.
+func (o *Opening) Time() (time.Time, error) { return readTime(o.At) }
+
+// ShowPool shows a pool.
+func ShowPool(p *draw.Pool) Pool {
+	shown := Pool{
+		ID: p.ID, Name: p.Name, State: p.State, Mode: orNil(p.Mode), Version: p.Version, Revision: p.Revision, Rules: p.RulesVersion,
+		Committed: p.Committed, Archived: p.Archived, Prizes: ShowEach(p.Prizes, ShowPrize),
+	}
+	if p.Round != 0 {
+		shown.Opening = &Opening{p.Round, ShowTime(p.RoundAt)}
+	}
+	return shown
+}
+
+// NewPool is the body of POST /admin/pools.
+type NewPool struct {
+	ID     string      `json:"id"`
+	Name   string      `json:"name"`
+	Mode   *string     `json:"mode"`
+	State  *draw.State `json:"state"`
+	Prizes *[]NewPrize `json:"prizes"`
+	// Rules are a rules document, as it was sent.
+	Rules jsontext.Value `json:"rules,omitzero"`
+}
+
+// Read returns the pool that the body describes; its mode is not checked. Error:
+// CodeInvalidRequest.
+func (b *NewPool) Read() (draw.Pool, error) {
+	p := draw.Pool{ID: b.ID, Name: b.Name, Mode: orEmpty(b.Mode), State: draw.StateOpen}
+	if b.State != nil {
+		p.State = *b.State
+	}
+	if b.Prizes == nil {
+		return p, draw.Errorf(draw.CodeInvalidRequest, "prizes is missing")
+	}
+	var err error
+	if p.Prizes, err = readEach(*b.Prizes, (*NewPrize).Read); err != nil {
+		return p, err
+	}
+	if err := cmp.Or(p.Check(), draw.CheckStart(p.State)); err != nil {
+		return p, err
+	}
+	if len(b.Rules) == 0 || b.Rules.Kind() == 'n' {
+		return p, nil
+	}
+	if p.Rules, err = draw.ParseRules(b.Rules); err != nil {
+		return p, err
+	}
+	return p, p.Rules.Check(p.Prizes)
+}
+
+// PoolChange is the body of PATCH /admin/pools/{pool}. Its members are kept as they
+// were sent: null and absent differ.
+type PoolChange struct {
+	Name     jsontext.Value `json:"name,omitzero"`
+	State    jsontext.Value `json:"state,omitzero"`
+	Mode     jsontext.Value `json:"mode,omitzero"`
+	Archived *bool          `json:"archived,omitzero"`
+	// RetryAfter, Notice and Reason are those of a pause.
+	RetryAfter *string `json:"retry_after,omitzero"`
+	Notice     *string `json:"notice,omitzero"`
+	Reason     *string `json:"reason,omitzero"`
+	// Round and Signature are those of the beacon that state open brings.
+	Round     *int64  `json:"round,omitzero"`
+	Signature *string `json:"signature,omitzero"`
+}
+
+// Read returns the change that the body asks for; checkMode judges a mode. Error:
+// CodeInvalidRequest.
+func (b *PoolChange) Read(checkMode func(mode string) error) (draw.PoolChange, error) {
+	change := draw.PoolChange{Archived: b.Archived}
+	var err error
+	if (b.Round == nil) != (b.Signature == nil) {
+		return change, draw.Errorf(draw.CodeInvalidRequest, "round and signature belong together")
+	}
+	if b.Round != nil {
+		change.Round = &draw.Round{Number: *b.Round, Signature: *b.Signature}
+	}
+	if change.Pause, err = b.readPause(); err != nil {
+		return change, err
+	}
+	if change.Name, err = readText("name", b.Name); err != nil {
+		return change, err
+	}
+	state, err := readText("state", b.State)
+	if err != nil {
+		return change, err
+	}
+	change.State = (*draw.State)(state)
+	if b.Mode.Kind() == 'n' {
+		change.Mode = new(string)
+		return change, change.Check()
+	}
+	if change.Mode, err = readText("mode", b.Mode); err != nil {
+		return change, err
+	}
+	if change.Mode != nil {
+		if err := checkMode(*change.Mode); err != nil {
+			return change, err
+		}
+	}
+	return change, change.Check()
+}
+
+// readPause reads what a pause says, nil where no member was sent.
+func (b *PoolChange) readPause() (*draw.Pause, error) {
+	if b.RetryAfter == nil && b.Notice == nil && b.Reason == nil {
+		return nil, nil //nolint:nilnil // most changes are no pause
+	}
+	p := &draw.Pause{Notice: orEmpty(b.Notice), Reason: orEmpty(b.Reason)}
+	if b.RetryAfter != nil {
+		var err error
+		if p.RetryAfter, err = time.ParseDuration(*b.RetryAfter); err != nil || p.RetryAfter%time.Second != 0 {
+			return nil, draw.Errorf(draw.CodeInvalidRequest, "%q must be whole seconds, such as 5m or 90s", "retry_after")
+		}
+	}
+	return p, nil
+}
+
+// SetState changes the state.
+func (b *PoolChange) SetState(s draw.State) { b.State = RawText((*string)(&s)) }
+
+// SetPause says more of a pause.
+func (b *PoolChange) SetPause(p *draw.Pause) {
+	after := p.RetryAfter.String()
+	b.RetryAfter, b.Notice, b.Reason = &after, orNil(p.Notice), orNil(p.Reason)
+}
+
+// CreatePool creates a pool with its prizes.
+func (c *Client) CreatePool(ctx context.Context, p *NewPool) (Pool, error) {
+	return send[Pool](ctx, c, newCall(http.MethodPost, pathOf("admin", "pools")), p)
+}
+
+// Pool returns one pool with its prizes. Error: CodePoolNotFound.
+func (c *Client) Pool(ctx context.Context, poolID string) (Pool, error) {
+	return see[Pool](ctx, c, poolPath(poolID))
+}
+
+// Pools returns all pools, archived ones only where they are asked for.
+func (c *Client) Pools(ctx context.Context, archived bool) (all []Pool, err error) {
+	query := url.Values{"limit": {strconv.Itoa(PageUsual)}}
+	if archived {
+		query.Set("archived", "true")
+	}
+	for {
+		page, err := seeList[Pools](ctx, c, pathOf("admin", "pools")+"?"+query.Encode())
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, page.Pools...); page.Next == nil {
+			return all, nil
+		}
+		if err := checkNext(query.Get("after"), *page.Next); err != nil {
+			return nil, err
+		}
+		query.Set("after", *page.Next)
+	}
+}
+
+// PoolIDs returns the ids of all pools in order, archived ones among them.
+func (c *Client) PoolIDs(ctx context.Context) ([]string, error) {
+	all, err := c.Pools(ctx, true)
+	return ShowEach(all, func(p *Pool) string { return p.ID }), err
+}
+
+// ChangePool changes a pool at one of some revisions, nil for every one. Errors:
+// CodeInvalidRequest, CodePoolNotFound, CodeChangedMeanwhile, CodePoolClosed.
+func (c *Client) ChangePool(ctx context.Context, poolID string, revisions []int64, change *PoolChange) (Pool, error) {
+	call := newCall(http.MethodPatch, poolPath(poolID))
+	call.IfMatch = matching(revisions)
+	return send[Pool](ctx, c, call, change)
+}
+
+// DeletePool removes a pool that has never issued a unit. Errors: CodePoolNotFound,
+// CodeChangedMeanwhile, CodeAlreadyIssued.
+func (c *Client) DeletePool(ctx context.Context, poolID string, revisions []int64) error {
+	call := newCall(http.MethodDelete, poolPath(poolID))
+	call.IfMatch = matching(revisions)
+	_, err := c.caller.Do(ctx, call)
+	return err
+}

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"drawsvc/internal/draw"
+)
+
+// Rules are those of a version of a pool.
+type Rules struct {
+	Pool    string `json:"pool"`
+	Version int64  `json:"version"`
+	// SHA256 and Rules are null where the version removed the rules.
+	SHA256 *string        `json:"sha256"`
+	Actor  string         `json:"actor"`
+	At     string         `json:"at"`
+	Rules  jsontext.Value `json:"rules"`
+}
+
+// ShowRules shows rules.
+func ShowRules(r *draw.Ruling) Rules {
+	shown := Rules{Pool: r.PoolID, Version: r.Version, Actor: r.Actor, At: ShowTime(r.At)}
+	if r.Rules != nil {
+		shown.SHA256, shown.Rules = new(r.Rules.SHA256()), jsontext.Value(r.Rules.Document())
+	}
+	return shown
+}
+
+// Read returns the rules, nil where the version removed them. Those of a later release
+// refuse every draw: see [draw.ReadRules].
+func (b *Rules) Read() *draw.Rules {
+	if b.SHA256 == nil {
+		return nil
+	}
+	return draw.ReadRules(b.Rules)
+}
+
+// Limit is a limit as the rules document has it; without per it is ever.
+type Limit struct {
+	Of    draw.LimitOf `json:"of"`
+	Prize string       `json:"prize,omitempty"`
+	Max   int64        `json:"max"`
+	Per   *string      `json:"per"`
+}
+
+// ShowLimit shows a limit.
+func ShowLimit(l *draw.Limit) Limit {
+	shown := Limit{Of: l.Of, Prize: l.PrizeID, Max: l.Max}
+	if !l.Per.IsEver() {
+		shown.Per = new(l.Per.String())
+	}
+	return shown
+}
+
+// Odds are the chances of a pool's next draw.
+type Odds struct {
+	Version int64    `json:"version"`
+	Law     draw.Law `json:"law"`
+	Win     string   `json:"win"`
+	Odds    []Chance `json:"odds"`
+	None    string   `json:"none"`
+	// Guarantee is null for rules without one.
+	Guarantee *Guarantee `json:"guarantee"`
+}
+
+// Chance is that of one prize, as a fraction.
+type Chance struct {
+	Prize  string `json:"prize"`
+	Chance string `json:"chance"`
+}
+
+// Guarantee is a guaranteed prize.
+type Guarantee struct {
+	After int64  `json:"after"`
+	Prize string `json:"prize"`
+	// Rate is null where it has no exact value.
+	Rate *string `json:"rate"`
+}
+
+// ShowOdds shows odds: fractions a/b in lowest terms, also 0/1 and 1/1.
+func ShowOdds(o *draw.Statement) Odds {
+	shown := Odds{
+		Version: o.Version, Law: o.Law, Win: o.Win.String(), None: o.None.String(),
+		Odds: ShowEach(o.Odds, func(c *draw.Chance) Chance { return Chance{c.PrizeID, c.Chance.String()} }),
+	}
+	if g := o.Guarantee; g != nil {
+		shown.Guarantee = &Guarantee{After: g.After, Prize: g.PrizeID}
+		if g.Rate != nil {
+			shown.Guarantee.Rate = new(g.Rate.String())
+		}
+	}
+	return shown
+}
+
+// ReadFraction reads a chance of an answer.
+func ReadFraction(text string) (*big.Rat, error) {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, notOurs(errors.New("a chance is no fraction"))
+	}
+	return r, nil
+}
+
+// Refused says what would refuse a user's draw now.
+type Refused struct {
+	Refused draw.Code `json:"refused"`
+	Detail  string    `json:"detail"`
+	// Limit and RetryAt belong to limit-reached; RetryAt is null for ever.
+	Limit   *Limit  `json:"limit"`
+	RetryAt *string `json:"retry_at"`
+}
+
+// gates are the codes of what may refuse a draw.
+func gates() []draw.Code {
+	return []draw.Code{draw.CodePoolNotOpen, draw.CodePaused, draw.CodeTicketRequired, draw.CodeTicketExpired, draw.CodeUserBlocked, draw.CodeLimitReached, draw.CodeSoldOut}
+}
+
+// ShowRefused shows the refusal of a gate that err is; ok is false for any other error.
+func ShowRefused(err error) (shown Refused, ok bool) {
+	e, isNamed := errors.AsType[*draw.Error](err)
+	if !isNamed || !slices.Contains(gates(), e.Code) {
+		return shown, false
+	}
+	shown = Refused{Refused: e.Code, Detail: e.Detail}
+	if r := e.Reached; r != nil {
+		shown.Limit, shown.RetryAt = new(ShowLimit(&r.Limit)), ShowTimeOrNull(r.RetryAt)
+	}
+	return shown, true
+}
+
+// OddsOrRefusal is what GET …/odds answers: a refusal where it names a code.
+type OddsOrRefusal struct {
+	Odds
+	Refused
+}
+
+// IsRefusal reports whether the draw would be refused.
+func (o *OddsOrRefusal) IsRefusal() bool { return o.Refused.Refused != "" }
+
+// Rules returns the rules of a version, those in force for version 0. Errors:
+// CodePoolNotFound, CodeNotFound.
+func (c *Client) Rules(ctx context.Context, poolID string, version int64) (Rules, error) {
+	path := poolPath(poolID, "rules")
+	if version != 0 {
+		path += "?version=" + strconv.FormatInt(version, 10)
+	}
+	return see[Rules](ctx, c, path)
+}
+
+// SetRules puts a document in force, "" removes the rules. versions, where not nil, are
+// those that the rules in force may have. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeNotFound, CodeRulesChanged.
+func (c *Client) SetRules(ctx context.Context, poolID, document string, versions []int64) (Rules, error) {
+	call := newCall(http.MethodDelete, poolPath(poolID, "rules"))
+	if document != "" {
+		call.Method, call.ContentType, call.Body = http.MethodPut, typeJSON, []byte(document)
+	}
+	call.IfMatch = matching(versions)
+	return fetch[Rules](ctx, c, call)
+}
+
+// Odds states the chances of a pool's next draw, of anybody for userID "". Error:
+// CodePoolNotFound.
+func (c *Client) Odds(ctx context.Context, poolID, userID string) (OddsOrRefusal, error) {
+	path := poolPath(poolID, "odds")
+	if userID != "" {
+		path += "?" + url.Values{"user": {userID}}.Encode()
+	}
+	return see[OddsOrRefusal](ctx, c, path)
+}

@@ -1,0 +1,223 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"drawsvc/internal/draw"
+)
+
+// Prize is a prize as the operator sees it.
+type Prize struct {
+	ID    string    `json:"id"`
+	Name  string    `json:"name"`
+	Value string    `json:"value"`
+	Kind  draw.Kind `json:"kind"`
+	// Stocked and Remaining are null for an endless blank.
+	Stocked   *int64 `json:"stocked"`
+	Issued    int64  `json:"issued"`
+	Remaining *int64 `json:"remaining"`
+}
+
+// ShowPrize shows a prize.
+func ShowPrize(p *draw.Prize) Prize {
+	return Prize{
+		ID: p.ID, Name: p.Name, Value: p.Value.StringFixed(2), Kind: KindOf(p), Issued: p.Issued,
+		Stocked: unlessEndless(p.Stocked, p.IsEndless()), Remaining: unlessEndless(p.Remaining(), p.IsEndless()),
+	}
+}
+
+// KindOf is the kind of a prize as answers show it.
+func KindOf(p *draw.Prize) draw.Kind {
+	if p.IsWin() {
+		return draw.KindPrize
+	}
+	return draw.KindBlank
+}
+
+// Read returns the prize that is shown.
+func (p *Prize) Read() (draw.Prize, error) {
+	read := draw.Prize{ID: p.ID, Name: p.Name, Kind: p.Kind, Stocked: draw.EndlessStock, Issued: p.Issued}
+	if p.Stocked != nil {
+		read.Stocked = *p.Stocked
+	}
+	var err error
+	if read.Value, err = draw.ParseValue(p.Value); err != nil {
+		return read, notOurs(err)
+	}
+	return read, nil
+}
+
+// ReadPrizes returns the prizes that the pool has.
+func (p *Pool) ReadPrizes() ([]draw.Prize, error) { return readEach(p.Prizes, (*Prize).Read) }
+
+// NewPrize is one prize of a new pool, and the body of POST …/prizes.
+type NewPrize struct {
+	ID    string  `json:"id"`
+	Name  string  `json:"name"`
+	Value *string `json:"value"`
+	Kind  *string `json:"kind"`
+	// Stock may be left out for a blank, which is then endless.
+	Stock *int64 `json:"stock,omitzero"`
+}
+
+// Read returns the prize that the body describes. Error: CodeInvalidRequest.
+func (b *NewPrize) Read() (draw.Prize, error) {
+	p := draw.Prize{ID: b.ID, Name: b.Name, Kind: draw.KindPrize}
+	if b.Kind != nil {
+		if p.Kind = draw.Kind(*b.Kind); p.Kind == "" {
+			return p, draw.Errorf(draw.CodeInvalidRequest, "kind of prize %q is empty", b.ID)
+		}
+	}
+	switch {
+	case b.Stock != nil:
+		p.Stocked = *b.Stock
+	case p.Kind == draw.KindBlank:
+		p.Stocked = draw.EndlessStock
+	}
+	if b.Value != nil {
+		if *b.Value == "" {
+			return p, draw.Errorf(draw.CodeInvalidRequest, "value of prize %q is empty", b.ID)
+		}
+		value, err := draw.ParseValue(*b.Value)
+		if err != nil {
+			return p, err
+		}
+		p.Value = value
+	}
+	return p, p.Check()
+}
+
+// PrizeChange is the body of PATCH …/prizes/{prize}.
+type PrizeChange struct {
+	Name  *string `json:"name,omitzero"`
+	Value *string `json:"value,omitzero"`
+}
+
+// Read returns the change that the body asks for. Error: CodeInvalidRequest.
+func (b *PrizeChange) Read() (draw.PrizeChange, error) {
+	change := draw.PrizeChange{Name: b.Name}
+	if b.Value != nil {
+		if *b.Value == "" {
+			return change, draw.Errorf(draw.CodeInvalidRequest, "value is empty")
+		}
+		value, err := draw.ParseValue(*b.Value)
+		if err != nil {
+			return change, err
+		}
+		change.Value = &value
+	}
+	return change, change.Check()
+}
+
+// Stocking is the body of POST …/stock.
+type Stocking struct {
+	Delta  int64  `json:"delta"`
+	Reason string `json:"reason"`
+}
+
+// Stocked is a move of stock that was made.
+type Stocked struct {
+	Pool      string `json:"pool"`
+	Prize     string `json:"prize"`
+	Delta     int64  `json:"delta"`
+	Reason    string `json:"reason"`
+	Actor     string `json:"actor"`
+	Version   int64  `json:"version"`
+	At        string `json:"at"`
+	Stocked   int64  `json:"stocked"`
+	Issued    int64  `json:"issued"`
+	Remaining int64  `json:"remaining"`
+	Replayed  bool   `json:"replayed"`
+}
+
+// ShowStocked shows a move that was made.
+func ShowStocked(m *draw.Move) Stocked {
+	return Stocked{
+		Pool: m.PoolID, Prize: m.PrizeID, Delta: m.Delta, Reason: m.Reason, Actor: m.Actor, Version: m.Version,
+		At: ShowTime(m.At), Stocked: m.Stocked, Issued: m.Issued, Remaining: m.Stocked - m.Issued, Replayed: m.Replayed,
+	}
+}
+
+// Imported is what an import has done, or what its dry run would do.
+type Imported struct {
+	Pool      string `json:"pool"`
+	DryRun    bool   `json:"dry_run"`
+	Added     int    `json:"added"`
+	Restocked int    `json:"restocked"`
+	Units     int64  `json:"units"`
+	// Version is the pool's after the import; a dry run says what it would be.
+	Version  int64 `json:"version"`
+	Replayed bool  `json:"replayed"`
+	// Prizes are the first that a dry run would change.
+	Prizes []ImportedPrize `json:"prizes,omitempty"`
+}
+
+// ImportedPrize is a prize that a dry run would change.
+type ImportedPrize struct {
+	ID      string `json:"id"`
+	New     bool   `json:"new"`
+	Delta   *int64 `json:"delta"` // null: endless
+	Stocked *int64 `json:"stocked"`
+}
+
+// ShowImported shows the result of an import.
+func ShowImported(w *draw.Import, done *draw.Imported) Imported {
+	return Imported{
+		Pool: w.PoolID, DryRun: w.DryRun, Added: done.Added, Restocked: done.Restocked, Units: done.Units, Version: done.Version, Replayed: done.Replayed,
+		Prizes: ShowEach(done.Preview, func(p *draw.ImportedPrize) ImportedPrize {
+			return ImportedPrize{p.PrizeID, p.IsNew, unlessEndless(p.Delta, p.IsEndless), unlessEndless(p.Stocked, p.IsEndless)}
+		}),
+	}
+}
+
+// AddPrize adds a prize to a pool. Errors: CodePoolNotFound, CodePrizeExists.
+func (c *Client) AddPrize(ctx context.Context, poolID string, p *NewPrize) (Prize, error) {
+	return send[Prize](ctx, c, newCall(http.MethodPost, poolPath(poolID, "prizes")), p)
+}
+
+// ChangePrize corrects a prize that has issued nothing. Errors: CodePoolNotFound,
+// CodePrizeNotFound, CodeAlreadyIssued.
+func (c *Client) ChangePrize(ctx context.Context, poolID, prizeID string, change *PrizeChange) (Prize, error) {
+	return send[Prize](ctx, c, newCall(http.MethodPatch, poolPath(poolID, "prizes", prizeID)), change)
+}
+
+// Stock moves stock, under a key once. Without a key a retry is not reported as a
+// replay. Errors: CodePoolNotFound, CodePrizeNotFound, CodeStockBelowIssued,
+// CodeKeyReused.
+func (c *Client) Stock(ctx context.Context, poolID, prizeID, key string, s Stocking) (Stocked, error) {
+	call := newCall(http.MethodPost, poolPath(poolID, "prizes", prizeID, "stock"))
+	call.Key, call.IsNamed = key, true
+	m, err := send[Stocked](ctx, c, call, &s)
+	m.Replayed = m.Replayed && key != ""
+	return m, err
+}
+
+// importAttemptMax bounds the request of an import: longer than the service's
+// own limits of its parts.
+const importAttemptMax = 3 * time.Minute
+
+// newImport is a call that sends a file.
+func newImport(path, key string, file io.Reader) Call {
+	call := newCall(http.MethodPost, path)
+	call.Key, call.ContentType, call.From, call.AttemptMax = key, typeCSV, file, importAttemptMax
+	return call
+}
+
+// Import stocks a pool from a file, under a key once. Of w it takes no actor. Without a
+// key a retry is not reported as a replay. Errors: CodeInvalidRequest, CodePoolNotFound,
+// CodeKeyReused, CodeBodyTooLarge, CodeOverloaded.
+func (c *Client) Import(ctx context.Context, w *draw.Import, file io.Reader) (Imported, error) {
+	query := url.Values{"reason": {w.Reason}}
+	if w.DryRun {
+		query.Set("dry_run", "true")
+	}
+	call := newImport(poolPath(w.PoolID, "import")+"?"+query.Encode(), w.Key, file)
+	call.IsNamed = !w.DryRun
+	done, err := fetch[Imported](ctx, c, call)
+	done.Replayed = done.Replayed && w.Key != ""
+	return done, err
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"drawsvc/internal/draw"
+)
+
+// User says where a user stands in a pool.
+type User struct {
+	Limits []UserLimit `json:"limits"`
+	Misses int64       `json:"misses"`
+	// GuaranteedIn is 1 when the next draw is guaranteed, null without a
+	// guarantee.
+	GuaranteedIn *int64 `json:"guaranteed_in"`
+	Blocked      bool   `json:"blocked"`
+}
+
+// UserLimit is what a user has used of a limit.
+type UserLimit struct {
+	Limit
+	Used int64 `json:"used"`
+	Left int64 `json:"left"`
+	// ResetsAt is null for never, and where nothing is used.
+	ResetsAt *string `json:"resets_at"`
+}
+
+// ShowUser shows where a user stands.
+func ShowUser(s *draw.Standing) User {
+	shown := User{
+		Misses: s.Misses, Blocked: s.Blocked,
+		Limits: ShowEach(s.Limits, func(l *draw.LimitStanding) UserLimit {
+			return UserLimit{ShowLimit(&l.Limit), l.Used, l.Left, ShowTimeOrNull(l.ResetsAt)}
+		}),
+	}
+	if s.GuaranteedIn > 0 {
+		shown.GuaranteedIn = &s.GuaranteedIn
+	}
+	return shown
+}
+
+// Erased says in how many awards a user was replaced. It does not repeat whose they were.
+type Erased struct {
+	Pool   string `json:"pool"`
+	Awards int64  `json:"awards"`
+}
+
+// User says where a user stands under the rules of a pool. Errors: CodePoolNotFound,
+// CodeUserNotCounted.
+func (c *Client) User(ctx context.Context, poolID, userID string) (User, error) {
+	return see[User](ctx, c, pathOf("pools", poolID, "users", userID))
+}
+
+// EraseUser replaces a user in all awards of a pool, and returns their number. Errors:
+// CodePoolNotFound, CodePoolOpen, CodeSeedUnavailable.
+func (c *Client) EraseUser(ctx context.Context, poolID, user string) (int64, error) {
+	call := newCall(http.MethodDelete, poolPath(poolID, "users", user))
+	call.AttemptMax = wholeLogMax
+	done, err := fetch[Erased](ctx, c, call)
+	return done.Awards, err
+}
