@@ -171,7 +171,7 @@ func (t *Trial) exchange(request *http.Request, o *history.Op) (*http.Response, 
 	if err := json.Unmarshal(body, &a); err != nil {
 		o.Wrong = fmt.Sprintf("not JSON: %.200q", body)
 	}
-	o.Code, o.Outcome, o.Replayed, o.Awards = a.Code, a.Outcome, a.Replayed, a.Awards
+	o.Code, o.Outcome, o.Detail, o.Replayed, o.Awards = a.Code, a.Outcome, a.Detail, a.Replayed, a.Awards
 	o.Version, o.Stocked, o.Issued = a.Version, a.Stocked, a.Issued
 	if t.Program != stage.Textbook && o.Wrong == "" {
 		o.Wrong = wrong(o, response, &a)

@@ -80,6 +80,11 @@ func (e Experiment) control(flaw string) Cell {
 	return c
 }
 
+// doubled is a cell of a broken double, where the experiment must say so itself.
+func doubled(e Experiment, program string, p place) Cell {
+	return Cell{Experiment: e, place: p, Program: program, Condemned: []string{history.Fault}}
+}
+
 // Cell is one experiment at one place.
 type Cell struct {
 	Experiment

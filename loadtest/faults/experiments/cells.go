@@ -53,10 +53,7 @@ func ofDraws() []Cell {
 			Experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, Program: history.KeepsLooks,
 			Condemned: []string{history.KnownRefused, history.Fault},
 		},
-		{
-			Experiment: heldPrize(), place: place{"postgres", "for-update", "", 1}, Program: history.PicksAgain,
-			Condemned: []string{history.Fault},
-		},
+		doubled(heldPrize(), history.PicksAgain, place{"postgres", "for-update", "", 1}),
 		{
 			Experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, Program: history.PicksAgain,
 			Condemned: []string{history.Odds},
@@ -65,10 +62,7 @@ func ofDraws() []Cell {
 			Experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, Program: history.VersionsAlone,
 			Condemned: []string{history.UnitTwice, history.Odds},
 		},
-		{
-			Experiment: standbyBehind(), place: place{"postgres", "optimistic", "", 3}, Program: history.TrustsStandbys,
-			Condemned: []string{history.Fault},
-		},
+		doubled(standbyBehind(), history.TrustsStandbys, place{"postgres", "optimistic", "", 3}),
 		{
 			Experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, Program: history.VersionsAlone,
 			Condemned: []string{history.UnitTwice, history.Odds},
@@ -77,22 +71,10 @@ func ofDraws() []Cell {
 			Experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, Program: history.Heedless,
 			Condemned: []string{history.AcknowledgedLost},
 		},
-		{
-			Experiment: crowdedPool(), place: place{"postgres", "optimistic", "", 3}, Program: history.NoTurns,
-			Condemned: []string{history.Fault},
-		},
-		{
-			Experiment: fileReplaced(), place: place{"sqlite", "optimistic", "", 1}, Program: history.TrustsFiles,
-			Condemned: []string{history.Fault},
-		},
-		{
-			Experiment: jobFaults()[1], place: place{"postgres", lockmode.ForUpdate, "table", 3}, Program: history.Unfenced,
-			Condemned: []string{history.Fault},
-		},
-		{
-			Experiment: rollingUpgrade(), place: place{"postgres", "for-update", "", 3}, Program: history.Excludes,
-			Condemned: []string{history.Fault},
-		},
+		doubled(crowdedPool(), history.NoTurns, place{"postgres", "optimistic", "", 3}),
+		doubled(fileReplaced(), history.TrustsFiles, place{"sqlite", "optimistic", "", 1}),
+		doubled(jobFaults()[1], history.Unfenced, place{"postgres", lockmode.ForUpdate, "table", 3}),
+		doubled(rollingUpgrade(), history.Excludes, place{"postgres", "for-update", "", 3}),
 	}
 }
 
@@ -106,6 +88,8 @@ func ofOperations() []Cell {
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
 			Condemned: []string{history.Fault},
 		},
+		doubled(diskFull(), history.ReadsOnly, place{"sqlite", lockmode.Optimistic, "", 1}),
+		doubled(diskFull(), history.ReadsOnly, place{"postgres", lockmode.ForUpdate, "", 2}),
 		{
 			Experiment: overloadHeld(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
 			Condemned: []string{history.Fault},

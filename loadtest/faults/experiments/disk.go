@@ -20,7 +20,7 @@ import (
 // diskFaults are those of the file that holds the database.
 func diskFaults() []Experiment {
 	return []Experiment{
-		{Name: "disk full", Number: 17, places: everywhere(2), base: onSmallDisk, run: diskFull},
+		diskFull(),
 		{Name: "killed ten times", Number: 20, places: at(1, "sqlite"), run: killedTenTimes},
 		{Name: "file opened by a second process", Number: 20, places: at(1, "sqlite"), soaks: true, run: openedTwice},
 	}
@@ -37,7 +37,7 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	}
 	if kind == "sqlite" {
 		b := g.Database(s, kind, nil)
-		mount(s, filepath.Dir(b.File), room/4)
+		mount(s, filepath.Dir(b.File), room)
 		return b
 	}
 	server := servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
@@ -75,28 +75,6 @@ func sizeOf(folder string) (size int64) {
 		return nil
 	})
 	return size
-}
-
-// diskFull fills the disk for some time. A server that ended of it is started
-// again, as its operator would.
-func diskFull(t *trial) error {
-	folder := filepath.Dir(t.File)
-	if t.Server != nil {
-		folder = filepath.Join(t.Server.Dir(), "data")
-	}
-	disk := &servertest.SmallDisk{Dir: folder}
-	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
-		if err := disk.Fill(); err != nil { // and what the database has freed meanwhile
-			return err
-		}
-	}
-	t.Must(disk.Free())
-	if t.Server == nil {
-		return nil
-	}
-	t.Must(stage.Revive(t.Server))
-	t.Ended = time.Now()
-	return nil
 }
 
 func killedTenTimes(t *trial) error {

@@ -39,6 +39,7 @@ const (
 	Guessable      = "drawsvc-guessable"
 	FirstCome      = "drawsvc-first-come"
 	AlwaysReady    = "drawsvc-always-ready"
+	ReadsOnly      = "drawsvc-reads-only"
 	Unbounded      = "drawsvc-unbounded"
 	CountsBefore   = "drawsvc-counts-before"
 	LateTicker     = "drawsvc-late-ticker"
@@ -101,6 +102,9 @@ func Doubles() []Double {
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},
+		}},
+		{ReadsOnly, "the service, whose readiness only reads", []edit{
+			{`if err := r.store.CheckWritable(); err != nil {`, `if err := r.store.CheckWritable(); err != nil && false {`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}...)

@@ -45,9 +45,10 @@ type Op struct {
 	// seen the request then.
 	Status int  `json:"status"`
 	Sent   bool `json:"sent"`
-	// Code and Outcome are a problem's.
+	// Code, Outcome and Detail are a problem's.
 	Code     string  `json:"code,omitempty"`
 	Outcome  string  `json:"outcome,omitempty"`
+	Detail   string  `json:"detail,omitempty"`
 	Replayed bool    `json:"replayed,omitempty"`
 	Awards   []Award `json:"awards,omitempty"`
 	// Version, Stocked and Issued are the answer to a stock move.
