@@ -14,9 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// disk is the folder of one pool. What it writes is for everybody.
+// disk is the folder of one pool. What it writes is for everybody. No link leads it out
+// of the publisher's folder: whoever owns the folder of a web server could lead a publisher
+// to files of others.
 type disk struct {
-	root string
+	root *os.Root // the publisher's folder
+	dir  string   // the pool's, in it
 	// names are the folders whose names are not on the disk yet, fresh the files
 	// whose content is not, and stale what goes once they are.
 	names        map[string]bool
@@ -25,12 +28,37 @@ type disk struct {
 	step func()
 }
 
-func newDisk(root string, step func()) (*disk, error) {
-	d := &disk{root: root, names: map[string]bool{}, step: step}
-	return d, d.folder(root)
+func newDisk(root *os.Root, dir string, step func()) (*disk, error) {
+	d := &disk{root: root, dir: dir, names: map[string]bool{}, step: step}
+	return d, d.folder(dir)
 }
 
-func (d *disk) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+// openRoot opens the publisher's folder. It makes the folder, and those above it.
+func openRoot(path string) (*os.Root, error) {
+	if err := makeFolder(path); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(path)
+}
+
+func makeFolder(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // what is published is for everybody
+		return err
+	}
+	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
+}
+
+// path is where a file is in the publisher's folder.
+func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }
+
+// fullPath is path for people.
+func (d *disk) fullPath(name string) string { return filepath.Join(d.root.Name(), d.path(name)) }
 
 func (d *disk) at() {
 	if d.step != nil {
@@ -40,17 +68,21 @@ func (d *disk) at() {
 
 // folder makes a folder, and those above it.
 func (d *disk) folder(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
+	if _, err := d.root.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if err := d.folder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	d.names[filepath.Dir(path)] = true
-	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // what is published is for everybody
+	if err := d.root.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return os.Chmod(path, 0o755) //nolint:gosec // whatever the umask
+	f, err := d.root.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o755), f.Close()) // whatever the umask
 }
 
 // write writes a file that nothing refers to yet. It is on the disk after settle,
@@ -88,7 +120,7 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 		return err
 	}
 	d.at()
-	f, err := createNew(path + ".new")
+	f, err := d.createNew(path + ".new")
 	if err != nil {
 		return err
 	}
@@ -98,49 +130,51 @@ func (d *disk) put(name string, write func(io.Writer) error, end func(*os.File) 
 	}
 	d.at()
 	d.names[filepath.Dir(path)] = true
-	return os.Rename(path+".new", path)
+	return d.root.Rename(path+".new", path)
 }
 
-// createNew creates a file in place of one that is there, and follows no link: whoever
-// owns the folder of a web server could lead a publisher to a file of another.
-func createNew(path string) (*os.File, error) {
+// createNew creates a file in place of one that is there, and follows no link.
+func (d *disk) createNew(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	f, err := os.OpenFile(path, flags, 0o644) //nolint:gosec // what is published is for everybody
+	f, err := d.root.OpenFile(path, flags, 0o644)
 	if !errors.Is(err, fs.ErrExist) {
 		return f, err
 	}
-	if info, err := os.Lstat(path); err != nil || info.IsDir() {
+	if info, err := d.root.Lstat(path); err != nil || info.IsDir() {
 		return nil, errors.Join(err, fmt.Errorf("publish: %s is in the way", path))
 	}
-	if err := os.Remove(path); err != nil { // of a publisher that was killed
+	if err := d.root.Remove(path); err != nil { // of a publisher that was killed
 		return nil, err
 	}
-	return os.OpenFile(path, flags, 0o644) //nolint:gosec // what is published is for everybody
+	return d.root.OpenFile(path, flags, 0o644)
 }
 
 // checkOwn reports whether a file may be changed in place: it is not there, or it is
 // regular and no link.
-func checkOwn(path string) error {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+func (d *disk) checkOwn(path string) error {
+	info, err := d.root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("publish: %s is not a regular file", path)
 	}
-	return nil
+	return checkRegular(info, err, path)
+}
+
+// checkRegular reports whether what was asked for is a regular file.
+func checkRegular(info fs.FileInfo, err error, path string) error {
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("publish: %s is not a regular file", path)
+	}
+	return err
 }
 
 // extend appends to a file, which is on the disk then.
 func (d *disk) extend(name string, content []byte) error {
 	path := d.path(name)
-	if err := checkOwn(path); err != nil {
+	if err := d.checkOwn(path); err != nil {
 		return err
 	}
 	d.at()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644) //nolint:gosec // what is published is for everybody
+	f, err := d.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -159,10 +193,10 @@ func (d *disk) extend(name string, content []byte) error {
 
 // cut cuts a file to a length.
 func (d *disk) cut(name string, length int64) error {
-	if err := checkOwn(d.path(name)); err != nil {
+	if err := d.checkOwn(d.path(name)); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
+	f, err := d.root.OpenFile(d.path(name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -181,7 +215,7 @@ func (d *disk) settle() error {
 		all.SetLimit(syncsMax)
 		for _, path := range paths {
 			all.Go(func() error {
-				if err := flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
+				if err := d.flush(path); !d.names[path] || !errors.Is(err, fs.ErrNotExist) {
 					return err
 				}
 				return nil // a folder that was removed has no names
@@ -195,7 +229,7 @@ func (d *disk) settle() error {
 	clear(d.names)
 	d.at()
 	for _, path := range d.stale {
-		if err := os.RemoveAll(path); err != nil {
+		if err := d.root.RemoveAll(path); err != nil {
 			return err
 		}
 	}
@@ -211,17 +245,42 @@ func (d *disk) giveUp() {
 }
 
 // flush returns when what a file or folder holds is on the disk.
-func flush(path string) error {
-	f, err := os.Open(path)
+func (d *disk) flush(path string) error {
+	f, err := d.root.Open(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
 
+// has reports whether there is a file of a name.
+func (d *disk) has(name string) bool {
+	_, err := d.root.Stat(d.path(name))
+	return err == nil
+}
+
+// open opens a regular file: opening a FIFO would wait for its writer.
+func (d *disk) open(name string) (*os.File, error) {
+	info, err := d.root.Stat(d.path(name))
+	if err := checkRegular(info, err, d.path(name)); err != nil {
+		return nil, err
+	}
+	return d.root.Open(d.path(name))
+}
+
+// readWhole returns a file. Error: fs.ErrNotExist.
+func (d *disk) readWhole(name string) ([]byte, error) {
+	f, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(f)
+	return b, errors.Join(err, f.Close())
+}
+
 // read returns a file, nil where there is none.
 func (d *disk) read(name string) ([]byte, error) {
-	b, err := os.ReadFile(d.path(name))
+	b, err := d.readWhole(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -29,16 +29,13 @@ type entries struct {
 }
 
 // exist says that lines were published already.
-func (e *entries) exist() bool {
-	_, err := os.Stat(e.disk.path(logName))
-	return err == nil
-}
+func (e *entries) exist() bool { return e.disk.has(logName) }
 
 // open finds how many lines the file has, and cuts off what is behind the first
 // most, and a line that was not finished.
 func (e *entries) open(most int64) error {
 	e.isOpen, e.size, e.block = true, 0, nil
-	f, err := os.Open(e.disk.path(logName))
+	f, err := e.disk.open(logName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -139,10 +138,7 @@ func (p *pool) fork(ctx context.Context, of *Pool, err error) error {
 }
 
 // wasForked says that a fork was found in the folder.
-func (p *pool) wasForked() bool {
-	_, err := os.Stat(p.disk.path(forkName))
-	return err == nil
-}
+func (p *pool) wasForked() bool { return p.disk.has(forkName) }
 
 // mend compares everything, where a fork was found or where it is asked for. The
 // note of a fork that is mended goes.
@@ -154,5 +150,5 @@ func (p *pool) mend(ctx context.Context, of *Pool) error {
 		return nil
 	}
 	p.log.Info("the rows are again those that were signed")
-	return os.Remove(p.disk.path(forkName))
+	return p.disk.root.Remove(p.disk.path(forkName))
 }

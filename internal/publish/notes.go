@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"strconv"
 
 	"golang.org/x/mod/sumdb/note"
@@ -52,7 +51,7 @@ const noteMax = 1 << 16
 // recover returns the last checkpoint, nil where there is none. One that was not
 // finished is cut off: nobody has seen it.
 func (n *notes) recover() (*signed, error) {
-	f, err := os.Open(n.disk.path(allName))
+	f, err := n.disk.open(allName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // none is what nil says
 	}
@@ -82,7 +81,7 @@ func (n *notes) recover() (*signed, error) {
 		length = max(0, begin-1) // the empty line between two
 	}
 	if at > 0 {
-		return nil, errors.New(n.disk.path(allName) + " is damaged: its end holds no checkpoint")
+		return nil, errors.New(n.disk.fullPath(allName) + " is damaged: its end holds no checkpoint")
 	}
 	return nil, n.disk.cut(allName, 0)
 }
@@ -129,7 +128,7 @@ func (n *notes) settleLatest(note []byte) error {
 
 // each calls fn with each note, until it says that it is enough.
 func (n *notes) each(fn func(note []byte) (more bool)) error {
-	f, err := os.Open(n.disk.path(allName))
+	f, err := n.disk.open(allName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
+	"os"
 	"strings"
 	"time"
 
@@ -80,8 +80,8 @@ type pool struct {
 }
 
 // openPool opens the folder of a pool, as its last publisher left it.
-func openPool(o *Options, client *http.Client, id string, of *Pool) (*pool, error) {
-	d, err := newDisk(filepath.Join(o.Dir, id), o.step)
+func openPool(o *Options, root *os.Root, client *http.Client, id string, of *Pool) (*pool, error) {
+	d, err := newDisk(root, id, o.step)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func openPool(o *Options, client *http.Client, id string, of *Pool) (*pool, erro
 			return nil, err
 		}
 	} else if latest, err := d.read(latestName); err != nil || latest != nil {
-		return nil, errors.Join(err, fmt.Errorf("%s has a checkpoint, and none in %s: it is damaged", d.root, allName))
+		return nil, errors.Join(err, fmt.Errorf("%s has a checkpoint, and none in %s: it is damaged", d.fullPath(""), allName))
 	}
 	p.tiles.reset(tree)
 	return p, errors.Join(p.keys(), p.zones(), p.attend())
@@ -121,7 +121,7 @@ func (p *pool) still(name string, content []byte) error {
 		return err
 	}
 	if there != nil {
-		return fmt.Errorf("%s has another %s: it is the folder of another pool", p.disk.root, name)
+		return fmt.Errorf("%s has another %s: it is the folder of another pool", p.disk.fullPath(""), name)
 	}
 	return p.disk.replace(name, content)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -47,6 +48,7 @@ type Database interface {
 // Publisher keeps a folder for each committed pool.
 type Publisher struct {
 	options Options
+	root    *os.Root
 	lock    *flock.Flock
 	client  *http.Client
 	pools   map[string]*pool
@@ -57,28 +59,44 @@ type Publisher struct {
 // New takes a folder for this publisher alone. Errors: another publisher has it;
 // those of files.
 func New(o Options) (*Publisher, error) {
-	if _, err := newDisk(o.Dir, nil); err != nil {
-		return nil, err
-	}
-	lock := flock.New(filepath.Join(o.Dir, ".lock"))
-	locked, err := lock.TryLock()
+	root, err := openRoot(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if !locked {
-		return nil, fmt.Errorf("another publisher has the folder %s", o.Dir)
+	lock, err := takeLock(root)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
 	}
 	o.Log, o.patience = cmp.Or(o.Log, slog.Default()), cmp.Or(o.patience, patience)
 	if o.Forked == nil {
 		o.Forked = func() {}
 	}
-	return &Publisher{options: o, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
+	return &Publisher{options: o, root: root, lock: lock, client: &http.Client{}, pools: map[string]*pool{}}, nil
+}
+
+// takeLock locks a folder for this process. The lock's file is made within the folder, and
+// what opens it makes none: a link in its place creates nothing elsewhere.
+func takeLock(root *os.Root) (*flock.Flock, error) {
+	const name = ".lock"
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_RDONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(root.Name(), name), flock.SetFlag(os.O_RDONLY))
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
+		err = fmt.Errorf("another publisher has the folder %s", root.Name())
+	}
+	return lock, err
 }
 
 // Close gives the folder back.
 func (p *Publisher) Close() error {
 	p.client.CloseIdleConnections()
-	return p.lock.Unlock()
+	return errors.Join(p.lock.Unlock(), p.root.Close())
 }
 
 // tickMax is how soon an opening or the end of a pool is seen.
@@ -125,7 +143,7 @@ func (p *Publisher) pass(ctx context.Context, db Database, head *Head, all, rech
 		return fmt.Errorf("pool %s: %w", head.PoolID, err)
 	}
 	if of == nil {
-		if of, err = openPool(&p.options, p.client, head.PoolID, source); err != nil {
+		if of, err = openPool(&p.options, p.root, p.client, head.PoolID, source); err != nil {
 			return fmt.Errorf("pool %s: %w", head.PoolID, err)
 		}
 		p.pools[head.PoolID] = of

@@ -153,9 +153,7 @@ func (r *rows) notes(tb testing.TB, dir string) *notes {
 	tb.Helper()
 	v, err := proof.Verifier(r.key)
 	require.NoError(tb, err)
-	d, err := newDisk(filepath.Join(dir, "spring"), nil)
-	require.NoError(tb, err)
-	return &notes{d, origin, v}
+	return &notes{diskOf(tb, dir, nil), origin, v}
 }
 
 // folderOf are the files of the pool's folder within a folder, but for the list of

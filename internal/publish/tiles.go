@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -98,7 +97,7 @@ func (t *tiles) sign(tree tlog.Tree) error {
 	t.signed, t.fresh = tree, append([]tlog.Hash(nil), behind...) // those of a long batch are megabytes
 	for _, tile := range whole {
 		if tile.W == tileWidth {
-			if err := os.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
+			if err := t.disk.root.RemoveAll(t.disk.path(tilePath(tile) + ".p")); err != nil {
 				return err
 			}
 		}
@@ -126,7 +125,7 @@ func (t *tiles) ReadHashes(places []int64) ([]tlog.Hash, error) {
 	}
 	found, err := tlog.TileHashReader(t.signed, tileFiles{t.disk}).ReadHashes(missing)
 	if err != nil {
-		return nil, fmt.Errorf("the tiles in %s are damaged: %w", t.disk.root, err)
+		return nil, fmt.Errorf("the tiles in %s are damaged: %w", t.disk.fullPath(""), err)
 	}
 	for i, h := range found {
 		hashes[at[i]] = h
@@ -144,11 +143,11 @@ func (tileFiles) Height() int { return tileHeight }
 // one begins with it.
 func (f tileFiles) ReadTiles(wanted []tlog.Tile) (data [][]byte, err error) {
 	for _, tile := range wanted {
-		b, err := os.ReadFile(f.disk.path(tilePath(tile)))
+		b, err := f.disk.readWhole(tilePath(tile))
 		if errors.Is(err, fs.ErrNotExist) && tile.W < tileWidth {
 			whole := tile
 			whole.W = tileWidth
-			if b, err = os.ReadFile(f.disk.path(tilePath(whole))); err == nil {
+			if b, err = f.disk.readWhole(tilePath(whole)); err == nil {
 				b = b[:min(len(b), tile.W*tlog.HashSize)]
 			}
 		}

@@ -1,0 +1,34 @@
+package house
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// untaggedBuilds returns the lines of a file that build the program without the tag
+// nomsgpack. A file that sets GOFLAGS to it has set it for all.
+func untaggedBuilds(text string) (found []string) {
+	if regexp.MustCompile(`(?m)^\s*(?:export )?GOFLAGS\b.*-tags=nomsgpack`).MatchString(text) {
+		return nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if regexp.MustCompile(`\bgo build\b.*\./cmd/drawsvc`).MatchString(line) && !strings.Contains(line, "-tags=nomsgpack") {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// TestBuildsLeaveMessagePackOut: every documented and shipped way to build the program
+// has the tag, without which gin brings an eighth more of code that nothing here calls.
+func TestBuildsLeaveMessagePackOut(t *testing.T) {
+	for _, name := range append(pages(t), "Makefile", ".ko.yaml", "deploy/packages/build", "deploy/packages/release", "deploy/image/Dockerfile") {
+		require.Empty(t, untaggedBuilds(read(t, name)), name)
+	}
+	require.Contains(t, read(t, ".ko.yaml"), "-tags=nomsgpack")
+	require.NotEmpty(t, untaggedBuilds("x\ngo build -trimpath ./cmd/drawsvc && ./drawsvc"), "the double")
+	require.Empty(t, untaggedBuilds("export GOFLAGS=-tags=nomsgpack GOOS=linux\ngo build -o x ./cmd/drawsvc"))
+}
