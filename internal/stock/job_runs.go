@@ -57,10 +57,7 @@ func (s *Store) HearJob(ctx context.Context, run job.Run) (staleAfter time.Durat
 // FinishJob implements job.Runs.
 func (s *Store) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
 	return s.fenced(ctx, run, func(tx *sql.Tx, r *job.Row, now time.Time) error {
-		var err error
-		if *r, err = r.Finished(now, o); err != nil {
-			return err
-		}
+		*r = r.Finished(now, o)
 		o.Error = r.LastError
 		return s.endRun(ctx, tx, run, now, o)
 	})
