@@ -251,7 +251,14 @@ func (s *Store) lockPool(ctx context.Context, tx *sql.Tx, id, actor string) (*lo
 	if err != nil {
 		return nil, err
 	}
-	if len(first) == 0 || !isLeft(&first[0], of.at) {
+	if len(first) == 0 {
+		return nil, &poolDue{id}
+	}
+	left, err := s.whyLeft(ctx, tx, of, &first[0])
+	if err != nil {
+		return nil, err
+	}
+	if left == nil {
 		return nil, &poolDue{id}
 	}
 	return of, nil

@@ -22,8 +22,9 @@ const (
 	dueMax = 1000
 	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
-	// leftMax is how long after its time an item that this instance cannot read is
-	// left to one that can. Then it is done as failed, so that it blocks nobody for ever.
+	// leftMax is how long after its time an item that needs what this instance cannot
+	// read is left to one that can. Then it is done as failed, so that it blocks nobody
+	// for ever.
 	leftMax = time.Minute
 	// duesMax bounds how often a change meets items that come before it.
 	duesMax = 1 + draw.OpenItemsMax/dueMax
@@ -79,10 +80,24 @@ func (s *Store) runDue(ctx context.Context, poolID string) (int, error) {
 	return len(ran), left
 }
 
-// isLeft reports whether an item is left to instances that can read it, at a time
-// of the database.
-func isLeft(item *draw.Item, now time.Time) bool {
-	return item.Unreadable() != nil && now.Before(item.At.Add(leftMax))
+// whyLeft returns why an item of a pool whose row is locked is left to instances that
+// can read what it needs, nil for an item that is done now. Of a committed pool that is
+// the commitment too, but to pause and to close.
+func (s *Store) whyLeft(ctx context.Context, tx *sql.Tx, of *lockedPool, item *draw.Item) (why, err error) {
+	if !of.at.Before(item.At.Add(leftMax)) {
+		return nil, nil
+	}
+	if why := item.Unreadable(); why != nil {
+		return why, nil
+	}
+	if item.Kind == draw.ItemState && item.State != draw.StateOpen {
+		return nil, nil
+	}
+	_, err = s.promised(ctx, tx, of)
+	if isUnreadable(err) {
+		return err, nil
+	}
+	return nil, err
 }
 
 func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }
@@ -130,11 +145,13 @@ func (s *Store) runSome(ctx context.Context, poolID string, limit int, give bool
 		}
 		r := &agendaRun{store: s, tx: tx, of: of, give: give}
 		for i := range items {
-			if isLeft(&items[i], of.at) {
-				left = items[i].Unreadable() // those after it wait, so that the order holds
-				break
+			if left, err = s.whyLeft(ctx, tx, of, &items[i]); left != nil {
+				break // those after it wait, so that the order holds
 			}
-			if err := r.do(ctx, &items[i]); err != nil {
+			if err == nil {
+				err = r.do(ctx, &items[i])
+			}
+			if err != nil {
 				return err
 			}
 		}

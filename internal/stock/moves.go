@@ -178,10 +178,10 @@ func (s *Store) moved(ctx context.Context, tx *sql.Tx, of *lockedPool, n int) er
 	set := map[string]any{}
 	if of.round != 0 {
 		promise, err := s.promised(ctx, tx, of)
-		if err != nil {
+		if err != nil && !isUnreadable(err) {
 			return err
 		}
-		if !promise.StockWhileOpen {
+		if err != nil || !promise.StockWhileOpen {
 			of.unannounce(set)
 		}
 	}

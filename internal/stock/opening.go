@@ -39,7 +39,7 @@ func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *lockedPool) (*proo
 		return nil, err
 	}
 	if of.promise, err = c.commitment(); err != nil {
-		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "what the pool is committed to cannot be read", Err: err}
+		return nil, err
 	}
 	return of.promise, nil
 }
@@ -104,7 +104,7 @@ func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *lockedPool, beaco
 	var before announcedBody
 	if last != nil {
 		if err := json.Unmarshal([]byte(last.Body), &before); err != nil {
-			return 0, draw.WrapInternal(err, "the opening of version %d cannot be read", last.Version)
+			return 0, draw.Unreadable("the opening of version %d", err, last.Version)
 		}
 	}
 	return max(beacon.Next(of.at), before.Round+1), nil
@@ -133,8 +133,13 @@ func (s *Store) openedWith(ctx context.Context, q engine.Querier, poolID string,
 	if err != nil {
 		return body, err
 	}
-	if c == nil || c.What != draw.WhatState || json.Unmarshal([]byte(c.Body), &body) != nil || body.Round == 0 {
-		return body, draw.Errorf(draw.CodeInternal, "pool %q has no change of version %d that opened it with a round", poolID, version)
+	if c == nil || c.What != draw.WhatState {
+		err = errors.New("the change does not exist")
+	} else if err = json.Unmarshal([]byte(c.Body), &body); err == nil && body.Round == 0 {
+		err = errors.New("it names no round")
+	}
+	if err != nil {
+		return body, draw.Unreadable("the change of version %d that opened pool %q with a round", err, version, poolID)
 	}
 	return body, nil
 }
@@ -152,6 +157,9 @@ func (s *Store) checkStock(ctx context.Context, tx *sql.Tx, of *lockedPool) erro
 	if err := of.pool.CheckNotClosed(); err != nil {
 		return err
 	}
+	if of.pool.State != draw.StateOpen { // also where what it is committed to cannot be read
+		return nil
+	}
 	promise, err := s.promised(ctx, tx, of)
 	if err != nil || promise == nil || promise.StockWhileOpen {
 		return err
@@ -162,8 +170,11 @@ func (s *Store) checkStock(ctx context.Context, tx *sql.Tx, of *lockedPool) erro
 // checkBlind reports that what the numbers of a pool give cannot be changed now,
 // because its beacon's round is in force. what says what would be changed.
 func (s *Store) checkBlind(ctx context.Context, tx *sql.Tx, of *lockedPool, what string) error {
+	if of.pool.State != draw.StateOpen {
+		return nil
+	}
 	beacon, err := s.beaconOf(ctx, tx, of)
-	if err == nil && beacon != nil && of.pool.State == draw.StateOpen {
+	if err == nil && beacon != nil {
 		return draw.Errorf(draw.CodePoolOpen, "pool %q is open with a round of its beacon; pause it before %s, and open it with a new round", of.pool.ID, what)
 	}
 	return err
