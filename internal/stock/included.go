@@ -3,6 +3,7 @@ package stock
 import (
 	"context"
 	"database/sql"
+	"maps"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	// rereadEvery is how often the log of a pool is read anew because it is not the
 	// one that was signed, which it may stay for long.
 	rereadEvery = time.Minute
+	// rereadPoolsMax is how many pools' logs are read anew within rereadEvery.
+	rereadPoolsMax = 64
 )
 
 // hashes are those of the logs of committed pools, as far as proofs have asked for
@@ -34,7 +37,8 @@ type hashes struct {
 	mu     sync.Mutex
 	byPool map[string]*hashedLog
 	uses   int64
-	// reread is when the hashes of a pool were dropped last.
+	// reread is when the hashes of a pool were dropped, within rereadEvery; of at most
+	// rereadPoolsMax pools.
 	reread map[string]time.Time
 }
 
@@ -77,11 +81,12 @@ func (h *hashes) of(poolID string) *hashedLog {
 }
 
 // drop has the hashes of a pool read anew. It is false where they were dropped not
-// long ago, or are dropped for another caller.
+// long ago, or are dropped for another caller, or where those of too many pools were.
 func (h *hashes) drop(poolID string, l *hashedLog) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if last, known := h.reread[poolID]; h.byPool[poolID] != l || known && time.Since(last) < rereadEvery {
+	maps.DeleteFunc(h.reread, func(_ string, at time.Time) bool { return time.Since(at) >= rereadEvery })
+	if _, recent := h.reread[poolID]; h.byPool[poolID] != l || recent || len(h.reread) >= rereadPoolsMax {
 		return false
 	}
 	if h.reread == nil {

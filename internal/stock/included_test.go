@@ -26,4 +26,16 @@ func TestHashesAreBounded(t *testing.T) {
 	require.False(t, h.drop("p0", again), "it was read anew just now")
 	h.reread["p0"] = h.reread["p0"].Add(-2 * rereadEvery)
 	require.True(t, h.drop("p0", again))
+
+	for i := range 2 * rereadPoolsMax {
+		pool := fmt.Sprint("forked", i)
+		dropped := h.drop(pool, h.of(pool))
+		require.Equal(t, i < rereadPoolsMax-1, dropped, "%d: p0 is one of them", i)
+	}
+	require.Len(t, h.reread, rereadPoolsMax)
+	for pool := range h.reread {
+		h.reread[pool] = h.reread[pool].Add(-2 * rereadEvery)
+	}
+	require.True(t, h.drop("late", h.of("late")))
+	require.Len(t, h.reread, 1, "those of before are forgotten")
 }

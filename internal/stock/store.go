@@ -77,7 +77,7 @@ type Store struct {
 	admission   admission
 	writability writability
 	unsealed    unsealedCache
-	// hasUnreadable is what the last call of Unreadable found.
+	// hasUnreadable is what the last call of Watch found.
 	hasUnreadable atomic.Bool
 	hashes        hashes
 }

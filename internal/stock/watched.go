@@ -20,32 +20,50 @@ type UnreadablePart struct {
 	Why error
 }
 
-// Unreadable returns the rules in force of pools that are not closed, and of the 1,000
-// planned items that are due next those, that this binary cannot read: there it gives no new draw, or will
-// not once the item is due. Errors: those of the store.
-func (s *Store) Unreadable(ctx context.Context) (all []UnreadablePart, err error) {
+// Watched is what an instance watches of rules in force and planned items.
+type Watched struct {
+	// Low are the prizes of open pools of which fewer units remain than the rules want to
+	// be warned of, ordered by pool and prize.
+	Low []draw.LowPrize
+	// Unreadable is what this binary cannot read, of pools that are not closed and of the
+	// 1,000 planned items that are due next. There it gives no new draw, or will not once
+	// the item is due.
+	Unreadable []UnreadablePart
+}
+
+// Watch reads what is watched, from one snapshot. It reads the prizes of only those
+// pools whose rules name some. Errors: those of the store.
+func (s *Store) Watch(ctx context.Context) (w Watched, err error) {
 	err = s.snapshot(ctx, func(tx *sql.Tx) error {
-		all = nil
+		w = Watched{}
 		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen, draw.StatePaused)
 		if err != nil {
 			return err
 		}
 		for _, r := range rulings {
 			if why := r.Rules.Unreadable(); why != nil {
-				all = append(all, UnreadablePart{PoolID: r.PoolID, Version: r.Version, Why: why})
+				w.Unreadable = append(w.Unreadable, UnreadablePart{PoolID: r.PoolID, Version: r.Version, Why: why})
 			}
+			if len(r.Rules.Low) == 0 || r.state != draw.StateOpen {
+				continue
+			}
+			prizes, err := s.prizes(ctx, tx, r.PoolID)
+			if err != nil {
+				return err
+			}
+			w.Low = append(w.Low, r.Rules.LowOf(r.PoolID, prizes)...)
 		}
 		items, err := s.unreadableItems(ctx, tx)
-		all = append(all, items...)
+		w.Unreadable = append(w.Unreadable, items...)
 		return err
 	})
 	if err == nil {
-		s.hasUnreadable.Store(len(all) > 0)
+		s.hasUnreadable.Store(len(w.Unreadable) > 0)
 	}
-	return all, err
+	return w, err
 }
 
-// HasUnreadable reports whether the last call of [Store.Unreadable] found anything.
+// HasUnreadable reports whether the last call of [Store.Watch] found anything unreadable.
 func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
 
 // itemsReadMax is how many planned items are checked: those that are due next.
