@@ -123,8 +123,8 @@ func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.F
 	if err != nil || schema.Check() != nil {
 		return nil, err // a schema that does not fit was found already
 	}
-	parts, err := store.Unreadable(ctx)
-	for _, p := range parts {
+	watched, err := store.ReadWatched(ctx)
+	for _, p := range watched.Unreadable {
 		what := fmt.Sprintf("the rules of pool %s, of version %d,", p.PoolID, p.Version)
 		if p.Item != 0 {
 			what = fmt.Sprintf("item %d of the agenda of pool %s", p.Item, p.PoolID)

@@ -34,8 +34,7 @@ type poolReader interface {
 
 // rulesReader is the database, as the metrics of rules read it.
 type rulesReader interface {
-	LowPrizes(ctx context.Context) ([]draw.LowPrize, error)
-	Unreadable(ctx context.Context) ([]stock.UnreadablePart, error)
+	ReadWatched(ctx context.Context) (stock.Watched, error)
 	PoolsAhead(ctx context.Context, by time.Duration) ([]string, error)
 }
 
@@ -159,11 +158,9 @@ func (m *poolMetrics) read(ctx context.Context, db poolReader) {
 	if levels, err := db.Levels(ctx); err == nil {
 		next.levels, next.at = levels, time.Now()
 	}
-	if low, err := db.LowPrizes(ctx); err == nil {
-		next.low = m.warn(next.low, low)
-	}
-	if parts, err := db.Unreadable(ctx); err == nil {
-		next.unreadable = m.warnUnreadable(next.unreadable, parts)
+	if watched, err := db.ReadWatched(ctx); err == nil {
+		next.low = m.warn(next.low, watched.Low)
+		next.unreadable = m.warnUnreadable(next.unreadable, watched.Unreadable)
 	}
 	if ahead, err := db.PoolsAhead(ctx, aheadMin); err == nil {
 		next.ahead = len(ahead)

@@ -53,8 +53,8 @@ const (
 	// CodeRoundNotAnnounced: a pool with a beacon is opened with the round that
 	// was announced before it was there, and with no other.
 	CodeRoundNotAnnounced Code = "round-not-announced"
-	// CodeRulesUnreadable: rules or planned items are stored that this binary cannot
-	// read. Nobody's request is wrong for it.
+	// CodeRulesUnreadable: something is stored of a pool that this binary cannot read,
+	// such as rules or a planned item. Nobody's request is wrong for it.
 	CodeRulesUnreadable Code = "rules-unreadable"
 	CodeJobRunning      Code = "job-running"
 	// CodeClockLeapt: the database's clock has leapt, so that what goes by time cannot

@@ -79,10 +79,11 @@ func (r *Rules) Unreadable() error {
 // can be read.
 func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.statesBudget) }
 
-// Unreadable is the error of rules, or of a planned item, that this binary cannot
-// read. Its code is CodeRulesUnreadable whatever the code of why.
+// Unreadable is the error of something stored of a pool that this binary cannot read:
+// rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
+// whatever the code of why.
 func Unreadable(what string, why error, args ...any) *Error {
-	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance; another release may have written them", args...)
+	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
 	e.Err = errors.New(DetailOf(why)) // the code of the cause would be the caller's
 	return e
 }

@@ -58,7 +58,7 @@ func blames(t *testing.T, source string, reads bool) (bad []string) {
 			}
 			of, isMethod := c.Fun.(*ast.SelectorExpr)
 			parses = parses || isMethod && slices.Contains([]string{"draw", "proof", "job"}, nameOf(of.X)) && slices.Contains(parsers, called)
-			wraps = wraps || called == "WrapInternal"
+			wraps = wraps || called == "WrapInternal" || called == "Unreadable"
 		}
 		if reads && parses && !wraps {
 			bad = append(bad, name)
@@ -79,5 +79,7 @@ func TestStoredThingsBlameNobody(t *testing.T) {
 	const double = "package stock\nfunc rulingOf() error { r, err := draw.ParseRules(b); "
 	require.NotEmpty(t, blames(t, double+`return draw.Wrap(draw.CodeInternal, err, "rules cannot be read") }`, false))
 	require.NotEmpty(t, blames(t, double+`return err }`, true))
-	require.Empty(t, blames(t, double+`return draw.WrapInternal(err, "rules cannot be read") }`, true))
+	for _, good := range []string{`draw.WrapInternal(err, "rules cannot be read")`, `draw.Unreadable("the rules", err)`} {
+		require.Empty(t, blames(t, double+`return `+good+` }`, true))
+	}
 }

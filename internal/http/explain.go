@@ -101,7 +101,7 @@ func explanationsOfCommitted() map[draw.Code]explanation {
 			remedyRetry + " Another instance may have the identity. --seed-identity-file names it."},
 		draw.CodeClockLeapt: {"The database's clock has leapt, and the pool has rules or an agenda, which go by time. Nothing happened.",
 			remedyRetry + " Draws go on when the clock is right, or after five minutes. An operator who knows that it is right accepts it: drawsvc clock accept."},
-		draw.CodeRulesUnreadable: {"This instance cannot read the pool's rules, or a planned item that is due. Another release may have written them. Nothing happened.",
+		draw.CodeRulesUnreadable: {"This instance cannot read what is stored of the pool, such as its rules, a planned item that is due or its commitment. Another release may have written it, or it is damaged. Nothing happened.",
 			remedyRetry + " An operator runs one release on all instances, or replaces the rules, or removes the item: drawsvc doctor names them."},
 	}
 }

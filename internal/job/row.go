@@ -139,23 +139,20 @@ func (r *Row) Holds(run Run) bool {
 	return r.Status == StatusRunning && r.Token == run.Token && r.StartedAt.Equal(run.Began)
 }
 
-// Finished is the row after its run has ended.
-func (r Row) Finished(now time.Time, o Outcome) (Row, error) {
-	s, err := Parse(r.Schedule)
-	if err != nil {
-		return r, draw.WrapInternal(err, "the schedule of job %q cannot be read", r.Name)
-	}
+// Finished is the row after its run has ended. A schedule that a newer instance wrote
+// meanwhile, and this one cannot read, keeps the firing that Begun found.
+func (r Row) Finished(now time.Time, o Outcome) Row {
 	r.Status, r.LastError = StatusIdle, ""
 	if o.Report != nil {
 		r.Report = o.Report
 	}
 	switch o.Result {
 	case ResultOK:
-		r.WantedBy, r.LastSuccess, r.LastDay = "", now, s.Day(r.StartedAt)
-		if r.Per == PerDay {
+		r.WantedBy, r.LastSuccess, r.LastDay = "", now, r.day(r.StartedAt)
+		if s, err := Parse(r.Schedule); err == nil && r.Per == PerDay {
 			r.DueAt = s.nextDay(r.StartedAt)
 		}
-		return r, nil
+		return r
 	case ResultLost:
 		r.DueAt = now // and still wanted by whoever asked for it
 	default:
@@ -165,7 +162,7 @@ func (r Row) Finished(now time.Time, o Outcome) (Row, error) {
 		}
 	}
 	r.LastError = shorten(o.Error)
-	return r, nil
+	return r
 }
 
 // Changed is the row after an operator's change.

@@ -137,19 +137,16 @@ func TestRowTransitions(t *testing.T) {
 	require.Equal(t, draw.CodeJobRunning, draw.CodeOf(err))
 
 	later := now.Add(time.Minute)
-	ok, err := begun.Finished(later, job.Outcome{Result: job.ResultOK, Report: []byte(`{}`)})
-	require.NoError(t, err)
+	ok := begun.Finished(later, job.Outcome{Result: job.ResultOK, Report: []byte(`{}`)})
 	require.Equal(t, at(t, "2026-03-02T01:00:00Z"), ok.DueAt, "the other firings of the day are done")
 	require.Equal(t, "2026-03-01", ok.LastDay)
 	require.Equal(t, later, ok.LastSuccess)
 
-	failed, err := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "no"})
-	require.NoError(t, err)
+	failed := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "no"})
 	require.Equal(t, at(t, "2026-03-01T02:00:00Z"), failed.DueAt, "the next firing makes up for it")
 	require.Equal(t, "no", failed.LastError)
 
-	soon, err := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "no", Retry: time.Minute})
-	require.NoError(t, err)
+	soon := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "no", Retry: time.Minute})
 	require.Equal(t, later.Add(time.Minute), soon.DueAt)
 
 	for _, other := range []job.Run{{Token: 2, Began: now}, {Token: 1, Began: now.Add(time.Microsecond)}} {
@@ -159,12 +156,10 @@ func TestRowTransitions(t *testing.T) {
 	require.True(t, begun.Holds(run))
 	require.False(t, ok.Holds(run), "it has ended")
 
-	strange, err := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "a\x00b\xffc"})
-	require.NoError(t, err)
+	strange := begun.Finished(later, job.Outcome{Result: job.ResultFailed, Error: "a\x00b\xffc"})
 	require.Equal(t, "ab\uFFFDc", strange.LastError, "no database refuses it")
 
-	lost, err := begun.Finished(later, job.Outcome{Result: job.ResultLost, Error: strings.Repeat("é", job.ErrorMax)})
-	require.NoError(t, err)
+	lost := begun.Finished(later, job.Outcome{Result: job.ResultLost, Error: strings.Repeat("é", job.ErrorMax)})
 	require.Equal(t, job.Due, lost.Verdict(later, "b"))
 	require.LessOrEqual(t, len(lost.LastError), job.ErrorMax)
 
@@ -176,10 +171,16 @@ func TestRowTransitions(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, asked.View(later).Requested)
 	for result, want := range map[job.Result]job.Verdict{job.ResultLost: job.Due, job.ResultFailed: job.Early, job.ResultOK: job.Early} {
-		ended, err := asked.Finished(later, job.Outcome{Result: result})
-		require.NoError(t, err)
+		ended := asked.Finished(later, job.Outcome{Result: result})
 		require.Equal(t, want, ended.Verdict(later, "b"), result)
 	}
+
+	unread := begun // a newer instance has written its schedule meanwhile
+	unread.Schedule = "at full moon"
+	ended := unread.Finished(later, job.Outcome{Result: job.ResultOK, Report: []byte(`{}`)})
+	require.Equal(t, []any{later, "2026-03-01", begun.DueAt}, []any{ended.LastSuccess, ended.LastDay, ended.DueAt})
+	_, err = ended.Begun(later, "a")
+	require.Equal(t, draw.CodeInternal, draw.CodeOf(err))
 
 	// A week of downtime is made up for by one run.
 	week := later.AddDate(0, 0, 7)
@@ -229,8 +230,7 @@ func TestClockSetBack(t *testing.T) {
 
 		r, err = r.Begun(now, "a")
 		require.NoError(t, err)
-		r, err = r.Finished(now.Add(time.Minute), job.Outcome{Result: job.ResultOK})
-		require.NoError(t, err)
+		r = r.Finished(now.Add(time.Minute), job.Outcome{Result: job.ResultOK})
 		require.Equal(t, job.Early, r.Verdict(now.Add(2*time.Minute), "a"), d.Name)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"drawsvc/internal/draw"
 )
 
@@ -37,8 +39,8 @@ type View struct {
 // View shows the row at an instant of the database's clock.
 func (r *Row) View(now time.Time) View {
 	report := json.RawMessage(r.Report)
-	if len(report) == 0 {
-		report = nil // there has been none yet
+	if !jsontext.Value(report).IsValid() {
+		report = nil // there has been none yet, or it is damaged
 	}
 	return View{
 		Name: r.Name, Enabled: r.Enabled, Schedule: r.Schedule, Per: r.Per, Host: orNull(r.Host), Status: r.Status,

@@ -64,13 +64,23 @@ func ReadCheckpoint(signed []byte) (*Checkpoint, error) {
 	return ParseCheckpoint(string(text) + "\n")
 }
 
-// Sign signs a text, whose last line ends, by the secret text of a key.
+// Sign signs a text, whose last line ends, by the secret text of a key. Error:
+// CodeSeedUnavailable.
 func Sign(text, signer string) ([]byte, error) {
-	s, err := note.NewSigner(signer)
+	s, err := newSigner(signer)
 	if err != nil {
-		return nil, fmt.Errorf("proof: the pool's key: %w", err)
+		return nil, err
 	}
 	return note.Sign(&note.Note{Text: text}, s)
+}
+
+// newSigner reads the secret text of a pool's key. Error: CodeSeedUnavailable.
+func newSigner(text string) (note.Signer, error) {
+	s, err := note.NewSigner(text)
+	if err != nil {
+		return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool's key cannot be read")
+	}
+	return s, nil
 }
 
 // Open returns the text of a signed note. Its first signature must be of the

@@ -33,9 +33,9 @@ type Receipts struct {
 
 // NewReceipts makes the receipts of the pool that an origin names, by its secrets.
 func NewReceipts(origin string, secrets *Secrets) (*Receipts, error) {
-	signer, err := note.NewSigner(secrets.Signer)
+	signer, err := newSigner(secrets.Signer)
 	if err != nil {
-		return nil, draw.Errorf(draw.CodeSeedUnavailable, "the pool's key cannot be read")
+		return nil, err
 	}
 	return &Receipts{origin, secrets.Salts, signer}, nil
 }

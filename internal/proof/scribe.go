@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"fmt"
 	"iter"
 
 	"github.com/go-json-experiment/json"
@@ -28,7 +29,7 @@ func NewScribe(salts Salts, prizes func() ([]draw.Prize, error)) *Scribe {
 }
 
 // prize is the pool's prize that the entry of a version is about. Errors: those of
-// reading, CodeInternal where there is none.
+// reading, CodeRulesUnreadable where there is none.
 func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	if s.prizes == nil {
 		prizes, err := s.read()
@@ -43,13 +44,13 @@ func (s *Scribe) prize(id string, version int64) (*draw.Prize, error) {
 	if p := s.prizes[id]; p != nil {
 		return p, nil
 	}
-	return nil, draw.Errorf(draw.CodeInternal, "version %d is about the prize %q, which the pool does not have", version, id)
+	return nil, draw.Unreadable("the entry of version %d", fmt.Errorf("the pool has no prize %q", id), version)
 }
 
 // Lines are those of entries, which come from the first in order of version, in
 // one call or in several that each end with a whole draw. A
 // line is good until the next. It ends after its first error: that of the
-// entries, or CodeInternal for an entry that has no line.
+// entries, or CodeRulesUnreadable for an entry that has no line.
 func (s *Scribe) Lines(entries iter.Seq2[draw.Entry, error]) iter.Seq2[*Line, error] {
 	return func(yield func(*Line, error) bool) {
 		var held []draw.Award // of one draw, until its last is known
@@ -126,7 +127,7 @@ type changed struct {
 func (s *Scribe) change(c *draw.Change) (*Line, error) {
 	var body changed
 	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
-		return nil, draw.WrapInternal(err, "the body of change %d cannot be read", c.Version)
+		return nil, draw.Unreadable("the change of version %d", err, c.Version)
 	}
 	l := &Line{Version: c.Version, At: c.At}
 	switch c.What {
@@ -143,7 +144,9 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 			l.Mode = *body.Mode
 		}
 	case draw.WhatName:
-		l.Kind, l.Name = KindName, *body.Name
+		if body.Name != nil {
+			l.Kind, l.Name = KindName, *body.Name
+		}
 	case draw.WhatArchived:
 		l.Kind = KindArchive
 	case draw.WhatErased: // before the commitment
@@ -163,7 +166,7 @@ func (s *Scribe) change(c *draw.Change) (*Line, error) {
 		return s.ruled(l, c)
 	}
 	if l.Kind == "" {
-		return nil, draw.Errorf(draw.CodeInternal, "version %d is a change %q, which the public log has no line for", c.Version, c.What)
+		return nil, draw.Unreadable("the change of version %d", fmt.Errorf("the public log has no line for a %q of its members", c.What), c.Version)
 	}
 	return l, nil
 }
@@ -178,7 +181,7 @@ func (s *Scribe) corrected(l *Line, body *changed) (*Line, error) {
 	}
 	if body.Value != nil {
 		if p.Value, err = draw.ParseValue(*body.Value); err != nil {
-			return nil, draw.WrapInternal(err, "the value in change %d cannot be read", l.Version)
+			return nil, draw.Unreadable("the value in the change of version %d", err, l.Version)
 		}
 	}
 	l.Kind, l.PrizeID, l.Name, l.Value = KindPrize, p.ID, p.Name, p.Value.StringFixed(2)

@@ -130,7 +130,7 @@ func (s *Sealed) Open(by *Identities) (secrets Secrets, err error) {
 		return secrets, err
 	}
 	seed, err := by.Unseal(s.Seed)
-	if err == nil && copy(secrets.Seed[:], seed) != len(secrets.Seed) {
+	if err == nil && (copy(secrets.Seed[:], seed) != len(secrets.Seed) || len(seed) != len(secrets.Seed)) {
 		err = errOtherSize()
 	}
 	return secrets, err
@@ -147,7 +147,7 @@ func (s *Sealed) OpenNames(by *Identities) (secrets Secrets, err error) {
 		return secrets, err
 	}
 	signer, err := by.Unseal(s.Signer)
-	if err == nil && copy(secrets.Salts[:], salts) != len(secrets.Salts) {
+	if err == nil && (copy(secrets.Salts[:], salts) != len(secrets.Salts) || len(salts) != len(secrets.Salts)) {
 		err = errOtherSize()
 	}
 	secrets.Signer = string(signer)

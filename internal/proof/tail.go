@@ -20,7 +20,7 @@ type Numbered struct {
 
 // Resume puts a scribe behind an entry, instead of before the first. changes are
 // those of rules and of prizes up to that entry, in order; added are the prizes
-// that were stocked by then. Error: CodeInternal for a change that has no line.
+// that were stocked by then. Error: CodeRulesUnreadable for a change that has no line.
 func (s *Scribe) Resume(changes []draw.Change, added []string) error {
 	for i := range changes {
 		if _, err := s.change(&changes[i]); err != nil {

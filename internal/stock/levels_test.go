@@ -50,9 +50,9 @@ func TestLowPrizes(t *testing.T) {
 			stocktest.Pool(t, s, "plain", 1)
 			low := func(want ...draw.LowPrize) {
 				t.Helper()
-				got, err := s.LowPrizes(t.Context())
+				watched, err := s.ReadWatched(t.Context())
 				require.NoError(t, err)
-				require.Equal(t, want, got)
+				require.Equal(t, want, watched.Low)
 			}
 			low()
 			set, err := s.SetRules(t.Context(), "spring", rules, nil, "test")

@@ -37,23 +37,32 @@ func (s *Store) Rules(ctx context.Context, poolID string, version int64) (r draw
 // pool; some may be unreadable. Errors: those of the store.
 func (s *Store) RulesInForce(ctx context.Context) (all []draw.Ruling, err error) {
 	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
-		all, err = s.rulesInForce(ctx, tx, draw.StateOpen)
+		open, err := s.rulesInForce(ctx, tx, draw.StateOpen)
+		all = make([]draw.Ruling, len(open))
+		for i := range open {
+			all[i] = open[i].Ruling
+		}
 		return err
 	})
 	return all, err
 }
 
+// ruledPool is the ruling in force of a pool, and the pool's state.
+type ruledPool struct {
+	draw.Ruling
+	state draw.State
+}
+
 // rulesInForce reads the rules of the pools in some states.
-func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]draw.Ruling, error) {
+func (s *Store) rulesInForce(ctx context.Context, q engine.Querier, states ...draw.State) ([]ruledPool, error) {
 	log := engine.Changes()
-	query := s.ledger.SelectFrom(log.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "c.pool_id", log.Read("c.")).
+	query := s.ledger.SelectFrom(log.Table+" AS c JOIN pools AS p ON p.id = c.pool_id AND p.rules = c.version", "p.state", "c.pool_id", log.Read("c.")).
 		Where(squirrel.Eq{"p.state": states}).OrderBy("c.pool_id")
-	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (draw.Ruling, error) {
+	return ledger.SelectAll(ctx, q, query, func(row engine.Scanner) (r ruledPool, err error) {
 		var c draw.Change
-		if err := row.Scan(append([]any{&c.PoolID}, log.Fields(&c)...)...); err != nil {
-			return draw.Ruling{}, err
-		}
-		return ledger.RulingOf(&c), nil
+		err = row.Scan(append([]any{&r.state, &c.PoolID}, log.Fields(&c)...)...)
+		r.Ruling = ledger.RulingOf(&c)
+		return r, err
 	})
 }
 

@@ -84,7 +84,7 @@ type Store struct {
 	*jobrows.Rows
 	*publiclog.Store
 	ledger *ledger.Ledger
-	// hasUnreadable is what the last call of Unreadable found.
+	// hasUnreadable is what the last call of ReadWatched found.
 	hasUnreadable atomic.Bool
 }
 
@@ -194,7 +194,7 @@ func (s *Store) LockDB() *sql.DB { return s.engine.Lock }
 // read about every ten seconds, until the store is closed. It is called once, before
 // the store is used by others.
 func (s *Store) WatchSchema() {
-	s.Watch()
+	s.Keeper.Watch()
 	s.WatchClock()
 }
 

@@ -64,13 +64,25 @@ func (p *Planner) runDue(ctx context.Context, poolID string) (int, error) {
 	return len(ran), left
 }
 
-// isLeft reports whether an item is left to instances that can read it, at a time
-// of the database.
-func isLeft(item *draw.Item, now time.Time) bool {
-	return item.Unreadable() != nil && now.Before(item.At.Add(draw.ItemLeftMax))
+// whyLeft returns why an item of a pool whose row is locked is left to instances that
+// can read what it needs, nil for an item that is done now. Of a committed pool that is
+// the commitment too, but to pause and to close.
+func (p *Planner) whyLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, item *draw.Item) (why, err error) {
+	if !of.At.Before(item.At.Add(draw.ItemLeftMax)) {
+		return nil, nil
+	}
+	if why := item.Unreadable(); why != nil {
+		return why, nil
+	}
+	if item.Kind == draw.ItemState && item.State != draw.StateOpen {
+		return nil, nil
+	}
+	err = p.ledger.Guard.CanRead(ctx, tx, of)
+	if ledger.IsUnreadable(err) {
+		return err, nil
+	}
+	return nil, err
 }
-
-func isUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }
 
 // isDefect says that an error is none of those that come and go. A key that is
 // known is that of an item which has made its move already.
@@ -115,11 +127,13 @@ func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bo
 		}
 		r := &agendaRun{planner: p, tx: tx, of: of, give: give}
 		for i := range items {
-			if isLeft(&items[i], of.At) {
-				left = items[i].Unreadable() // those after it wait, so that the order holds
-				break
+			if left, err = p.whyLeft(ctx, tx, of, &items[i]); left != nil {
+				break // those after it wait, so that the order holds
 			}
-			if err := r.do(ctx, &items[i]); err != nil {
+			if err == nil {
+				err = r.do(ctx, &items[i])
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -189,7 +203,7 @@ func (p *Planner) RunAllDue(ctx context.Context) error {
 			var failed error
 			if n, failed = p.runDue(ctx, poolID); failed != nil {
 				n = 0
-				if draw.CodeOf(failed) != draw.CodePoolNotFound && !isUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // else somebody is at it
+				if draw.CodeOf(failed) != draw.CodePoolNotFound && !ledger.IsUnreadable(failed) && engine.ClassOf(failed) != engine.ClassConflict { // else somebody is at it
 					err = cmp.Or(err, failed)
 				}
 			}

@@ -30,12 +30,16 @@ type beforeChange struct{ planner *Planner }
 // IsLeft implements ledger.Agenda.
 func (b beforeChange) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
 	first, err := b.planner.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
-	return err == nil && len(first) > 0 && isLeft(&first[0], of.At), err
+	if err != nil || len(first) == 0 {
+		return false, err
+	}
+	why, err := b.planner.whyLeft(ctx, tx, of, &first[0])
+	return why != nil, err
 }
 
 // Run implements ledger.Agenda.
 func (b beforeChange) Run(ctx context.Context, poolID string) error {
-	if _, err := b.planner.runDue(ctx, poolID); err != nil && !isUnreadable(err) {
+	if _, err := b.planner.runDue(ctx, poolID); err != nil && !ledger.IsUnreadable(err) {
 		return err
 	}
 	return nil

@@ -65,11 +65,11 @@ func (r *agendaRun) do(ctx context.Context, item *draw.Item) error {
 // affair alone. err is that of reads and writes, which may be of the items before it:
 // it ends the run, whatever its code.
 func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err error) {
-	if r.give {
-		return errGiven, nil
-	}
 	if err := item.Unreadable(); err != nil {
 		return err, nil
+	}
+	if r.give {
+		return errGiven, nil
 	}
 	switch item.Kind {
 	case draw.ItemState:
@@ -82,10 +82,10 @@ func (r *agendaRun) try(ctx context.Context, item *draw.Item) (refused, err erro
 	return nil, draw.Errorf(draw.CodeInternal, "item %d of the agenda is of the unknown kind %q", item.Number, item.Kind)
 }
 
-// refusal tells what the state of a pool forbids from an error of the read that
-// finds it out.
+// refusal tells what the state of a pool forbids, or what this instance cannot read of
+// it, from an error of the read that finds it out.
 func refusal(err error) (refused, failed error) {
-	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced}
+	forbidden := []draw.Code{draw.CodePoolOpen, draw.CodePoolClosed, draw.CodeRoundNotAnnounced, draw.CodeRulesUnreadable}
 	if slices.Contains(forbidden, draw.CodeOf(err)) {
 		return err, nil
 	}

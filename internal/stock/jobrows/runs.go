@@ -58,10 +58,7 @@ func (j *Rows) HearJob(ctx context.Context, run job.Run) (staleAfter time.Durati
 // FinishJob implements job.Runs.
 func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error {
 	return j.fenced(ctx, run, func(tx *sql.Tx, r *job.Row, now time.Time) error {
-		var err error
-		if *r, err = r.Finished(now, o); err != nil {
-			return err
-		}
+		*r = r.Finished(now, o)
 		o.Error = r.LastError
 		return j.endRun(ctx, tx, run, now, o)
 	})

@@ -60,6 +60,9 @@ type Guard interface {
 	// MayChange returns why something of a pool, whose row is locked, may not be changed
 	// now, and reports whether its change withdraws an announced round.
 	MayChange(ctx context.Context, tx *sql.Tx, of *LockedPool, what Guarded) (withdraws bool, err error)
+	// CanRead returns why this instance cannot read what a pool, whose row is locked, is
+	// committed to. Error: CodeRulesUnreadable.
+	CanRead(ctx context.Context, tx *sql.Tx, of *LockedPool) error
 }
 
 // Guarded is what would be changed, as a part of a sentence.

@@ -118,3 +118,7 @@ func (l *Ledger) SpentSince(ctx context.Context, q engine.Querier, poolID string
 	}
 	return cents, nil
 }
+
+// IsUnreadable reports whether an error says that this instance cannot read what is
+// stored of a pool.
+func IsUnreadable(err error) bool { return draw.CodeOf(err) == draw.CodeRulesUnreadable }

@@ -157,7 +157,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 			} `json:"was"`
 		}
 		if err := json.Unmarshal([]byte(corrections[i].Body), &body); err != nil {
-			return nil, draw.WrapInternal(err, "the body of change %d cannot be read", corrections[i].Version)
+			return nil, draw.Unreadable("the change of version %d", err, corrections[i].Version)
 		}
 		at, known := place[body.Prize]
 		if body.Was == nil || !known {
@@ -165,7 +165,7 @@ func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID stri
 		}
 		prizes[at].Name = body.Was.Name
 		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {
-			return nil, draw.WrapInternal(err, "the value in change %d cannot be read", corrections[i].Version)
+			return nil, draw.Unreadable("the value in the change of version %d", err, corrections[i].Version)
 		}
 	}
 	return prizes, nil

@@ -3,6 +3,7 @@ package publiclog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -39,7 +40,7 @@ func (s *Store) promised(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 		return nil, err
 	}
 	if of.Promise, err = c.commitment(); err != nil {
-		return nil, &draw.Error{Code: draw.CodeInternal, Detail: "what the pool is committed to cannot be read", Err: err}
+		return nil, err
 	}
 	return of.Promise, nil
 }
@@ -54,10 +55,13 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 }
 
 // mayChange is ledger.Guard's: what the numbers of a pool give cannot be changed
-// while its beacon's round is in force.
+// while its beacon's round is in force. Of a pool that is not open all may be changed,
+// also where what it is committed to cannot be read.
 func (s *Store) mayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	promise, err := s.promised(ctx, tx, of)
 	switch {
+	case ledger.IsUnreadable(err) && of.Pool.State != draw.StateOpen && what != ledger.OpensByItem:
+		return true, nil
 	case err != nil || promise == nil || what == ledger.MovesStock && promise.StockWhileOpen:
 		return false, err
 	case promise.Beacon == nil:
@@ -123,7 +127,7 @@ func (s *Store) nextRound(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool
 	var before announcedBody
 	if last != nil {
 		if err := json.Unmarshal([]byte(last.Body), &before); err != nil {
-			return 0, draw.WrapInternal(err, "the opening of version %d cannot be read", last.Version)
+			return 0, draw.Unreadable("the opening of version %d", err, last.Version)
 		}
 	}
 	return max(beacon.Next(of.At), before.Round+1), nil
@@ -152,8 +156,13 @@ func (s *Store) openedWith(ctx context.Context, q engine.Querier, poolID string,
 	if err != nil {
 		return body, err
 	}
-	if c == nil || c.What != draw.WhatState || json.Unmarshal([]byte(c.Body), &body) != nil || body.Round == 0 {
-		return body, draw.Errorf(draw.CodeInternal, "pool %q has no change of version %d that opened it with a round", poolID, version)
+	if c == nil || c.What != draw.WhatState {
+		err = errors.New("the change does not exist")
+	} else if err = json.Unmarshal([]byte(c.Body), &body); err == nil && body.Round == 0 {
+		err = errors.New("it names no round")
+	}
+	if err != nil {
+		return body, draw.Unreadable("the change of version %d that opened pool %q with a round", err, version, poolID)
 	}
 	return body, nil
 }

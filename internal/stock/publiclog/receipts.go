@@ -44,7 +44,7 @@ func (s *Store) givesReceipts(ctx context.Context, q engine.Querier, poolID stri
 	}
 	var body committedBody
 	if err := json.Unmarshal([]byte(found.Body), &body); err != nil {
-		return false, draw.WrapInternal(err, "the body of change %d cannot be read", found.Version)
+		return false, draw.Unreadable("the change of version %d", err, found.Version)
 	}
 	return body.Receipts, nil
 }

@@ -41,7 +41,8 @@ func errNoProof(poolID string) error {
 	return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers", poolID)
 }
 
-// commitment opens the note: the pool's own key must have signed it.
+// commitment opens the note: the pool's own key must have signed it. Error:
+// CodeRulesUnreadable.
 func (c *committed) commitment() (*proof.Commitment, error) {
 	key, err := c.verifier()
 	if err != nil {
@@ -49,20 +50,20 @@ func (c *committed) commitment() (*proof.Commitment, error) {
 	}
 	text, err := proof.Open([]byte(c.note), key)
 	if err != nil {
-		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
+		return nil, draw.Unreadable("the commitment of version %d", err, c.version)
 	}
 	commitment, err := proof.ParseCommitment(text)
 	if err != nil {
-		return nil, draw.WrapInternal(err, "the commitment of version %d cannot be read", c.version)
+		return nil, draw.Unreadable("the commitment of version %d", err, c.version)
 	}
 	return commitment, nil
 }
 
-// verifier reads the pool's own key. Error: CodeInternal.
+// verifier reads the pool's own key. Error: CodeRulesUnreadable.
 func (c *committed) verifier() (note.Verifier, error) {
 	key, err := proof.Verifier(c.public)
 	if err != nil {
-		return nil, draw.WrapInternal(err, "the key of the commitment of version %d cannot be read", c.version)
+		return nil, draw.Unreadable("the key of the commitment of version %d", err, c.version)
 	}
 	return key, nil
 }
@@ -104,10 +105,13 @@ func (s *Store) Supply(ctx context.Context, urn *draw.Urn) error {
 		}
 		return err
 	})
-	if err != nil {
+	if err != nil && !ledger.IsUnreadable(err) {
 		return err
 	}
-	numbers, err := s.numbersOf(urn.PoolID, c, opening.round())
+	var numbers *proof.Numbers
+	if err == nil {
+		numbers, err = s.numbersOf(urn.PoolID, c, opening.round())
+	}
 	if err == nil {
 		var by *signing
 		if by, err = s.sealed(urn.PoolID, c); err == nil {

@@ -35,3 +35,9 @@ type guard struct{ store *Store }
 func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
 	return g.store.mayChange(ctx, tx, of, what)
 }
+
+// CanRead implements ledger.Guard.
+func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) error {
+	_, err := g.store.promised(ctx, tx, of)
+	return err
+}

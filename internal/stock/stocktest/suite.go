@@ -115,6 +115,7 @@ func contract() map[string]func(*testing.T, *stock.Store) {
 		"skip what was lost":   testSkipWhatWasLost,
 		"rules unreadable":     testUnreadableRules,
 		"items unreadable":     testUnreadableItems,
+		"notes unreadable":     testUnreadableCommitment,
 	}
 }
 

@@ -30,7 +30,7 @@ func allGoes(t *testing.T, s *stock.Store, poolID, key string) {
 	require.NoError(t, err)
 	_, err = s.Changes(ctx, poolID, 0, 100)
 	require.NoError(t, err)
-	_, err = s.LowPrizes(ctx)
+	_, err = s.ReadWatched(ctx)
 	require.NoError(t, err)
 	_, err = s.Draw(ctx, poolID, "known")
 	require.NoError(t, err)
@@ -55,10 +55,10 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	all, err := s.RulesInForce(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	unreadable, err := s.Unreadable(ctx)
+	watched, err := s.ReadWatched(ctx)
 	require.NoError(t, err)
-	require.Len(t, unreadable, 1)
-	require.Equal(t, "p", unreadable[0].PoolID)
+	require.Len(t, watched.Unreadable, 1)
+	require.Equal(t, "p", watched.Unreadable[0].PoolID)
 	_, err = s.Standing(ctx, "p", "u")
 	code(t, draw.CodeRulesUnreadable, err)
 	_, err = s.Odds(ctx, "p", "")
@@ -83,9 +83,9 @@ func testUnreadableRules(t *testing.T, s *stock.Store) {
 	LaterRules(t, s, "q")
 	_, err = s.SetRules(ctx, "q", nil, nil, "anna")
 	require.NoError(t, err, "removed")
-	unreadable, err = s.Unreadable(ctx)
+	watched, err = s.ReadWatched(ctx)
 	require.NoError(t, err)
-	require.Empty(t, unreadable)
+	require.Empty(t, watched.Unreadable)
 }
 
 // testUnreadableItems: an item that this binary cannot read keeps nothing from an
@@ -101,9 +101,9 @@ func testUnreadableItems(t *testing.T, s *stock.Store) {
 		return []draw.Item{StockAt(at, "gold", 5), {At: at, Kind: draw.ItemRules, Rules: half}, {At: at, Kind: draw.ItemRules, Rules: half}, StateAt(at, draw.StatePaused)}
 	})
 	LaterItems(t, s, "p")
-	unreadable, err := s.Unreadable(ctx)
+	watched, err := s.ReadWatched(ctx)
 	require.NoError(t, err)
-	require.Len(t, unreadable, 2, "before they are due")
+	require.Len(t, watched.Unreadable, 2, "before they are due")
 	Await(t, s, at)
 	code(t, draw.CodeRulesUnreadable, s.RunDue(ctx, "p"))
 	require.NoError(t, s.RunAllDue(ctx), "it is nobody's failure")
@@ -131,4 +131,53 @@ func testUnreadableItems(t *testing.T, s *stock.Store) {
 	pool, err := s.Pool(ctx, "p")
 	require.NoError(t, err)
 	require.Equal(t, draw.StatePaused, pool.State, "what comes after it is done")
+}
+
+// testUnreadableCommitment: a commitment that this binary cannot read keeps nothing from
+// an operator either, but to open the pool. Items that need it are left to others for a
+// minute, and a pause is done at its time.
+func testUnreadableCommitment(t *testing.T, s *stock.Store) {
+	ctx := t.Context()
+	s.Unseal(Identities(t))
+	campaign(t, s, "p", `{"fallback":"none"}`)
+	setState(t, s, "p", draw.StatePaused)
+	require.NoError(t, Commit(t, s, "p", 4, 1000))
+	setState(t, s, "p", draw.StateOpen)
+	_, err := drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "known")
+	require.NoError(t, err)
+	at := planSoon(t, s, "p", func(at time.Time) []draw.Item {
+		return []draw.Item{StateAt(at, draw.StatePaused), StockAt(at, "gold", 5), StateAt(at.Add(time.Microsecond), draw.StateOpen)}
+	})
+	ExecAll(t, s, []string{`UPDATE commitments SET note = 'later' WHERE pool_id = 'p'`})
+	Await(t, s, at.Add(time.Millisecond))
+	code(t, draw.CodeRulesUnreadable, s.RunDue(ctx, "p"))
+	require.NoError(t, s.RunAllDue(ctx), "it is nobody's failure")
+	require.Positive(t, itemsOf(t, s, "p")[1].Done)
+	require.Zero(t, itemsOf(t, s, "p")[2].Done)
+	_, err = drawOne(t, s, draw.NewUrn("p"), stock.TxOptions{}, "u", "new")
+	require.Error(t, err)
+	again, err := s.Draw(ctx, "p", "known")
+	require.NoError(t, err)
+	_, err = s.Receipt(ctx, &again)
+	code(t, draw.CodeRulesUnreadable, err)
+	_, err = s.Commitment(ctx, "p")
+	code(t, draw.CodeRulesUnreadable, err)
+	open := draw.StateOpen
+	_, err = s.ChangePool(ctx, "p", draw.PoolChange{State: &open}, "anna")
+	code(t, draw.CodeRulesUnreadable, err)
+	_, err = s.Stock(ctx, draw.Stocking{PoolID: "p", PrizeID: "gold", Delta: 1, Reason: "more", Key: "one"}, "anna")
+	require.NoError(t, err, "the pool is paused, whatever it is committed to")
+	_, err = s.SetRules(ctx, "p", nil, nil, "anna")
+	require.NoError(t, err)
+
+	AgeItems(t, s, "p", time.Hour)
+	require.NoError(t, s.RunDue(ctx, "p"))
+	items := itemsOf(t, s, "p")
+	require.Positive(t, items[2].Done)
+	changes, err := s.Changes(ctx, "p", items[3].Done-1, 1)
+	require.NoError(t, err)
+	require.Contains(t, changes[0].Body, `"failed":"rules-unreadable"`, "the opening")
+	pool, err := s.Pool(ctx, "p")
+	require.NoError(t, err)
+	require.Equal(t, draw.StatePaused, pool.State)
 }

@@ -1,0 +1,69 @@
+package stock
+
+import (
+	"context"
+	"database/sql"
+
+	"drawsvc/internal/draw"
+)
+
+// UnreadablePart is something stored that this binary cannot read.
+type UnreadablePart struct {
+	PoolID string
+	// Version is that of the rules in force, 0 for an item; Item is the number of a
+	// planned item, 0 for rules.
+	Version, Item int64
+	// Why says what could not be read.
+	Why error
+}
+
+// Watched is what an instance watches of rules in force and planned items.
+type Watched struct {
+	// Low are the prizes of open pools of which fewer units remain than the rules want to
+	// be warned of, ordered by pool and prize.
+	Low []draw.LowPrize
+	// Unreadable is what this binary cannot read, of pools that are not closed and of the
+	// 1,000 planned items that are due next. There it gives no new draw, or will not once
+	// the item is due.
+	Unreadable []UnreadablePart
+}
+
+// ReadWatched reads what is watched, from one snapshot. It reads the prizes of only those
+// pools whose rules name some. Errors: those of the store.
+func (s *Store) ReadWatched(ctx context.Context) (w Watched, err error) {
+	err = s.ledger.Snapshot(ctx, func(tx *sql.Tx) error {
+		w = Watched{}
+		rulings, err := s.rulesInForce(ctx, tx, draw.StateOpen, draw.StatePaused)
+		if err != nil {
+			return err
+		}
+		for _, r := range rulings {
+			if why := r.Rules.Unreadable(); why != nil {
+				w.Unreadable = append(w.Unreadable, UnreadablePart{PoolID: r.PoolID, Version: r.Version, Why: why})
+			}
+			if len(r.Rules.Low) == 0 || r.state != draw.StateOpen {
+				continue
+			}
+			prizes, err := s.ledger.Prizes(ctx, tx, r.PoolID)
+			if err != nil {
+				return err
+			}
+			w.Low = append(w.Low, r.Rules.LowOf(r.PoolID, prizes)...)
+		}
+		return s.NextItems(ctx, tx, itemsReadMax, func(poolID string, item *draw.Item) {
+			if why := item.Unreadable(); why != nil {
+				w.Unreadable = append(w.Unreadable, UnreadablePart{PoolID: poolID, Item: item.Number, Why: why})
+			}
+		})
+	})
+	if err == nil {
+		s.hasUnreadable.Store(len(w.Unreadable) > 0)
+	}
+	return w, err
+}
+
+// HasUnreadable reports whether the last call of [Store.ReadWatched] found anything unreadable.
+func (s *Store) HasUnreadable() bool { return s.hasUnreadable.Load() }
+
+// itemsReadMax is how many planned items are checked: those that are due next.
+const itemsReadMax = 1000
