@@ -39,6 +39,7 @@ func Dialect() *engine.Dialect {
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
+		Locks:       locks(),
 		BackupTools: "pg_basebackup or pg_dump",
 		Migrations:  goose.DialectPostgres,
 		Folder:      "postgres",

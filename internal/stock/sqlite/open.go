@@ -39,6 +39,7 @@ func Dialect() *engine.Dialect {
 		TurnAward:   engine.TurnAward,
 		Restock:     engine.Restock,
 		Migrations:  goose.DialectSQLite3,
+		Locks:       locks(),
 		Folder:      "sqlite",
 	}
 }
