@@ -59,6 +59,8 @@ type Dialect struct {
 	Settle string
 	// Locks are the statements of the locks in the database.
 	Locks locksql.Statements
+	// Doctor checks up the database.
+	Doctor Doctor
 	// BackupTools are those that the database comes with; "" for a file.
 	BackupTools string
 	// Migrations is the dialect's name in package goose, Folder that of its SQL.

@@ -40,6 +40,7 @@ func Dialect() *engine.Dialect {
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
 		Locks:       locks(),
+		Doctor:      doctor(),
 		BackupTools: "pg_basebackup or pg_dump",
 		Migrations:  goose.DialectPostgres,
 		Folder:      "postgres",

@@ -40,6 +40,7 @@ func Dialect() *engine.Dialect {
 		Restock:     engine.Restock,
 		Migrations:  goose.DialectSQLite3,
 		Locks:       locks(),
+		Doctor:      doctor(),
 		Folder:      "sqlite",
 	}
 }
