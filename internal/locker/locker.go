@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 )
 
 // Limits of a lock.
@@ -41,8 +42,9 @@ type Options struct {
 
 // Database is the service's own database, as the locks in it need it.
 type Database interface {
-	// Dialect is "sqlite", "postgres" or "mysql".
+	// Dialect names the kind of database, LockStatements are those of its locks.
 	Dialect() string
+	LockStatements() locksql.Statements
 	// LockDB is a pool of connections for locks alone; on SQLite the one
 	// write connection, which no lock holds while its holder works.
 	LockDB() *sql.DB

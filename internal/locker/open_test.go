@@ -13,7 +13,9 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/locker"
 	"drawsvc/internal/locker/lockertest"
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/lockmode"
+	"drawsvc/internal/stock"
 )
 
 // dialect is a database that nobody asks anything.
@@ -24,6 +26,8 @@ type dialect struct {
 
 func (d dialect) Dialect() string { return d.name }
 func (d dialect) LockDB() *sql.DB { return d.db }
+
+func (d dialect) LockStatements() locksql.Statements { return stock.LockStatements(d.name) }
 
 func (d dialect) SharesSessions() bool { return false }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 )
 
 // slotsMax is the most pinned connections where the pool itself has no limit.
@@ -21,31 +22,12 @@ const slotsMax = 8
 type pinboard struct {
 	db    *sql.DB
 	slots chan struct{}
-	sql   pinnedSQL
+	sql   locksql.Pinned
 	ttl   time.Duration
 }
 
-// pinnedSQL is what one dialect says on a pinned connection.
-type pinnedSQL struct {
-	// prepare makes the server end a connection that is silent for ttl, and a
-	// question that waits for a lock longer than wait as well as the server
-	// can, and returns the server's number for the connection.
-	prepare func(ctx context.Context, conn *sql.Conn, ttl, wait time.Duration) (id int64, err error)
-	// undo frees all that the connection may hold; restore gives it its own
-	// settings back, and is empty where undo does.
-	undo, restore string
-	// interrupt ends the question that waits on connection %d; its answer
-	// then has the code interrupted.
-	interrupt, interrupted string
-	// end ends connection %d and what it holds.
-	end string
-	// count raises and returns the token of a key, run by counts.
-	count  string
-	counts func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
-}
-
 // newPinboard needs a pool of two connections at least.
-func newPinboard(scheme string, o Options, statements pinnedSQL) (*pinboard, error) {
+func newPinboard(scheme string, o Options, statements locksql.Pinned) (*pinboard, error) {
 	db := o.Database.LockDB()
 	slots := slotsMax
 	if n := db.Stats().MaxOpenConnections; n > 0 {
@@ -99,7 +81,7 @@ func (b *pinboard) connect(ctx context.Context, until time.Time) (p *pinned, err
 			return err
 		}
 		p = &pinned{Conn: conn, board: b}
-		if p.id, err = b.sql.prepare(ctx, conn, b.ttl, max(time.Until(until), 0)); err != nil {
+		if p.id, err = b.sql.Prepare(ctx, conn, b.ttl, max(time.Until(until), 0)); err != nil {
 			p.drop()
 		}
 		return err
@@ -116,7 +98,7 @@ func (p *pinned) undo(ctx context.Context) (err error) {
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	for range undoTries {
-		if _, err = p.ExecContext(ctx, p.board.sql.undo); !serverSays(err, p.board.sql.interrupted) {
+		if _, err = p.ExecContext(ctx, p.board.sql.Undo); !serverSays(err, p.board.sql.Interrupted) {
 			break
 		}
 	}
@@ -138,8 +120,8 @@ func (p *pinned) back(ctx context.Context) error {
 func (p *pinned) restore(ctx context.Context) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
-	if p.board.sql.restore != "" {
-		if _, err := p.ExecContext(ctx, p.board.sql.restore); err != nil {
+	if p.board.sql.Restore != "" {
+		if _, err := p.ExecContext(ctx, p.board.sql.Restore); err != nil {
 			p.discard()
 			return err
 		}
@@ -190,7 +172,7 @@ func (p *pinned) wait(ctx context.Context, until time.Time, ask func(ctx context
 		return p.settle(ctx, err)
 	}
 	stopped := <-interrupted
-	if stopped == nil && (err == nil || serverSays(err, p.board.sql.interrupted)) {
+	if stopped == nil && (err == nil || serverSays(err, p.board.sql.Interrupted)) {
 		_ = p.back(ctx) // it may have been granted in that very moment
 	} else {
 		p.discard()
@@ -227,7 +209,7 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 	limit := time.NewTimer(opTimeout / 2)
 	defer limit.Stop()
 	for pause := time.Millisecond; ; pause *= 2 {
-		if err := p.tell(ctx, p.board.sql.interrupt); err != nil {
+		if err := p.tell(ctx, p.board.sql.Interrupt); err != nil {
 			return err
 		}
 		select {
@@ -235,7 +217,7 @@ func (p *pinned) interrupt(ctx context.Context, answered <-chan struct{}) error 
 			return nil
 		case <-time.After(pause):
 		case <-limit.C:
-			return errors.Join(errSilent, p.tell(ctx, p.board.sql.end))
+			return errors.Join(errSilent, p.tell(ctx, p.board.sql.End))
 		}
 	}
 }
@@ -256,7 +238,7 @@ func (b *pinboard) token(ctx context.Context, key string) (token int64, err erro
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	err = again(ctx, func() (err error) {
-		token, err = b.sql.counts(ctx, b.db, b.sql.count, key)
+		token, err = changed(ctx, b.db, b.sql.ByInsertID, b.sql.Count, key)
 		return err
 	})
 	return token, err

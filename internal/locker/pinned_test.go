@@ -31,19 +31,19 @@ func TestSilentQuestionEndsWithItsConnection(t *testing.T) {
 			conn, err := stocktest.Open(t, proxy.URL(), stock.Options{}).LockDB().Conn(t.Context())
 			require.NoError(t, err)
 			p := &pinned{Conn: conn, board: s.board}
-			p.id, err = s.board.sql.prepare(t.Context(), conn, o.TTL, time.Minute)
+			p.id, err = s.board.sql.Prepare(t.Context(), conn, o.TTL, time.Minute)
 			require.NoError(t, err)
 			s.board.slots <- struct{}{}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			err = p.wait(ctx, time.Now().Add(time.Minute), func(ctx context.Context) error {
-				granted, err := s.sql.ask(ctx, p, s.sql.name("k"), time.Minute)
+				granted, err := s.ask(ctx, p, s.sql.Name("k"), time.Minute)
 				if !granted || err != nil {
 					return errors.Join(err, errBusy)
 				}
 				proxy.Hold()
 				cancel()
-				_, err = p.says(ctx, s.sql.mine, s.sql.name("k")) // as if the grant had not been heard
+				_, err = p.says(ctx, s.sql.Mine, s.sql.Name("k")) // as if the grant had not been heard
 				return err
 			})
 			require.ErrorIs(t, err, context.Canceled)
@@ -68,12 +68,12 @@ func TestLateQuestionEndsItsSession(t *testing.T) {
 			s := opened.(*session)
 			p, err := s.board.pin(t.Context(), time.Now().Add(time.Minute))
 			require.NoError(t, err)
-			granted, err := s.sql.ask(t.Context(), p, s.sql.name("k"), time.Minute)
+			granted, err := s.ask(t.Context(), p, s.sql.Name("k"), time.Minute)
 			require.NoError(t, err)
 			require.True(t, granted)
 			late, cancel := context.WithCancel(t.Context())
 			cancel()
-			_, err = p.ExecContext(late, s.board.sql.undo)
+			_, err = p.ExecContext(late, s.board.sql.Undo)
 			require.Error(t, err)
 			p.discard()
 

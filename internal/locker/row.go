@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"time"
+
+	"drawsvc/internal/locker/locksql"
 )
 
 // row holds a lock row FOR UPDATE, in a transaction of its own on a pinned
@@ -16,36 +18,15 @@ import (
 // On a Galera cluster the row is locked on one node only.
 type row struct {
 	board *pinboard
-	sql   rowSQL
-}
-
-// rowSQL are the statements of one dialect; each takes the key.
-type rowSQL struct {
-	pinned    pinnedSQL
-	wait, try string // take the row, waiting or not
-	seed      string // makes the row unless it is there
+	sql   *locksql.Row
 }
 
 func openRow(_ string, o Options) (backend, error) {
-	const (
-		wait = `SELECT 1 FROM lock_rows WHERE key_id = ? FOR UPDATE`
-		try  = wait + ` NOWAIT`
-		seed = `INSERT INTO lock_rows (key_id, token) VALUES (?, 0) ON `
-	)
-	s, err := ofDialect("row", o, map[string]rowSQL{
-		"postgres": {
-			pinned: pinnedPostgres(`BEGIN`, "idle_in_transaction_session_timeout"),
-			wait:   numbered(wait), try: numbered(try), seed: numbered(seed + `CONFLICT (key_id) DO NOTHING`),
-		},
-		"mysql": {
-			pinned: pinnedMySQL(`START TRANSACTION`),
-			wait:   wait, try: try, seed: seed + `DUPLICATE KEY UPDATE key_id = key_id`,
-		},
-	})
+	s, err := ofDatabase("row", o, func(s locksql.Statements) *locksql.Row { return s.Row })
 	if err != nil {
 		return nil, err
 	}
-	board, err := newPinboard("row", o, s.pinned)
+	board, err := newPinboard("row", o, s.Pinned)
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +50,9 @@ func (r *row) lock(ctx context.Context, key string, until time.Time) (*lease, er
 	if err != nil {
 		return nil, err
 	}
-	query := r.sql.wait
+	query := r.sql.Wait
 	if time.Until(until) <= 0 {
-		query = r.sql.try
+		query = r.sql.Try
 	}
 	since := time.Now()
 	err = p.wait(ctx, until, func(ctx context.Context) error { return p.QueryRowContext(ctx, query, key).Scan(new(int)) })
@@ -101,7 +82,7 @@ func (r *row) seed(ctx context.Context, key string) error {
 	ctx, cancel := apart(ctx)
 	defer cancel()
 	return again(ctx, func() error {
-		_, err := r.board.db.ExecContext(ctx, r.sql.seed, key)
+		_, err := r.board.db.ExecContext(ctx, r.sql.Seed, key)
 		return err
 	})
 }

@@ -2,14 +2,12 @@ package locker
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 )
 
 // session is a lock that belongs to a database session: GET_LOCK on MySQL and
@@ -23,26 +21,15 @@ import (
 // finds a pooler in between that gives each statement another one.
 type session struct {
 	board *pinboard
-	sql   sessionSQL
-}
-
-// sessionSQL are the statements of one dialect; each takes the lock's name.
-// Those that ask answer 1 for yes and 0 or NULL for no.
-type sessionSQL struct {
-	pinned pinnedSQL
-	name   func(key string) any
-	// ask takes the lock and waits for it as long as there is time left.
-	ask func(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error)
-	// mine asks whether this session holds the lock, free frees it.
-	mine, free string
+	sql   *locksql.Session
 }
 
 func openSession(_ string, o Options) (backend, error) {
-	s, err := ofDialect("session", o, map[string]sessionSQL{"postgres": sessionPostgres(), "mysql": sessionMySQL()})
+	s, err := ofDatabase("session", o, func(s locksql.Statements) *locksql.Session { return s.Session })
 	if err != nil {
 		return nil, err
 	}
-	board, err := newPinboard("session", o, s.pinned)
+	board, err := newPinboard("session", o, s.Pinned)
 	if err != nil {
 		return nil, err
 	}
@@ -53,48 +40,14 @@ func openSession(_ string, o Options) (backend, error) {
 	return &session{board: board, sql: s}, nil
 }
 
-// sessionPostgres: an advisory lock is a number of 64 bits, and local to its
-// database.
-func sessionPostgres() sessionSQL {
-	return sessionSQL{
-		pinned: pinnedPostgres("", "idle_session_timeout"),
-		name: func(key string) any {
-			sum := sha256.Sum256([]byte("drawsvc:" + key))
-			return int64(binary.BigEndian.Uint64(sum[:])) //nolint:gosec // any 64 bits will do
-		},
-		ask: func(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error) {
-			if left <= 0 {
-				return p.says(ctx, `SELECT CAST(pg_try_advisory_lock($1) AS INT)`, name)
-			}
-			_, err := p.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, name)
-			return true, err
-		},
-		mine: `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 1
-			AND (CAST(classid AS BIGINT) << 32) | CAST(objid AS BIGINT) = $1`,
-		free: `SELECT CAST(pg_advisory_unlock($1) AS INT)`,
+// ask takes the lock and waits for it as long as there is time left.
+func (s *session) ask(ctx context.Context, p *pinned, name any, left time.Duration) (bool, error) {
+	question, isAnswered := s.sql.Ask(left)
+	if isAnswered {
+		return p.says(ctx, question, name)
 	}
-}
-
-// sessionMySQL: a name has at most 64 characters and is the whole server's, so
-// the database's own name goes into it.
-func sessionMySQL() sessionSQL {
-	const name = `SHA1(CONCAT(DATABASE(), ':', ?))`
-	return sessionSQL{
-		pinned: pinnedMySQL(""),
-		name: func(key string) any {
-			sum := sha256.Sum256([]byte(key))
-			return hex.EncodeToString(sum[:])
-		},
-		ask: func(ctx context.Context, p *pinned, key any, left time.Duration) (bool, error) {
-			limit := "0"
-			if left > 0 {
-				limit = seconds(left)
-			}
-			return p.says(ctx, `SELECT GET_LOCK(`+name+`, `+limit+`)`, key)
-		},
-		mine: `SELECT IS_USED_LOCK(` + name + `) = CONNECTION_ID()`,
-		free: `SELECT RELEASE_LOCK(` + name + `)`,
-	}
+	_, err := p.ExecContext(ctx, question, name)
+	return true, err
 }
 
 // says asks a question that is answered with 1 for yes.
@@ -109,10 +62,10 @@ func (s *session) acquire(ctx context.Context, key string, until time.Time) (*le
 	if err != nil {
 		return nil, err
 	}
-	name := s.sql.name(key)
+	name := s.sql.Name(key)
 	since := time.Now()
 	err = p.wait(ctx, until, func(ctx context.Context) error {
-		granted, err := s.sql.ask(ctx, p, name, time.Until(until))
+		granted, err := s.ask(ctx, p, name, time.Until(until))
 		if err == nil && !granted {
 			return errBusy
 		}
@@ -138,7 +91,7 @@ func (s *session) renew(ctx context.Context, p *pinned, name any) error {
 	// A session that does not answer is not ours for long: its lock ends
 	// with its connection, and the driver closes a connection whose answer
 	// it did not wait for.
-	mine, err := p.says(ctx, s.sql.mine, name)
+	mine, err := p.says(ctx, s.sql.Mine, name)
 	if err != nil || !mine {
 		return errors.Join(errLost, err)
 	}
@@ -146,7 +99,7 @@ func (s *session) renew(ctx context.Context, p *pinned, name any) error {
 }
 
 func (s *session) release(ctx context.Context, p *pinned, name any) error {
-	freed, err := p.says(ctx, s.sql.free, name)
+	freed, err := p.says(ctx, s.sql.Free, name)
 	if err != nil || !freed {
 		p.discard()
 		return errors.Join(errLost, err)

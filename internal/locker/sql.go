@@ -9,46 +9,31 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 )
 
-// numbered turns the places ? into $1, $2, …
-func numbered(query string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(query, "?") {
-		if i > 0 {
-			b.WriteString("$" + strconv.Itoa(i))
-		}
-		b.WriteString(part)
+// changed runs a statement that changes one row and answers with a number, by a row or
+// through LAST_INSERT_ID. Where it changed nothing it fails with sql.ErrNoRows.
+func changed(ctx context.Context, db *sql.DB, byInsertID bool, query string, args ...any) (n int64, err error) {
+	if !byInsertID {
+		err = db.QueryRowContext(ctx, query, args...).Scan(&n)
+		return n, err
 	}
-	return b.String()
-}
-
-// returning runs a statement that answers with one number, or with
-// sql.ErrNoRows when it changed nothing.
-func returning(ctx context.Context, db *sql.DB, query string, args ...any) (n int64, err error) {
-	err = db.QueryRowContext(ctx, query, args...).Scan(&n)
-	return n, err
-}
-
-// lastInsertID does the same on MySQL, where a statement that changes rows
-// answers through LAST_INSERT_ID.
-func lastInsertID(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error) {
 	result, err := db.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
-	n, err := result.RowsAffected()
+	rows, err := result.RowsAffected()
 	if err != nil {
 		return 0, err
 	}
-	if n == 0 {
+	if rows == 0 {
 		return 0, sql.ErrNoRows
 	}
 	return result.LastInsertId()
@@ -107,14 +92,14 @@ func isStale(err error) bool {
 	return pgconn.SafeToRetry(err) || serverSays(err, "57P01", "57P02", "57P05", "25P03", "1053", "1927", "4031")
 }
 
-// ofDialect is what a lock has for the service's database, of all that it knows.
-func ofDialect[T any](scheme string, o Options, all map[string]T) (one T, err error) {
+// ofDatabase returns the statements of a lock in the service's database.
+func ofDatabase[T any](scheme string, o Options, pick func(locksql.Statements) *T) (*T, error) {
 	if o.Database == nil {
-		return one, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
 	}
-	one, known := all[o.Database.Dialect()]
-	if !known {
-		err = draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
+	statements := pick(o.Database.LockStatements())
+	if statements == nil {
+		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
 	}
-	return one, err
+	return statements, nil
 }

@@ -1,12 +1,15 @@
 package locker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"sync"
 	"time"
+
+	"drawsvc/internal/locker/locksql"
 )
 
 // table is a lease row in the service's own database, timed by that database's
@@ -18,81 +21,23 @@ import (
 // Waiters in other processes find it free by polling.
 type table struct {
 	db  *sql.DB
-	sql tableSQL
+	sql locksql.Table
 	ttl time.Duration
 	// late are leases being freed that may have been granted.
 	late sync.WaitGroup
 }
 
-// tableSQL are the statements of one dialect. Times are microseconds since
-// 1970 by the database's clock.
-type tableSQL struct {
-	// limit bounds one question.
-	limit   time.Duration
-	take    string // owner, ttl, key: raises and returns the token of a free row
-	rest    string // key: the rest of the term, negative when free
-	seed    string // key: makes the row, free, unless it is there
-	renew   string // ttl, key, owner
-	release string // key, owner
-	// takes runs the take statement.
-	takes func(ctx context.Context, db *sql.DB, query string, args ...any) (int64, error)
-}
-
 func openTable(_ string, o Options) (backend, error) {
-	statements, err := ofDialect("table", o, map[string]tableSQL{
-		"sqlite":   tableSQLite(),
-		"postgres": tableStatements("CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)", "$"),
-		"mysql":    tableMySQL(),
-	})
+	statements, err := ofDatabase("table", o, func(s locksql.Statements) *locksql.Table { return s.Table })
 	if err != nil {
 		return nil, err
 	}
-	return &table{db: o.Database.LockDB(), sql: statements, ttl: o.TTL}, nil
-}
-
-// tableSQLite has more time. No server is silent here: what takes long is the turn
-// at the one connection that writes.
-func tableSQLite() tableSQL {
-	s := tableStatements("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)", "?")
-	s.limit = 5 * opTimeout
-	return s
+	return &table{db: o.Database.LockDB(), sql: *statements, ttl: o.TTL}, nil
 }
 
 // apart is like the function of that name, with the table's own limit.
 func (t *table) apart(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), t.sql.limit)
-}
-
-// tableStatements is for dialects with RETURNING; mark "$" numbers the places.
-func tableStatements(now, mark string) tableSQL {
-	s := tableSQL{
-		limit: opTimeout,
-		take: `UPDATE locks SET owner = ?, token = token + 1, expires_at = ` + now + ` + ?
-			WHERE key_id = ? AND expires_at <= ` + now + ` RETURNING token`,
-		rest:    `SELECT expires_at - ` + now + ` FROM locks WHERE key_id = ?`,
-		seed:    `INSERT INTO locks (key_id, owner, token, expires_at) VALUES (?, '', 0, 0) ON CONFLICT (key_id) DO NOTHING`,
-		renew:   `UPDATE locks SET expires_at = ` + now + ` + ? WHERE key_id = ? AND owner = ? AND expires_at > ` + now,
-		release: `UPDATE locks SET owner = '', expires_at = 0 WHERE key_id = ? AND owner = ?`,
-		takes:   returning,
-	}
-	if mark == "$" {
-		for _, q := range []*string{&s.take, &s.rest, &s.seed, &s.renew, &s.release} {
-			*q = numbered(*q)
-		}
-	}
-	return s
-}
-
-// tableMySQL keeps to UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour
-// that daylight saving repeats.
-func tableMySQL() tableSQL {
-	const now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
-	s := tableStatements(now, "?")
-	s.take = `UPDATE locks SET owner = ?, token = LAST_INSERT_ID(token + 1), expires_at = ` + now + ` + ?
-		WHERE key_id = ? AND expires_at <= ` + now
-	s.seed = `INSERT INTO locks (key_id, owner, token, expires_at) VALUES (?, '', 0, 0) ON DUPLICATE KEY UPDATE key_id = key_id`
-	s.takes = lastInsertID
-	return s
+	return context.WithTimeout(context.WithoutCancel(ctx), cmp.Or(t.sql.Limit, opTimeout))
 }
 
 func (t *table) acquire(ctx context.Context, key string, until time.Time) (*lease, error) {
@@ -127,7 +72,7 @@ func (t *table) try(ctx context.Context, key, owner string) (*lease, time.Durati
 		if !errors.Is(err, sql.ErrNoRows) {
 			return nil, 0, err
 		}
-		if err := t.exec(ctx, nil, t.sql.seed, key); err != nil {
+		if err := t.exec(ctx, nil, t.sql.Seed, key); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -141,10 +86,10 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 	var since time.Time
 	err := again(ctx, func() (err error) {
 		if !since.IsZero() { // the last attempt may have been granted unheard
-			_ = t.exec(ctx, nil, t.sql.release, key, owner)
+			_ = t.exec(ctx, nil, t.sql.Release, key, owner)
 		}
 		since = time.Now()
-		token, err = t.sql.takes(ctx, t.db, t.sql.take, owner, t.ttl.Microseconds(), key)
+		token, err = changed(ctx, t.db, t.sql.ByInsertID, t.sql.Take, owner, t.ttl.Microseconds(), key)
 		return err
 	})
 	if err != nil {
@@ -155,7 +100,7 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		default:
 			// It may have been granted all the same. The caller need not wait;
 			// where this cannot free it, its term does.
-			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.release, key, owner) })
+			t.late.Go(func() { _ = t.exec(ctx, nil, t.sql.Release, key, owner) })
 		}
 		return nil, err
 	}
@@ -163,9 +108,9 @@ func (t *table) take(ctx context.Context, key, owner string) (*lease, error) {
 		token: token,
 		since: since,
 		renew: func(ctx context.Context) error {
-			return t.exec(ctx, errLost, t.sql.renew, t.ttl.Microseconds(), key, owner)
+			return t.exec(ctx, errLost, t.sql.Renew, t.ttl.Microseconds(), key, owner)
 		},
-		release: func(ctx context.Context) error { return t.exec(ctx, errLost, t.sql.release, key, owner) },
+		release: func(ctx context.Context) error { return t.exec(ctx, errLost, t.sql.Release, key, owner) },
 	}, nil
 }
 
@@ -174,7 +119,7 @@ func (t *table) rest(ctx context.Context, key string) (time.Duration, error) {
 	ctx, cancel := t.apart(ctx)
 	defer cancel()
 	var left int64
-	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.rest, key).Scan(&left) })
+	err := again(ctx, func() error { return t.db.QueryRowContext(ctx, t.sql.Rest, key).Scan(&left) })
 	return time.Duration(left) * time.Microsecond, err
 }
 

@@ -11,10 +11,11 @@ import (
 // arrows are the packages of the store, each with those of the store that it
 // may import: none runs back up.
 func arrows() map[string][]string {
-	dialects := []string{"engine", "sqltx"}
+	dialects := []string{"engine", "rulebook", "sqltx"}
 	return map[string][]string{
 		"engine":     nil,
 		"sqltx":      {"engine"},
+		"rulebook":   {"engine"},
 		"postgres":   dialects,
 		"mysql":      dialects,
 		"sqlite":     append([]string{"sqlitefile"}, dialects...),
@@ -25,7 +26,7 @@ func arrows() map[string][]string {
 		"audit":      {"engine", "ledger"},
 		"jobrows":    {"engine", "ledger"},
 		"publiclog":  {"engine", "ledger"},
-		"checkup":    {"", "engine", "sqlite", "sqlitefile"},
+		"checkup":    {"", "engine"},
 		"":           {"agenda", "audit", "engine", "jobrows", "ledger", "mysql", "postgres", "publiclog", "schema", "sqlite", "sqlitefile"},
 	}
 }

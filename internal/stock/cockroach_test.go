@@ -9,11 +9,14 @@ import (
 	"regexp"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/db/migrations"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
@@ -76,4 +79,40 @@ func TestFurtherDatabase(t *testing.T) {
 		require.Equal(t, "cockroach", s.Dialect())
 		return s
 	})
+}
+
+// TestFurtherDatabaseServes: a further database gives the locks that its dialect states,
+// "table:" among them, which the service takes by default. A dialect that states none
+// gives none.
+func TestFurtherDatabaseServes(t *testing.T) {
+	t.Parallel()
+	o := stock.Options{Migrations: cockroachSchema(t), Log: slog.New(slog.DiscardHandler)}
+	url := servertest.Postgres(t)
+	lockOf := func(d *engine.Dialect, kind string) (locker.Lock, error) {
+		s, err := stock.OpenDialect(t.Context(), d, url, o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		require.NoError(t, s.Migrate(t.Context()))
+		return locker.Open(t.Context(), kind, locker.Options{TTL: time.Minute, Database: s})
+	}
+	mute := cockroach()
+	mute.Locks = locksql.Statements{}
+	for _, kind := range []string{"table:", "row:", "session:"} {
+		first, err := lockOf(cockroach(), kind)
+		require.NoError(t, err)
+		second, err := lockOf(cockroach(), kind)
+		require.NoError(t, err)
+		isHeld, isEntered := false, false
+		require.NoError(t, first.WithLock(t.Context(), "k", func(context.Context, int64) error {
+			isHeld = true
+			require.Error(t, second.WithLock(t.Context(), "k", func(context.Context, int64) error { isEntered = true; return nil }))
+			return nil
+		}), kind)
+		require.True(t, isHeld)
+		require.False(t, isEntered, "%s excludes", kind)
+		require.NoError(t, errors.Join(first.Close(), second.Close()))
+
+		_, err = lockOf(mute, kind)
+		require.ErrorContains(t, err, "not possible on cockroach")
+	}
 }

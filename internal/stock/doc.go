@@ -1,8 +1,8 @@
-// Package stock owns the rows: all SQL of the service is here and below,
-// but that of the locks. It keeps law 1: whatever lock was held before, a batch of
+// Package stock owns the rows: all SQL of the service is here and below. It composes
+// the rooms below it into one [Store], and keeps law 1: whatever lock was held before, a batch of
 // awards is written by the guarded write alone, which raises the pool's version only
 // from the version that the plan was made from. It keeps law 10 with
-// [Store.CheckSchema]: a binary works on no schema that does not admit it.
+// [schema.Keeper.CheckSchema]: a binary works on no schema that does not admit it.
 //
 // A database is a package below this one, whose Dialect is a line of the
 // registry. What a database has to be is in package engine. Nothing else outside

@@ -3,6 +3,7 @@ package stock
 import (
 	"slices"
 
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/mysql"
 	"drawsvc/internal/stock/postgres"
@@ -18,6 +19,10 @@ func dialects() map[string]*engine.Dialect {
 		"mysql":      mysql.Dialect(),
 	}
 }
+
+// LockStatements are those of the locks in a kind of database, for tests that open one
+// by other means.
+func LockStatements(dialect string) locksql.Statements { return dialects()[dialect].Locks }
 
 // Dialects returns the names of all kinds of database, for tests that range
 // over them.

@@ -12,6 +12,7 @@ import (
 
 	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/agenda"
 	"drawsvc/internal/stock/audit"
@@ -209,6 +210,9 @@ func (s *Store) WriteRefusal() string { return s.ledger.WriteRefusal() }
 // WatchWrites has a write tried about once a second while the database takes none, until
 // the store is closed. It is called once, before the store is used by others.
 func (s *Store) WatchWrites() { s.ledger.WatchWrites() }
+
+// LockStatements are those of the locks in the database.
+func (s *Store) LockStatements() locksql.Statements { return s.engine.Locks }
 
 // Ping reports whether the database answers: nil or CodeStoreUnavailable.
 func (s *Store) Ping(ctx context.Context) error {

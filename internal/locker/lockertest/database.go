@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/locker"
+	"drawsvc/internal/locker/locksql"
 	"drawsvc/internal/stock"
 )
 
@@ -40,6 +41,9 @@ type file struct{ *sql.DB }
 
 // Dialect implements locker.Database.
 func (f file) Dialect() string { return "sqlite" }
+
+// LockStatements implements locker.Database.
+func (f file) LockStatements() locksql.Statements { return stock.LockStatements(f.Dialect()) }
 
 // LockDB implements locker.Database.
 func (f file) LockDB() *sql.DB { return f.DB }

@@ -38,11 +38,3 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
-
-func TestConnections(t *testing.T) {
-	t.Parallel()
-	rule := connections()
-	require.Empty(t, rule.broken(vitals{"max_connections": "100", "threads_connected": "70"}, Options{}))
-	require.Equal(t, "29 of 100 connections are left", rule.broken(vitals{"max_connections": "100", "threads_connected": "71"}, Options{}))
-	require.Empty(t, rule.broken(vitals{}, Options{}), "a database that has no such setting")
-}

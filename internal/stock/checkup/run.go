@@ -7,9 +7,25 @@ import (
 	"strings"
 	"time"
 
-	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
+)
+
+// What a check-up says: see package engine.
+type (
+	// Level says how much a finding of a check-up matters.
+	Level = engine.Level
+	// Finding is something about the database that a check-up found.
+	Finding = engine.Finding
+	// Options tell a check-up how the service is going to be run.
+	Options = engine.Serving
+)
+
+// The levels, from the worst.
+const (
+	LevelDanger  = engine.LevelDanger
+	LevelWarning = engine.LevelWarning
+	LevelNote    = engine.LevelNote
 )
 
 // Run reads the database's settings and returns what endangers the
@@ -18,11 +34,7 @@ import (
 // Errors: CodeStoreUnavailable when the database does not answer.
 func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	e := s.Engine()
-	doctor, ok := doctors()[e.Name]
-	if !ok {
-		return nil, draw.Errorf(draw.CodeInternal, "there are no rules for a database of the kind %s", e.Name)
-	}
-	v, err := doctor.vitals(ctx, e)
+	v, err := e.Doctor.Vitals(ctx, e, stock.Tables())
 	if err != nil {
 		return nil, engine.PublicRead(engine.Classify(err, e.ByCode))
 	}
@@ -31,9 +43,9 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 		committed = nil
 	}
 	var found []Finding
-	for _, r := range doctor.rules() {
-		if detail := r.broken(v, o); detail != "" {
-			found = append(found, r.finding(detail, len(committed)))
+	for _, r := range e.Doctor.Rules() {
+		if detail := r.Broken(v, o); detail != "" {
+			found = append(found, findingOf(&r, detail, len(committed)))
 		}
 	}
 	for _, check := range []func(context.Context, *stock.Store) ([]Finding, error){checkClock, checkSchema} {
@@ -46,6 +58,18 @@ func Run(ctx context.Context, s *stock.Store, o Options) ([]Finding, error) {
 	worst := []Level{LevelDanger, LevelWarning, LevelNote}
 	slices.SortStableFunc(found, func(a, b Finding) int { return slices.Index(worst, a.Level) - slices.Index(worst, b.Level) })
 	return found, nil
+}
+
+// findingOf is what a rule found. Where a failover may lose versions, it is a danger once
+// pools are committed to their numbers: their logs fork.
+func findingOf(r *engine.Rule, detail string, committed int) Finding {
+	f := Finding{Level: r.Level, Rule: r.Name, Detail: detail, Why: r.Why, Remedy: r.Remedy}
+	if committed > 0 && r.LosesVersions {
+		f.Level = LevelDanger
+		f.Why += fmt.Sprintf("; %d pools are committed to their numbers: their signed logs would disagree with the rows, and later draws get the outcomes again "+
+			"that were lost, which somebody has seen", committed)
+	}
+	return f
 }
 
 // The differences of clocks that are worth a word.
@@ -106,8 +130,8 @@ func checkSchema(ctx context.Context, s *stock.Store) ([]Finding, error) {
 	}
 	if len(missing) > 0 {
 		found = append(found, Finding{
-			LevelDanger, "tables", "there is no table " + strings.Join(missing, ", ") + ", although the schema's version says so",
-			"draws fail, or what the missing tables said is lost", "restore the database from a backup, then run `drawsvc audit`",
+			Level: LevelDanger, Rule: "tables", Detail: "there is no table " + strings.Join(missing, ", ") + ", although the schema's version says so",
+			Why: "draws fail, or what the missing tables said is lost", Remedy: "restore the database from a backup, then run `drawsvc audit`",
 		})
 	}
 	return found, nil

@@ -8,6 +8,8 @@ import (
 	"github.com/Masterminds/squirrel"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"drawsvc/internal/locker/locksql"
 )
 
 // Dialect is what one kind of database does differently.
@@ -55,6 +57,10 @@ type Dialect struct {
 	// Settle, where set, is a statement whose commit waits until all that was
 	// committed before is as safe as what is acknowledged.
 	Settle string
+	// Locks are the statements of the locks in the database.
+	Locks locksql.Statements
+	// Doctor checks up the database.
+	Doctor Doctor
 	// BackupTools are those that the database comes with; "" for a file.
 	BackupTools string
 	// Migrations is the dialect's name in package goose, Folder that of its SQL.

@@ -33,6 +33,8 @@ func Dialect() *engine.Dialect {
 		TurnAward:   engine.TurnAward,
 		Clock:       "UTC_TIMESTAMP(6)",
 		Restock:     "ON DUPLICATE KEY UPDATE stocked = VALUES(stocked), changed = VALUES(changed)",
+		Locks:       locks(),
+		Doctor:      doctor(),
 		BackupTools: "mariadb-backup or mariadb-dump (MySQL: XtraBackup or mysqldump)",
 		Migrations:  goose.DialectMySQL,
 		Folder:      "mysql",

@@ -39,6 +39,8 @@ func Dialect() *engine.Dialect {
 		Clock:       "clock_timestamp()",
 		Restock:     engine.Restock,
 		Settle:      sqlSettle,
+		Locks:       locks(),
+		Doctor:      doctor(),
 		BackupTools: "pg_basebackup or pg_dump",
 		Migrations:  goose.DialectPostgres,
 		Folder:      "postgres",

@@ -39,6 +39,8 @@ func Dialect() *engine.Dialect {
 		TurnAward:   engine.TurnAward,
 		Restock:     engine.Restock,
 		Migrations:  goose.DialectSQLite3,
+		Locks:       locks(),
+		Doctor:      doctor(),
 		Folder:      "sqlite",
 	}
 }

@@ -1,4 +1,4 @@
-package checkup
+package sqlite
 
 import (
 	"context"
@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"drawsvc/internal/stock/engine"
-	"drawsvc/internal/stock/sqlite"
+	"drawsvc/internal/stock/rulebook"
 	"drawsvc/internal/stock/sqlitefile"
 )
 
-// sqliteDoctor has no clock of its own to ask. synchronous is not asked for: the
+// doctor has no clock of its own to ask. synchronous is not asked for: the
 // service sets it for its own connection.
-func sqliteDoctor() doctor {
-	return doctor{vitals: sqliteVitals, rules: sqliteRules}
+func doctor() engine.Doctor {
+	return engine.Doctor{Vitals: readVitals, Rules: doctorRules}
 }
 
-func sqliteVitals(ctx context.Context, e *engine.Engine) (v vitals, err error) {
-	v = vitals{}
+func readVitals(ctx context.Context, e *engine.Engine, _ []string) (v engine.Vitals, err error) {
+	v = engine.Vitals{}
 	var number int
 	var name, path string
 	if err := e.Read.QueryRowContext(ctx, `PRAGMA database_list`).Scan(&number, &name, &path); err != nil {
@@ -33,7 +33,7 @@ func sqliteVitals(ctx context.Context, e *engine.Engine) (v vitals, err error) {
 	for name, question := range map[string]string{"journal_mode": `PRAGMA journal_mode`, "integrity": `PRAGMA quick_check(1)`} {
 		var answer string
 		err := e.Read.QueryRowContext(ctx, question).Scan(&answer)
-		if sqlite.IsDamaged(err) {
+		if IsDamaged(err) {
 			answer, err = err.Error(), nil
 		}
 		if err != nil {
@@ -72,60 +72,60 @@ func unwritable(folder string) string {
 	return ""
 }
 
-func sqliteRules() []rule {
-	said := func(name string) func(vitals, Options) string {
-		return func(v vitals, _ Options) string { return v[name] }
+func doctorRules() []engine.Rule {
+	said := func(name string) func(engine.Vitals, engine.Serving) string {
+		return func(v engine.Vitals, _ engine.Serving) string { return v[name] }
 	}
-	onOne := func(detail string, names ...string) func(vitals, Options) string {
-		return func(v vitals, _ Options) string {
-			if v.has("file system", names...) {
+	onOne := func(detail string, names ...string) func(engine.Vitals, engine.Serving) string {
+		return func(v engine.Vitals, _ engine.Serving) string {
+			if v.Has("file system", names...) {
 				return detail + ": " + v["file system"]
 			}
 			return ""
 		}
 	}
-	return []rule{
-		{
-			"integrity", LevelDanger,
-			func(v vitals, _ Options) string {
-				if v.has("integrity", "ok") {
+	return []engine.Rule{
+		engine.NewRule(
+			"integrity", engine.LevelDanger,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if v.Has("integrity", "ok") {
 					return ""
 				}
 				return "quick_check: " + v["integrity"]
 			},
 			"the file is damaged: awards and counts may be lost or wrong",
 			"stop the service, keep a copy of the file, restore a backup with `drawsvc restore FILE`, then run `drawsvc audit`",
-		},
-		{
-			"foreign-wal", LevelDanger, said("files"),
+		),
+		engine.NewRule(
+			"foreign-wal", engine.LevelDanger, said("files"),
 			"SQLite would apply the log and make a mixture of two states; the service refuses to start",
-			sqlite.AdviceRestore + ", then run `drawsvc audit`",
-		},
-		{
-			"network-file-system", LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),
+			AdviceRestore+", then run `drawsvc audit`",
+		),
+		engine.NewRule(
+			"network-file-system", engine.LevelDanger, onOne("the file is on a network file system", networkFileSystems()...),
 			"its locks and its memory maps do not reach from one machine to another, and its flushes may not reach a disk: the file can be damaged",
 			"put the file on a local disk, or use a server database",
-		},
-		{
-			"fuse", LevelWarning, onOne("the file is on a file system of a program's own", fileSystemFUSE),
+		),
+		engine.NewRule(
+			"fuse", engine.LevelWarning, onOne("the file is on a file system of a program's own", fileSystemFUSE),
 			"whether a commit reaches a disk, and whether locks hold, is that program's matter",
 			"put the file on a local disk, unless you know that program",
-		},
-		{
-			"memory-file-system", LevelDanger, onOne("the file is in memory", fileSystemMemory),
+		),
+		engine.NewRule(
+			"memory-file-system", engine.LevelDanger, onOne("the file is in memory", fileSystemMemory),
 			"everything is lost when the machine stops",
 			"put the file on a disk",
-		},
-		{
-			"folder", LevelDanger, said("folder"),
+		),
+		engine.NewRule(
+			"folder", engine.LevelDanger, said("folder"),
 			"the service keeps a journal and a lock beside the file and cannot start without them",
 			"make the folder writable for the account that runs the service",
-		},
-		{
-			"journal-mode", LevelWarning,
-			notSetTo("journal_mode", "wal"),
+		),
+		engine.NewRule(
+			"journal-mode", engine.LevelWarning,
+			rulebook.NotSetTo("journal_mode", "wal"),
 			"readers and the writer block each other; the service asks for WAL when it starts, so it has not run since, or the file system refuses it",
 			"start the service and run this again; if it stays, move the file to a local disk",
-		},
+		),
 	}
 }

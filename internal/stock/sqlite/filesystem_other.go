@@ -1,6 +1,6 @@
 //go:build !linux
 
-package checkup
+package sqlite
 
 // fileSystem is not asked elsewhere: its numbers are Linux's.
 func fileSystem(string) string { return "" }

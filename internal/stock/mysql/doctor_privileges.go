@@ -1,4 +1,4 @@
-package checkup
+package mysql
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
 )
 
@@ -18,12 +17,12 @@ const (
 	columnDenied = 1143
 )
 
-// mysqlPrivileges says what the account may not do with the tables. It has the
+// missingPrivileges says what the account may not do with the tables. It has the
 // server judge statements, because privileges also come by role, database and
 // column; EXPLAIN needs those of its statement and runs nothing.
-func mysqlPrivileges(ctx context.Context, e *engine.Engine) (string, error) {
+func missingPrivileges(ctx context.Context, e *engine.Engine, tables []string) (string, error) {
 	var missing []string
-	for _, table := range slices.Sorted(slices.Values(stock.Tables())) {
+	for _, table := range slices.Sorted(slices.Values(tables)) {
 		column, err := firstColumn(ctx, e, table)
 		if err != nil {
 			return "", err

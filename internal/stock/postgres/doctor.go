@@ -1,34 +1,36 @@
-package checkup
+package postgres
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/engine"
+	"drawsvc/internal/stock/rulebook"
 )
 
-func postgresDoctor() doctor {
-	return doctor{
-		vitals: func(ctx context.Context, e *engine.Engine) (vitals, error) {
-			v := vitals{"pooler": string(e.Pooling)}
-			if err := readVitals(ctx, e, v, postgresVitals); err != nil {
+// doctor checks up a server.
+func doctor() engine.Doctor {
+	return engine.Doctor{
+		Vitals: func(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
+			v := engine.Vitals{"pooler": string(e.Pooling)}
+			if err := rulebook.ReadVitals(ctx, e, v, vitalsQuery); err != nil {
 				return v, err
 			}
-			return v, readVitals(ctx, e, v, fmt.Sprintf(postgresPrivileges, strings.Join(stock.Tables(), "', '")))
+			return v, rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(privilegesQuery, strings.Join(tables, "', '")))
 		},
-		rules: func() []rule {
-			return slices.Concat(postgresDurability(), postgresService(), postgresMemory(), []rule{connections(), privileges()})
+		Rules: func() []engine.Rule {
+			return slices.Concat(durabilityRules(), serviceRules(), memoryRules(), []engine.Rule{rulebook.Connections(), rulebook.Privileges()})
 		},
 	}
 }
 
 // The settings are the session's, so that what a role or a database overrides
 // is seen. A base backup looks like a standby while it runs.
-const postgresVitals = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
+const vitalsQuery = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
 	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout')
 UNION ALL SELECT name, CAST(pg_size_bytes(current_setting(name)) AS text) FROM pg_settings WHERE name IN ('shared_buffers', 'max_wal_size')
@@ -37,119 +39,119 @@ UNION ALL SELECT 'threads_connected', CAST(count(*) AS text) FROM pg_stat_activi
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
 
-// postgresPrivileges asks what the account may not do with the tables.
-const postgresPrivileges = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
+// privilegesQuery asks what the account may not do with the tables.
+const privilegesQuery = `SELECT 'missing privileges', COALESCE(string_agg(p || ' on ' || t.tablename, ', ' ORDER BY t.tablename, p), '')
 	FROM pg_tables t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE']) p
 	WHERE t.schemaname = current_schema() AND t.tablename IN ('%s') AND (p = 'SELECT' OR t.tablename <> 'schema_admits')
 	AND NOT has_table_privilege(quote_ident(t.schemaname) || '.' || quote_ident(t.tablename), p)`
 
-// postgresDurability: a draw that was answered stays.
-func postgresDurability() []rule {
-	return []rule{
-		{
-			"fsync", LevelDanger, setTo("fsync", "off"),
+// durabilityRules: a draw that was answered stays.
+func durabilityRules() []engine.Rule {
+	return []engine.Rule{
+		engine.NewRule(
+			"fsync", engine.LevelDanger, rulebook.SetTo("fsync", "off"),
 			"when the machine crashes or loses power, acknowledged draws are lost and the database may be corrupt",
 			"set fsync = on and restart the server",
-		},
-		{
-			"full-page-writes", LevelDanger, setTo("full_page_writes", "off"),
+		),
+		engine.NewRule(
+			"full-page-writes", engine.LevelDanger, rulebook.SetTo("full_page_writes", "off"),
 			"a page that was half written when the machine crashed cannot be mended: rows of acknowledged draws may be damaged unseen",
 			"set full_page_writes = on, unless the file system itself never writes half a page",
-		},
-		{
-			"synchronous-commit", LevelDanger,
-			func(v vitals, _ Options) string {
+		),
+		engine.NewRule(
+			"synchronous-commit", engine.LevelDanger,
+			func(v engine.Vitals, _ engine.Serving) string {
 				standbys := v["synchronous_standby_names"]
 				switch {
-				case v.has("synchronous_commit", "off"):
+				case v.Has("synchronous_commit", "off"):
 					return "synchronous_commit = off"
-				case v.has("synchronous_commit", "local") && standbys != "":
+				case v.Has("synchronous_commit", "local") && standbys != "":
 					return fmt.Sprintf("synchronous_commit = local, although synchronous_standby_names = '%s'", standbys)
 				}
 				return ""
 			},
 			"a draw is acknowledged before its commit is where it must be: a crash, or a failover, takes the latest ones with it",
 			"set synchronous_commit = on, also for the role and the database that drawsvc uses (ALTER ROLE or ALTER DATABASE … RESET synchronous_commit)",
-		},
-		{
-			"remote-write", LevelWarning,
-			func(v vitals, _ Options) string {
-				if v.has("synchronous_commit", "remote_write") && v["synchronous_standby_names"] != "" {
+		),
+		engine.NewRule(
+			"remote-write", engine.LevelWarning,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if v.Has("synchronous_commit", "remote_write") && v["synchronous_standby_names"] != "" {
 					return "synchronous_commit = remote_write"
 				}
 				return ""
 			},
 			"the standby acknowledges what it has not flushed: when both machines lose power, the latest draws are lost after a failover",
 			"set synchronous_commit = on",
-		},
-		{
-			asynchronousStandby, LevelWarning,
-			func(v vitals, _ Options) string {
-				if v["synchronous_standby_names"] == "" && !v.has("standbys", "", "0") {
+		),
+		engine.NewRule(
+			"asynchronous-standby", engine.LevelWarning,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if v["synchronous_standby_names"] == "" && !v.Has("standbys", "", "0") {
 					return v["standbys"] + " standbys are connected and synchronous_standby_names is empty"
 				}
 				return ""
 			},
 			"a commit does not wait for the standbys: whoever fails over to one loses the draws that had not arrived there, and they may be won again",
 			"name a standby in synchronous_standby_names, or do not fail over by yourself",
-		},
-		{
-			"one-standby", LevelWarning,
-			func(v vitals, _ Options) string {
-				if v["synchronous_standby_names"] != "" && v.has("standbys", "1") {
+		).LosingVersions(),
+		engine.NewRule(
+			"one-standby", engine.LevelWarning,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if v["synchronous_standby_names"] != "" && v.Has("standbys", "1") {
 					return "commits wait for a standby, and only 1 is connected"
 				}
 				return ""
 			},
 			"when this standby is away, every draw is answered 503 or 504 until it is back",
 			"run two standbys, with synchronous_standby_names = 'ANY 1 (…)'",
-		},
-		{
-			"zero-damaged-pages", LevelDanger, setTo("zero_damaged_pages", "on"),
+		),
+		engine.NewRule(
+			"zero-damaged-pages", engine.LevelDanger, rulebook.SetTo("zero_damaged_pages", "on"),
 			"a damaged page is read as empty: awards vanish without an error",
 			"set zero_damaged_pages = off, restore from a backup and run `drawsvc audit`",
-		},
-		{
-			"ignore-checksum-failure", LevelDanger, setTo("ignore_checksum_failure", "on"),
+		),
+		engine.NewRule(
+			"ignore-checksum-failure", engine.LevelDanger, rulebook.SetTo("ignore_checksum_failure", "on"),
 			"damaged pages are read as if they were whole: counts and awards may be wrong without an error",
 			"set ignore_checksum_failure = off, restore from a backup and run `drawsvc audit`",
-		},
+		),
 	}
 }
 
-// postgresService: the service can do its work.
-func postgresService() []rule {
-	return []rule{
-		{
-			"replica", LevelDanger, setTo("in recovery", "on"),
+// serviceRules: the service can do its work.
+func serviceRules() []engine.Rule {
+	return []engine.Rule{
+		engine.NewRule(
+			"replica", engine.LevelDanger, rulebook.SetTo("in recovery", "on"),
 			"this server is a standby: nothing can be drawn here, and what is read here may be old",
 			"name the primary in --database, or all hosts: postgres://USER:PASS@A,B/DB finds the one that can be written",
-		},
-		{
-			"read-only", LevelDanger, setTo("default_transaction_read_only", "on"),
+		),
+		engine.NewRule(
+			"read-only", engine.LevelDanger, rulebook.SetTo("default_transaction_read_only", "on"),
 			"nothing can be drawn: every draw is answered 503",
 			"set default_transaction_read_only = off for the role and the database that drawsvc uses",
-		},
-		{
-			"isolation", LevelWarning, setTo("default_transaction_isolation", "repeatable read", "serializable"),
+		),
+		engine.NewRule(
+			"isolation", engine.LevelWarning, rulebook.SetTo("default_transaction_isolation", "repeatable read", "serializable"),
 			"draws say READ COMMITTED themselves and are not touched, but admin calls at the same time as draws are answered 503 contended more often",
 			"set default_transaction_isolation = 'read committed' for the role that drawsvc uses",
-		},
-		{
-			"pooler", LevelNote,
-			func(v vitals, _ Options) string {
-				if v.has("pooler", string(engine.PooledNot)) {
+		),
+		engine.NewRule(
+			"pooler", engine.LevelNote,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if v.Has("pooler", string(engine.PooledNot)) {
 					return ""
 				}
 				return fmt.Sprintf("a proxy such as pgbouncer is in between, pooling by %s", v["pooler"])
 			},
 			"statements are not kept prepared, and by transaction the lock session: is refused; the settings above are those of a session that it lent",
 			"none is needed; the lock row: keeps one of its server connections for each instance that holds or waits, so give it enough",
-		},
-		{
-			"statement-timeout", LevelWarning,
-			func(v vitals, o Options) string {
-				limit := v.shorter("statement_timeout", time.Millisecond, o.LockWait)
+		),
+		engine.NewRule(
+			"statement-timeout", engine.LevelWarning,
+			func(v engine.Vitals, o engine.Serving) string {
+				limit := v.Shorter("statement_timeout", time.Millisecond, o.LockWait)
 				if limit == "" || o.Lock != "row" && o.Lock != "session" {
 					return ""
 				}
@@ -157,11 +159,11 @@ func postgresService() []rule {
 			},
 			"a wait for the lock is cut and reported as a lock that is not available, not as a pool that is busy; nothing is issued wrongly",
 			"set statement_timeout = 0 for the role that drawsvc uses, which bounds its statements itself, or lower --lock-wait",
-		},
-		{
-			"transaction-timeout", LevelWarning,
-			func(v vitals, o Options) string {
-				limit := v.shorter("transaction_timeout", time.Millisecond, o.LockTTL)
+		),
+		engine.NewRule(
+			"transaction-timeout", engine.LevelWarning,
+			func(v engine.Vitals, o engine.Serving) string {
+				limit := v.Shorter("transaction_timeout", time.Millisecond, o.LockTTL)
 				if limit == "" || o.Lock != "row" {
 					return ""
 				}
@@ -169,6 +171,42 @@ func postgresService() []rule {
 			},
 			"the transaction that holds the lock is ended while draws are decided under it; their write is rejected and repeated, nothing is issued wrongly",
 			"set transaction_timeout = 0 for the role that drawsvc uses, or choose the lock table:",
-		},
+		),
+	}
+}
+
+const (
+	walDefault        = 1024 * rulebook.Mebibyte
+	checkpointDefault = 300 // seconds
+
+	whyCheckpoints = "; after it each page goes to the WAL as a whole when it is next changed: " +
+		"with random keys 3 to 5 kB a draw at first, instead of 0.4"
+	remedyCheckpoints = " and reload the configuration; recovery after a crash takes longer for it"
+)
+
+// memoryRules: the service is as fast as the machine lets it.
+func memoryRules() []engine.Rule {
+	return []engine.Rule{
+		engine.NewRule(
+			"shared-buffers", engine.LevelNote, rulebook.NoLarger("shared_buffers", rulebook.BuffersDefault),
+			rulebook.WhyBuffers+"a server with 512 MB drew about a fifth more",
+			"set shared_buffers to a quarter of the machine's memory, and restart the server",
+		),
+		engine.NewRule(
+			"max-wal-size", engine.LevelNote, rulebook.NoLarger("max_wal_size", walDefault),
+			"a checkpoint begins when about half of that is written"+whyCheckpoints,
+			"set max_wal_size = 4GB or more, where the disk has room,"+remedyCheckpoints,
+		),
+		engine.NewRule(
+			"checkpoint-timeout", engine.LevelNote,
+			func(v engine.Vitals, _ engine.Serving) string {
+				if seconds, err := strconv.ParseInt(v["checkpoint_timeout"], 10, 64); err != nil || seconds > checkpointDefault {
+					return ""
+				}
+				return "checkpoint_timeout = " + v["checkpoint_timeout"] + "s"
+			},
+			"a checkpoint begins that long after the last one at the latest"+whyCheckpoints,
+			"set checkpoint_timeout = 15min or more"+remedyCheckpoints,
+		),
 	}
 }

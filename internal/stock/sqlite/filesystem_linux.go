@@ -1,4 +1,4 @@
-package checkup
+package sqlite
 
 import "syscall"
 

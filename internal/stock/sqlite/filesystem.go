@@ -1,4 +1,4 @@
-package checkup
+package sqlite
 
 // The kinds of file system that a check-up tells apart.
 const (

@@ -1,0 +1,68 @@
+// Package rulebook has what the rules of several databases share: how settings are read
+// and compared, and the rules that are the same everywhere.
+package rulebook
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"drawsvc/internal/stock/engine"
+)
+
+// ReadVitals adds the pairs of names and values that a query answers.
+func ReadVitals(ctx context.Context, e *engine.Engine, v engine.Vitals, query string) error {
+	type pair struct{ name, value string }
+	pairs, err := engine.QueryAll(ctx, e.Read, func(row engine.Scanner) (p pair, err error) {
+		err = row.Scan(&p.name, &p.value)
+		return p, err
+	}, query)
+	for _, p := range pairs {
+		v[strings.ToLower(p.name)] = p.value
+	}
+	return err
+}
+
+// SetTo is broken when a setting has one of the values.
+func SetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
+	return func(v engine.Vitals, _ engine.Serving) string {
+		if _, known := v[name]; known && v.Has(name, values...) {
+			return name + " = " + v[name]
+		}
+		return ""
+	}
+}
+
+// NotSetTo is broken when a setting has none of the values.
+func NotSetTo(name string, values ...string) func(engine.Vitals, engine.Serving) string {
+	return func(v engine.Vitals, _ engine.Serving) string {
+		if v.Has(name, values...) {
+			return ""
+		}
+		return name + " = " + v[name]
+	}
+}
+
+// NoLarger is broken when a size in bytes is the default, or less.
+func NoLarger(name string, size int64) func(engine.Vitals, engine.Serving) string {
+	return func(v engine.Vitals, _ engine.Serving) string {
+		bytes, err := strconv.ParseInt(v[name], 10, 64)
+		if err != nil || bytes > size {
+			return "" // also where there is no such setting
+		}
+		return fmt.Sprintf("%s = %d MB", name, bytes/Mebibyte)
+	}
+}
+
+// Mebibyte is the unit of sizes.
+const Mebibyte = 1 << 20
+
+// Why small buffers matter, and what their default is: enough for short logs, so that a
+// server with no more gets a note. The figures are of random keys on 2 million awards,
+// see docs/performance.md.
+const (
+	BuffersDefault = 128 * Mebibyte
+	WhyBuffers     = "the index of draw keys no longer fits once the log has some million awards, " +
+		"so that draws wait for pages and for room: at 2 million "
+)
