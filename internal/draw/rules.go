@@ -1,12 +1,18 @@
 package draw
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"math/big"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Limits of a rules document.
@@ -207,4 +213,258 @@ func (r *Rules) count(c Counted) {
 	if !slices.Contains(r.counted, c) {
 		r.counted = append(r.counted, c)
 	}
+}
+
+// Check reports whether the rules fit the prizes of a pool. An error has
+// CodeInvalidRequest and names the member, or CodeRulesUnreadable.
+func (r *Rules) Check(prizes []Prize) error {
+	if r.unreadable != nil {
+		return Unreadable("the rules", r.unreadable)
+	}
+	byID := make(map[string]*Prize, len(prizes))
+	for i := range prizes {
+		byID[prizes[i].ID] = &prizes[i]
+	}
+	there := func(member, id string) (*Prize, error) {
+		if p := byID[id]; p != nil {
+			return p, nil
+		}
+		return nil, errMember(member, "names %q, which is no prize of the pool", id)
+	}
+	if r.Fallback != "" {
+		p, err := there("fallback", r.Fallback)
+		if err != nil {
+			return err
+		}
+		if !p.IsEndless() {
+			return errMember("fallback", "names %q, which is not an endless blank", r.Fallback)
+		}
+	}
+	if g := r.Guarantee; g != nil {
+		p, err := there("guarantee.prize", g.PrizeID)
+		if err != nil {
+			return err
+		}
+		if !p.IsWin() {
+			return errMember("guarantee.prize", "names %q, which is a blank", g.PrizeID)
+		}
+	}
+	for i, l := range r.Limits {
+		if l.Of != LimitPrize {
+			continue
+		}
+		member := fmt.Sprintf("limits[%d].prize", i)
+		p, err := there(member, l.PrizeID)
+		if err != nil {
+			return err
+		}
+		if p.IsEndless() {
+			return errMember(member, "names %q, an endless blank, which nothing can withhold", l.PrizeID)
+		}
+	}
+	for i, l := range r.Low {
+		if _, err := there(fmt.Sprintf("low[%d].prize", i), l.PrizeID); err != nil {
+			return err
+		}
+	}
+	return r.checkOdds(prizes, there)
+}
+
+func (r *Rules) checkOdds(prizes []Prize, there func(member, id string) (*Prize, error)) error {
+	if r.Odds == nil {
+		return nil
+	}
+	named := make(map[string]bool, len(r.Odds.Prizes))
+	for _, share := range r.Odds.Prizes {
+		member := "odds.prizes." + share.PrizeID
+		p, err := there(member, share.PrizeID)
+		if err != nil {
+			return err
+		}
+		if p.IsEndless() {
+			return errMember(member, "is an endless blank, which is in no urn")
+		}
+		named[share.PrizeID] = true
+	}
+	for i := range prizes {
+		if id := prizes[i].ID; prizes[i].IsWin() && !named[id] {
+			return errMember("odds.prizes", "does not name prize %q; write 0 for no chance", id)
+		}
+	}
+	return nil
+}
+
+// ReadRules is [ParseRules] for a document that is stored. A document that this
+// binary cannot read, such as one of a later release, becomes rules that refuse every
+// new draw: see [Rules.Unreadable].
+func ReadRules(document []byte) *Rules {
+	r, err := ParseRules(document)
+	if err != nil {
+		return unreadableRules(document, err)
+	}
+	return r
+}
+
+// ReadRulesOf reads the rules that a change puts in force, nil for none, as
+// [ReadRules] does. set is false for a change that leaves rules alone.
+func ReadRulesOf(c *Change) (r *Rules, set bool) {
+	if c.What != WhatRules && c.What != WhatCreated {
+		return nil, false
+	}
+	var body map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
+		return unreadableRules(nil, err), c.What == WhatRules
+	}
+	document, set := body["rules"]
+	if !set || document.Kind() == 'n' {
+		return nil, set
+	}
+	return ReadRules(document), true
+}
+
+// RulesOf is ReadRulesOf for callers that cannot go on without the rules. Error:
+// CodeRulesUnreadable.
+func RulesOf(c *Change) (r *Rules, set bool, err error) {
+	if r, set = ReadRulesOf(c); r.Unreadable() != nil {
+		return nil, set, Unreadable("the rules of version %d", r.Unreadable(), c.Version)
+	}
+	return r, set, nil
+}
+
+// unreadableRules are rules of which only the document is known, as far as it is JSON.
+func unreadableRules(document []byte, why error) *Rules {
+	canonical := jsontext.Value(bytes.Clone(document))
+	if canonical.Kind() != '{' || canonical.Canonicalize() != nil {
+		canonical = jsontext.Value("{}")
+	}
+	if arranged := bytes.Clone(canonical); arrange((*jsontext.Value)(&arranged)) == nil && len(arranged) == len(canonical) {
+		canonical = arranged // all members are known
+	}
+	var members struct {
+		Budget jsontext.Value `json:"budget"`
+	}
+	_ = json.Unmarshal(canonical, &members) // it is an object
+	return &Rules{
+		Win: Fraction{A: 1, B: 1}, Zone: time.UTC, document: canonical, digest: sha256.Sum256(canonical),
+		unreadable: why, statesBudget: len(members.Budget) > 0,
+	}
+}
+
+// Unreadable returns why this binary cannot read the rules, nil for rules that it has
+// read. Unreadable rules have a document, and count and withhold nothing.
+func (r *Rules) Unreadable() error {
+	if r == nil {
+		return nil
+	}
+	return r.unreadable
+}
+
+// HasBudget reports whether the rules have a budget, also where nothing else of them
+// can be read.
+func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.statesBudget) }
+
+// Unreadable is the error of something stored of a pool that this binary cannot read:
+// rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
+// whatever the code of why.
+func Unreadable(what string, why error, args ...any) *Error {
+	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
+	e.Err = errors.New(DetailOf(why)) // the code of the cause would be the caller's
+	return e
+}
+
+// AnyRules stands among versions for that of any rules; a pool without rules has
+// none.
+const AnyRules int64 = -1
+
+// Ruling is the record that rules came into force in a pool.
+type Ruling struct {
+	PoolID string
+	// Version is the one of the change, 0 for a pool that never had rules.
+	Version int64
+	// Rules are nil where the change removed those before.
+	Rules *Rules
+	Actor string
+	At    time.Time
+}
+
+// memberOrder lists the members of a rules document in the order of their
+// publication.
+func memberOrder() []string {
+	return []string{
+		"win", "odds", "fallback", "guarantee", "limits", "budget", "zone", "tickets", "blocked", "disclose", "low",
+	}
+}
+
+// partOrder is the order of the members within a member's objects.
+func partOrder(member string) []string {
+	return map[string][]string{
+		"odds":      {"of", "prizes"},
+		"guarantee": {"after", "prize"},
+		"limits":    {"of", "prize", "max", "per"},
+		"budget":    {"max", "per"},
+		"low":       {"prize", "below"},
+	}[member]
+}
+
+// arrange puts the members of a canonical document, whose members are all known,
+// into their order.
+func arrange(document *jsontext.Value) error {
+	arranged, err := inOrder(*document, memberOrder(), func(member string, part jsontext.Value) (jsontext.Value, error) {
+		order := partOrder(member)
+		switch {
+		case order == nil:
+			return part, nil
+		case part.Kind() == '{':
+			return inOrder(part, order, nil)
+		}
+		var list []jsontext.Value
+		if err := json.Unmarshal(part, &list); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			var err error
+			if list[i], err = inOrder(list[i], order, nil); err != nil {
+				return nil, err
+			}
+		}
+		return slices.Concat([]byte("["), bytes.Join(bytesOf(list), []byte(",")), []byte("]")), nil
+	})
+	*document = arranged
+	return err
+}
+
+func bytesOf(list []jsontext.Value) [][]byte {
+	all := make([][]byte, len(list))
+	for i := range list {
+		all[i] = list[i]
+	}
+	return all
+}
+
+// inOrder writes the members of an object in an order; each, where it is not nil,
+// arranges a member's value.
+func inOrder(object jsontext.Value, order []string, each func(member string, part jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, err
+	}
+	arranged := []byte("{")
+	for _, name := range order {
+		part, there := members[name]
+		if !there {
+			continue
+		}
+		if each != nil {
+			var err error
+			if part, err = each(name, part); err != nil {
+				return nil, err
+			}
+		}
+		if len(arranged) > 1 {
+			arranged = append(arranged, ',')
+		}
+		arranged = append(arranged, `"`+name+`":`...)
+		arranged = append(arranged, part...)
+	}
+	return append(arranged, '}'), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -291,4 +292,189 @@ func (v *verifier) lastOfAll() int64 {
 		return math.MaxInt64
 	}
 	return c.Size + 1 + c.Epochs*c.EpochLength
+}
+
+// award checks the award of a line, and takes it in.
+func (v *verifier) award(l *Line) error {
+	if err := v.inDraw(l); err != nil {
+		return err
+	}
+	v.last = l
+	a := &draw.Award{
+		Version: l.Version, DrawID: l.Draw, Ordinal: l.Ordinal, UserID: l.User, PrizeID: l.PrizeID, Unit: l.Unit, At: l.At, Redirect: l.Redirect,
+	}
+	if v.isCommitted() {
+		if err := v.decide(l, a); err != nil {
+			return err
+		}
+	}
+	if err := v.recompute.Take(a); err != nil {
+		return findf(l.Version, RuleStock, "%s", draw.DetailOf(err))
+	}
+	return nil
+}
+
+// inDraw checks that an award goes on with the draw before it, or begins one of a
+// new name.
+func (v *verifier) inDraw(l *Line) error {
+	if v.isDrawing() {
+		before := v.last
+		if l.Draw != before.Draw || l.User != before.User || l.Count != before.Count || l.Ordinal != before.Ordinal+1 || !l.At.Equal(before.At) {
+			return findf(l.Version, RuleDraw, "the award is not the next of the draw before it")
+		}
+		return nil
+	}
+	known, err := v.isKnown(l)
+	if known || l.Ordinal != 1 {
+		return findf(l.Version, RuleDraw, "the award begins no draw of a name of its own")
+	}
+	return err
+}
+
+// decide decides the award again.
+func (v *verifier) decide(l *Line, logged *draw.Award) error {
+	if l.Version > v.lastOfAll() {
+		return findf(l.Version, RuleReveal, "the commitment has no seed for the version")
+	}
+	if !v.numbered(l.Version) {
+		if v.options.Live {
+			return nil
+		}
+		return findf(l.Version, RuleReveal, "the seed of the version is not revealed")
+	}
+	q := draw.Request{PoolID: v.commitment.Pool(), UserID: l.User, DrawID: l.Draw, Named: true, Count: l.Count}
+	a, err := v.recompute.Next(l.Version, q, l.Ordinal, l.At)
+	if err != nil {
+		return findf(l.Version, RuleRefused, "%s", draw.DetailOf(err))
+	}
+	v.recomputed++
+	if a.PrizeID != logged.PrizeID || a.Unit != logged.Unit || redirected(a.Redirect) != redirected(logged.Redirect) {
+		return findf(l.Version, RuleAward, "the log has unit %d of %s%s, the seed gives unit %d of %s%s",
+			logged.Unit, logged.PrizeID, redirected(logged.Redirect), a.Unit, a.PrizeID, redirected(a.Redirect))
+	}
+	return nil
+}
+
+func redirected(r *draw.Redirect) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Drawn == "":
+		return fmt.Sprintf(" instead of nothing (%s)", r.Why)
+	}
+	return fmt.Sprintf(" instead of %s (%s)", r.Drawn, r.Why)
+}
+
+// RuleBeacon is broken by an opening whose round was there already, or near, when
+// it was announced; by an open line of another round or with a signature that is
+// not the round's; and by what a pool with a beacon may not change while it is
+// open.
+const RuleBeacon = "beacon"
+
+// announcement is a round that a pool was announced to open with.
+type announcement struct {
+	// version is that of the opening's entry. Whoever signed a log of that size
+	// before comes bears witness that nobody knew the round.
+	version, round int64
+	comes          time.Time
+}
+
+// openings are those of a pool with a beacon.
+type openings struct {
+	announced []announcement
+	// standing says that the pool may open with the last of them.
+	standing bool
+	// opened counts the openings, passed the rounds that were announced and not
+	// opened with: each is a deck that whoever knows the seed could leave.
+	opened, passed int64
+	// skipped counts the versions that give nothing.
+	skipped int64
+}
+
+// drop has the announcement that stands, if one does, stand no more.
+func (o *openings) drop() {
+	if o.standing {
+		o.standing, o.passed = false, o.passed+1
+	}
+}
+
+// opening checks the line that announces a round. The line's time is the word of
+// who wrote it.
+func (v *verifier) opening(l *Line) error {
+	b := v.commitment.Beacon
+	switch {
+	case b == nil || !v.isCommitted():
+		return findf(l.Version, RuleBeacon, "the pool is not committed to a beacon")
+	case v.state != draw.StatePaused:
+		return findf(l.Version, RuleBeacon, "a round is announced while the pool is %s", v.state)
+	case v.standing:
+		return findf(l.Version, RuleBeacon, "another round is announced, and the pool has not opened with it")
+	case len(v.announced) > 0 && l.Round <= v.announced[len(v.announced)-1].round:
+		return findf(l.Version, RuleBeacon, "the round is not behind the one that was announced before")
+	case !b.Announces(l.Round, l.At):
+		return findf(l.Version, RuleBeacon, "round %d came at %s: it was there, or less than two periods ahead, when it was announced",
+			l.Round, b.At(l.Round).Format(time.RFC3339))
+	}
+	v.announced, v.standing = append(v.announced, announcement{version: l.Version, round: l.Round, comes: b.At(l.Round)}), true
+	return nil
+}
+
+// opens checks the line that opens the pool, and mixes its round in.
+func (v *verifier) opens(l *Line) error {
+	if v.isCommitted() && v.state != draw.StateOpen { // an item of the agenda may open what is open
+		v.opened++
+	}
+	b := v.commitment.Beacon
+	if b == nil || !v.isCommitted() {
+		if l.Round != 0 {
+			return findf(l.Version, RuleBeacon, "the pool is not committed to a beacon, and opens with a round")
+		}
+		return nil
+	}
+	if !v.standing || v.announced[len(v.announced)-1].round != l.Round {
+		return findf(l.Version, RuleBeacon, "the pool opens with round %d, which no opening that stands has announced", l.Round)
+	}
+	mixed, err := b.Mixed(draw.Round{Number: l.Round, Signature: l.Signature})
+	if err != nil {
+		return findf(l.Version, RuleBeacon, "%s", draw.DetailOf(err))
+	}
+	if err := v.foreseen(v.announced[len(v.announced)-1]); err != nil {
+		return err
+	}
+	v.standing = false
+	if v.numbers != nil {
+		v.numbers.Mix(mixed)
+	}
+	return nil
+}
+
+// steers checks an entry that changes what the numbers of later versions give. A
+// pool with a beacon takes it while it is paused, and must then announce a round
+// behind it.
+func (v *verifier) steers(l *Line) error {
+	c := v.commitment
+	if c.Beacon == nil || !v.isCommitted() || c.StockWhileOpen && l.Kind == KindStock || l.Kind == KindPrize && !v.revalues(l) {
+		return nil
+	}
+	if v.state == draw.StateOpen {
+		return findf(l.Version, RuleBeacon, "the pool is open, and what its numbers give is changed")
+	}
+	if v.state == draw.StatePaused {
+		v.drop()
+	}
+	return nil
+}
+
+// skip takes in a version that gives nothing. A pool with a beacon must then announce
+// another round: whoever knows the seed and the round could otherwise choose which
+// version the first draw has.
+func (v *verifier) skip() {
+	v.skipped++
+	v.drop()
+}
+
+// revalues says that a correction changes a prize's value, which budgets go by.
+func (v *verifier) revalues(l *Line) bool {
+	p := v.recompute.Prize(l.PrizeID)
+	return p == nil || p.Value.StringFixed(2) != l.Value
 }
