@@ -34,6 +34,9 @@ type Batch struct {
 	// isFull says that it left draws waiting.
 	taken  time.Time
 	isFull bool
+	// asksFirst: its keys are looked up before it is planned. A key that is known would
+	// have the whole batch written again.
+	asksFirst bool
 	// stockings is the queue's count when the batch was gathered.
 	stockings int64
 	// waitedInVain: it was given up in doubt, or because of others; behindVain:
@@ -123,7 +126,7 @@ func (b *Batch) fill(waiters []*waiter) {
 	b.waiters = append(b.waiters[:0], waiters...)
 	b.behindVain, b.waitedInVain = b.waitedInVain, false
 	b.phase, b.lookedUp, b.asOf = open, 0, time.Now()
-	b.taken, b.isFull = time.Time{}, false
+	b.taken, b.isFull, b.asksFirst = time.Time{}, false, false
 }
 
 // IsSettled says that every draw of the batch has its answer.
@@ -196,7 +199,7 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 // is answered before Settle. The pool was read just before; where that locked its
 // row, nobody can have changed it since, and the batch takes in who has come. The
 // log is asked only where it must be: after a write that met a known key or was
-// left in doubt. Of the draws that are refused, the write asks it: a known key is
+// left in doubt, and in large batches for a while after a known key. Of the draws that are refused, the write asks it: a known key is
 // answered whatever the pool's state or stock is by now (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
 	if locked {
@@ -279,5 +282,5 @@ func (b *Batch) refusesAny(p *draw.Plan) bool {
 
 // mustAsk says that the log has to be asked before the batch is planned.
 func (b *Batch) mustAsk() bool {
-	return slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk })
+	return b.asksFirst || slices.ContainsFunc(b.waiters, func(w *waiter) bool { return w.mustAsk })
 }

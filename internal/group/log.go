@@ -31,6 +31,7 @@ func (b *Batch) Keys() []string {
 // draws whose callers chose their names are looked up before they are planned
 // again.
 func (b *Batch) KnownKey() {
+	b.queue.asksFirst = askedFirstFor
 	for _, w := range b.waiters {
 		if w.Named {
 			w.mustAsk = true
@@ -110,6 +111,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 		}
 		w.Learn(known)
 		if w.found = w.Known != nil; w.found {
+			b.queue.asksFirst = askedFirstFor
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		} else if !w.hasAnswer() { // else it was not asked for
 			w.heard.Store(absent)
