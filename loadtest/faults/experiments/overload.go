@@ -36,9 +36,8 @@ const (
 	// overloadRules are limits and a guarantee: each draw reads what its user drew.
 	overloadRules = `{"fallback":"none","guarantee":{"after":9,"prize":"tin"},"limits":[{"of":"draws","max":900,"per":"day"},
 		{"of":"draws","max":5000,"per":"week"},{"of":"wins","max":90,"per":"day"},{"of":"prize","prize":"gold","max":1,"per":"month"}]}`
-	// A server that has a part of a core runs for heldRuns of each heldTurn: a quarter of
-	// a core or less.
-	heldRuns, heldTurn = 5 * time.Millisecond, 40 * time.Millisecond
+	// heldPart is the part of a core that a slow server has.
+	heldPart = 0.25
 )
 
 // overloads are more callers than a pool can decide draws for.
@@ -61,21 +60,12 @@ func overload() Experiment {
 	}}
 }
 
-// overloadedAndHeld is overloaded while the server runs for a part of the time.
+// overloadedAndHeld is overloaded while the server has a part of a core.
 func overloadedAndHeld(t *trial) error {
 	pool := t.overloadPool() // while it is fast
-	ctx, end := context.WithCancel(t.Ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			t.Server.Pause()
-			time.Sleep(heldTurn - heldRuns)
-			t.Server.Resume()
-			time.Sleep(heldRuns)
-		}
-	}()
-	defer func() { end(); <-ended }()
+	undo, how := t.Server.Throttle(heldPart)
+	defer undo()
+	t.Note("the server has %.2f of a core: %s", heldPart, how)
 	return t.underOverload(pool)
 }
 
