@@ -22,8 +22,9 @@ type Batch struct {
 	waiters []*waiter
 	asks    []*draw.Ask // of the waiters, as they are planned
 	phase   phase
-	// asksFirst: the log is asked before the next plan, because a write met a known
-	// key or is in doubt.
+	// asksFirst: the log is asked before the next plan, because a write is in doubt, or
+	// met a known key, of this batch or of one before it: a large batch that holds one
+	// would be written twice.
 	asksFirst bool
 	// asOf is a moment before the pool was read for the last plan, or at which
 	// its row was locked: what was found was so then, or came later.
@@ -192,7 +193,7 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 // is answered before Settle. The pool was read just before; where that locked its
 // row, nobody can have changed it since, and the batch takes in who has come. The
 // log is asked only where it must be: after a write that met a known key or was
-// left in doubt. Of the draws that are refused, the write asks it: a known key is
+// left in doubt, and in large batches for a while after a known key. Of the draws that are refused, the write asks it: a known key is
 // answered whatever the pool's state or stock is by now (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
 	if locked {

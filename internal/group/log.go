@@ -31,7 +31,7 @@ func (b *Batch) Keys() []string {
 // draws whose callers chose their names are looked up before they are planned
 // again.
 func (b *Batch) KnownKey() {
-	b.asksFirst = true
+	b.asksFirst, b.queue.asksFirst = true, askedFirstFor
 	for _, w := range b.waiters {
 		if w.Named {
 			w.Log.Meet()
@@ -116,6 +116,7 @@ func (b *Batch) ask(ctx context.Context, log Log) error {
 			continue
 		}
 		if w.Learn(known); w.Log.Known() != nil {
+			b.queue.asksFirst = askedFirstFor
 			w.state.CompareAndSwap(waiting, planned) // nobody says any more that nothing happened
 		}
 	}

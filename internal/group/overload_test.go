@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ const batchTimeMax = 4500 * time.Millisecond
 func slowed(c cost) *ledger {
 	l := newLedger(poolOf("p", 1_000_000_000))
 	random := rand.New(rand.NewPCG(1, 2))
+	l.asked = func() { time.Sleep(c.batch) }
 	l.before = func(p *draw.Plan) error {
 		takes := c.of(len(p.Awards), random)
 		time.Sleep(min(takes, batchTimeMax))
@@ -52,6 +54,9 @@ type flood struct {
 	// time of a caller, which the batcher knows of, unless isBlind.
 	time    time.Duration
 	isBlind bool
+	// knownEvery is after how many draws one has a key that the log holds, 0 for never.
+	knownEvery int64
+	drawn      atomic.Int64
 
 	mu    sync.Mutex
 	codes map[draw.Code]int
@@ -90,6 +95,9 @@ func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *
 		ctx, cancel = context.WithTimeout(ctx, f.time)
 	}
 	defer cancel()
+	if n := f.drawn.Add(1); f.knownEvery > 0 && n%f.knownEvery == 0 {
+		key = "0-0"
+	}
 	_, err := b.Draw(ctx, named(key))
 	if counts {
 		f.mu.Lock()
@@ -104,23 +112,27 @@ func (f *flood) draw(t *testing.T, b *Batcher, key string, counts bool, random *
 // TestGoodputUnderOverload: whatever number of callers comes, the queue decides nearly
 // as many draws in time as it does at its best.
 func TestGoodputUnderOverload(t *testing.T) {
-	for name, c := range map[string]cost{
-		"each draw costs":              {5 * time.Millisecond, 5 * time.Millisecond, 1},
-		"a whole batch takes too long": {20 * time.Millisecond, 20 * time.Millisecond, 1},
-		"each batch costs":             {time.Second, time.Millisecond, 1},
-		"costs vary":                   {20 * time.Millisecond, 5 * time.Millisecond, 2}, // the slowest batch takes four times the fastest
+	for name, c := range map[string]struct {
+		cost
+		knownEvery int64
+	}{
+		"each draw costs":               {cost{5 * time.Millisecond, 5 * time.Millisecond, 1}, 0},
+		"a whole batch takes too long":  {cost{20 * time.Millisecond, 20 * time.Millisecond, 1}, 0},
+		"each batch costs":              {cost{time.Second, time.Millisecond, 1}, 0},
+		"costs vary":                    {cost{20 * time.Millisecond, 5 * time.Millisecond, 2}, 0}, // the slowest batch takes four times the fastest
+		"large batches hold known keys": {cost{5 * time.Millisecond, 5 * time.Millisecond, 1}, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
 			best := 0.0
 			for _, callers := range []int{50, 400, 1500, 4000} {
-				f := &flood{callers: callers, time: 5 * time.Second}
-				got := f.goodput(t, c)
+				f := &flood{callers: callers, time: 5 * time.Second, knownEvery: c.knownEvery}
+				got := f.goodput(t, c.cost)
 				t.Logf("%d callers: %.0f/s %v", callers, got, f.codes)
 				best = max(best, got)
 				require.GreaterOrEqual(t, got, 0.8*best)
 			}
 			blind := &flood{callers: 4000, time: 5 * time.Second, isBlind: true}
-			got := blind.goodput(t, c)
+			got := blind.goodput(t, c.cost)
 			t.Logf("first in, first out: %.0f/s %v", got, blind.codes)
 			require.Less(t, got, 0.5*best, "the queue that does not see its callers' time is caught")
 		})

@@ -19,7 +19,7 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*waiter
 	// working says that a goroutine decides the queue's batches. It alone
-	// touches batch, held, lastUsed and prizes.
+	// touches batch, held, asksFirst, lastUsed and prizes.
 	working  bool
 	lastUsed time.Time
 	// prizes are those of the pool, as the batcher counts them.
@@ -36,6 +36,9 @@ type queue struct {
 	trouble atomic.Pointer[draw.Error]
 	// held are draws of a batch that failed as a whole, to be tried one by one.
 	held []*waiter
+	// asksFirst is how many of the next large batches ask the log for their keys before
+	// they are planned, because one before them held a known key.
+	asksFirst int
 
 	soldOut atomic.Pointer[soldOut]
 	// stockings counts the stock moves that this process made; mu guards it.

@@ -2,6 +2,15 @@ package group
 
 import "time"
 
+const (
+	// askedFirstMin is the size from which on a batch is large: a smaller one is soon
+	// written again.
+	askedFirstMin = 16
+	// askedFirstFor is how many large batches ask the log first after one that held a
+	// known key.
+	askedFirstFor = 8
+)
+
 // take fills b with those who wait; false when nobody does.
 func (q *queue) take(b *Batch) bool {
 	if len(q.held) > 0 {
@@ -24,6 +33,10 @@ func (q *queue) take(b *Batch) bool {
 	q.arm()
 	b.stockings = q.stockings
 	b.waited = b.asOf.Sub(b.waiters[0].since)
+	if q.asksFirst > 0 && len(b.waiters) >= askedFirstMin {
+		q.asksFirst--
+		b.asksFirst = true
+	}
 	return true
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -191,4 +192,21 @@ func settle(pids []int, states string) {
 			return
 		}
 	}
+}
+
+// moveTo moves the server's processes into a cgroup. Those that they fork meanwhile are
+// moved too, in a second round.
+func (p *process) moveTo(folder string) (err error) {
+	for range 2 {
+		for _, pid := range append([]int{p.pid}, p.others()...) {
+			err = write(filepath.Join(folder, "cgroup.procs"), strconv.Itoa(pid))
+			if state, _ := status(pid); state == 'X' {
+				err = nil // it has ended
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -24,8 +24,9 @@ func memoryFolder() string { return "" }
 
 func giveAway(string) error { return nil }
 
-func (*process) running() bool      { return false }
-func (*process) ask(syscall.Signal) {}
-func (*process) pause()             {}
-func (*process) resume()            {}
-func (*process) kill()              {}
+func (*process) running() bool       { return false }
+func (*process) ask(syscall.Signal)  {}
+func (*process) pause()              {}
+func (*process) resume()             {}
+func (*process) kill()               {}
+func (*process) moveTo(string) error { return unsupported() }
