@@ -44,7 +44,7 @@ func TestedDoubles() []Tested {
 
 	"github.com/golang-jwt/jwt/v5"`},
 			{`DrawID: c.ID, Named: true, Count: 1,`, `DrawID: c.ID + fmt.Sprintf("-%p", k), Named: true, Count: 1,`},
-		}}, "cmd/drawsvc", "TestTicketIsOneDraw/postgres", nil},
+		}}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
 		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket", []edit{
 			{`case t.Method.Alg() != found.method.Alg():`, `case false:`},
 		}}, "internal/ticket", "TestReadRefuses", nil},

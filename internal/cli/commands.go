@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/setting"
+)
+
+// commands are all commands.
+func commands(env setting.Environment) []*cobra.Command {
+	return []*cobra.Command{
+		serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env),
+		stockCommand(env), rulesCommand(env), agendaCommand(env), oddsCommand(env), simulateCommand(env), publishCommand(env), verifyCommand(env),
+		receiptCommand(env), logCommand(env), exportCommand(env), userCommand(env), jobCommand(env),
+		backupCommand(env), restoreCommand(env), tokenCommand(env), clockCommand(env), healthcheckCommand(env), versionCommand(env), manCommand(env),
+	}
+}
+
+func needsSubcommand(c *cobra.Command, _ []string) error {
+	return setting.AsUsage(errors.New("a subcommand is missing: try " + c.CommandPath() + " --help"))
+}
+
+// arguments takes n arguments, as the form of the command has them.
+func arguments(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return fmt.Errorf("an argument is missing: the form is %s", c.UseLine())
+		case len(args) > n:
+			return fmt.Errorf("unexpected argument %q: the form is %s", args[n], c.UseLine())
+		}
+		return nil
+	}
+}
+
+// near is the most letters by which a command may be misspelt to be recognized,
+// and no more than half of its own.
+const near = 2
+
+// noArguments refuses arguments. What stands where a subcommand should is taken
+// for a misspelt one.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			known[sub.Name()] = true
+		}
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("unexpected argument %q: the form is %s", args[0], c.UseLine())
+	}
+	unknown := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if len(args[0]) > near && strings.HasPrefix(name, args[0]) {
+			return fmt.Errorf("%s; the nearest is %s", unknown, name)
+		}
+	}
+	if nearest := nearest(args[0], known); distance(args[0], nearest) <= min(near, len(nearest)/2) {
+		return fmt.Errorf("%s; the nearest is %s", unknown, nearest)
+	}
+	if deeper := deeper(c, args[0]); len(deeper) > 0 {
+		return fmt.Errorf("%s; there is %s", unknown, strings.Join(deeper, ", "))
+	}
+	return fmt.Errorf("%s: try %s --help", unknown, c.CommandPath())
+}
+
+// deeper are the commands of a name below the subcommands of c.
+func deeper(c *cobra.Command, name string) (found []string) {
+	for _, sub := range c.Commands() {
+		for _, leaf := range sub.Commands() {
+			if leaf.Name() == name && leaf.IsAvailableCommand() {
+				found = append(found, sub.Name()+" "+name)
+			}
+		}
+	}
+	return found
+}
