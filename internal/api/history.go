@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -94,7 +93,7 @@ func ShowStatement(l *job.Line) Statement {
 // Awards returns a page of the awards that f wants, with versions above after, in order.
 // Errors: CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter, after int64) (Awards, error) {
-	query := pageOf(after, PageMax)
+	query := pageOf(after)
 	for name, value := range map[string]string{"user": f.UserID, "prize": f.PrizeID, "draw": f.DrawID} {
 		if value != "" {
 			query.Set(name, value)
@@ -105,7 +104,7 @@ func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter,
 
 // Moves returns a page of the moves of a pool. Error: CodePoolNotFound.
 func (c *Client) Moves(ctx context.Context, poolID string, after int64) (Moves, error) {
-	return see[Moves](ctx, c, poolPath(poolID, "moves")+"?"+pageOf(after, PageMax).Encode())
+	return see[Moves](ctx, c, poolPath(poolID, "moves")+"?"+pageOf(after).Encode())
 }
 
 // Statements returns a page of the statements of the days after one. Errors:
@@ -131,7 +130,7 @@ func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.
 		page, err := see[struct {
 			Entries []jsontext.Value `json:"entries"`
 			Next    *int64           `json:"next"`
-		}](ctx, c, poolPath(poolID, "log")+"?"+pageOf(after, PageMax).Encode())
+		}](ctx, c, poolPath(poolID, "log")+"?"+pageOf(after).Encode())
 		if err != nil {
 			return err
 		}
@@ -155,14 +154,6 @@ func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.
 		after = *page.Next
 	}
 	return out.Flush()
-}
-
-// NextOf is the after of the next page, the last version there can be for none.
-func NextOf(next *int64) int64 {
-	if next == nil {
-		return math.MaxInt64
-	}
-	return *next
 }
 
 // CheckDay reports what is no day. Error: CodeInvalidRequest.

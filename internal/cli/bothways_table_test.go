@@ -1,7 +1,6 @@
 package cli
 
-// bothWays are commands in their order, each run on a database and over HTTP on
-// an equal one. In a line @NAME is a file of the test.
+// bothWays are commands in their order, each run over both transports. In a line @NAME is a file of the test.
 func bothWays() []struct {
 	line string
 	code int

@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,8 +37,8 @@ func arguments(n int) cobra.PositionalArgs {
 	}
 }
 
-// near is the most letters by which a command may be misspelt to be recognized,
-// and no more than half of its own.
+// near is the maximum number of letters by which a command may be misspelt to be
+// recognized, and no more than half of its own.
 const near = 2
 
 // noArguments refuses arguments. What stands where a subcommand should is taken
@@ -49,28 +47,29 @@ func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	known := map[string]bool{}
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			known[sub.Name()] = true
-		}
-	}
-	if len(known) == 0 {
+	if !c.HasAvailableSubCommands() {
 		return fmt.Errorf("unexpected argument %q: the form is %s", args[0], c.UseLine())
 	}
 	unknown := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
-	for _, name := range slices.Sorted(maps.Keys(known)) {
-		if len(args[0]) > near && strings.HasPrefix(name, args[0]) {
-			return fmt.Errorf("%s; the nearest is %s", unknown, name)
-		}
-	}
-	if nearest := nearest(args[0], known); distance(args[0], nearest) <= min(near, len(nearest)/2) {
-		return fmt.Errorf("%s; the nearest is %s", unknown, nearest)
+	if suggested := suggest(c, args[0]); suggested != "" {
+		return fmt.Errorf("%s; the nearest is %s", unknown, suggested)
 	}
 	if deeper := deeper(c, args[0]); len(deeper) > 0 {
 		return fmt.Errorf("%s; there is %s", unknown, strings.Join(deeper, ", "))
 	}
 	return fmt.Errorf("%s: try %s --help", unknown, c.CommandPath())
+}
+
+// suggest returns the subcommand that a misspelt name may mean, "" for none.
+func suggest(c *cobra.Command, name string) string {
+	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= near && len(name) > near; c.SuggestionsMinimumDistance++ {
+		for _, known := range c.SuggestionsFor(name) {
+			if strings.HasPrefix(known, name) || c.SuggestionsMinimumDistance <= len(known)/2 {
+				return known
+			}
+		}
+	}
+	return ""
 }
 
 // deeper are the commands of a name below the subcommands of c.

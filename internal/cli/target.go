@@ -195,7 +195,7 @@ func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.
 	return err
 }
 
-// onlyOnDatabase is readOn for a form of a command that no service has.
+// onlyOnDatabase is working for a form of a command that no service has.
 func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Context, *stock.Store) error) error {
 	remote, err := t.isRemote(c.Flags())
 	if err == nil && remote {

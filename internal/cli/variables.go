@@ -55,10 +55,17 @@ func isForeign(name string) bool {
 	return strings.HasPrefix(name, "DRAWSVC_PORT_") || strings.HasPrefix(name, "DRAWSVC_SERVICE_PORT_")
 }
 
-// nearest is the known name with the least difference to name.
+// nearest is the known name with the least difference to name, as cobra suggests commands.
 func nearest(name string, known map[string]bool) string {
-	names := slices.Sorted(maps.Keys(known))
-	return slices.MinFunc(names, func(a, b string) int { return distance(name, a) - distance(name, b) })
+	c := &cobra.Command{}
+	for _, other := range slices.Sorted(maps.Keys(known)) {
+		c.AddCommand(&cobra.Command{Use: other, Run: func(*cobra.Command, []string) {}})
+	}
+	for c.SuggestionsMinimumDistance = 0; ; c.SuggestionsMinimumDistance++ { // any two names differ by less than both have letters
+		if found := c.SuggestionsFor(name); len(found) > 0 {
+			return found[0]
+		}
+	}
 }
 
 // flagError is an error of flags, with the nearest one where a flag is unknown. Flags
@@ -97,25 +104,4 @@ func wrongValue(e *pflag.InvalidValueError) error {
 		return fmt.Errorf("--%s: %w", e.GetFlag().Name, e.Unwrap())
 	}
 	return fmt.Errorf("--%s must be %s, not %q", e.GetFlag().Name, takes, e.GetValue())
-}
-
-// distance counts the letters to insert, remove or replace between a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -72,6 +72,7 @@ type Config struct {
 // ListenDefault is where the service listens when nobody says where.
 const ListenDefault = "127.0.0.1:8080"
 
+// Flags declares the flags of serve.
 func (c *Config) Flags(cmd *cobra.Command, env setting.Environment) {
 	f := cmd.Flags()
 	f.StringVar(&c.listen, "listen", ListenDefault, "`address` to listen on; port 0 picks one")

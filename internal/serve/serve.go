@@ -170,7 +170,7 @@ func (c *Config) watchFiles(ctx context.Context, d *listeners, asked <-chan os.S
 
 // secrets are those of the flags.
 func (c *Config) secrets() []*setting.Secret {
-	return []*setting.Secret{&c.adminSecret, &c.drawSecret, &c.Database.Url, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret}
+	return []*setting.Secret{&c.adminSecret, &c.drawSecret, &c.Database.URL, &c.lock.secret, &c.jobs.lockSecret, &c.jobs.catalogueSecret}
 }
 
 // warn logs what makes secrets less of one.
@@ -187,7 +187,7 @@ func (c *Config) warn(flags *pflag.FlagSet, log *slog.Logger) {
 	setting.WarnOfMode(log, "--ticket-keys", c.ticketsFile, setting.OthersMayUse)
 	setting.WarnOfMode(log, "--tls-key", c.tlsKey, setting.OthersMayUse)
 	setting.WarnOfMode(log, "--seed-identity-file", c.identity.Path, setting.OthersMayUse)
-	if path, ok := strings.CutPrefix(c.Database.Url.Value, "sqlite:"); ok {
+	if path, ok := strings.CutPrefix(c.Database.URL.Value, "sqlite:"); ok {
 		path, _, _ = strings.Cut(path, "?")
 		setting.WarnOfMode(log, "--database", path, setting.OthersMayUse)
 	}

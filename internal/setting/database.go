@@ -16,15 +16,16 @@ import (
 
 // Database is the --database flag of every command that needs one.
 type Database struct {
-	Url    Secret
+	URL    Secret
 	Schema migrations.Set
 	lookUp func(name string) (string, bool)
 	Stderr io.Writer
 }
 
+// Flag declares --database and --database-file.
 func (d *Database) Flag(c *cobra.Command, env Environment) {
 	d.Schema, d.lookUp, d.Stderr = env.Schema, env.LookUp, env.Stderr
-	d.Url.Flag(c.Flags(), "database", "sqlite:drawsvc.db",
+	d.URL.Flag(c.Flags(), "database", "sqlite:drawsvc.db",
 		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
 }
 
@@ -40,7 +41,7 @@ func (d *Database) Read(c *cobra.Command) (string, error) {
 	if isSet && flags.Lookup(ServerFlag) == nil && c.Name() != "serve" && SourceOf(flags, DatabaseFlag, DatabaseFlag+FileSuffix) == ByNobody {
 		return "", AsUsage(fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
 	}
-	return d.Url.ReadURL(flags)
+	return d.URL.ReadURL(flags)
 }
 
 // Check refuses what cannot be a database, before anything is said of it or made.

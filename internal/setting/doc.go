@@ -1,4 +1,4 @@
-// Package setting is what commands and the service are told: flags that both have, the
-// environment's variables, files of secrets, the database's URL, and how a line says
+// Package setting holds the settings that commands and the service share: flags, the
+// environment's variables, files of secrets and the database's URL, and how a line names
 // what is wrong with them.
 package setting

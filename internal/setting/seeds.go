@@ -21,6 +21,7 @@ const (
 	RecipientsName = "seed-recipients"
 )
 
+// Flag declares the flag.
 func (i *IdentityFlag) Flag(f *pflag.FlagSet) {
 	i.Flags = f
 	f.StringVar(&i.Path, IdentityName, "", "`file` of the age identities that unseal the seeds of committed pools")
@@ -46,6 +47,7 @@ func (i *IdentityFlag) Read() (*proof.Identities, error) {
 // sealed to.
 type RecipientsFlag struct{ path string }
 
+// Flag declares the flag.
 func (r *RecipientsFlag) Flag(f *pflag.FlagSet) {
 	f.StringVar(&r.path, RecipientsName, "", "`file` of the age recipients, one a line, that the seeds of pools are sealed to")
 }

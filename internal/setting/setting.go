@@ -93,6 +93,7 @@ const NoVariable = "drawsvc_no_variable"
 // FromVariable is the annotation of a flag that a variable has set.
 const FromVariable = "drawsvc_from_variable"
 
+// SetAnnotation gives a flag an annotation that is there or not.
 func SetAnnotation(f *pflag.Flag, name string) {
 	if f.Annotations == nil {
 		f.Annotations = map[string][]string{}
@@ -109,17 +110,18 @@ const (
 	PlainHTTPFlag = "allow-plain-http"
 )
 
-// source says who has set a flag, the stronger one last.
-type source int
+// Source says who has set a flag, the stronger one last.
+type Source int
 
+// The sources of flags.
 const (
-	ByNobody source = iota
+	ByNobody Source = iota
 	ByVariable
 	ByLine
 )
 
 // SourceOf says who has set one of some flags.
-func SourceOf(flags *pflag.FlagSet, names ...string) (by source) {
+func SourceOf(flags *pflag.FlagSet, names ...string) (by Source) {
 	for _, name := range names {
 		switch f := flags.Lookup(name); {
 		case f == nil || !f.Changed:
