@@ -2,11 +2,22 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"drawsvc/client"
 	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/serve"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
 )
@@ -93,4 +104,196 @@ func newGroup(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: noArguments, RunE: needsSubcommand}
 	c.AddCommand(below...)
 	return c
+}
+
+// target is what an admin command works on: a database, or a service that is
+// asked over HTTP.
+type target struct {
+	setting.Database
+	server string
+	token  setting.Secret
+	// clientCert and clientKey are files of what the service may demand of callers.
+	clientCert, clientKey string
+	// allowPlainHTTP sends the token also without encryption to another machine.
+	allowPlainHTTP bool
+	// local is what the calls of a command on the database are made with.
+	local serve.LocalOptions
+}
+
+// flag declares the flags of both.
+func (t *target) flag(c *cobra.Command, env setting.Environment) {
+	t.Database.Flag(c, env)
+	f := c.Flags()
+	f.StringVar(&t.server, setting.ServerFlag, "", "`URL` of a service that is asked over HTTP, in place of the database")
+	t.token.Flag(f, setting.TokenFlag, "", "bearer `token` for the service")
+	f.StringVar(&t.clientCert, "client-cert", "", "`file` of a client certificate for the service, where it demands one")
+	f.StringVar(&t.clientKey, "client-key", "", "`file` of that certificate's key")
+	f.BoolVar(&t.allowPlainHTTP, setting.PlainHTTPFlag, false, "send the token without encryption to another machine, in a network that is trusted")
+}
+
+// isRemote says whether the command asks a service. The command line beats the
+// environment; nothing is guessed where the environment names both.
+func (t *target) isRemote(flags *pflag.FlagSet) (bool, error) {
+	server, database := setting.SourceOf(flags, setting.ServerFlag), setting.SourceOf(flags, setting.DatabaseFlag, setting.DatabaseFlag+setting.FileSuffix)
+	switch {
+	case server == setting.ByLine && database == setting.ByLine:
+		return false, setting.AsUsage(errors.New("give --server or --database, not both"))
+	case server == setting.ByVariable && database == setting.ByVariable:
+		return false, setting.AsUsage(errors.New("DRAWSVC_SERVER and DRAWSVC_DATABASE are both set: choose with --server or --database"))
+	case server > database:
+		return true, nil
+	case setting.SourceOf(flags, setting.TokenFlag, setting.TokenFlag+setting.FileSuffix) == setting.ByLine:
+		return false, setting.AsUsage(errors.New("a token is for --server, which is missing"))
+	}
+	return false, nil
+}
+
+// readServer returns the service's address.
+func (t *target) readServer() (*url.URL, error) {
+	u, err := url.Parse(t.server)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
+		return nil, setting.AsUsage(errors.New("--server must be such as https://draws.example"))
+	case u.User != nil:
+		return nil, setting.AsUsage(errors.New("--server holds a user or a password: give the service's token with --token-file"))
+	}
+	return u, nil
+}
+
+// dial returns what calls the service. Nothing is sent yet.
+func (t *target) dial(flags *pflag.FlagSet) (remote api.Remote, err error) {
+	u, err := t.readServer()
+	if err != nil {
+		return remote, err
+	}
+	token, err := t.token.Read(flags)
+	if err != nil {
+		return remote, err
+	}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return remote, setting.AsUsage(errors.New("--token must be printable ASCII without blanks"))
+	}
+	log := slog.New(slog.NewTextHandler(t.Stderr, &slog.HandlerOptions{ReplaceAttr: setting.WithoutTime}))
+	t.token.Warn(flags, log)
+	setting.WarnOfMode(log, "--client-key", t.clientKey, setting.OthersMayUse)
+	transport, err := t.transport()
+	if err != nil {
+		return remote, setting.AsUsage(err)
+	}
+	return api.Remote{Client: &client.Client{URL: u.String(), Token: token, AllowPlainHTTP: t.allowPlainHTTP, HTTP: &http.Client{
+		Transport: transport,
+	}}}, nil
+}
+
+// transport shows the client certificate, where one was given.
+func (t *target) transport() (*http.Transport, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	switch {
+	case (t.clientCert == "") != (t.clientKey == ""):
+		return nil, errors.New("--client-cert and --client-key belong together: give both or none")
+	case t.clientCert == "":
+		return transport, nil
+	}
+	texts, err := setting.ReadFiles([]string{t.clientCert, t.clientKey})
+	if err != nil {
+		return nil, fmt.Errorf("--client-cert and --client-key: %w", err)
+	}
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return nil, fmt.Errorf("--client-cert and --client-key: %w", err)
+	}
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	return transport, nil
+}
+
+// takeIdentities gives identities to the calls on the database, and reports whether
+// there are any. A service unseals by its own: the flag is wrong with it, and the
+// variable may be meant for serve.
+func (t *target) takeIdentities(from *setting.IdentityFlag) (bool, error) {
+	remote, err := t.isRemote(from.Flags)
+	switch {
+	case err != nil:
+		return false, err
+	case remote && setting.SourceOf(from.Flags, setting.IdentityName) == setting.ByLine:
+		return false, setting.AsUsage(errors.New("--seed-identity-file is for the database: a service unseals by its own"))
+	case remote:
+		return false, nil
+	}
+	t.local.Identities, err = from.Read()
+	return t.local.Identities != nil, err
+}
+
+// changeOn is working for what an actor changes.
+func changeOn(c *cobra.Command, t *target, by actor, fn func(context.Context, *api.Client) error) error {
+	if err := by.check(); err != nil {
+		return err
+	}
+	remote, err := t.isRemote(c.Flags())
+	if err == nil && remote && setting.SourceOf(c.Flags(), "actor") == setting.ByLine {
+		err = setting.AsUsage(errors.New("--actor is for the database: a service records the name of the token"))
+	}
+	if err != nil {
+		return err
+	}
+	t.local.Actor = string(by)
+	return t.working(c, stock.Options{}, fn)
+}
+
+// working runs fn on the calls of a command: those of a service, or of this process on
+// the database.
+func (t *target) working(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
+	remote, err := t.isRemote(c.Flags())
+	if err != nil {
+		return err
+	}
+	if !remote {
+		return t.workLocally(c, o, fn)
+	}
+	calls, err := t.dial(c.Flags())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = calls.Close() }() // idle connections
+	err = fn(c.Context(), api.NewClient(calls))
+	if errors.Is(err, client.ErrPlainHTTP) {
+		return setting.AsUsage(fmt.Errorf("--%s: the token would be sent without encryption: use https, or --%s in a network that is trusted", setting.ServerFlag, setting.PlainHTTPFlag))
+	}
+	if draw.CodeOf(err) == draw.CodeOutcomeUnknown {
+		return setting.FirstOf(calls.CheckScheme(c.Context()), err)
+	}
+	return err
+}
+
+// workLocally runs fn on the calls of this process on the database.
+func (t *target) workLocally(c *cobra.Command, o stock.Options, fn func(context.Context, *api.Client) error) error {
+	o.Identities = t.local.Identities
+	err := t.With(c, o, func(ctx context.Context, store *stock.Store) error {
+		calls, err := serve.NewLocal(store, t.local)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, api.NewClient(calls))
+	})
+	if errors.Is(err, stock.ErrInUse) {
+		err = fmt.Errorf("%s; if that is drawsvc serve, ask it with --server and --token-file", setting.Message(err))
+	}
+	return err
+}
+
+// onlyOnDatabase is working for a form of a command that no service has.
+func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Context, *stock.Store) error) error {
+	remote, err := t.isRemote(c.Flags())
+	if err == nil && remote {
+		err = alone(what)
+	}
+	if err != nil {
+		return err
+	}
+	return t.With(c, stock.Options{ReadOnly: true}, fn)
+}
+
+// alone is the error of a command that was to ask a service and cannot; what is
+// its path.
+func alone(what string) error {
+	return setting.AsUsage(fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }

@@ -3,12 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"drawsvc/db/migrations"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/fault"
 	"drawsvc/internal/publish"
 	"drawsvc/internal/setting"
 	"drawsvc/internal/stock"
@@ -108,4 +117,212 @@ func fromEnvironment(flags *pflag.FlagSet, env setting.Environment) error {
 		setting.SetAnnotation(f, setting.FromVariable)
 	})
 	return failed
+}
+
+// gcPercent trades memory for time: a service at work keeps a few ten MB of
+// live objects, so that the garbage of hundreds of requests per millisecond
+// would start the collector many times a second. The environment's GOGC wins.
+const gcPercent = 400
+
+// Main runs the program with the schema that it knows, and ends the process. version and
+// commit are what the linker says, "" for nothing.
+func Main(schema migrations.Set, version, commit string) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	keepFilesPrivate()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the program at once
+	}()
+	err := run(ctx, os.Args[1:], setting.Environment{
+		LookUp:    os.LookupEnv,
+		Variables: variableNames,
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+		Stderr:    os.Stderr,
+		Schema:    schema,
+		Version:   version,
+		Commit:    commit,
+	})
+	if err != nil && setting.Message(err) != "" {
+		fmt.Fprintln(os.Stderr, "drawsvc:", setting.Message(err))
+	}
+	os.Exit(exitCode(err))
+}
+
+// variableNames are the names of the variables of the process.
+func variableNames() (names []string) {
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return names
+}
+
+// commands are all commands.
+func commands(env setting.Environment) []*cobra.Command {
+	return []*cobra.Command{
+		serveCommand(env), migrateCommand(env), auditCommand(env), doctorCommand(env), poolCommand(env), prizeCommand(env),
+		stockCommand(env), rulesCommand(env), agendaCommand(env), oddsCommand(env), simulateCommand(env), publishCommand(env), verifyCommand(env),
+		receiptCommand(env), logCommand(env), exportCommand(env), userCommand(env), jobCommand(env),
+		backupCommand(env), restoreCommand(env), tokenCommand(env), clockCommand(env), healthcheckCommand(env), versionCommand(env), manCommand(env),
+	}
+}
+
+func needsSubcommand(c *cobra.Command, _ []string) error {
+	return setting.AsUsage(errors.New("a subcommand is missing: try " + c.CommandPath() + " --help"))
+}
+
+// arguments takes n arguments, as the form of the command has them.
+func arguments(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < n:
+			return fmt.Errorf("an argument is missing: the form is %s", c.UseLine())
+		case len(args) > n:
+			return fmt.Errorf("unexpected argument %q: the form is %s", args[n], c.UseLine())
+		}
+		return nil
+	}
+}
+
+// near is the maximum number of letters by which a command may be misspelt to be
+// recognized, and no more than half of its own.
+const near = 2
+
+// noArguments refuses arguments. What stands where a subcommand should is taken
+// for a misspelt one.
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if !c.HasAvailableSubCommands() {
+		return fmt.Errorf("unexpected argument %q: the form is %s", args[0], c.UseLine())
+	}
+	unknown := fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath())
+	if suggested := suggest(c, args[0]); suggested != "" {
+		return fmt.Errorf("%s; the nearest is %s", unknown, suggested)
+	}
+	if deeper := deeper(c, args[0]); len(deeper) > 0 {
+		return fmt.Errorf("%s; there is %s", unknown, strings.Join(deeper, ", "))
+	}
+	return fmt.Errorf("%s: try %s --help", unknown, c.CommandPath())
+}
+
+// suggest returns the subcommand that a misspelt name may mean, "" for none.
+func suggest(c *cobra.Command, name string) string {
+	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= near && len(name) > near; c.SuggestionsMinimumDistance++ {
+		for _, known := range c.SuggestionsFor(name) {
+			if strings.HasPrefix(known, name) || c.SuggestionsMinimumDistance <= len(known)/2 {
+				return known
+			}
+		}
+	}
+	return ""
+}
+
+// deeper are the commands of a name below the subcommands of c.
+func deeper(c *cobra.Command, name string) (found []string) {
+	for _, sub := range c.Commands() {
+		for _, leaf := range sub.Commands() {
+			if leaf.Name() == name && leaf.IsAvailableCommand() {
+				found = append(found, sub.Name()+" "+name)
+			}
+		}
+	}
+	return found
+}
+
+// checkVariables refuses variables with the prefix of ours that no flag has: a
+// name that is misspelt would be a setting that is not there.
+func checkVariables(root *cobra.Command, env setting.Environment) error {
+	known := knownVariables(root)
+	names := env.Variables()
+	slices.Sort(names)
+	for _, name := range names {
+		if !strings.HasPrefix(name, "DRAWSVC_") || known[name] || isForeign(name) {
+			continue
+		}
+		return setting.AsUsage(fmt.Errorf("%s is no variable of drawsvc; the nearest is %s", name, nearest(name, known)))
+	}
+	return nil
+}
+
+// knownVariables are the variables of all flags of all commands.
+func knownVariables(c *cobra.Command) map[string]bool {
+	known := map[string]bool{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[setting.NoVariable] == nil && f.Name != "help" {
+			known[setting.Variable(f.Name)] = true
+		}
+	})
+	for _, sub := range c.Commands() {
+		maps.Copy(known, knownVariables(sub))
+	}
+	return known
+}
+
+// isForeign reports whether others set the variable: tests, Kubernetes for a
+// service named drawsvc, or a team for scripts of its own.
+func isForeign(name string) bool {
+	switch {
+	case strings.HasPrefix(name, "DRAWSVC_TEST_"), strings.HasPrefix(name, "DRAWSVC_X_"), slices.Contains(fault.Variables(), name):
+		return true
+	case name == "DRAWSVC_SERVICE_HOST", name == "DRAWSVC_PORT", name == "DRAWSVC_SERVICE_PORT":
+		return true
+	}
+	return strings.HasPrefix(name, "DRAWSVC_PORT_") || strings.HasPrefix(name, "DRAWSVC_SERVICE_PORT_")
+}
+
+// nearest is the known name with the least difference to name, as cobra suggests commands.
+func nearest(name string, known map[string]bool) string {
+	c := &cobra.Command{}
+	for _, other := range slices.Sorted(maps.Keys(known)) {
+		c.AddCommand(&cobra.Command{Use: other, Run: func(*cobra.Command, []string) {}})
+	}
+	for c.SuggestionsMinimumDistance = 0; ; c.SuggestionsMinimumDistance++ { // any two names differ by less than both have letters
+		if found := c.SuggestionsFor(name); len(found) > 0 {
+			return found[0]
+		}
+	}
+}
+
+// flagError is an error of flags, with the nearest one where a flag is unknown. Flags
+// behind a misspelt command are those of the command that was meant: the error
+// is of the command's name then.
+func flagError(c *cobra.Command, err error) error {
+	if c.HasSubCommands() && c.Flags().NArg() > 0 {
+		return noArguments(c, c.Flags().Args())
+	}
+	if wrong, isValue := errors.AsType[*pflag.InvalidValueError](err); isValue {
+		return wrongValue(wrong)
+	}
+	unknown, ok := strings.CutPrefix(err.Error(), "unknown flag: ")
+	if _, short, isShort := strings.Cut(err.Error(), " in -"); isShort { // no flag has one letter
+		short, _, _ = strings.Cut(short, "=")
+		unknown, ok, err = "--"+short, true, errors.New("unknown flag: -"+short)
+	}
+	if !ok {
+		return err
+	}
+	if slices.Contains([]string{setting.ServerFlag, setting.TokenFlag, setting.TokenFlag + setting.FileSuffix}, strings.TrimPrefix(unknown, "--")) && c.Flags().Lookup(setting.DatabaseFlag) != nil {
+		return alone(c.CommandPath())
+	}
+	known := map[string]bool{"--help": true}
+	c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	return fmt.Errorf("%w; the nearest is %s", err, nearest(unknown, known))
+}
+
+// wrongValue says what a flag takes in place of what it was given.
+func wrongValue(e *pflag.InvalidValueError) error {
+	takes := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 on", "bool": "true or false",
+		"duration": "a time such as 500ms, 10s or 1h",
+	}[e.GetFlag().Value.Type()]
+	if takes == "" {
+		return fmt.Errorf("--%s: %w", e.GetFlag().Name, e.Unwrap())
+	}
+	return fmt.Errorf("--%s must be %s, not %q", e.GetFlag().Name, takes, e.GetValue())
 }
