@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -68,12 +67,4 @@ docs/backup.md has the steps.`,
 		return err
 	}
 	return c
-}
-
-// oneFile is cobra's check of arguments for commands about one file.
-func oneFile(_ *cobra.Command, args []string) error {
-	if len(args) != 1 || args[0] == "" {
-		return errors.New("name one file")
-	}
-	return nil
 }

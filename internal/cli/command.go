@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os/user"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -297,3 +298,73 @@ func onlyOnDatabase(c *cobra.Command, t *target, what string, fn func(context.Co
 func alone(what string) error {
 	return setting.AsUsage(fmt.Errorf("%s works on the database alone, not with --server: name the database with --database", strings.TrimPrefix(what, "drawsvc ")))
 }
+
+// actor is who acts: --actor, or the user of the operating system.
+type actor string
+
+func (a *actor) flag(c *cobra.Command) {
+	name := "cli"
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name += ":" + u.Username
+	}
+	c.Flags().StringVar((*string)(a), "actor", name, "`name` of whoever acts, for the record")
+	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
+}
+
+// check refuses what cannot be recorded.
+func (a actor) check() error {
+	if err := draw.CheckActor(string(a)); err != nil {
+		return setting.AsUsage(fmt.Errorf("--actor: %w", err))
+	}
+	return nil
+}
+
+// poolName is the pool that a command is about: its argument, or --pool.
+type poolName string
+
+// declare adds the flag, and the argument when the command takes one. What cannot
+// be a pool is refused before the command begins.
+func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
+	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
+	usage := "`ID` of the pool"
+	c.Args = noArguments
+	if takesArgument {
+		usage += ", instead of the argument"
+		c.Args = p.argument
+		c.Annotations = map[string]string{argumentIsPool: "true"}
+	}
+	c.Flags().StringVar((*string)(p), "pool", "", usage)
+}
+
+// optional adds the flag of a command that can do without a pool.
+func (p *poolName) optional(c *cobra.Command, usage string) {
+	c.Args = noArguments
+	c.PreRunE = func(*cobra.Command, []string) error {
+		if *p == "" {
+			return nil
+		}
+		return p.check()
+	}
+	c.Flags().StringVar((*string)(p), "pool", "", usage)
+}
+
+// argument is cobra's check of arguments. It runs before the environment is
+// read, so that an argument beats it as a flag does.
+func (p *poolName) argument(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if err := arguments(1)(c, args); err != nil {
+		return err
+	}
+	if c.Flags().Changed("pool") {
+		return errors.New("name the pool once: as the argument or with --pool")
+	}
+	return c.Flags().Set("pool", args[0])
+}
+
+// check refuses what cannot be a pool.
+func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
+
+// argumentIsPool is the annotation of a command whose argument is a pool.
+const argumentIsPool = "drawsvc_argument_is_pool"

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/user"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,26 +54,6 @@ func jobAndHost(c *cobra.Command, args []string) error {
 	}
 	if args[1] == "" {
 		return errors.New("the host is empty; job unpin lets every host run a job")
-	}
-	return nil
-}
-
-// actor is who acts: --actor, or the user of the operating system.
-type actor string
-
-func (a *actor) flag(c *cobra.Command) {
-	name := "cli"
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		name += ":" + u.Username
-	}
-	c.Flags().StringVar((*string)(a), "actor", name, "`name` of whoever acts, for the record")
-	c.Flags().Lookup("actor").DefValue = "cli:USER" // as help and manual say it, whoever asks
-}
-
-// check refuses what cannot be recorded.
-func (a actor) check() error {
-	if err := draw.CheckActor(string(a)); err != nil {
-		return setting.AsUsage(fmt.Errorf("--actor: %w", err))
 	}
 	return nil
 }
@@ -176,33 +155,6 @@ func jobChangeCommand(env setting.Environment, use, short, done string, args cob
 		_, err := setting.Printf(env.Stdout, "job %s %s\n", args[0], done)
 		return err
 	})
-}
-
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
-// orDash is a text, or a dash where there is none.
-func orDash[S ~string](text *S) string {
-	if text == nil || *text == "" {
-		return "-"
-	}
-	return string(*text)
-}
-
-// timeOrDash is a time of a view, to the second.
-func timeOrDash(text *string) string {
-	if text == nil {
-		return "-"
-	}
-	at, err := time.Parse(time.RFC3339, *text)
-	if err != nil || at.IsZero() {
-		return orDash(text)
-	}
-	return at.Format(time.RFC3339)
 }
 
 // report is the text of a job's report, nil for none.

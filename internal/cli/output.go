@@ -174,3 +174,47 @@ func (p *progress) end() {
 		_ = p.bar.Clear()
 	}
 }
+
+func yesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// orDash is a text, or a dash where there is none.
+func orDash[S ~string](text *S) string {
+	if text == nil || *text == "" {
+		return "-"
+	}
+	return string(*text)
+}
+
+// timeOrDash is a time of a view, to the second.
+func timeOrDash(text *string) string {
+	if text == nil {
+		return "-"
+	}
+	at, err := time.Parse(time.RFC3339, *text)
+	if err != nil || at.IsZero() {
+		return orDash(text)
+	}
+	return at.Format(time.RFC3339)
+}
+
+// orEndless is how a table shows a number of units, nil for an endless blank.
+func orEndless(units *int64) string {
+	if units == nil {
+		return "endless"
+	}
+	return strconv.FormatInt(*units, 10)
+}
+
+// toSeconds is a time of an answer, to the second.
+func toSeconds(text string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return at.UTC().Format(time.RFC3339)
+}

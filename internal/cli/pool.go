@@ -35,56 +35,6 @@ on the same server database. An SQLite database belongs to one process: while
 	return c
 }
 
-// poolName is the pool that a command is about: its argument, or --pool.
-type poolName string
-
-// argumentIsPool is the annotation of a command whose argument is a pool.
-const argumentIsPool = "drawsvc_argument_is_pool"
-
-// declare adds the flag, and the argument when the command takes one. What cannot
-// be a pool is refused before the command begins.
-func (p *poolName) declare(c *cobra.Command, takesArgument bool) {
-	c.PreRunE = func(*cobra.Command, []string) error { return p.check() }
-	usage := "`ID` of the pool"
-	c.Args = noArguments
-	if takesArgument {
-		usage += ", instead of the argument"
-		c.Args = p.argument
-		c.Annotations = map[string]string{argumentIsPool: "true"}
-	}
-	c.Flags().StringVar((*string)(p), "pool", "", usage)
-}
-
-// optional adds the flag of a command that can do without a pool.
-func (p *poolName) optional(c *cobra.Command, usage string) {
-	c.Args = noArguments
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if *p == "" {
-			return nil
-		}
-		return p.check()
-	}
-	c.Flags().StringVar((*string)(p), "pool", "", usage)
-}
-
-// argument is cobra's check of arguments. It runs before the environment is
-// read, so that an argument beats it as a flag does.
-func (p *poolName) argument(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if err := arguments(1)(c, args); err != nil {
-		return err
-	}
-	if c.Flags().Changed("pool") {
-		return errors.New("name the pool once: as the argument or with --pool")
-	}
-	return c.Flags().Set("pool", args[0])
-}
-
-// check refuses what cannot be a pool.
-func (p *poolName) check() error { return draw.CheckID("the pool's id", string(*p)) }
-
 // newPool is the command line of pool create.
 type newPool struct {
 	name, mode, state, rulesFile string
@@ -264,14 +214,6 @@ func openingOf(p *api.Pool) string {
 		return ""
 	}
 	return fmt.Sprintf(", opens with round %d at %s", p.Opening.Round, toSeconds(p.Opening.At))
-}
-
-// orEndless is how a table shows a number of units, nil for an endless blank.
-func orEndless(units *int64) string {
-	if units == nil {
-		return "endless"
-	}
-	return strconv.FormatInt(*units, 10)
 }
 
 // blank is what a prize's line says after its name.

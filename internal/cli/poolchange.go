@@ -179,15 +179,6 @@ them. At most 1,000,000 are skipped at once.`
 	})
 }
 
-// toSeconds is a time of an answer, to the second.
-func toSeconds(text string) string {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
-	}
-	return at.UTC().Format(time.RFC3339)
-}
-
 // opener opens a pool, in two steps where it is committed to a beacon.
 type opener struct {
 	*poolChange

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -16,39 +14,6 @@ import (
 func rulesCommand(env setting.Environment) *cobra.Command {
 	return newGroup("rules", "Show, check and set the rules of a pool",
 		rulesShowCommand(env), rulesSetCommand(env), rulesCheckCommand(env), rulesRemoveCommand(env))
-}
-
-// readRules reads a rules document; name - is the standard input.
-func readRules(name string, env setting.Environment) (*draw.Rules, error) {
-	text, err := readDocument(name, env, draw.RulesMax)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := draw.ParseRules(text)
-	return rules, ofFile(name, err)
-}
-
-// ofFile is the error of a file that the command line names. The command line is
-// right where the content is not: that is a failure, exit code 1, and no usage.
-func ofFile(name string, err error) error {
-	if draw.CodeOf(err) != draw.CodeInvalidRequest {
-		return err
-	}
-	return errors.New(name + ": " + setting.Message(err))
-}
-
-// readDocument reads a file of at most most bytes.
-func readDocument(name string, env setting.Environment, most int64) ([]byte, error) {
-	file, closeFile, err := openImport(name, env)
-	if err != nil {
-		return nil, err
-	}
-	defer closeFile()
-	text, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(text)) > most {
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
-	}
-	return text, err
 }
 
 func rulesShowCommand(env setting.Environment) *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,17 +127,4 @@ func printImported(w io.Writer, wanted *draw.Import, done *api.Imported) error {
 	_, err := setting.Printf(w, "pool %s: prizes added %d, restocked %d; units put in %d (version %d)%s\n",
 		wanted.PoolID, done.Added, done.Restocked, done.Units, done.Version, note)
 	return err
-}
-
-// openImport opens the file before the database, so that a wrong name touches
-// nothing.
-func openImport(name string, env setting.Environment) (io.Reader, func(), error) {
-	if name == "-" {
-		return env.Stdin, func() {}, nil
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	return file, func() { _ = file.Close() }, nil // was only read
 }
