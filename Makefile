@@ -14,7 +14,7 @@ RACE = -race -gcflags=modernc.org/...lib...=-race=false
 COMPILE = $(GO) list -deps -test -f '{{with .Module}}{{if not .Main}}{{$$.ImportPath}}{{end}}{{end}}' ./... | \
 	xargs $(GO) build -v $(TOOLS) $(1) modernc.org/sqlite
 # The service's packages. Those that wait longest are first, so that nothing is left to wait for at the end.
-PACKAGES = ./internal/lockmode ./internal/stock ./internal/http ./cmd/drawsvc ./internal/locker ./internal/job ./internal/servertest \
+PACKAGES = ./internal/lockmode ./internal/stock ./internal/http ./internal/cli ./internal/locker ./internal/job ./internal/servertest \
 	./client/... ./cmd/... ./db/... ./internal/...
 # The slow tests, and the packages that have them.
 SLOW = ^($(shell sed -n 's/^[^\#].* //p' .ci/slow | paste -sd '|' -))$$
@@ -143,12 +143,12 @@ fuzz: ## Every fuzz target for FUZZTIME (default 10s)
 ui: ## Has k6 sell a pool out while Chromium shows the admin page, whose numbers must be the audit's
 	.ci/packages
 	$(GO) build -C loadtest/k6 -o $(CURDIR)/bin/k6 go.k6.io/k6/v2
-	$(GO) test ./cmd/drawsvc -run '^TestUIUnderK6$$' -count=1 -k6 $(CURDIR)/bin/k6
+	$(GO) test ./internal/cli -run '^TestUIUnderK6$$' -count=1 -k6 $(CURDIR)/bin/k6
 
 .PHONY: pictures
 pictures: ## Takes the pictures of docs/admin-page.md anew, in Chromium
 	.ci/packages
-	$(GO) test ./cmd/drawsvc -run '^TestUIPictures$$' -pictures
+	$(GO) test ./internal/cli -run '^TestUIPictures$$' -pictures
 
 .PHONY: demo
 demo: ## The service on an embedded database, with a stocked pool

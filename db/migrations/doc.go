@@ -45,6 +45,6 @@
 // There is no way down: old binaries work on the new schema instead.
 //
 // The tests of this package hold every migration to these rules. Those of
-// internal/stock kill each one behind every statement. Those of cmd/drawsvc run
+// internal/stock kill each one behind every statement. Those of internal/cli run
 // the previous release on the result. docs/upgrading.md is for operators.
 package migrations

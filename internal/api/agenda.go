@@ -206,7 +206,7 @@ func (c *Client) RemoveItem(ctx context.Context, poolID string, item int64) erro
 // that are done. Error: CodePoolNotFound.
 func (c *Client) Agenda(ctx context.Context, poolID string, open bool) (all []Item, err error) {
 	for after := int64(0); ; {
-		query := pageOf(after, PageMax)
+		query := pageOf(after)
 		query.Set("open", strconv.FormatBool(open))
 		page, err := seeList[Agenda](ctx, c, poolPath(poolID, "agenda")+"?"+query.Encode())
 		if err != nil {

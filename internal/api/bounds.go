@@ -68,10 +68,10 @@ func checkNext[K cmp.Ordered](after, next K) error {
 	return nil
 }
 
-// checkPage is checkNext for the entries of a page.
-func checkPage[E any, K cmp.Ordered](after K, entries []E, key func(*E) K) error {
-	if len(entries) == 0 {
-		return nil
+// checkPage is checkNext for a page that may be the last, or could not be read.
+func checkPage[K cmp.Ordered](err error, after K, next *K) error {
+	if err != nil || next == nil {
+		return err
 	}
-	return checkNext(after, key(&entries[len(entries)-1]))
+	return checkNext(after, *next)
 }

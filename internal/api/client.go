@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// PageMax is the maximum number of entries of one page, PageUsual the number where
-	// the caller names none, and DaysMax the maximum number of days of statements.
-	PageMax   = 1000
+	// PageMax is the maximum number of entries of one page.
+	PageMax = 1000
+	// PageUsual is the number of entries of a page where the caller names none.
 	PageUsual = 100
-	DaysMax   = 1000
+	// DaysMax is the maximum number of days of a page of statements.
+	DaysMax = 1000
 	// FileMax is the maximum length of a file that a service imports, in bytes. The
 	// command imports longer ones on the database.
 	FileMax = 8 << 20
@@ -91,7 +92,7 @@ func matching(revisions []int64) string {
 	return strings.Join(tags, ", ")
 }
 
-// pageOf is the query of a page of entries.
-func pageOf(after int64, limit int) url.Values {
-	return url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(min(limit, PageMax))}}
+// pageOf is the query of the page of entries after one.
+func pageOf(after int64) url.Values {
+	return url.Values{"after": {strconv.FormatInt(after, 10)}, "limit": {strconv.Itoa(PageMax)}}
 }

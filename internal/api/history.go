@@ -2,10 +2,8 @@ package api
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"io"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -95,20 +93,20 @@ func ShowStatement(l *job.Line) Statement {
 // Awards returns a page of the awards that f wants, with versions above after, in order.
 // Errors: CodeInvalidRequest, CodePoolNotFound.
 func (c *Client) Awards(ctx context.Context, poolID string, f *draw.AwardFilter, after int64) (Awards, error) {
-	query := pageOf(after, PageMax)
+	query := pageOf(after)
 	for name, value := range map[string]string{"user": f.UserID, "prize": f.PrizeID, "draw": f.DrawID} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
 	page, err := see[Awards](ctx, c, poolPath(poolID, "awards")+"?"+query.Encode())
-	return page, cmp.Or(err, checkNext(after, NextOf(page.Next)))
+	return page, checkPage(err, after, page.Next)
 }
 
 // Moves returns a page of the moves of a pool. Error: CodePoolNotFound.
 func (c *Client) Moves(ctx context.Context, poolID string, after int64) (Moves, error) {
-	page, err := see[Moves](ctx, c, poolPath(poolID, "moves")+"?"+pageOf(after, PageMax).Encode())
-	return page, cmp.Or(err, checkNext(after, NextOf(page.Next)))
+	page, err := see[Moves](ctx, c, poolPath(poolID, "moves")+"?"+pageOf(after).Encode())
+	return page, checkPage(err, after, page.Next)
 }
 
 // Statements returns a page of the statements of the days after one. Errors:
@@ -119,10 +117,7 @@ func (c *Client) Statements(ctx context.Context, poolID, after string) (Statemen
 		query.Set("after", after)
 	}
 	page, err := see[Statements](ctx, c, poolPath(poolID, "statements")+"?"+query.Encode())
-	if err == nil && page.Next != nil {
-		err = checkNext(after, *page.Next)
-	}
-	return page, err
+	return page, checkPage(err, after, page.Next)
 }
 
 // WriteLog writes the history of a pool after a version, a line of JSON for each
@@ -138,7 +133,7 @@ func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.
 		page, err := see[struct {
 			Entries []jsontext.Value `json:"entries"`
 			Next    *int64           `json:"next"`
-		}](ctx, c, poolPath(poolID, "log")+"?"+pageOf(after, PageMax).Encode())
+		}](ctx, c, poolPath(poolID, "log")+"?"+pageOf(after).Encode())
 		if err != nil {
 			return err
 		}
@@ -165,14 +160,6 @@ func (c *Client) WriteLog(ctx context.Context, poolID string, after int64, w io.
 		after = *page.Next
 	}
 	return out.Flush()
-}
-
-// NextOf is the after of the next page, the last version there can be for none.
-func NextOf(next *int64) int64 {
-	if next == nil {
-		return math.MaxInt64
-	}
-	return *next
 }
 
 // CheckDay reports what is no day. Error: CodeInvalidRequest.

@@ -21,14 +21,17 @@ func TestLocalReturnsTheHandlersError(t *testing.T) {
 		fails  error
 		text   string
 	}{
-		"well":    {handle: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }},
-		"refused": {func(w http.ResponseWriter, r *http.Request) { KeepFailure(r, broken); w.WriteHeader(500) }, broken, ""},
+		"well": {handle: func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }},
+		"refused": {func(w http.ResponseWriter, r *http.Request) {
+			KeepFailure(r, broken)
+			w.WriteHeader(http.StatusInternalServerError)
+		}, broken, ""},
 		"within answer": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "fi")
 			KeepFailure(r, broken)
 			panic(http.ErrAbortHandler)
 		}, broken, ""},
-		"not kept": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, nil, "unexpected status 404"},
+		"not kept": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }, nil, "unexpected status 404"},
 	} {
 		body, err := Local{Handler: c.handle}.Do(t.Context(), newCall("GET", "/x"))
 		switch {

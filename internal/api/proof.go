@@ -31,7 +31,7 @@ type Skip struct {
 	Reason string `json:"reason,omitzero"`
 }
 
-// Skipped says how many versions were skipped.
+// Skipped is the number of versions that were skipped.
 type Skipped struct {
 	Pool    string `json:"pool"`
 	Skipped int64  `json:"skipped"`

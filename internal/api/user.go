@@ -7,7 +7,7 @@ import (
 	"drawsvc/internal/draw"
 )
 
-// User says where a user stands in a pool.
+// User is where a user stands in a pool.
 type User struct {
 	Limits []UserLimit `json:"limits"`
 	Misses int64       `json:"misses"`
@@ -40,13 +40,14 @@ func ShowUser(s *draw.Standing) User {
 	return shown
 }
 
-// Erased says in how many awards a user was replaced. It does not repeat whose they were.
+// Erased is the number of awards in which a user was replaced. It does not repeat whose
+// they were.
 type Erased struct {
 	Pool   string `json:"pool"`
 	Awards int64  `json:"awards"`
 }
 
-// User says where a user stands under the rules of a pool. Errors: CodePoolNotFound,
+// User returns where a user stands under the rules of a pool. Errors: CodePoolNotFound,
 // CodeUserNotCounted.
 func (c *Client) User(ctx context.Context, poolID, userID string) (User, error) {
 	return see[User](ctx, c, pathOf("pools", poolID, "users", userID))

@@ -3,7 +3,7 @@
 // an experiment can break the service exactly there.
 //
 // It keeps one law: the released program has none of it. Without the tag every
-// function here is empty and inlined away; a test of cmd/drawsvc
+// function here is empty and inlined away; a test of internal/cli
 // looks for what might be left.
 //
 // With the tag, the file that the environment variable DRAWSVC_FAULTS names

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"drawsvc/internal/api"
@@ -19,6 +21,38 @@ import (
 	"drawsvc/internal/access"
 	"drawsvc/internal/draw"
 )
+
+// Server answers the calls. It serves once: after Serve has returned, or
+// while it drains, new draws are refused.
+type Server struct {
+	Config
+	engine *gin.Engine
+	// handler is the engine, or in tests what checks its answers.
+	handler  nethttp.Handler
+	gate     *gate
+	refusals *refusals
+	ids      ids
+	problems map[draw.Code]problem
+	metrics  metrics
+	limits   limits
+	bounds   bounds
+	// copies are of pools, odds of their odds.
+	copies, odds *copies
+	connections  *connections
+	readiness    *readiness
+	// draining says that the service is shutting down.
+	draining atomic.Bool
+	// streaming ends, by endStreams, when the service begins to shut down:
+	// whoever listens finds another instance.
+	streaming  context.Context
+	endStreams context.CancelFunc
+	strict     json.Options
+	headers    headers
+	// buffers holds *[]byte, for bodies and answers.
+	buffers sync.Pool
+	// gzips holds *gzip.Writer.
+	gzips sync.Pool
+}
 
 // call is one request on its way through a route. It is a handle: copies are
 // of the same request.

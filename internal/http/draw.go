@@ -3,7 +3,9 @@ package http
 import (
 	"cmp"
 	"context"
+	"math"
 	nethttp "net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -168,4 +170,93 @@ func (s *Server) encodePool(ctx context.Context, poolID string) ([]byte, error) 
 	prizes := api.ShowEach(p.Prizes, func(p *draw.Prize) prizeAnswer { return newPrize(p, items[p.ID]) })
 	body, err := json.Marshal(poolAnswer{p.ID, p.Name, p.State, prizes, opens, closes})
 	return append(body, '\n'), err
+}
+
+// Tickets reads tickets, compact signed tokens that allow one draw each.
+type Tickets interface {
+	// Read returns the draw that a genuine ticket allows, which may have expired.
+	// Error: CodeTicketInvalid.
+	Read(ticket string) (draw.Request, error)
+	// AreTaken reports whether any ticket can be genuine.
+	AreTaken() bool
+}
+
+// countAbsent is the count of a body that has none: nobody can mean it.
+const countAbsent = math.MinInt
+
+// ticketRequest is the draw that a ticket allows. What the caller names beside
+// it must agree.
+func (s *Server) ticketRequest(body *drawBody, key string) (draw.Request, error) {
+	request, err := s.Tickets.Read(body.Ticket)
+	if err != nil {
+		return draw.Request{}, err
+	}
+	differs := func(member string) (draw.Request, error) {
+		return draw.Request{}, draw.Errorf(draw.CodeInvalidRequest, "%s is not the one of the ticket", member)
+	}
+	switch {
+	case body.Pool == "":
+		return draw.Request{}, draw.CheckID("pool", body.Pool)
+	case body.Pool != request.PoolID:
+		return differs("pool")
+	case cmp.Or(body.User, request.UserID) != request.UserID:
+		return differs("user")
+	case body.Count != countAbsent && body.Count != request.Count:
+		return differs("count")
+	case cmp.Or(key, request.DrawID) != request.DrawID:
+		return differs("Idempotency-Key")
+	}
+	return request, nil
+}
+
+// keyHeader is the name by which the header stands in nethttp.Header.
+const keyHeader = "Idempotency-Key"
+
+// idempotencyKey returns the Idempotency-Key, or "" when none was sent. A key
+// may be bare or quoted: "abc" with its quotes means abc, and within quotes \"
+// and \\ stand for " and \, as the IETF draft has it. A key given twice, empty
+// or not printable ASCII is refused. So is a bare one with a comma, a blank or a
+// quote: a proxy may join two headers with a comma, and the pair would name
+// another draw.
+func idempotencyKey(h nethttp.Header) (string, error) {
+	lines := h[keyHeader]
+	switch {
+	case len(lines) == 0:
+		return "", nil
+	case len(lines) > 1:
+		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key is there more than once")
+	}
+	key := lines[0]
+	quoted := key != "" && key[0] == '"'
+	if !quoted && strings.ContainsAny(key, ",\" ") {
+		return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key holds a comma, a blank or a quote: put it in double quotes")
+	}
+	if quoted {
+		var ok bool
+		if key, ok = unquote(key); !ok {
+			return "", draw.Errorf(draw.CodeInvalidRequest, "Idempotency-Key begins with a quote but is not a quoted string")
+		}
+	}
+	return key, draw.CheckKey(key)
+}
+
+// unquote returns what stands within the quotes of s, which begins with one.
+func unquote(s string) (string, bool) {
+	if len(s) < 2 || s[len(s)-1] != '"' {
+		return "", false
+	}
+	s = s[1 : len(s)-1]
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return "", false
+		case '\\':
+			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
+				return "", false
+			}
+		}
+		out = append(out, s[i])
+	}
+	return string(out), true
 }

@@ -1,6 +1,12 @@
 package http
 
-import "drawsvc/internal/draw"
+import (
+	"context"
+	"time"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+)
 
 // Condition is what an instance cannot do, although its database answers.
 type Condition interface {
@@ -47,4 +53,56 @@ func (s *Server) ready(c call) error {
 		answer.Tokens = "unreadable"
 	}
 	return c.writeJSON(answer)
+}
+
+const (
+	// readyMax is the longest that a check of readiness may take.
+	readyMax = 2 * time.Second
+	// readyFor is how long its result is the answer.
+	readyFor = time.Second
+)
+
+// readiness keeps the result of the last check. One check is under way at a
+// time, whatever the number of callers.
+type readiness struct {
+	check func(ctx context.Context) error
+	turn  chan struct{} // whoever has it may read and write the rest
+	at    time.Time
+	err   error
+}
+
+func newReadiness(check func(ctx context.Context) error) *readiness {
+	return &readiness{check: check, turn: make(chan struct{}, 1)}
+}
+
+// ask returns the result of a check that is not older than readyFor.
+func (r *readiness) ask(ctx context.Context) error {
+	if err := enter(ctx, r.turn); err != nil {
+		return err
+	}
+	defer leave(r.turn)
+	if !r.at.IsZero() && time.Since(r.at) < readyFor {
+		return r.err
+	}
+	// Others wait for the result: it does not end with the one who asks.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyMax)
+	defer cancel()
+	r.err = r.check(ctx)
+	r.at = time.Now()
+	return r.err
+}
+
+// ClockKeeper judges the database's clock.
+type ClockKeeper interface {
+	// AcceptClock takes the clock to be right, and returns by how much it had leapt.
+	AcceptClock(ctx context.Context) (by time.Duration, err error)
+}
+
+// acceptClock answers POST /admin/clock.
+func (s *Server) acceptClock(ctx context.Context, _ call, body *api.ClockChange) (api.Clock, error) {
+	if !body.Accept {
+		return api.Clock{}, draw.Errorf(draw.CodeInvalidRequest, "accept must be true")
+	}
+	by, err := s.Store.AcceptClock(ctx)
+	return api.Clock{LeaptSeconds: by.Seconds()}, err
 }

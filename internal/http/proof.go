@@ -1,11 +1,15 @@
 package http
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"io"
 	nethttp "net/http"
+	"time"
 
 	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
 )
 
 // Committer commits pools to their numbers, and shows what is published of it.
@@ -121,4 +125,334 @@ func (s *Server) published(file string) handler {
 func (c call) writeText(status int, text []byte) {
 	c.gin.Writer.Header().Set("Content-Type", typeText)
 	c.write(status, text)
+}
+
+// Commitments says what pools are committed to.
+type Commitments interface {
+	// Commitment is that of a pool. Errors: CodePoolNotFound, CodeNotFound for a
+	// pool whose numbers are secret.
+	Commitment(ctx context.Context, poolID string) (Commitment, error)
+}
+
+// Commitment is what a pool is committed to, and how far its life has come.
+type Commitment struct {
+	// Version is that of the commitment's entry. Origin names the public log.
+	Version int64
+	Origin  string
+	// Note and Key are published at once, Checkpoint with the first one, Reveal
+	// with the seed; until then they are empty.
+	Note, Key, Checkpoint, Reveal []byte
+	Epochs, EpochLength           int64
+	// Beacon is none, quicknet, or the words of the commitment. RoundsURL is where
+	// its rounds are published, under their numbers; "" where that is not known.
+	Beacon, RoundsURL string
+	StockWhileOpen    bool
+	// Receipts says that every draw of the pool is answered with a receipt.
+	Receipts bool
+	// Opened is the round that the pool was opened with last, the zero round for
+	// none.
+	Opened draw.Round
+	// SaltsErased says that the secret of the log's tags was destroyed, SeedsAway
+	// that this instance cannot unseal the seed.
+	SaltsErased, SeedsAway bool
+}
+
+// The levels of a pool that is committed to its numbers.
+const (
+	levelCommitted = "committed"
+	levelBeacon    = "beacon"
+)
+
+type commitmentAnswer struct {
+	Version        int64   `json:"version"`
+	Level          string  `json:"level"`
+	Origin         string  `json:"origin"`
+	Note           string  `json:"note"`
+	Key            string  `json:"key"`
+	Epochs         int64   `json:"epochs"`
+	EpochLength    int64   `json:"epoch_length"`
+	Beacon         string  `json:"beacon"`
+	RoundsURL      *string `json:"rounds_url"`
+	StockWhileOpen bool    `json:"stock_while_open"`
+	Receipts       bool    `json:"receipts"`
+	// Opened is null before the first opening with a round.
+	Opened *roundAnswer `json:"opened"`
+	// Checkpoint and Reveal are null until they are published.
+	Checkpoint  *string `json:"checkpoint"`
+	Reveal      *string `json:"reveal"`
+	SaltsErased bool    `json:"salts_erased"`
+	Seeds       string  `json:"seeds"`
+}
+
+type roundAnswer struct {
+	Round     int64  `json:"round"`
+	Signature string `json:"signature"`
+}
+
+func newCommitment(c *Commitment) commitmentAnswer {
+	a := commitmentAnswer{
+		Version: c.Version, Level: levelBeacon, Origin: c.Origin, Note: string(c.Note), Key: string(c.Key), Epochs: c.Epochs, EpochLength: c.EpochLength,
+		Beacon: c.Beacon, RoundsURL: orNull(c.RoundsURL), StockWhileOpen: c.StockWhileOpen, Receipts: c.Receipts,
+		Checkpoint: orNull(string(c.Checkpoint)), Reveal: orNull(string(c.Reveal)), SaltsErased: c.SaltsErased, Seeds: "available",
+	}
+	if c.Beacon == beaconNone {
+		a.Level = levelCommitted
+	}
+	if c.SeedsAway {
+		a.Seeds = "unavailable"
+	}
+	if c.Opened.Number != 0 {
+		a.Opened = &roundAnswer{c.Opened.Number, c.Opened.Signature}
+	}
+	return a
+}
+
+// beaconNone is the beacon of a pool without one.
+const beaconNone = "none"
+
+// orNull is a text, or null where it is empty.
+func orNull(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// commitment answers GET /admin/pools/{pool}/commitment.
+func (s *Server) commitment(ctx context.Context, c call) (commitmentAnswer, error) {
+	found, err := s.Store.Commitment(ctx, c.param("pool"))
+	if err != nil {
+		return commitmentAnswer{}, err
+	}
+	return newCommitment(&found), nil
+}
+
+// Exporter has a committed pool's log leave the house.
+type Exporter interface {
+	// ExportProof writes each of [api.ProofFiles] that is there to what create returns
+	// for its name, and signs a checkpoint before where none covers the log. An
+	// error before the first call of create has exported nothing.
+	ExportProof(ctx context.Context, poolID string, create func(name string) (io.Writer, error)) error
+}
+
+// commentOf makes what is written the comment of an archive.
+type commentOf struct{ archive *zip.Writer }
+
+// Write implements io.Writer.
+func (c commentOf) Write(p []byte) (int, error) {
+	return len(p), c.archive.SetComment(api.ZonesComment + string(p))
+}
+
+// exportProof answers POST /admin/pools/{pool}/proof. An archive ends with its
+// directory, so that one that was cut off does not look like a whole one.
+func (s *Server) exportProof(c call) error {
+	ctx, cancel := c.wholeLog() // it reads the whole log twice
+	defer cancel()
+	archive := zip.NewWriter(c.gin.Writer)
+	err := s.Store.ExportProof(ctx, c.param("pool"), func(name string) (io.Writer, error) {
+		if !c.gin.Writer.Written() {
+			c.gin.Writer.Header().Set("Content-Type", typeZip)
+			c.gin.Writer.WriteHeaderNow()
+		}
+		if name == api.ZonesFile {
+			return commentOf{archive}, nil
+		}
+		return archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: time.Now()})
+	})
+	if err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+// prooflogChunk is how much of a public log is sent at once, in bytes.
+const prooflogChunk = 128 << 10
+
+// proofLog answers GET /pools/{pool}/proof/log. Before the reveal there is none:
+// a log would tell players how much is left.
+func (s *Server) proofLog(c call) error {
+	ctx, cancel := c.wholeLog()
+	defer cancel()
+	_, err := placed(ctx, c, func() ([]byte, error) { return s.Store.Published(ctx, c.param("pool"), "reveal") })
+	if err != nil {
+		return err
+	}
+	w := &logSender{ctx: ctx, call: c, pace: pace{left: s.limits.page, each: s.limits.pace}}
+	if err := w.resume(); err != nil {
+		return err
+	}
+	defer w.pause()
+	err = s.Store.WriteProofLog(ctx, c.param("pool"), w, func() {
+		c.gin.Writer.Header().Set("Content-Type", typeNDJSON)
+		c.gin.Writer.WriteHeaderNow()
+	})
+	if err != nil {
+		return err
+	}
+	w.pause()
+	return w.send()
+}
+
+// logSender passes a log on to its caller, who has a pace to keep to. The place of the
+// database that it is read in is given back while the caller is sent to.
+type logSender struct {
+	ctx   context.Context //nolint:containedctx // of one call, for the writer that the log is written to
+	call  call
+	pace  pace
+	chunk bytes.Buffer
+	// leave gives the place back; it is nil without one.
+	leave func()
+}
+
+// resume takes a place of the database. Error: CodeOverloaded.
+func (w *logSender) resume() error {
+	leave, err := w.call.place(w.ctx)
+	if err == nil {
+		w.leave = leave
+	}
+	return err
+}
+
+// pause gives the place back, if there is one.
+func (w *logSender) pause() {
+	if w.leave != nil {
+		w.leave()
+		w.leave = nil
+	}
+}
+
+// Write implements io.Writer.
+func (w *logSender) Write(line []byte) (int, error) {
+	n, _ := w.chunk.Write(line) // to memory: cannot fail
+	if w.chunk.Len() < prooflogChunk {
+		return n, nil
+	}
+	w.pause()
+	err := w.send()
+	if failed := w.resume(); err == nil {
+		err = failed
+	}
+	return n, err
+}
+
+// send passes on what was written.
+func (w *logSender) send() error {
+	return w.pace.of(w.call, func() error {
+		_, err := w.chunk.WriteTo(w.call.gin.Writer)
+		return err
+	})
+}
+
+// skipVersions answers POST /admin/pools/{pool}/skip.
+func (s *Server) skipVersions(c call) error {
+	var body api.Skip
+	if err := s.decode(c.gin.Request, &body); err != nil {
+		return err
+	}
+	if body.To == nil {
+		return draw.Errorf(draw.CodeInvalidRequest, "to is missing: the last version to skip")
+	}
+	ctx, done, err := c.beginLong() // a million versions are a thousand transactions
+	if err != nil {
+		return err
+	}
+	defer done()
+	skipped, err := s.Store.SkipVersions(ctx, c.param("pool"), *body.To, body.Reason, c.actor())
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(api.Skipped{Pool: c.param("pool"), Skipped: skipped})
+}
+
+// keepCheckpoint answers PUT /admin/pools/{pool}/proof/checkpoint.
+func (s *Server) keepCheckpoint(c call) error {
+	if err := checkContentType(c.gin.Request.Header, typePlain); err != nil {
+		return err
+	}
+	note, err := readBody(c.gin.Request, nil, bodyMax)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	kept, err := placed(ctx, c, func() (api.Kept, error) {
+		return api.Kept{Pool: c.param("pool")}, s.Store.KeepCheckpoint(ctx, c.param("pool"), note)
+	})
+	if err != nil {
+		return err
+	}
+	return c.writeJSON(kept)
+}
+
+// Receipts signs what committed pools promise of draws, as JSON.
+type Receipts interface {
+	// Receipt is the receipt of a draw that was made. Errors: CodeInvalidRequest for a
+	// pool whose numbers are secret, CodeNotFound where the secret of the tags was
+	// destroyed, CodeSeedUnavailable, CodeRulesUnreadable.
+	Receipt(ctx context.Context, d *draw.Draw) ([]byte, error)
+	// DrawReceipt is the receipt of a draw in the log, and the proof that a
+	// checkpoint covers it, nil where none does. Errors: CodeDrawNotFound,
+	// CodeNotFound, CodeSeedUnavailable, CodeRulesUnreadable, CodeOverloaded.
+	DrawReceipt(ctx context.Context, poolID, drawID string) (receipt, proof []byte, err error)
+}
+
+// writeReceipted answers with a draw and its receipt, which is signed on this
+// request's goroutine, once the draw is durable. If this instance cannot make the
+// receipt, the draw is answered without it: a draw that was made is never refused, and
+// the request's log line says why. A retry gets the receipt from an instance that can
+// make it.
+func (c call) writeReceipted(d *draw.Draw, asked bool) error {
+	ctx := c.gin.Request.Context()
+	if d.Signer == nil { // else nothing is read
+		within, cancel := c.within(c.server.RequestTimeout)
+		defer cancel()
+		ctx = within
+	}
+	receipt, err := c.server.Store.Receipt(ctx, d)
+	switch draw.CodeOf(err) {
+	case "":
+	case draw.CodeInvalidRequest:
+		if asked {
+			return err
+		}
+		fallthrough // a restore took the commitment back
+	case draw.CodeNotFound, draw.CodeSeedUnavailable, draw.CodeRulesUnreadable, draw.CodeInternal:
+		_ = c.gin.Error(err)
+		c.writeDraw(d)
+		return nil
+	default:
+		return &draw.Error{Code: draw.CodeOutcomeUnknown, Err: err, Detail: "the draw is made, and its receipt could not be read; the same Idempotency-Key gets both"}
+	}
+	c.replayed(d.Replayed)
+	out := c.server.buffer()
+	defer c.server.buffers.Put(out)
+	*out = appendDraw((*out)[:0], d)
+	*out = append((*out)[:len(*out)-len(answerEnd)], `,"receipt":`...)
+	*out = append(append(*out, receipt...), answerEnd...)
+	c.gin.Writer.Header()["Content-Type"] = c.server.headers.json
+	c.write(200, *out)
+	return nil
+}
+
+// answerEnd ends the answer to a draw.
+const answerEnd = "}\n"
+
+// drawReceipt answers GET /pools/{pool}/draws/{draw}/receipt.
+func (s *Server) drawReceipt(c call) error {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	body, err := placed(ctx, c, func() ([]byte, error) {
+		receipt, proof, err := s.Store.DrawReceipt(ctx, c.param("pool"), c.param("draw"))
+		body := append([]byte(`{"receipt":`), receipt...)
+		if proof != nil {
+			body = append(append(body, `,"proof":`...), proof...)
+		}
+		return append(body, answerEnd...), err
+	})
+	if err != nil {
+		return err
+	}
+	c.gin.Writer.Header()["Content-Type"] = s.headers.json
+	c.write(200, body)
+	return nil
 }

@@ -11,10 +11,8 @@ import (
 	nethttp "net/http"
 	"net/netip"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/propagation"
@@ -22,7 +20,6 @@ import (
 
 	"drawsvc/internal/access"
 	"drawsvc/internal/catalogue"
-	"drawsvc/internal/draw"
 )
 
 // Config is what a Server needs. Store, Drawer, all interfaces and functions, Tokens, Request, Log, Registerer and
@@ -114,38 +111,6 @@ func (c *Config) check() error {
 		return errors.New("http: the request timeout must be above 0")
 	}
 	return nil
-}
-
-// Server answers the calls. It serves once: after Serve has returned, or
-// while it drains, new draws are refused.
-type Server struct {
-	Config
-	engine *gin.Engine
-	// handler is the engine, or in tests what checks its answers.
-	handler  nethttp.Handler
-	gate     *gate
-	refusals *refusals
-	ids      ids
-	problems map[draw.Code]problem
-	metrics  metrics
-	limits   limits
-	bounds   bounds
-	// copies are of pools, odds of their odds.
-	copies, odds *copies
-	connections  *connections
-	readiness    *readiness
-	// draining says that the service is shutting down.
-	draining atomic.Bool
-	// streaming ends, by endStreams, when the service begins to shut down:
-	// whoever listens finds another instance.
-	streaming  context.Context
-	endStreams context.CancelFunc
-	strict     json.Options
-	headers    headers
-	// buffers holds *[]byte, for bodies and answers.
-	buffers sync.Pool
-	// gzips holds *gzip.Writer.
-	gzips sync.Pool
 }
 
 // New returns a Server, or an error when the Config cannot work or its

@@ -44,7 +44,7 @@ func TestedDoubles() []Tested {
 
 	"github.com/golang-jwt/jwt/v5"`},
 			{`DrawID: c.ID, Named: true, Count: 1,`, `DrawID: c.ID + fmt.Sprintf("-%p", k), Named: true, Count: 1,`},
-		}}, "cmd/drawsvc", "TestTicketIsOneDraw/postgres", nil},
+		}}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS", []edit{
 			{`context.WithValue(ctx, connKey{}, connUnder(c))`, `context.WithValue(ctx, connKey{}, c)`},
 		}}, "internal/http", "TestSlowBodiesMakeRoom", nil},

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// descriptorLimit is 0: the system has no such limit.
-func descriptorLimit() uint64 { return 0 }

@@ -1,6 +1,0 @@
-//go:build !unix
-
-package main
-
-// keepFilesPrivate does nothing: there is no umask here.
-func keepFilesPrivate() {}

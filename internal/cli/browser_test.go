@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	cdplog "github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	cdptarget "github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// browser is a tab of Chromium that shows the admin page of a service.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	home string
+
+	mu sync.Mutex
+	// errors are what the console said, asked the hosts of all requests.
+	errors, refusals []string
+	asked            map[string]bool
+}
+
+// stepMax bounds each step of a test, on a busy machine too.
+const stepMax = 2 * time.Minute
+
+// browse opens the admin page in a window of a size. Other tests have windows of the
+// same browser, but never this service's address, so that nothing kept is shared.
+func browse(t *testing.T, home string, width, height int, more ...chromedp.Action) *browser {
+	t.Helper()
+	shared, leave := chromedp.NewRemoteAllocator(context.Background(), servertest.Chromium(t))
+	link, unlink := chromedp.NewContext(shared, chromedp.WithErrorf(func(string, ...any) {})) // of events that it does not know
+	t.Cleanup(func() {
+		unlink()
+		leave()
+		chromedp.FromContext(link).Allocator.Wait()
+	})
+	connected, err := chromedp.FromContext(link).Allocator.Allocate(link)
+	require.NoError(t, err)
+	chromedp.FromContext(link).Browser = connected
+	executor := cdp.WithExecutor(link, connected)
+	window, err := cdptarget.CreateTarget("about:blank").WithNewWindow(true).Do(executor)
+	require.NoError(t, err)
+	ctx, end := chromedp.NewContext(link, chromedp.WithTargetID(window))
+	t.Cleanup(end)
+	b := &browser{t: t, ctx: ctx, home: home, asked: map[string]bool{}}
+	chromedp.ListenTarget(ctx, b.note)
+	require.NoError(t, chromedp.Run(ctx)) // whose context is that of all that come
+	b.do(append([]chromedp.Action{cdplog.Enable(), network.Enable()}, append(more, chromedp.EmulateViewport(int64(width), int64(height)), chromedp.Navigate(home+"/ui"))...)...)
+	return b
+}
+
+// note keeps what the console says, and who is asked.
+func (b *browser) note(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			b.errors = append(b.errors, fmt.Sprintf("%s: %s", e.Type, e.Args[0].Value))
+		}
+	case *runtime.EventExceptionThrown:
+		b.errors = append(b.errors, e.ExceptionDetails.Error())
+	case *cdplog.EventEntryAdded:
+		switch {
+		case e.Entry.Level != cdplog.LevelError && e.Entry.Level != cdplog.LevelWarning:
+		case e.Entry.Source == cdplog.SourceNetwork && strings.Contains(e.Entry.Text, "the server responded with a status of"):
+			b.refusals = append(b.refusals, e.Entry.Text+" "+e.Entry.URL)
+		default:
+			b.errors = append(b.errors, e.Entry.Text)
+		}
+	case *network.EventRequestWillBeSent:
+		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" {
+			b.asked[u.Scheme+"://"+u.Host] = true
+		}
+	}
+}
+
+// do runs steps.
+func (b *browser) do(steps ...chromedp.Action) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	require.NoError(b.t, chromedp.Run(ctx, steps...))
+}
+
+// signIn signs in with a token and waits for the pools.
+func (b *browser) signIn(token string) {
+	b.t.Helper()
+	b.await(`document.querySelector(".sign-in input")`)
+	b.fill("Token", "")
+	b.do(chromedp.SendKeys(`.sign-in input`, token+"\r"))
+}
+
+// eval returns the value of an expression of JavaScript.
+func eval[T any](b *browser, expression string) (value T) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(expression, &value))
+	return value
+}
+
+// awaiting settles when an expression is true. It is tested when the page has changed,
+// and now and then for what is no part of it: a test that asked over and over would
+// cost more than the page.
+const awaiting = `new Promise((resolve, reject) => {
+	const end = (settle, value) => { changed.disconnect(); clearInterval(tick); settle(value); };
+	const check = () => { try { if (%s) end(resolve, true); } catch (problem) { end(reject, problem); } };
+	const changed = new MutationObserver(check);
+	changed.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+	const tick = setInterval(check, 200);
+	check();
+})`
+
+// await waits until an expression is true.
+func (b *browser) await(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, stepMax)
+	defer cancel()
+	err := chromedp.Run(ctx, chromedp.Evaluate(fmt.Sprintf(awaiting, expression), nil, awaited))
+	if errors.Is(err, context.DeadlineExceeded) {
+		b.t.Fatalf("never true: %s; the page says:\n%s", expression, eval[string](b, "document.body.innerText"))
+	}
+	require.NoError(b.t, err, expression)
+}
+
+// press clicks the button with a text, in the dialog where one is open.
+func (b *browser) press(text string) {
+	b.t.Helper()
+	find := fmt.Sprintf(`[...(document.querySelector("dialog[open]") ?? document).querySelectorAll("button, a")].find((b) => b.textContent === %q)`, text)
+	b.await(find)
+	eval[bool](b, find+".click() ?? true")
+}
+
+// offers says whether there is a button with a text.
+func (b *browser) offers(text string) bool {
+	b.t.Helper()
+	return eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("button")].some((b) => b.textContent === %q)`, text))
+}
+
+// fill types into the field of the dialog, or else the page, with a label.
+func (b *browser) fill(label, text string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => {
+		const place = document.querySelector("dialog[open]") ?? document;
+		const field = [...place.querySelectorAll("label")].find((l) => l.textContent.trim() === %q).control;
+		field.value = %q;
+		field.dispatchEvent(new Event("input", { bubbles: true }));
+		return true;
+	})()`, label, text))
+}
+
+// tick sets the box of the dialog whose label holds a part.
+func (b *browser) tick(part string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`[...document.querySelectorAll("dialog[open] label")].find((l) => l.textContent.includes(%q)).control.checked = true`, part))
+}
+
+// said waits for a message of the page.
+func (b *browser) said(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`document.getElementById("messages").textContent.includes(%q)`, part))
+}
+
+// says waits until the page, or the dialog that is open, has words.
+func (b *browser) says(part string) {
+	b.t.Helper()
+	b.await(fmt.Sprintf(`(document.querySelector("dialog[open]") ?? document.querySelector("main")).innerText.includes(%q)`, part))
+}
+
+// find searches the awards of a pool, and waits for what it finds.
+func (b *browser) find(by, word string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const q = document.querySelector(".search input"); q.form.querySelector("select").value = %q; q.value = %q; q.form.requestSubmit(); return true; })()`, by, word))
+	b.await(`/^[1-9][0-9,]* found\.$/.test(document.querySelector(".body [role=status]")?.textContent)`)
+}
+
+// visit shows a view of the page.
+func (b *browser) visit(hash, title string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(location.hash = %q, true)`, hash))
+	b.await(fmt.Sprintf(`document.querySelector("h1")?.textContent === %q && document.querySelector("main").dataset.shown === %q`, title, hash))
+}
+
+// quiet says that the console had no error, that nobody else was asked, and that
+// the service refused nothing but what the test wanted refused.
+func (b *browser) quiet(refusals int) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.errors, "the console")
+	require.Len(b.t, b.refusals, refusals, "%v", b.refusals)
+	require.Equal(b.t, map[string]bool{b.home: true}, b.asked)
+}
+
+// awaited has an expression's promise settled before its value is taken.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/setting"
+)
+
+// openImport opens the file before the database, so that a wrong name touches
+// nothing.
+func openImport(name string, env setting.Environment) (io.Reader, func(), error) {
+	if name == "-" {
+		return env.Stdin, func() {}, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, func() { _ = file.Close() }, nil // was only read
+}
+
+// readDocument reads a file of at most most bytes.
+func readDocument(name string, env setting.Environment, most int64) ([]byte, error) {
+	file, closeFile, err := openImport(name, env)
+	if err != nil {
+		return nil, err
+	}
+	defer closeFile()
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
+	}
+	return text, err
+}
+
+// ofFile is the error of a file that the command line names. The command line is
+// right where the content is not: that is a failure, exit code 1, and no usage.
+func ofFile(name string, err error) error {
+	if draw.CodeOf(err) != draw.CodeInvalidRequest {
+		return err
+	}
+	return errors.New(name + ": " + setting.Message(err))
+}
+
+// readRules reads a rules document; name - is the standard input.
+func readRules(name string, env setting.Environment) (*draw.Rules, error) {
+	text, err := readDocument(name, env, draw.RulesMax)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := draw.ParseRules(text)
+	return rules, ofFile(name, err)
+}
+
+// oneFile is cobra's check of arguments for commands about one file.
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return errors.New("name one file")
+	}
+	return nil
+}
+
+// ownFileMax is the longest file of checkpoints or receipts that is read, in bytes. The
+// checkpoints of a week, one each second, are half of it.
+const ownFileMax = 256 << 20
+
+// readOwnFile reads a file that the caller names. It must be regular: a device may have
+// no end, and a FIFO keeps its reader waiting.
+func readOwnFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, ownFileMax+1))
+	if err == nil && len(content) > ownFileMax {
+		return nil, fmt.Errorf("%s is longer than %d MiB", path, ownFileMax>>20)
+	}
+	return content, err
+}
+
+// openFolder opens a folder that no link leads out of.
+func openFolder(path string) (*os.Root, error) {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() { // opening a FIFO waits for its writer
+		return nil, fmt.Errorf("%s is no folder", path)
+	}
+	return os.OpenRoot(path)
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"github.com/stretchr/testify/require"
+)
+
+// beReader, in the environment, makes the test's binary read a URL to its end, which is
+// what a command must not do.
+const beReader = "DRAWSVC_TEST_BE_READER"
+
+func init() {
+	url := os.Getenv(beReader)
+	if url == "" {
+		return
+	}
+	response, err := http.Get(url) //nolint:gosec,noctx // of a server of the test
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+	}
+	exit := exitOK
+	if err != nil {
+		exit = exitFailure
+	}
+	os.Exit(exit)
+}
+
+// hostileMemoryMax is what a command may take while a hostile server answers, in bytes:
+// an answer of 64 MiB, twice as its buffer grows, and what is made of it.
+const hostileMemoryMax = 400 << 20
+
+// hostile is a server that answers as its first part of the path says.
+func hostile(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		way, _, _ := strings.Cut(r.URL.Path[1:], "/")
+		w.Header().Set("Content-Type", "application/json")
+		hostileWays[way](w, r)
+	}))
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}
+
+// hostileWays are the ways to answer, by their names.
+var hostileWays = map[string]http.HandlerFunc{
+	"text":  func(w http.ResponseWriter, _ *http.Request) { repeat(w, `{"id":"`, "a") },
+	"items": func(w http.ResponseWriter, _ *http.Request) { repeat(w, `{"prizes":[{}`, ",{}") },
+	"blank": func(w http.ResponseWriter, _ *http.Request) { repeat(w, "", " ") },
+	"packed": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		repeat(z, `{"id":"`, "a")
+	},
+	"refusal": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		repeat(w, `{"detail":"`, "a")
+	},
+	// An answer of 63 MB with twenty-one million items, which are a hundred times as long
+	// in memory.
+	"many": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"prizes":[{}`+strings.Repeat(",{}", 21_000_000)+`],"entries":[]}`)
+	},
+	// Pages without end: the same one again and again, and further ones.
+	"still": func(w http.ResponseWriter, r *http.Request) { answerPage(w, r, func(int) int { return 0 }) },
+	"pages": func(w http.ResponseWriter, r *http.Request) {
+		answerPage(w, r, func(after int) int { return after + 1 })
+	},
+}
+
+// repeat writes a text without end, 64 KiB at once.
+func repeat(w io.Writer, begin, text string) {
+	_, err := io.WriteString(w, begin)
+	for block := bytes.Repeat([]byte(text), (64<<10)/len(text)); err == nil; {
+		_, err = w.Write(block)
+	}
+}
+
+// answerPage answers with a full page of whatever is asked for, and says that more follow.
+func answerPage(w http.ResponseWriter, r *http.Request, first func(after int) int) {
+	after, _ := strconv.Atoi(strings.TrimLeft(r.URL.Query().Get("after"), "p0"))
+	limit, _ := strconv.Atoi(cmp.Or(r.URL.Query().Get("limit"), "1"))
+	var items strings.Builder
+	number, day := first(after), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range limit {
+		n := strconv.Itoa(number + i)
+		items.WriteString(strings.Repeat(",", min(i, 1)) + `{"id":"p` + strings.Repeat("0", 12-len(n)) + n + `","version":` + n + `,"item":` + n +
+			`,"at":"2026-01-01T00:00:00Z","value":"1.00","state":"open","day":"` + day.AddDate(0, 0, i).Format(time.DateOnly) + `"}`)
+	}
+	next := strconv.Itoa(number + limit - 1)
+	if strings.HasSuffix(r.URL.Path, "/pools") || strings.HasSuffix(r.URL.Path, "/statements") {
+		next = `"further"`
+	}
+	_, _ = io.WriteString(w, `{"version":9000000000000000,"prizes":[],"next":`+next)
+	for _, list := range []string{"pools", "entries", "awards", "moves", "items", "statements"} {
+		_, _ = io.WriteString(w, `,"`+list+`":[`+items.String()+`]`)
+	}
+	_, _ = io.WriteString(w, "}")
+}
+
+// TestHostileServerIsBounded: whatever a server answers, a command that asks it takes
+// bounded memory and ends with an error. A program that reads the answer to its end is the
+// double.
+func TestHostileServerIsBounded(t *testing.T) {
+	t.Parallel()
+	url := hostile(t)
+	const short = "64 MiB"
+	for _, c := range []struct{ way, command, part string }{
+		{"text", "pool show p", short},
+		{"text", "pool list", short},
+		{"text", "log --pool p", short},
+		{"text", "audit", short},
+		{"blank", "odds --pool p", short},
+		{"items", "pool show p", short},
+		{"packed", "pool show p", short},
+		{"text", "pool open p", "check before you repeat it"},
+		{"refusal", "pool open p", "status 409"},
+		{"many", "pool show p", "500000"},
+		{"still", "pool list", "do not go on"},
+		{"still", "audit", "do not go on"},
+		{"still", "log --pool p", "do not go on"},
+		{"still", "export awards --pool p", "do not go on"},
+		{"still", "export moves --pool p", "do not go on"},
+		{"still", "export statements --pool p", "do not go on"},
+		{"still", "agenda list --pool p", "do not go on"},
+		{"pages", "pool list", "256 MiB"},
+	} {
+		t.Run(c.way+" "+c.command, func(t *testing.T) {
+			t.Parallel()
+			p := program{tb: t, vars: map[string]string{"DRAWSVC_SERVER": url + "/" + c.way}}
+			o := runWatched(t, p, c.command)
+			require.False(t, o.isBeyond, "more than %d bytes of memory", hostileMemoryMax)
+			require.Equal(t, exitFailure, o.code, o.stderr)
+			require.Contains(t, o.stderr, c.part)
+		})
+	}
+	t.Run("double", func(t *testing.T) {
+		t.Parallel()
+		o := runWatched(t, program{tb: t, vars: map[string]string{beReader: url + "/text"}}, "")
+		require.True(t, o.isBeyond, "what reads to the end takes more")
+	})
+}
+
+// memoryOutcome is what came of a command whose memory is watched.
+type memoryOutcome struct {
+	code     int
+	stderr   string
+	isBeyond bool
+}
+
+// runWatched runs a command as a process of its own, and ends it where it takes more than
+// hostileMemoryMax.
+func runWatched(t *testing.T, p program, command string) (o memoryOutcome) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), commandMax)
+	defer cancel()
+	cmd := p.command(strings.Fields(command)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case <-ended:
+			return memoryOutcome{cmd.ProcessState.ExitCode(), stderr.String(), o.isBeyond}
+		case <-ctx.Done():
+			require.Fail(t, "the command does not end")
+		case <-time.After(5 * time.Millisecond):
+			if proc, err := procfs.NewProc(cmd.Process.Pid); err == nil {
+				if status, err := proc.NewStatus(); err == nil && status.VmHWM > hostileMemoryMax {
+					o.isBeyond = true
+					_ = cmd.Process.Kill()
+				}
+			}
+		}
+	}
+}

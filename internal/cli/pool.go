@@ -1,0 +1,319 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/setting"
+)
+
+func poolCommand(env setting.Environment) *cobra.Command {
+	c := newGroup("pool", "Make, list and change pools",
+		poolCreateCommand(env), poolListCommand(env), poolShowCommand(env), poolOpenCommand(env), poolPauseCommand(env), poolCloseCommand(env),
+		poolRenameCommand(env), poolArchiveCommand(env), poolDeleteCommand(env),
+		poolCommitCommand(env), poolRevealCommand(env), poolSkipCommand(env), poolExportProofCommand(env), poolEraseSaltsCommand(env),
+	)
+	c.Long = `Make, list and change pools, on the database or, with --server, over HTTP.
+
+What is changed here counts from the next draw on, also for instances that run
+on the same server database. An SQLite database belongs to one process: while
+` + "`drawsvc serve`" + ` has it, list and show work, and changes need --server.`
+	return c
+}
+
+// newPool is the command line of pool create.
+type newPool struct {
+	name, mode, state, rulesFile string
+	prizes                       prizeFlags
+}
+
+func poolCreateCommand(env setting.Environment) *cobra.Command {
+	var n newPool
+	c := newCommand(env, "create ID", "Make a pool with its prizes, whole or not at all", acting, namingPool)
+	c.Example = `  drawsvc pool create spring --name 'Spring draw' \
+    --prize 'id=gold,name=Gold coin,value=19.90,stock=10' --prize id=silver,stock=90`
+	f := c.Flags()
+	f.StringVar(&n.name, "name", "", "name of the pool (default its id)")
+	f.StringVar(&n.state, "state", string(draw.StateOpen), "`STATE` of the new pool: open or paused")
+	f.StringVar(&n.mode, "mode", "", "the pool's own `MODE`: "+strings.Join(lockmode.Names(), ", ")+
+		"\n(default the service's; not taken from the environment, where it is the service's)")
+	f.Lookup("mode").Annotations = map[string][]string{setting.NoVariable: {"true"}}
+	f.StringVar(&n.rulesFile, "rules", "", "`FILE` of the pool's rules, - for the standard input")
+	f.Var(&n.prizes, "prize", "a prize, as id=ID,stock=N[,name=NAME][,value=AMOUNT][,kind=blank]; once for each\n"+
+		"(a blank is a losing ticket; one without stock is endless, for rules)\n"+
+		"(default name its id; a name that holds a comma: 'id=a,\"name=A, B\",stock=1')")
+	var wanted api.NewPool
+	return c.does(func([]string) (err error) {
+		wanted, err = n.read(string(c.pool), env)
+		return err
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		made, err := on.CreatePool(ctx, &wanted)
+		if err != nil {
+			return err
+		}
+		_, err = setting.Printf(env.Stdout, "pool %s is made and %s: prizes %d, units %d\n", made.ID, made.State, len(made.Prizes), unitsOf(&made).stocked)
+		return err
+	})
+}
+
+// read returns the pool that the flags describe.
+func (n *newPool) read(id string, env setting.Environment) (api.NewPool, error) {
+	state := draw.State(n.state)
+	prizes := append([]api.NewPrize{}, n.prizes...)
+	wanted := api.NewPool{ID: id, Name: cmp.Or(n.name, id), State: &state, Prizes: &prizes}
+	read, err := wanted.Read()
+	if err != nil {
+		return wanted, err
+	}
+	if n.mode != "" {
+		if !slices.Contains(lockmode.Names(), n.mode) {
+			return wanted, setting.AsUsage(fmt.Errorf("--mode must be one of %s", strings.Join(lockmode.Names(), ", ")))
+		}
+		wanted.Mode = &n.mode
+	}
+	if n.rulesFile == "" {
+		return wanted, nil
+	}
+	rules, err := readRules(n.rulesFile, env)
+	if err != nil {
+		return wanted, err
+	}
+	wanted.Rules = jsontext.Value(rules.Document())
+	return wanted, ofFile(n.rulesFile, rules.Check(read.Prizes))
+}
+
+func poolListCommand(env setting.Environment) *cobra.Command {
+	var archived bool
+	c := newCommand(env, "list", "List all pools that are not archived", printing)
+	c.Flags().BoolVar(&archived, "archived", false, "archived pools too")
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		all, err := on.Pools(ctx, archived)
+		if err != nil {
+			return err
+		}
+		return printPools(env.Stdout, c.output, all)
+	})
+}
+
+func poolShowCommand(env setting.Environment) *cobra.Command {
+	var every watchInterval
+	c := newCommand(env, "show ID", "Show a pool and its prizes", printing, namingPool)
+	c.Long = `Show a pool and its prizes. With --watch the pool is shown again every second, or
+as often as --watch=TIME says: on a terminal in place, else one below the other,
+with --output json a line each. It ends with Ctrl-C, or when the pool is closed,
+with exit code 0. While the database or the service is away it goes on and says
+so; any other error ends it.`
+	c.Example = `  drawsvc pool show spring --watch=2s`
+	every.flag(c.Flags())
+	return c.does(nil, func(ctx context.Context, on *api.Client, _ []string) error {
+		if every > 0 {
+			return watchPool(ctx, env, on, string(c.pool), c.output, time.Duration(every))
+		}
+		found, err := on.Pool(ctx, string(c.pool))
+		if err != nil {
+			return err
+		}
+		return printPool(env.Stdout, c.output, &found)
+	})
+}
+
+// units are the counts of a pool, all its prizes together but endless blanks.
+type units struct{ stocked, issued int64 }
+
+func unitsOf(p *api.Pool) (u units) {
+	for i := range p.Prizes {
+		if z := &p.Prizes[i]; z.Stocked != nil {
+			u.stocked += *z.Stocked
+			u.issued += z.Issued
+		}
+	}
+	return u
+}
+
+// ownMode is how a table shows a pool that names no mode.
+func ownMode(p *api.Pool) string {
+	if p.Mode == nil {
+		return "(service's)"
+	}
+	return *p.Mode
+}
+
+// archived is what a pool's line says behind its state.
+func archived(p *api.Pool) string {
+	if p.Archived {
+		return " and archived"
+	}
+	return ""
+}
+
+func printPools(w io.Writer, o output, pools []api.Pool) error {
+	if o == outputJSON {
+		return api.WriteLine(w, api.Pools{Pools: append([]api.Pool{}, pools...)})
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "pool\tstate\tmode\tversion\tprizes\tstocked\tissued\tremaining\tname")
+	for i := range pools {
+		p, u := &pools[i], unitsOf(&pools[i])
+		_, _ = setting.Printf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n",
+			p.ID, p.State, ownMode(p), p.Version, len(p.Prizes), u.stocked, u.issued, u.stocked-u.issued, p.Name)
+	}
+	return t.Flush()
+}
+
+func printPool(w io.Writer, o output, p *api.Pool) error {
+	if o == outputJSON {
+		return api.WriteLine(w, p)
+	}
+	if _, err := setting.Printf(w, "pool %s, %s: %s%s, mode %s, revision %d, version %d%s%s%s\n\n",
+		p.ID, p.Name, p.State, archived(p), ownMode(p), p.Revision, p.Version, rulesOf(p), committedOf(p), openingOf(p)); err != nil {
+		return err
+	}
+	t := newTable(w)
+	fmt.Fprintln(t, "prize\tvalue\tstocked\tissued\tremaining\tname")
+	for i := range p.Prizes {
+		z := &p.Prizes[i]
+		_, _ = setting.Printf(t, "%s\t%s\t%s\t%d\t%s\t%s%s\n", z.ID, z.Value, orEndless(z.Stocked), z.Issued, orEndless(z.Remaining), z.Name, blank(z))
+	}
+	return t.Flush()
+}
+
+// rulesOf is what the line of a pool says of its rules.
+func rulesOf(p *api.Pool) string {
+	if p.Rules == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", rules of version %d", p.Rules)
+}
+
+// committedOf is what the line of a pool says of its commitment.
+func committedOf(p *api.Pool) string {
+	if p.Committed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", committed at version %d", p.Committed)
+}
+
+// openingOf is what the line of a pool says of the round that it is announced to
+// open with.
+func openingOf(p *api.Pool) string {
+	if p.Opening == nil {
+		return ""
+	}
+	return fmt.Sprintf(", opens with round %d at %s", p.Opening.Round, toSeconds(p.Opening.At))
+}
+
+// blank is what a prize's line says after its name.
+func blank(p *api.Prize) string {
+	if p.Kind != draw.KindBlank {
+		return ""
+	}
+	return " (blank)"
+}
+
+// watchInterval is how often a pool is shown again, 0 for once and never again.
+// It implements pflag.Value.
+type watchInterval time.Duration
+
+// The shortest and the longest interval, and that of --watch alone.
+const (
+	intervalMin   = 100 * time.Millisecond
+	intervalMax   = time.Hour
+	intervalUsual = "1s"
+)
+
+func (w *watchInterval) flag(flags *pflag.FlagSet) {
+	flags.Var(w, "watch", "show the pool again every `TIME`, until it is closed or Ctrl-C")
+	flags.Lookup("watch").NoOptDefVal = intervalUsual
+}
+
+// String implements pflag.Value.
+func (w *watchInterval) String() string {
+	if *w == 0 {
+		return ""
+	}
+	return time.Duration(*w).String()
+}
+
+// Type implements pflag.Value.
+func (w *watchInterval) Type() string { return "interval" }
+
+// Set implements pflag.Value.
+func (w *watchInterval) Set(text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < intervalMin || d > intervalMax {
+		return fmt.Errorf("must be a time such as 2s, from %s to %s", intervalMin, intervalMax)
+	}
+	*w = watchInterval(d)
+	return nil
+}
+
+// clearScreen moves a terminal to its first line and clears what is below.
+const clearScreen = "\x1b[H\x1b[J"
+
+// watchPool shows a pool again and again, until it is closed or ctx ends.
+func watchPool(ctx context.Context, env setting.Environment, pools *api.Client, id string, o output, every time.Duration) error {
+	isTerminal := setting.IsTerminal(env.Stdout)
+	var last *api.Pool
+	for ctx.Err() == nil {
+		found, err := pools.Pool(ctx, id)
+		switch {
+		case err == nil:
+			if err := showWatched(env, o, &found, last, isTerminal); err != nil || found.State == draw.StateClosed {
+				return err
+			}
+			last = &found
+		case ctx.Err() != nil: // Ctrl-C is how a watch ends
+		case isAway(err):
+			fmt.Fprintln(env.Stderr, "drawsvc:", setting.Message(err))
+		default:
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
+	}
+	return nil
+}
+
+// isAway says whether the next attempt may reach what this one could not.
+func isAway(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) ||
+		slices.Contains([]draw.Code{draw.CodeStoreUnavailable, draw.CodeOverloaded, draw.CodeContended, draw.CodeDraining}, draw.CodeOf(err))
+}
+
+// showWatched shows a pool, and what was issued since it was last shown.
+func showWatched(env setting.Environment, o output, p, last *api.Pool, isTerminal bool) error {
+	if o == outputTable {
+		switch {
+		case isTerminal:
+			fmt.Fprint(env.Stdout, clearScreen)
+		case last != nil:
+			fmt.Fprintln(env.Stdout)
+		}
+	}
+	if err := printPool(env.Stdout, o, p); err != nil || o != outputTable {
+		return err
+	}
+	now := unitsOf(p)
+	since := ""
+	if last != nil {
+		since = ", " + strconv.FormatInt(now.issued-unitsOf(last).issued, 10) + " since the line before"
+	}
+	_, err := setting.Printf(env.Stdout, "\n%s  %d of %d units issued%s\n", time.Now().UTC().Format(time.TimeOnly), now.issued, now.stocked, since)
+	return err
+}

@@ -1,0 +1,345 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/internal/api"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/setting"
+)
+
+// poolChange is a command that changes one pool, at any revision or at one.
+type poolChange struct {
+	*command
+	revision int64
+	wanted   api.PoolChange
+}
+
+func newPoolChange(env setting.Environment, use, short string) *poolChange {
+	c := &poolChange{command: newCommand(env, use, short, acting, namingPool)}
+	c.Flags().Int64Var(&c.revision, revisionName, 0, "change nothing unless the pool is at this `REVISION`, which pool show says")
+	return c
+}
+
+const revisionName = "if-revision"
+
+// revisions are those that the pool may have, nil for every one.
+func (c *poolChange) revisions() []int64 {
+	if !c.Flags().Changed(revisionName) {
+		return nil
+	}
+	return []int64{c.revision}
+}
+
+// patch changes the pool. What is changed next is of what was seen here.
+func (c *poolChange) patch(ctx context.Context, on *api.Client) (api.Pool, error) {
+	changed, err := on.ChangePool(ctx, string(c.pool), c.revisions(), &c.wanted)
+	if err == nil {
+		c.revision = changed.Revision
+	}
+	return changed, err
+}
+
+// says sets what the command does, and what it says of it: lines, the first about the
+// pool.
+func (c *poolChange) says(check func() error, do func(ctx context.Context, on *api.Client) (string, error)) *cobra.Command {
+	return c.does(func([]string) error {
+		if check == nil {
+			return nil
+		}
+		return check()
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		done, err := do(ctx, on)
+		if err != nil {
+			return err
+		}
+		done, more, hasMore := strings.Cut(done, "\n") // the seed, after a reveal
+		_, err = setting.Printf(c.env.Stdout, "pool %s %s\n", c.pool, done)
+		if err == nil && hasMore {
+			_, err = setting.Printf(c.env.Stdout, "%s\n", more)
+		}
+		return err
+	})
+}
+
+// patches is says for a command that changes the pool only.
+func (c *poolChange) patches(check func() error, done func(*api.Pool) string) *cobra.Command {
+	return c.says(check, func(ctx context.Context, on *api.Client) (string, error) {
+		changed, err := c.patch(ctx, on)
+		return done(&changed), err
+	})
+}
+
+func poolPauseCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "pause ID", "Refuse new draws on a pool for a while; known draws are answered")
+	c.wanted.SetState(draw.StatePaused)
+	var pause draw.Pause
+	f := c.Flags()
+	f.DurationVar(&pause.RetryAfter, "retry-after", 0, "answer draws 503 paused, which callers retry, for about this `DURATION`; else they are refused for good")
+	f.StringVar(&pause.Notice, "notice", "", "`TEXT` that players are shown with each refusal, at most 200 characters")
+	f.StringVar(&pause.Reason, "reason", "", "`TEXT` for the history of the pool, which players do not see")
+	return c.patches(func() error {
+		if slices.ContainsFunc([]string{"retry-after", "notice", "reason"}, f.Changed) {
+			c.wanted.SetPause(&pause)
+		}
+		return nil
+	}, func(p *api.Pool) string { return "is " + string(p.State) })
+}
+
+func poolRenameCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "rename ID --name NAME", "Give a pool another name")
+	var name string
+	c.Flags().StringVar(&name, "name", "", "new name of the pool")
+	return c.patches(func() error { c.wanted.Name = api.RawText(&name); return nil },
+		func(p *api.Pool) string { return fmt.Sprintf("has the name %q", p.Name) })
+}
+
+func poolArchiveCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "archive ID", "Hide a closed pool from lists; it can still be shown and audited")
+	c.wanted.Archived = new(true)
+	return c.patches(nil, func(*api.Pool) string { return "is archived" })
+}
+
+func poolDeleteCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "delete ID", "Remove a pool that has never issued a unit, with its history")
+	return c.says(nil, func(ctx context.Context, on *api.Client) (string, error) {
+		return "is deleted", on.DeletePool(ctx, string(c.pool), c.revisions())
+	})
+}
+
+func poolCloseCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered")
+	c.wanted.SetState(draw.StateClosed)
+	var identity setting.IdentityFlag
+	var reveal bool
+	identity.Flag(c.Flags())
+	c.Flags().BoolVar(&reveal, "reveal", false, "reveal the seed of a committed pool at once, and print it")
+	return c.says(func() error {
+		unseals, err := c.on.takeIdentities(&identity)
+		if err != nil {
+			return err
+		}
+		remote, err := c.on.isRemote(c.Flags())
+		if err == nil && reveal && !remote && !unseals {
+			err = setting.AsUsage(errors.New("--reveal needs --seed-identity-file"))
+		}
+		c.on.local.SignsClosed = unseals && !reveal
+		return err
+	}, func(ctx context.Context, on *api.Client) (string, error) {
+		if reveal { // what cannot be revealed is not closed for it
+			if err := on.CheckSeeds(ctx, string(c.pool)); err != nil {
+				return "", err
+			}
+		}
+		if _, err := c.patch(ctx, on); err != nil || !reveal {
+			return "is closed", err
+		}
+		line, err := on.Reveal(ctx, string(c.pool))
+		return "is closed\n" + strings.TrimSuffix(string(line), "\n"), err
+	})
+}
+
+func poolSkipCommand(env setting.Environment) *cobra.Command {
+	c := newCommand(env, "skip ID --to VERSION", "Let versions of a paused, committed pool pass without an award", acting, namingPool)
+	c.Long = `Let versions of a paused, committed pool pass without an award.
+
+Use it before a pool is opened again after a restore or a failover that lost
+versions: those who saw the lost draws know what the numbers of their versions
+give. VERSION is the highest version that was ever answered, or more. Every
+skipped version stands in the history and in the public log, and verifiers count
+them. At most 1,000,000 are skipped at once.`
+	c.Example = "  drawsvc pool skip spring --to 4711 --reason 'restored from the backup of 02:00'"
+	var to int64
+	var reason string
+	c.Flags().Int64Var(&to, "to", 0, "the last `VERSION` to skip")
+	c.Flags().StringVar(&reason, "reason", "", "`TEXT` for the history")
+	return c.does(func([]string) error {
+		if to == 0 {
+			return setting.AsUsage(errors.New("--to is missing: the last version to skip"))
+		}
+		return nil
+	}, func(ctx context.Context, on *api.Client, _ []string) error {
+		skipped, err := on.SkipVersions(ctx, string(c.pool), to, reason)
+		if err != nil {
+			return err
+		}
+		_, err = setting.Printf(env.Stdout, "pool %s: %s skipped\n", c.pool, counted(skipped, "version"))
+		return err
+	})
+}
+
+// opener opens a pool, in two steps where it is committed to a beacon.
+type opener struct {
+	*poolChange
+	identity  setting.IdentityFlag
+	unseals   bool
+	roundFile string
+	fetch     bool
+	beaconURL string
+	// wait is how long after a round's time it is asked for.
+	wait time.Duration
+}
+
+// roundWaitMax is how long after its time a round is waited for: a beacon's relays
+// lag behind by seconds.
+const roundWaitMax = 2 * time.Minute
+
+func poolOpenCommand(env setting.Environment) *cobra.Command {
+	c := newPoolChange(env, "open ID", "Let a pool be drawn from")
+	c.wanted.SetState(draw.StateOpen)
+	o := opener{poolChange: c, wait: roundWaitMax}
+	c.Long = `Let a pool be drawn from.
+
+A pool that is committed to a beacon is opened in two steps. The first announces a
+round that is not there yet, prints when it comes, and leaves the pool paused. The
+second opens the pool with that round: --round-file has the beacon's answer, and
+--fetch asks for it. With --fetch one command does both.`
+	f := c.Flags()
+	o.identity.Flag(f)
+	f.StringVar(&o.roundFile, "round-file", "", "`FILE` of the announced round, - for the standard input: {\"round\",\"signature\"}")
+	f.BoolVar(&o.fetch, "fetch", false, "announce a round where none is, wait for it, and open the pool with it")
+	f.StringVar(&o.beaconURL, "beacon-url", proof.QuicknetURL, "`URL` of the beacon that --fetch asks for /public/ROUND")
+	return c.says(o.check, o.open)
+}
+
+// check judges the flags.
+func (o *opener) check() (err error) {
+	if o.roundFile != "" && o.fetch {
+		return setting.AsUsage(errors.New("give --round-file or --fetch, not both"))
+	}
+	if u, err := url.Parse(o.beaconURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return setting.AsUsage(errors.New("--beacon-url must be such as " + proof.QuicknetURL))
+	}
+	o.unseals, err = o.on.takeIdentities(&o.identity)
+	return err
+}
+
+// patch opens the pool, with a round unless it is nil.
+func (o *opener) patch(ctx context.Context, on *api.Client, round *draw.Round) (api.Pool, error) {
+	if round != nil {
+		o.wanted.Round, o.wanted.Signature = &round.Number, &round.Signature
+	}
+	p, err := o.poolChange.patch(ctx, on)
+	return p, badRound(round, err)
+}
+
+func (o *opener) open(ctx context.Context, on *api.Client) (string, error) {
+	if o.unseals { // a seed that cannot be unsealed shows before draws are refused
+		if err := on.CheckSeeds(ctx, string(o.pool)); err != nil && draw.CodeOf(err) != draw.CodeNotFound {
+			return "", err
+		}
+	}
+	var round *draw.Round
+	if o.roundFile != "" {
+		var err error
+		if round, err = o.readRound(); err != nil {
+			return "", err
+		}
+	}
+	p, err := o.patch(ctx, on, round)
+	switch {
+	case err != nil || p.State == draw.StateOpen:
+		return "is open", err
+	case p.Opening == nil:
+		return "", errors.New("the pool is not open, and no round is announced")
+	case !o.fetch:
+		return fmt.Sprintf("is announced to open, and stays paused\nround %d at %s", p.Opening.Round, toSeconds(p.Opening.At)), nil
+	}
+	at, err := p.Opening.Time()
+	if err != nil {
+		return "", err
+	}
+	if round, err = o.fetchRound(ctx, p.Opening.Round, at); err != nil {
+		return "", err
+	}
+	_, err = o.patch(ctx, on, round)
+	return fmt.Sprintf("is open with round %d", p.Opening.Round), err
+}
+
+// badRound makes of a round that is not good a failure, and no wrong usage.
+func badRound(round *draw.Round, err error) error {
+	if round != nil && draw.CodeOf(err) == draw.CodeInvalidRequest {
+		return errors.New(draw.DetailOf(err))
+	}
+	return err
+}
+
+func (o *opener) readRound() (*draw.Round, error) {
+	file, done, err := openImport(o.roundFile, o.env)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return readRound(file)
+}
+
+func readRound(from io.Reader) (*draw.Round, error) {
+	text, err := io.ReadAll(io.LimitReader(from, proof.RoundFileMax))
+	if err != nil {
+		return nil, err
+	}
+	round, err := proof.ParseRound(text)
+	return &round, badRound(&round, err)
+}
+
+// fetchRound waits for a round and asks the beacon for it, until it is there.
+func (o *opener) fetchRound(ctx context.Context, number int64, at time.Time) (*draw.Round, error) {
+	if _, err := fmt.Fprintf(o.env.Stderr, "waiting for round %d at %s\n", number, at.UTC().Format(time.RFC3339)); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithDeadline(ctx, latest(at, time.Now()).Add(o.wait))
+	defer cancel()
+	asked := errors.New("it was not asked")
+	for pause := time.Until(at); ; pause = time.Second {
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("round %d did not come from %s: %w; once it is there, run the command again, or give it with --round-file",
+				number, o.beaconURL, asked)
+		case <-time.After(max(0, pause)):
+		}
+		round, err := o.askRound(ctx, number)
+		if err == nil {
+			return round, nil
+		}
+		asked = err
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// askMax bounds one question to a beacon.
+const askMax = 10 * time.Second
+
+func (o *opener) askRound(ctx context.Context, number int64) (*draw.Round, error) {
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/public/%d", strings.TrimSuffix(o.beaconURL, "/"), number), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was only read
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the beacon answers %s", answer.Status)
+	}
+	return readRound(answer.Body)
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// unhurried is a log without the lines of an examination of an SQLite file that took longer
+// than a second: tests begin with copies, which are examined, and a busy machine may
+// need as long.
+func unhurried(log string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, "the database file is being examined before it is used") &&
+			!strings.Contains(line, "the database file was examined and is in order") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
+}
+
+// TestCommandsLogNothing: what a command did is on its standard output, and nothing
+// on the other. A process of its own also shows what goes to the usual log.
+func TestCommandsLogNothing(t *testing.T) {
+	t.Parallel()
+	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	for _, args := range [][]string{
+		{"pool", "create", "spring", "--prize", "id=gold,stock=1"}, {"stock", "add", "--pool", "spring", "--prize", "gold", "--delta", "1", "--reason", "more"},
+		{"pool", "close", "spring"}, {"pool", "archive", "spring"}, {"pool", "delete", "spring"},
+	} {
+		var stderr bytes.Buffer
+		cmd := p.command(args...)
+		cmd.Stderr = &stderr
+		said, err := cmd.Output()
+		require.NoError(t, err, "%v: %s", args, &stderr)
+		require.NotEmpty(t, said, "%v", args)
+		require.Empty(t, unhurried(stderr.String()), "%v", args)
+	}
+}
+
+// TestJobsBeforeTheFirstStart: a database that was never served has no jobs, and the
+// commands say why.
+func TestJobsBeforeTheFirstStart(t *testing.T) {
+	t.Parallel()
+	p := on(t, "sqlite:"+filepath.Join(t.TempDir(), "x.db"))
+	p.ok("migrate", "up")
+	p.refused(exitFailure, `there is no job "audit" yet: the first start of the service makes it`, "job", "show", "audit")
+	p.refused(exitFailure, `there is no job "audit" yet`, "job", "run", "audit")
+	p.refused(exitFailure, `there is no job "frob"`, "job", "show", "frob")
+}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/servertest"
+)
+
+// release is a line of the file RELEASES.
+type release struct{ version, commit string }
+
+var releaseLine = regexp.MustCompile(`^(\d+\.\d+\.\d+) ([0-9a-f]{40})$`)
+
+// parseReleases reads the file RELEASES, the oldest release first.
+func parseReleases(text string) (all []release, err error) {
+	var last [3]int
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := releaseLine.FindStringSubmatch(line)
+		if parts == nil {
+			return nil, fmt.Errorf("%q is not VERSION COMMIT", line)
+		}
+		var version [3]int
+		if _, err := fmt.Sscanf(parts[1], "%d.%d.%d", &version[0], &version[1], &version[2]); err != nil {
+			return nil, err
+		}
+		if !above(version, last) {
+			return nil, fmt.Errorf("%s does not follow %v", parts[1], last)
+		}
+		last = version
+		all = append(all, release{parts[1], parts[2]})
+	}
+	return all, nil
+}
+
+func above(x, y [3]int) bool {
+	for i := range x {
+		if x[i] != y[i] {
+			return x[i] > y[i]
+		}
+	}
+	return false
+}
+
+func TestParseReleases(t *testing.T) {
+	t.Parallel()
+	one, two := strings.Repeat("0123456789", 4), strings.Repeat("abcdef0123", 4)
+	all, err := parseReleases("# text\n\n0.1.0 " + one + "\n0.10.0 " + two + "\n")
+	require.NoError(t, err)
+	require.Equal(t, []release{{"0.1.0", one}, {"0.10.0", two}}, all)
+	for _, text := range []string{
+		"0.1 " + one, "v0.1.0 " + one, "0.1.0 " + one[1:], "0.1.0  " + one, "0.1.0", "0.1.0 " + strings.ToUpper(two),
+		"0.1.0 " + one + "\n0.1.0 " + two, "0.2.0 " + one + "\n0.1.9 " + two, "0.0.0 " + one,
+	} {
+		_, err := parseReleases(text)
+		require.Error(t, err, text)
+	}
+	_, err = parseReleases(readReleases(t))
+	require.NoError(t, err)
+}
+
+func readReleases(tb testing.TB) string {
+	tb.Helper()
+	text, err := os.ReadFile("../../RELEASES")
+	require.NoError(tb, err)
+	return string(text)
+}
+
+// errNoHistory: the commits of the repository are not on this machine.
+var errNoHistory = errors.New("the repository's history is not here")
+
+// git is the command, whatever repository the environment speaks of.
+func git(ctx context.Context, args ...string) (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("git %v: %w: %s", args, err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// unpack writes the files of a commit of the repository that folder is in.
+func unpack(ctx context.Context, folder, commit, into string) error {
+	shallow, err := git(ctx, "-C", folder, "rev-parse", "--is-shallow-repository")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoHistory, err)
+	}
+	if _, err := git(ctx, "-C", folder, "cat-file", "-e", commit+"^{commit}"); err != nil {
+		if shallow == "true" {
+			return fmt.Errorf("%w: the clone is shallow, and lacks commit %s", errNoHistory, commit)
+		}
+		if commits, err := git(ctx, "-C", folder, "rev-list", "--count", "HEAD"); err == nil && commits == "1" {
+			return fmt.Errorf("%w: one commit is all there is, and commit %s is not there", errNoHistory, commit)
+		}
+		return fmt.Errorf("the repository has no commit %s: %w", commit, err)
+	}
+	archive := filepath.Join(into, "archive.tar")
+	if _, err := git(ctx, "-C", folder, "archive", "--format=tar", "--output="+archive, commit); err != nil {
+		return err
+	}
+	if out, err := exec.CommandContext(ctx, "tar", "-xf", archive, "-C", into).CombinedOutput(); err != nil {
+		return fmt.Errorf("tar: %w: %s", err, out)
+	}
+	return nil
+}
+
+// build makes the program of a commit and returns its file.
+func build(ctx context.Context, commit, into string) (string, error) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return "", err
+	}
+	if err := unpack(ctx, root, commit, into); err != nil {
+		return "", err
+	}
+	file := filepath.Join(into, "drawsvc.built")
+	cmd := buildAsTested(ctx, file, "./cmd/drawsvc")
+	cmd.Dir = into
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build of %s: %w: %s", commit, err, out)
+	}
+	return file, nil
+}
+
+// built returns the program of a release. Where the history is not on this
+// machine it says so, loudly; a commit that the history does not have fails.
+func built(t *testing.T, r release) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	file, err := build(ctx, r.commit, t.TempDir())
+	if errors.Is(err, errNoHistory) {
+		servertest.Missing(t, fmt.Sprintf("release %s cannot be built: %v", r.version, err))
+	}
+	require.NoError(t, err)
+	return file
+}
+
+// TestHistory: a clone without history is distinguished from a commit that is not there.
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	run := func(args ...string) string {
+		out, err := git(t.Context(), append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		servertest.Missing(t, "there is no git")
+	}
+	whole, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
+	run("init", "-q", whole)
+	var commits []string
+	for _, text := range []string{"first", "second"} {
+		require.NoError(t, os.WriteFile(filepath.Join(whole, "file"), []byte(text), 0o600))
+		run("-C", whole, "add", "file")
+		run("-C", whole, "commit", "-q", "-m", text)
+		commits = append(commits, run("-C", whole, "rev-parse", "HEAD"))
+	}
+	run("clone", "-q", "--depth", "1", "file://"+whole, clone)
+
+	into := t.TempDir()
+	require.NoError(t, unpack(t.Context(), whole, commits[0], into))
+	text, err := os.ReadFile(filepath.Join(into, "file"))
+	require.NoError(t, err)
+	require.Equal(t, "first", string(text))
+	require.NoError(t, unpack(t.Context(), clone, commits[1], t.TempDir()))
+	require.ErrorIs(t, unpack(t.Context(), clone, commits[0], t.TempDir()), errNoHistory)
+	require.ErrorIs(t, unpack(t.Context(), t.TempDir(), commits[0], t.TempDir()), errNoHistory)
+	alone := t.TempDir() // a tree without its history
+	run("init", "-q", alone)
+	run("-C", alone, "commit", "-q", "--allow-empty", "-m", "all")
+	require.ErrorIs(t, unpack(t.Context(), alone, commits[0], t.TempDir()), errNoHistory)
+	err = unpack(t.Context(), whole, strings.Repeat("0", 40), t.TempDir())
+	require.ErrorContains(t, err, "the repository has no commit 0000")
+	require.NotErrorIs(t, err, errNoHistory)
+}

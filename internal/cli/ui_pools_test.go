@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestUINewPool: a pool is made on the page, gets prizes, and one of them another
+// name, as long as nobody has won it.
+func TestUINewPool(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.press("New pool…")
+	b.fill("Id", "spring")
+	b.fill("Name", "Winter draw")
+	b.press("Make the pool")
+	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("spring")`)
+	b.fill("Id", "winter")
+	b.press("Make the pool")
+	b.said("Pool winter was made.")
+	b.await(`document.querySelector("h1").textContent === "Winter draw"`)
+
+	b.press("Add a prize…")
+	b.fill("Id", "sled")
+	b.fill("Name", "Sledge")
+	b.fill("Value", "49.90")
+	b.fill("Units", "3")
+	b.press("Add the prize")
+	b.said("Sledge was added.")
+	b.press("Add a prize…")
+	b.fill("Id", "none")
+	b.fill("Name", "No luck")
+	b.fill("Kind", "blank")
+	b.press("Add the prize")
+	b.said("No luck was added.")
+	b.press("Correct…") // the first
+	b.fill("Name", "Wooden sledge")
+	b.fill("Value", "59.90")
+	b.press("Correct the prize")
+	b.said("The prize was corrected.")
+	b.says("Wooden sledge")
+	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/pools/winter", ""), `{"id":"sled","name":"Wooden sledge","value":"59.90","kind":"prize","stocked":3,"issued":0,"remaining":3}`)
+	b.press("Open…")
+	b.press("Open")
+	b.said("The pool is open.")
+	status, body, err := s.ask("POST", "/draw", `{"pool":"winter","user":"u"}`, "Authorization", "Bearer draw")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, body)
+	b.await(`document.querySelector("[data-prize=sled] [data-label=Issued]").dataset.value === "1"`)
+	b.await(`[...document.querySelectorAll("[data-prize=sled] button")].filter((b) => !b.hidden).map((b) => b.textContent).join() === "Stock…"`)
+	b.quiet(1) // the id that is taken
+}
+
+// TestUIJobs: a job is switched off and on, gets another schedule, and runs.
+func TestUIJobs(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/jobs", "Jobs")
+	audit := func(part string) {
+		t.Helper()
+		b.await(fmt.Sprintf(`document.querySelector("[data-job=audit]")?.innerText.includes(%q)`, part))
+	}
+	b.press("Switch off…") // of the first, the audit
+	b.press("Switch off")
+	b.said("audit is off.")
+	audit("off")
+	require.Contains(t, s.admin(http.StatusOK, "GET", "/admin/jobs/audit", ""), `"enabled":false`)
+	b.press("Switch on…")
+	b.press("Switch on")
+	b.said("audit is on.")
+	b.press("Schedule…")
+	b.fill("Schedule", "now and then")
+	b.press("Set the schedule")
+	b.await(`document.querySelector("dialog [role=alert]").textContent.includes("schedule")`)
+	b.fill("Schedule", "every 2h")
+	b.press("Set the schedule")
+	b.said("audit runs every 2h.")
+	audit("every 2h")
+	b.press("Run now…")
+	b.press("Run")
+	b.said("audit was requested.")
+	done := regexp.MustCompile(`"result":"ok","error":[^,]*,"asked_by":"anna-admin"`)
+	require.Eventually(t, func() bool {
+		return done.MatchString(s.admin(http.StatusOK, "GET", "/admin/jobs/audit/runs", ""))
+	}, stepMax, 100*time.Millisecond)
+	b.press("Runs")
+	b.await(`document.querySelector("dialog[open] table")?.innerText.includes("ok")`)
+	b.press("Close")
+	audit("anna-admin")
+	b.quiet(1) // the schedule that is none
+}
+
+// TestUIDraftRules: a draft is checked and simulated on the page, and is in force
+// nowhere until it is put in force.
+func TestUIDraftRules(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("admin")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/spring/rules", "Spring draw")
+	b.says("A draw wins with 25 % now.")
+	b.press("Change the rules…")
+	for draft, says := range map[string]string{
+		`{"fallback":"none","win":"5/4"}`: `"win"`, `{"fallback":"none","limits":[{"of":"draws","max":0}]}`: "limits[0].max",
+		`{"fallback":"gold"}`: "fallback", `{"fallback":`: "JSON",
+	} {
+		b.fill("The whole document", draft)
+		b.press("Check and simulate")
+		b.await(fmt.Sprintf(`document.querySelector("dialog .preview .error")?.textContent.includes(%q)`, says))
+	}
+	b.fill("The whole document", `{"fallback":"none","win":"1/2"}`)
+	require.Empty(t, eval[string](b, `document.querySelector("dialog .preview").textContent`), "what was said is of another draft")
+	b.press("Check and simulate")
+	b.says("The document is good.")
+	b.says("50.00 %")
+	require.NotContains(t, s.admin(http.StatusOK, "GET", "/admin/pools/spring/rules", ""), "1/2", "it is in force nowhere")
+	b.press("Cancel")
+	b.press("Remove them…")
+	b.press("Remove the rules")
+	b.said("The pool has no rules.")
+	b.says("No rules: each draw takes one unit")
+	b.quiet(4)
+}
+
+// TestUIHistory: the charts begin before the page was opened, with what was drawn
+// then, and read some dozens of entries of a long log.
+func TestUIHistory(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	s.admin(http.StatusOK, "PATCH", "/admin/pools/summer", `{"state":"open"}`)
+	for range 3 {
+		// All at one time, however slow the machine is.
+		status, body, err := s.ask("POST", "/draw", `{"pool":"summer","user":"u","count":80}`, "Authorization", "Bearer draw")
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status, body)
+		time.Sleep(1200 * time.Millisecond) // a rate is of a second at least
+	}
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("auditor")
+	b.await(`document.querySelectorAll(".pools li").length === 2`)
+	b.visit("#/pools/summer", "Summer party")
+	// The charts reach up to what was: the rate while people drew, and the whole
+	// stock.
+	b.await(`parseFloat(document.querySelector(".chart.rate .top").textContent) >= 10`)
+	b.await(`document.querySelector(".chart.stock .top").textContent === "250"`)
+	require.Equal(t, "0", eval[string](b, `document.querySelector("[data-figure=rate]").textContent`))
+	asked := eval[int](b, `performance.getEntriesByType("resource").filter((r) => r.name.includes("/log?")).length`)
+	require.LessOrEqual(t, asked, 12+24+30+1)
+	b.quiet(0)
+}
+
+// TestUIHistoryOfBlanks: what remained is known although an endless blank is drawn,
+// whose awards take nothing from it.
+func TestUIHistoryOfBlanks(t *testing.T) {
+	t.Parallel()
+	s := administered(t)
+	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"autumn","name":"Autumn fair","rules":{"win":"3/4","fallback":"none"},
+		"prizes":[{"id":"pear","name":"Pear","stock":100},{"id":"none","name":"No win","kind":"blank"}]}`)
+	status, body, err := s.ask("POST", "/draw", `{"pool":"autumn","user":"u","count":60}`, "Authorization", "Bearer draw")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, body)
+	require.Contains(t, body, `"win":false`)
+	b := browse(t, s.url, 1200, 900)
+	b.signIn("auditor")
+	b.await(`document.querySelectorAll(".pools li").length === 3`)
+	b.visit("#/pools/autumn", "Autumn fair")
+	b.await(`document.querySelector(".chart.stock .top").textContent === "100"`)
+	b.quiet(0)
+}

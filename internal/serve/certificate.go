@@ -1,0 +1,66 @@
+package serve
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"sync/atomic"
+)
+
+// certificate is what the service shows to callers by HTTPS.
+type certificate struct {
+	current atomic.Pointer[tls.Certificate]
+}
+
+// use takes the texts of a certificate chain and of its key, in PEM.
+func (c *certificate) use(texts [][]byte) error {
+	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return err
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+// config returns settings that show the certificate of the moment. Of the suites of
+// TLS 1.2 it takes those that authenticate what they encrypt.
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+}
+
+// authorities are those whose certificates callers of admin calls must show.
+type authorities struct {
+	current atomic.Pointer[x509.CertPool]
+}
+
+// use takes the text of certificates in PEM.
+func (a *authorities) use(texts [][]byte) error {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(texts[0]) {
+		return errors.New("the file holds no certificate in PEM")
+	}
+	a.current.Store(pool)
+	return nil
+}
+
+// ask makes a handshake with the settings ask the caller for a certificate of one of
+// the authorities of the moment. A caller without one is served as well: which calls
+// need one is decided for each call, also on a connection that is older than a change.
+func (a *authorities) ask(settings *tls.Config) {
+	settings.ClientAuth = tls.RequestClientCert
+	base := settings.Clone()
+	settings.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		asking := base.Clone()
+		asking.ClientCAs = a.current.Load()
+		return asking, nil
+	}
+}

@@ -1,0 +1,154 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/setting"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/stock/checkup"
+)
+
+// checkUpMax bounds a check-up; most of it is reading a large SQLite file.
+const checkUpMax = 10 * time.Minute
+
+// CheckUp refuses the locks that `serve` refuses, and asks the database and the
+// lock service.
+func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]checkup.Finding, error) {
+	lock := &c.lock
+	ctx, cancel := context.WithTimeout(ctx, checkUpMax)
+	defer cancel()
+	open, err := locker.Open(ctx, lock.url, locker.Options{TTL: lock.ttl, Wait: lock.wait, Database: store})
+	if err != nil {
+		return nil, err
+	}
+	found := askLock(ctx, open, lock.url)
+	if err := open.Close(); err != nil {
+		return nil, err
+	}
+	more, err := checkup.Run(ctx, store, checkup.Options{Lock: lockScheme(lock.url), LockTTL: lock.ttl, LockWait: lock.wait})
+	if err != nil {
+		return nil, err
+	}
+	unbound, err := checkUsers(ctx, store, c)
+	if err != nil {
+		return nil, err
+	}
+	unreadable, err := checkUnreadable(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	ahead, err := checkAhead(ctx, store)
+	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url), checkCatalogue(&c.jobs), checkFiles(c, url)), err
+}
+
+// checkUsers finds pools whose rules count users, while anybody may draw in any
+// user's name.
+func checkUsers(ctx context.Context, store *stock.Store, c *Config) ([]checkup.Finding, error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil || c.tokens.keeper.Set().Has(access.Draw) {
+		return nil, err // a schema that does not fit was found already
+	}
+	rulings, err := store.RulesInForce(ctx)
+	var pools []string
+	for _, r := range rulings {
+		if !r.Rules.Tickets && len(r.Rules.Counted()) > 0 {
+			pools = append(pools, r.PoolID)
+		}
+	}
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelWarning, Rule: "users-unproven", Detail: "the rules count users of pools where anybody may draw as any user: " + strings.Join(pools, ", "),
+		Why:    "limits and guarantees bind users; whoever types another name has new ones",
+		Remedy: `let your own backend draw (--draw-token, or a token of role draw), or write "tickets":true into the rules`,
+	}}, nil
+}
+
+// checkUnreadable finds rules and planned items that this binary cannot read.
+func checkUnreadable(ctx context.Context, store *stock.Store) (found []checkup.Finding, err error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil {
+		return nil, err // a schema that does not fit was found already
+	}
+	watched, err := store.ReadWatched(ctx)
+	for _, p := range watched.Unreadable {
+		what := fmt.Sprintf("the rules of pool %s, of version %d,", p.PoolID, p.Version)
+		if p.Item != 0 {
+			what = fmt.Sprintf("item %d of the agenda of pool %s", p.Item, p.PoolID)
+		}
+		found = append(found, checkup.Finding{
+			Level: checkup.LevelDanger, Rule: "rules-unreadable",
+			Detail: fmt.Sprintf("%s cannot be read by this binary, whose time zones are of %s: %s", what, draw.ZoneRelease, draw.DetailOf(p.Why)),
+			Why:    "instances of this release answer new draws of the pool with 503 rules-unreadable; an item that nobody reads fails a minute after its time",
+			Remedy: "run on all instances the release that wrote it, or replace the rules, or remove the item",
+		})
+	}
+	return found, err
+}
+
+// checkAhead finds pools whose last entry is ahead of the database's clock.
+func checkAhead(ctx context.Context, store *stock.Store) ([]checkup.Finding, error) {
+	schema, err := store.Schema(ctx)
+	if err != nil || schema.Check() != nil {
+		return nil, err // a schema that does not fit was found already
+	}
+	pools, err := store.PoolsAhead(ctx, aheadMin)
+	if err != nil || len(pools) == 0 {
+		return nil, err
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelDanger, Rule: "pool-ahead", Detail: "the last entry is more than a minute ahead of the database's clock in pools: " + strings.Join(pools, ", "),
+		Why:    "times never fall along a pool's versions: limits, budgets, tickets and agenda of these pools go by that time until the clock is there",
+		Remedy: "find out whether the clock is slow now or was ahead then; close the pool and go on in a new one if waiting takes too long: docs/runbook.md, DrawsvcPoolsAhead",
+	}}, nil
+}
+
+// checkCatalogue judges the way to the catalogue's source.
+func checkCatalogue(j *jobFlags) []checkup.Finding {
+	host := j.exposedCatalogue()
+	if host == "" {
+		return nil
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelWarning, Rule: "no-tls", Detail: "the catalogue at " + host + " is fetched without TLS",
+		Why:    "whoever is on the network between can change the names, pictures and links that players see",
+		Remedy: "write https in --catalogue-url",
+	}}
+}
+
+// checkFiles judges the modes of all files of secrets. A file of tokens holds
+// digests: it may be read.
+func checkFiles(c *Config, url string) []checkup.Finding {
+	files := []string{c.tlsKey}
+	for _, s := range c.secrets() {
+		files = append(files, s.File)
+	}
+	if path, isFile := strings.CutPrefix(url, "sqlite:"); isFile {
+		files = append(files, path)
+	}
+	return slices.Concat(checkup.Files(setting.OthersMayReadOrWrite, files...), checkup.Files(setting.OthersMayWrite, c.tokensFile))
+}
+
+// askLock asks a lock service outside the database, which check-ups ask anyway.
+func askLock(ctx context.Context, lock locker.Lock, url string) []checkup.Finding {
+	if !isLockService(url) {
+		return nil
+	}
+	err := lock.Ping(ctx)
+	if err == nil {
+		return nil
+	}
+	return []checkup.Finding{{
+		Level: checkup.LevelDanger, Rule: "lock-service", Detail: "the lock service " + lockScheme(url) + ": does not answer: " + setting.Message(err),
+		Why:    "/readyz is 503, and draws in external mode are answered 503 lock-unavailable",
+		Remedy: "start it, or mend --lock; the address must be reached from this machine",
+	}}
+}

@@ -1,0 +1,39 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+
+	"drawsvc/internal/setting"
+)
+
+// closers end what was started, the last first.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+func (c *closers) addStop(stop func()) { c.add(func() error { stop(); return nil }) }
+
+// close runs them all and returns the first error.
+func (c closers) close() error {
+	var first error
+	for i := len(c) - 1; i >= 0; i-- {
+		first = setting.FirstOf(first, c[i]())
+	}
+	return first
+}
+
+// closeWithin is close as long as ctx lasts. What has not ended by then ends
+// with the process: a draw that waits for a silent database is left as a crash
+// would leave it, and its key settles it.
+func (c closers) closeWithin(ctx context.Context, log *slog.Logger) error {
+	closed := make(chan error, 1)
+	go func() { closed <- c.close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		log.Warn("exiting while draws still wait for the database; a retry with the same key settles each of them")
+		return nil
+	}
+}

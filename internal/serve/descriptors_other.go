@@ -1,0 +1,6 @@
+//go:build !unix
+
+package serve
+
+// descriptorLimit is 0: the system has no such limit.
+func descriptorLimit() uint64 { return 0 }

@@ -1,0 +1,22 @@
+package serve
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/job"
+)
+
+// TestCatalogueThatNeverCame has an age that grows, for its alert.
+func TestCatalogueThatNeverCame(t *testing.T) {
+	t.Parallel()
+	memory := catalogue.NewMemory(nil, slog.New(slog.DiscardHandler))
+	require.Zero(t, catalogueAge(memory, nil)())
+	age := catalogueAge(memory, []job.Definition{{Name: catalogue.JobName}})
+	before := age()
+	require.Greater(t, before, 0.0)
+	require.Greater(t, age(), before)
+}

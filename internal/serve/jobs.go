@@ -1,0 +1,254 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/job"
+	"drawsvc/internal/locker"
+	"drawsvc/internal/setting"
+	"drawsvc/internal/stock"
+)
+
+// jobFlags are the flags of `serve` for jobs.
+type jobFlags struct {
+	host            string
+	lockSecret      setting.Secret
+	catalogueSecret setting.Secret
+	catalogueEvery  time.Duration
+	// lock and catalogueURL are read from the secrets.
+	lock, catalogueURL string
+}
+
+func (j *jobFlags) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	f.StringVar(&j.host, "host-name", host, "`name` of this instance, for jobs that are pinned to one")
+	j.lockSecret.Flag(f, "jobs-lock", "table:", "`URL` of the lock of jobs, as --lock takes it")
+	j.catalogueSecret.Flag(f, "catalogue-url", "", "`URL` of the catalogue of prizes (default none)")
+	f.DurationVar(&j.catalogueEvery, "catalogue-every", 6*time.Hour, "time between two fetches of the catalogue")
+}
+
+// read takes the URLs from their files, where they are in some.
+func (j *jobFlags) read(flags *pflag.FlagSet) (err error) {
+	if j.lock, err = j.lockSecret.ReadURL(flags); err != nil {
+		return err
+	}
+	j.catalogueURL, err = j.catalogueSecret.Read(flags)
+	return err
+}
+
+// Validate checks the flags.
+func (j *jobFlags) Validate() error {
+	if err := job.CheckHost(j.host); err != nil {
+		return fmt.Errorf("--host-name: %s", setting.Message(err))
+	}
+	if j.catalogueURL != "" {
+		if err := catalogue.CheckURL(j.catalogueURL); err != nil {
+			return fmt.Errorf("--catalogue-url: %s", setting.Message(err))
+		}
+	}
+	if err := checkLock("jobs-lock", j.lock); err != nil {
+		return err
+	}
+	return setting.Within("catalogue-every", j.catalogueEvery, time.Second, 30*24*time.Hour)
+}
+
+// warn logs a catalogue that whoever is on the way can change.
+func (j *jobFlags) warn(log *slog.Logger) {
+	if j.exposedCatalogue() != "" {
+		log.Warn("the catalogue comes without encryption, and whoever is on the way can change it; use https", "flag", "--catalogue-url")
+	}
+}
+
+// exposedCatalogue returns the other machine from which the catalogue comes without
+// encryption, "" for none.
+func (j *jobFlags) exposedCatalogue() string {
+	u, err := url.Parse(j.catalogueURL)
+	if err != nil || u.Scheme != "http" || isLoopback(u.Hostname()) {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// jobs are the jobs of this instance, and its copy of the catalogue.
+type jobs struct {
+	runner *job.Runner
+	memory *catalogue.Memory
+	lock   locker.Lock
+	end    context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+const (
+	// jobsLockTTL and jobsLockWait are those of the lock of jobs: an instance that
+	// finds it taken tries again at the next poll.
+	jobsLockTTL  = 10 * time.Second
+	jobsLockWait = 100 * time.Millisecond
+	// loadMax bounds the load of the catalogue before the service serves.
+	loadMax = 5 * time.Second
+)
+
+// startJobs loads the catalogue that is stored and starts the runner.
+func startJobs(ctx context.Context, c *Config, store *stock.Store, r prometheus.Registerer, log *slog.Logger) (*jobs, error) {
+	lock, err := locker.Open(ctx, c.jobs.lock, locker.Options{TTL: jobsLockTTL, Wait: jobsLockWait, Log: log, Database: store})
+	if err != nil {
+		return nil, fmt.Errorf("--jobs-lock: %w", err)
+	}
+	definitions := []job.Definition{job.Audit(store), job.Statement(store)}
+	if c.jobs.catalogueURL != "" {
+		definitions = append(definitions, catalogue.Job(store, c.jobs.catalogueURL, c.jobs.catalogueEvery))
+	}
+	j := &jobs{memory: catalogue.NewMemory(store, log), lock: lock}
+	j.runner, err = job.New(job.Options{
+		Rows: store, Runs: store, Locker: lock, Observer: newJobMetrics(r, store, j.memory, definitions), Log: log,
+		Host: c.jobs.host, Jobs: definitions, Poll: job.PollDefault,
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	loading, cancel := context.WithTimeout(ctx, loadMax)
+	defer cancel()
+	// The first two are tried again: a schema without jobs serves draws.
+	if err := errors.Join(store.AddJobs(loading, definitions), j.memory.Load(loading), c.jobs.askForCatalogue(loading, store)); err != nil {
+		log.Warn("jobs and the catalogue could not be read yet", "error", err)
+	}
+	running, end := context.WithCancel(ctx)
+	j.end = end
+	j.ended.Go(func() { j.runner.Run(running) })
+	j.ended.Go(func() { j.memory.Watch(running, catalogue.WatchDefault) })
+	return j, nil
+}
+
+// askForCatalogue asks for a run where what is stored came from another address, unless
+// the job is off: whoever has switched it off wants no fetch.
+func (j *jobFlags) askForCatalogue(ctx context.Context, store *stock.Store) error {
+	if j.catalogueURL == "" {
+		return nil
+	}
+	stored, err := store.Catalogue(ctx, "")
+	if err != nil || stored == nil || stored.IsFrom(j.catalogueURL) {
+		return err
+	}
+	row, _, err := store.Job(ctx, catalogue.JobName)
+	if err != nil || !row.Enabled {
+		return err
+	}
+	_, err = store.WantJob(ctx, catalogue.JobName, "serve")
+	if draw.CodeOf(err) == draw.CodeJobRunning {
+		return nil // by another instance that was started so
+	}
+	return err
+}
+
+// stop ends the runs of this instance: they are due again at once, elsewhere.
+func (j *jobs) stop() error {
+	j.end()
+	j.ended.Wait()
+	return j.lock.Close()
+}
+
+// jobMetrics shows jobs as metrics. It implements job.Observer.
+type jobMetrics struct {
+	store       *stock.Store
+	lastSuccess *prometheus.GaugeVec
+	overdue     *prometheus.GaugeVec
+	runs        *prometheus.CounterVec
+	violations  prometheus.Gauge
+	// audited is the number of the audit whose report is shown.
+	audited int64
+}
+
+func newJobMetrics(r prometheus.Registerer, store *stock.Store, memory *catalogue.Memory, definitions []job.Definition) *jobMetrics {
+	f := promauto.With(r)
+	labels := []string{"job"}
+	f.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "drawsvc_catalogue_age_seconds",
+		Help: "Time since the catalogue's source last said what is served; while it never did, since the start; 0 without --catalogue-url.",
+	}, catalogueAge(memory, definitions))
+	m := &jobMetrics{
+		store: store,
+		lastSuccess: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drawsvc_job_last_success_timestamp_seconds", Help: "Time of the last run that succeeded, on any instance.",
+		}, labels),
+		overdue: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "drawsvc_job_overdue_seconds", Help: "How long nobody has run a job that is due.",
+		}, labels),
+		runs: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "drawsvc_job_runs_total", Help: "Runs on this instance by job and result: ok, failed or lost.",
+		}, []string{"job", "result"}),
+		violations: f.NewGauge(prometheus.GaugeOpts{
+			Name: "drawsvc_audit_violations", Help: "Violations that the last audit of all pools found, on any instance.",
+		}),
+	}
+	for _, d := range definitions {
+		for _, result := range []job.Result{job.ResultOK, job.ResultFailed, job.ResultLost} {
+			m.runs.WithLabelValues(d.Name, string(result))
+		}
+	}
+	return m
+}
+
+// catalogueAge returns the age in seconds of the catalogue that is served.
+func catalogueAge(memory *catalogue.Memory, definitions []job.Definition) func() float64 {
+	started := time.Now()
+	fetches := slices.ContainsFunc(definitions, func(d job.Definition) bool { return d.Name == catalogue.JobName })
+	return func() float64 {
+		at := memory.CheckedAt()
+		switch {
+		case at.IsZero() && !fetches:
+			return 0
+		case at.IsZero():
+			at = started
+		}
+		return time.Since(at).Seconds()
+	}
+}
+
+// Seen implements job.Observer.
+func (m *jobMetrics) Seen(ctx context.Context, rows []job.Row, now time.Time) {
+	for i := range rows {
+		r := &rows[i]
+		m.overdue.WithLabelValues(r.Name).Set(r.Overdue(now).Seconds())
+		if !r.LastSuccess.IsZero() {
+			m.lastSuccess.WithLabelValues(r.Name).Set(float64(r.LastSuccess.UnixMicro()) / 1e6)
+		}
+		if r.Name == job.AuditName && r.Token != m.audited && r.Status == job.StatusIdle {
+			m.showAudit(ctx, r.Token)
+		}
+	}
+}
+
+// showAudit reads the report of the last audit, which is larger than a row.
+func (m *jobMetrics) showAudit(ctx context.Context, number int64) {
+	r, _, err := m.store.Job(ctx, job.AuditName)
+	var report job.AuditReport
+	if err != nil || len(r.Report) == 0 || json.Unmarshal(r.Report, &report) != nil {
+		return // the next poll tries again
+	}
+	m.violations.Set(float64(report.Violations))
+	m.audited = number
+}
+
+// Ended implements job.Observer.
+func (m *jobMetrics) Ended(name string, result job.Result) {
+	m.runs.WithLabelValues(name, string(result)).Inc()
+}

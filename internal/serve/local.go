@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"drawsvc/internal/access"
+	"drawsvc/internal/api"
+	"drawsvc/internal/catalogue"
+	"drawsvc/internal/draw"
+	"drawsvc/internal/http"
+	"drawsvc/internal/lockmode"
+	"drawsvc/internal/proof"
+	"drawsvc/internal/stock"
+	"drawsvc/internal/ticket"
+)
+
+// LocalOptions are what the calls of a command on the database are made with.
+type LocalOptions struct {
+	// Actor is recorded with each change.
+	Actor string
+	// Identities unseal the seeds of committed pools, nil for none.
+	Identities *proof.Identities
+	Sealing    sealing
+	// SignsClosed signs a checkpoint when a committed pool is closed.
+	SignsClosed bool
+	// progress, where not nil, learns how far an import is.
+	Progress func(done, total int)
+}
+
+// localMax bounds a call of this process: it lasts as long as its work.
+const localMax = 365 * 24 * time.Hour
+
+// NewLocal returns what calls the handlers of a service on an open database, in this
+// process: with the rights of an admin, and without bounds of time and size. It is the
+// one way of commands to the pools of a database. Only those about the database itself
+// go to the store: migrate, doctor, backup, restore, audit --deep, erase-salts, which
+// reads a folder of this machine, and publish, which follows the rows.
+func NewLocal(store *stock.Store, o LocalOptions) (api.Local, error) {
+	token := rand.Text()
+	set, err := access.NewSet(access.Token{Name: "cli", Role: access.Admin, Digest: access.DigestOf(token)})
+	if err != nil {
+		return api.Local{}, err
+	}
+	registry := prometheus.NewRegistry()
+	server, err := http.New(http.Config{
+		Access: http.Access{Tokens: access.NewKeeper(set), Actor: o.Actor}, Limits: http.Limits{RequestTimeout: localMax, Unbounded: true},
+		Store: localBackend{backend{store, o.Sealing}, o.SignsClosed}, Drawer: idle{}, Watcher: idle{}, Tickets: ticket.NewKeeper(nil), WakeJobs: func() {},
+		Catalogue: func() map[string]catalogue.Item { return nil }, Modes: lockmode.Names(), Progress: o.Progress,
+		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry,
+	})
+	if err != nil {
+		return api.Local{}, err
+	}
+	return api.Local{Handler: server.Handler(), Token: token}, nil
+}
+
+// localBackend is the backend of a command.
+type localBackend struct {
+	backend
+	signsClosed bool
+}
+
+// ChangePool implements http.Pools. No publisher may run where a command has the
+// database, so that the command signs what a closed pool has come to.
+func (b localBackend) ChangePool(ctx context.Context, poolID string, change draw.PoolChange, actor string) (draw.Pool, error) {
+	p, err := b.backend.ChangePool(ctx, poolID, change, actor)
+	if err != nil || !b.signsClosed || p.State != draw.StateClosed {
+		return p, err
+	}
+	if err := b.Checkpoint(ctx, poolID); draw.CodeOf(err) != draw.CodeNotFound {
+		return p, err
+	}
+	return p, nil
+}
+
+// idle draws and shows nothing: no command asks for either.
+type idle struct{}
+
+// DrawFor implements http.Drawer.
+func (idle) DrawFor(context.Context, string, draw.Request) (draw.Draw, error) {
+	return draw.Draw{}, draw.Errorf(draw.CodeDraining, "a command does not draw")
+}
+
+// Drain implements http.Drawer.
+func (idle) Drain(context.Context) error { return nil }
+
+// Watch implements http.Watcher.
+func (idle) Watch(context.Context, func([]byte) error) error { return nil }

@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"drawsvc/internal/locker"
+	"drawsvc/internal/setting"
+)
+
+// lockFlags are the flags of external mode's lock.
+type lockFlags struct {
+	secret    setting.Secret
+	ttl, wait time.Duration
+	asked     time.Duration // of which wait is what a request's time leaves
+	// url is read from the secret.
+	url string
+}
+
+func (l *lockFlags) flags(f *pflag.FlagSet) {
+	l.secret.Flag(f, "lock", "table:", "`URL` of external mode's lock")
+	f.DurationVar(&l.ttl, "lock-ttl", 10*time.Second, "length of a lease")
+	f.DurationVar(&l.wait, lockWaitFlag, 2*time.Second, "longest wait for the lock, cut to half of --request-timeout, with a warning where it was set")
+}
+
+// lockWaitFlag is the name of the flag of the longest wait.
+const lockWaitFlag = "lock-wait"
+
+// fit keeps the wait within half of a request's time: known keys are looked up in
+// vain behind others that have waited for longer.
+func (l *lockFlags) fit(timeout time.Duration) {
+	l.asked = l.wait
+	l.wait = min(l.wait, timeout/2)
+}
+
+// warn logs that the wait is shorter than the one that somebody asked for.
+func (l *lockFlags) warn(flags *pflag.FlagSet, log *slog.Logger) {
+	if l.asked > l.wait && setting.SourceOf(flags, lockWaitFlag) != setting.ByNobody {
+		log.Warn("the wait for the lock is cut to half of --request-timeout, so that known keys behind it are answered",
+			"lock_wait", l.asked, "used", l.wait)
+	}
+}
+
+// read takes the URL from its file, where it is in one.
+func (l *lockFlags) read(flags *pflag.FlagSet) (err error) {
+	l.url, err = l.secret.ReadURL(flags)
+	return err
+}
+
+// isLockService says that a lock is outside the database.
+func isLockService(url string) bool { return strings.Contains(url, "://") }
+
+// Validate refuses values out of bounds.
+func (l *lockFlags) Validate() error {
+	return setting.FirstOf(
+		checkLock("lock", l.url),
+		setting.Within("lock-ttl", l.ttl, 100*time.Millisecond, time.Hour),
+		setting.Within(lockWaitFlag, l.wait, 0, time.Minute),
+	)
+}
+
+// checkLock refuses a lock that there is not, before anything is opened.
+func checkLock(flag, url string) error {
+	if err := locker.Check(url); err != nil {
+		return fmt.Errorf("--%s: %s", flag, setting.Message(err))
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// stoppingMax is the longest time from the signal to the end of the process, beyond the
+// delay: what is promised of the end, and a second for a busy machine.
+const stoppingMax = endMax + 2*time.Second
+
+// notifyManager tells the service manager that started the process, if it asked
+// (Type=notify of systemd, which sets NOTIFY_SOCKET), that the service is ready. When
+// ctx ends it says that the service stops, and how long that may take at most: a
+// --shutdown-delay then needs no change of the unit's TimeoutStopSec. The function
+// that it returns ends the second part.
+func notifyManager(ctx context.Context, delay time.Duration, log *slog.Logger) func() bool {
+	notify(daemon.SdNotifyReady, log)
+	return context.AfterFunc(ctx, func() {
+		longest := (delay + stoppingMax).Microseconds()
+		notify(fmt.Sprintf("%s\nEXTEND_TIMEOUT_USEC=%d", daemon.SdNotifyStopping, longest), log)
+	})
+}
+
+func notify(state string, log *slog.Logger) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("the service manager was not notified", "error", err)
+	}
+}

@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"drawsvc/internal/draw"
+	"drawsvc/internal/periodic"
+	"drawsvc/internal/stock"
+)
+
+const (
+	// watchEvery is the time between two readings of the pools, whatever the
+	// number of scrapes.
+	watchEvery = 15 * time.Second
+	// watchMax bounds one reading.
+	watchMax = 10 * time.Second
+	// watchedPoolsMax is the most pools with metrics of their own.
+	watchedPoolsMax = 100
+	// otherPools is the label of all other pools together.
+	otherPools = "other"
+)
+
+// poolReader is the database, as the metrics of pools read it.
+type poolReader interface {
+	Levels(ctx context.Context) ([]draw.Level, error)
+	rulesReader
+	Schema(ctx context.Context) (stock.Schema, error)
+}
+
+// rulesReader is the database, as the metrics of rules read it.
+type rulesReader interface {
+	ReadWatched(ctx context.Context) (stock.Watched, error)
+	PoolsAhead(ctx context.Context, by time.Duration) ([]string, error)
+}
+
+// reading is what the database said at one time.
+type reading struct {
+	current, want int64 // versions of the schema, 0 when they were never read
+	levels        []draw.Level
+	at            time.Time // of levels, zero before the first
+	low           map[lowPrize]bool
+	unreadable    map[unreadablePart]bool
+	ahead         int
+}
+
+// unreadablePart names rules in force, or a planned item.
+type unreadablePart struct {
+	poolID        string
+	version, item int64
+}
+
+// lowPrize names a prize of which few units remain.
+type lowPrize struct{ poolID, prizeID string }
+
+// poolMetrics shows the last reading. It implements prometheus.Collector, so
+// that all counts of one scrape are of one reading.
+type poolMetrics struct {
+	last      atomic.Pointer[reading]
+	schema    *prometheus.Desc
+	known     *prometheus.Desc
+	at        *prometheus.Desc
+	remaining *prometheus.Desc
+	stocked   *prometheus.Desc
+	issued    *prometheus.Desc
+	low       *prometheus.Desc
+	unread    *prometheus.Desc
+	ahead     *prometheus.Desc
+	log       *slog.Logger
+}
+
+func newPoolMetrics(log *slog.Logger) *poolMetrics {
+	of := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc(name, help, labels, nil)
+	}
+	m := &poolMetrics{
+		schema:    of("drawsvc_schema_version", "Version of the database's schema."),
+		known:     of("drawsvc_schema_known_version", "Version of the schema that this binary knows."),
+		at:        of("drawsvc_pools_read_timestamp_seconds", "Time at which the counts of the pools were read."),
+		remaining: of("drawsvc_pool_remaining", "Units that can still be drawn, of each open pool.", "pool"),
+		stocked:   of("drawsvc_pool_stocked", "Units put in, of each open pool.", "pool"),
+		issued:    of("drawsvc_pool_issued", "Units drawn, of each open pool.", "pool"),
+		low:       of("drawsvc_prizes_low", "Prizes of open pools of which fewer units remain than their rules warn of."),
+		unread:    of("drawsvc_rules_unreadable", "Rules in force and planned items that this instance cannot read: their pools give no new draws here, or will not."),
+		ahead:     of("drawsvc_pools_ahead", "Pools that are not closed and whose last entry is ahead of the database's clock by more than a minute, at most 100."),
+		log:       log,
+	}
+	m.last.Store(&reading{})
+	return m
+}
+
+// Describe implements prometheus.Collector.
+func (m *poolMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{m.schema, m.known, m.at, m.remaining, m.stocked, m.issued, m.low, m.unread, m.ahead} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *poolMetrics) Collect(to chan<- prometheus.Metric) {
+	gauge := func(of *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(of, prometheus.GaugeValue, value, labels...)
+	}
+	r := m.last.Load()
+	if r.want > 0 {
+		gauge(m.schema, float64(r.current))
+		gauge(m.known, float64(r.want))
+	}
+	if r.at.IsZero() {
+		return
+	}
+	gauge(m.at, float64(r.at.UnixMicro())/1e6)
+	gauge(m.low, float64(len(r.low)))
+	gauge(m.unread, float64(len(r.unreadable)))
+	gauge(m.ahead, float64(r.ahead))
+	for _, l := range bounded(r.levels, watchedPoolsMax) {
+		gauge(m.remaining, float64(l.Remaining()), l.PoolID)
+		gauge(m.stocked, float64(l.Stocked), l.PoolID)
+		gauge(m.issued, float64(l.Issued), l.PoolID)
+	}
+}
+
+// bounded keeps the first pools and sums the others up as one.
+func bounded(levels []draw.Level, most int) []draw.Level {
+	kept := make([]draw.Level, 0, most+1)
+	rest := draw.Level{PoolID: otherPools}
+	hasRest := false
+	for _, l := range levels {
+		if len(kept) < most && l.PoolID != otherPools {
+			kept = append(kept, l)
+			continue
+		}
+		rest.Stocked += l.Stocked
+		rest.Issued += l.Issued
+		hasRest = true
+	}
+	if hasRest {
+		kept = append(kept, rest)
+	}
+	return kept
+}
+
+// aheadMin is by how much a pool's last entry must be ahead of the clock to be counted.
+const aheadMin = time.Minute
+
+// read makes the next reading. What the database does not say stays as it was.
+func (m *poolMetrics) read(ctx context.Context, db poolReader) {
+	ctx, cancel := context.WithTimeout(ctx, watchMax)
+	defer cancel()
+	next := *m.last.Load()
+	if schema, err := db.Schema(ctx); err == nil {
+		next.current, next.want = schema.Current, schema.Target
+	}
+	if levels, err := db.Levels(ctx); err == nil {
+		next.levels, next.at = levels, time.Now()
+	}
+	if watched, err := db.ReadWatched(ctx); err == nil {
+		next.low = m.warn(next.low, watched.Low)
+		next.unreadable = m.warnUnreadable(next.unreadable, watched.Unreadable)
+	}
+	if ahead, err := db.PoolsAhead(ctx, aheadMin); err == nil {
+		next.ahead = len(ahead)
+	}
+	m.last.Store(&next)
+}
+
+// warnUnreadable is warn for what this instance cannot read.
+func (m *poolMetrics) warnUnreadable(before map[unreadablePart]bool, parts []stock.UnreadablePart) map[unreadablePart]bool {
+	now := make(map[unreadablePart]bool, len(parts))
+	for _, p := range parts {
+		at := unreadablePart{p.PoolID, p.Version, p.Item}
+		if now[at] = true; !before[at] {
+			m.log.Warn("rules cannot be read here: the pool gives no new draws, or will not once the item is due",
+				"pool", p.PoolID, "version", p.Version, "item", p.Item, "error", p.Why)
+		}
+	}
+	return now
+}
+
+// warn logs each prize that has become low since the reading before, and returns
+// those that are. One that was restocked and falls again is warned of again.
+func (m *poolMetrics) warn(before map[lowPrize]bool, low []draw.LowPrize) map[lowPrize]bool {
+	now := make(map[lowPrize]bool, len(low))
+	for _, l := range low {
+		at := lowPrize{l.PoolID, l.PrizeID}
+		if now[at] = true; !before[at] {
+			m.log.Warn("prize is low", "pool", l.PoolID, "prize", l.PrizeID, "remaining", l.Remaining, "below", l.Below)
+		}
+	}
+	return now
+}
+
+// watchPools reads the pools about every watchEvery until stop is called.
+func watchPools(r prometheus.Registerer, db poolReader, log *slog.Logger) (stop func()) {
+	m := newPoolMetrics(log)
+	r.MustRegister(m)
+	return periodic.Start(watchEvery, func(ctx context.Context) { m.read(ctx, db) })
+}

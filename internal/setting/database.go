@@ -1,0 +1,112 @@
+package setting
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"drawsvc/db/migrations"
+	"drawsvc/internal/stock"
+)
+
+// Database is the --database flag of every command that needs one.
+type Database struct {
+	URL    Secret
+	Schema migrations.Set
+	lookUp func(name string) (string, bool)
+	Stderr io.Writer
+}
+
+// Flag declares --database and --database-file.
+func (d *Database) Flag(c *cobra.Command, env Environment) {
+	d.Schema, d.lookUp, d.Stderr = env.Schema, env.LookUp, env.Stderr
+	d.URL.Flag(c.Flags(), "database", "sqlite:drawsvc.db",
+		"`URL` of the database: sqlite:PATH, postgres://… or mysql://USER:PASS@HOST:PORT/DB")
+}
+
+// openMax is how soon a server that does not answer is given up.
+const openMax = 10 * time.Second
+
+// Read returns the URL. A command that has no --server must not take the usual
+// database where the environment names a service: it would work on an empty one,
+// and seem to have worked on the service's.
+func (d *Database) Read(c *cobra.Command) (string, error) {
+	flags := c.Flags()
+	_, isSet := d.lookUp(Variable(ServerFlag))
+	if isSet && flags.Lookup(ServerFlag) == nil && c.Name() != "serve" && SourceOf(flags, DatabaseFlag, DatabaseFlag+FileSuffix) == ByNobody {
+		return "", AsUsage(fmt.Errorf("%s is set, and %s works on the database alone: name it with --database", Variable(ServerFlag), strings.TrimPrefix(c.CommandPath(), "drawsvc ")))
+	}
+	return d.URL.ReadURL(flags)
+}
+
+// Check refuses what cannot be a database, before anything is said of it or made.
+func (d *Database) Check(c *cobra.Command) error {
+	url, err := d.Read(c)
+	if err != nil {
+		return err
+	}
+	return stock.CheckURL(url)
+}
+
+// Open opens the database without a check of its schema.
+func (d *Database) Open(ctx context.Context, c *cobra.Command, o stock.Options) (*stock.Store, error) {
+	url, err := d.Read(c)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(url, "sqlite:") { // a file may have to be examined, which takes its time
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, openMax)
+		defer cancel()
+	}
+	o.Migrations = d.Schema
+	if o.Log == nil { // a command says itself what it has done
+		o.Log = slog.New(slog.NewTextHandler(d.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: WithoutTime}))
+	}
+	return stock.Open(ctx, url, o)
+}
+
+// Opened runs fn on the open database, whatever its schema, and closes it.
+func (d *Database) Opened(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) (err error) {
+	store, err := d.Open(c.Context(), c, o)
+	if err != nil {
+		return err
+	}
+	defer closing(store, &err)
+	return fn(c.Context(), store)
+}
+
+// With is opened for a schema that this binary can work on.
+func (d *Database) With(c *cobra.Command, o stock.Options, fn func(context.Context, *stock.Store) error) error {
+	return d.Opened(c, o, func(ctx context.Context, store *stock.Store) error {
+		if err := Prepare(ctx, store, false, o.ReadOnly); err != nil {
+			return err
+		}
+		return fn(ctx, store)
+	})
+}
+
+// Prepare makes sure that this binary can work on the schema. An embedded
+// database is migrated by itself, a server only when asked.
+func Prepare(ctx context.Context, store *stock.Store, migrate, readOnly bool) error {
+	if (migrate || store.Dialect() == "sqlite") && !readOnly {
+		return store.Migrate(ctx)
+	}
+	schema, err := store.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	return schema.Check()
+}
+
+// closing closes the store; its error counts when there is no other.
+func closing(store *stock.Store, err *error) {
+	if e := store.Close(); *err == nil {
+		*err = e
+	}
+}

@@ -1,0 +1,54 @@
+package setting
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// PrivateMax is the largest private file that is read, in bytes.
+const PrivateMax = 1 << 20
+
+// ReadPrivate reads a file of a secret, of tokens or of a key. A link in its
+// place is followed only when nobody else can have put it there: it belongs to
+// root, as those of Kubernetes do, or to the account of the process.
+func ReadPrivate(path string) ([]byte, error) {
+	f, err := openPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, PrivateMax+1))
+	if err == nil && len(text) > PrivateMax {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, PrivateMax)
+	}
+	return text, err
+}
+
+// openPrivate opens a file for readPrivate.
+func openPrivate(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|noFollow, 0)
+	if err == nil || !isLink(err) {
+		return f, err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !isTrusted(info) {
+		return nil, fmt.Errorf("%s is a link that belongs to another account: it is not followed", path)
+	}
+	return os.Open(path)
+}
+
+// ReadFiles is readPrivate for several files.
+func ReadFiles(paths []string) (texts [][]byte, err error) {
+	for _, path := range paths {
+		text, err := ReadPrivate(path)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+	}
+	return texts, nil
+}

@@ -1,0 +1,122 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Secret is a value that may also come from a file, so that it need not stand
+// in a process list.
+type Secret struct{ name, Value, File string }
+
+// FileSuffix makes the name of the flag that names the file.
+const FileSuffix = "-file"
+
+// Flag declares --NAME and --NAME-file.
+func (s *Secret) Flag(flags *pflag.FlagSet, name, value, usage string) {
+	s.name = name
+	flags.StringVar(&s.Value, name, value, usage)
+	flags.StringVar(&s.File, name+FileSuffix, "", "file that holds the value of --"+name)
+}
+
+// Read returns the value, which the command line, the environment or a file
+// gives. What the file holds is trimmed of the white space around it.
+func (s *Secret) Read(flags *pflag.FlagSet) (string, error) {
+	if s.File == "" {
+		return s.Value, nil
+	}
+	if flags.Changed(s.name) {
+		return "", AsUsage(fmt.Errorf("give --%s or --%s-file, not both", s.name, s.name))
+	}
+	text, err := ReadPrivate(s.File)
+	if err != nil {
+		return "", AsUsage(fmt.Errorf("--%s-file: %w", s.name, err))
+	}
+	value := strings.TrimSpace(string(text))
+	if value == "" {
+		return "", AsUsage(errors.New("--" + s.name + "-file: the file is empty"))
+	}
+	return value, nil
+}
+
+// ReadURL is read for a URL that may hold a password.
+func (s *Secret) ReadURL(flags *pflag.FlagSet) (string, error) {
+	value, err := s.Read(flags)
+	if err != nil {
+		return "", err
+	}
+	if holdsRawPassword(value) {
+		return "", AsUsage(errors.New("--" + s.name +
+			": the password in the URL holds a raw @, : or /; percent-encode them: @ is %40, : is %3A, / is %2F"))
+	}
+	return value, nil
+}
+
+// holdsRawPassword says whether the password of a URL holds a character that
+// ends it. Such a URL must not be used: a part of the password would be taken
+// for the host, and asked of the name servers.
+func holdsRawPassword(text string) bool {
+	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		return false
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	at := strings.LastIndex(rest, "@")
+	if at < 0 {
+		return false
+	}
+	user, password, _ := strings.Cut(rest[:at], ":")
+	return strings.ContainsAny(user, "@/") || strings.ContainsAny(password, "@:/")
+}
+
+// Warn logs what makes the secret less of one: a value on the command line,
+// which every user of the machine can list, and a file that others can use.
+func (s *Secret) Warn(flags *pflag.FlagSet, log *slog.Logger) {
+	f := flags.Lookup(s.name)
+	if f.Changed && f.Annotations[FromVariable] == nil && s.isSecret() {
+		log.Warn("a secret is on the command line, where every user of this machine can read it; use the file flag",
+			"flag", "--"+s.name, "instead", "--"+s.name+FileSuffix)
+	}
+	WarnOfMode(log, "--"+s.name+FileSuffix, s.File, OthersMayUse)
+}
+
+// isSecret says whether the value is to be kept: a token, or a URL that has a
+// password.
+func (s *Secret) isSecret() bool {
+	if strings.HasSuffix(s.name, TokenFlag) {
+		return true
+	}
+	u, err := url.Parse(s.Value)
+	if err != nil {
+		return true // who knows what it holds
+	}
+	_, has := u.User.Password()
+	return has
+}
+
+const (
+	// OthersMayUse are the bits of a file's mode that let others read or write.
+	OthersMayUse os.FileMode = 0o027
+	// OthersMayReadOrWrite are these bits, and that the group may read, as
+	// the doctor judges it.
+	OthersMayReadOrWrite os.FileMode = 0o066
+	// OthersMayWrite are those that let others write.
+	OthersMayWrite os.FileMode = 0o022
+)
+
+// WarnOfMode logs that a file is open to others. A file that cannot be read is
+// an error elsewhere.
+func WarnOfMode(log *slog.Logger, flag, file string, loose os.FileMode) {
+	info, err := os.Stat(file)
+	if file == "" || err != nil || info.Mode().Perm()&loose == 0 {
+		return
+	}
+	log.Warn("a file that should be private is open to other users of this machine; use chmod 600",
+		"flag", flag, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
+}

@@ -1,0 +1,66 @@
+package setting
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"drawsvc/internal/draw"
+)
+
+// VersionInfo is what a build says of itself.
+type VersionInfo struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+	// Zones is the release of the time zone database that rules and schedules go by.
+	Zones string `json:"zones"`
+}
+
+// ReadVersion returns the version of this program.
+func ReadVersion(env Environment) VersionInfo {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(info, env.Version, env.Commit)
+}
+
+// versionOf is what the build says of itself: the version of the module, which Go
+// takes from the tag of the commit or from `go install MODULE@VERSION`, and the commit
+// with "+dirty" where files were changed. info may be nil.
+func versionOf(info *debug.BuildInfo, version, commit string) VersionInfo {
+	v := VersionInfo{Version: version, Commit: commit, Go: runtime.Version(), Zones: draw.ZoneRelease}
+	if info != nil {
+		if v.Version == "" && info.Main.Version != "(devel)" {
+			v.Version = strings.TrimPrefix(info.Main.Version, "v")
+		}
+		if v.Commit == "" {
+			v.Commit = commitOf(info)
+		}
+	}
+	v.Version, v.Commit = cmp.Or(v.Version, "dev"), cmp.Or(v.Commit, "unknown")
+	return v
+}
+
+func commitOf(info *debug.BuildInfo) string {
+	commit := Setting(info, "vcs.revision")
+	if commit != "" && Setting(info, "vcs.modified") == "true" {
+		return commit + "+dirty"
+	}
+	return commit
+}
+
+// Setting is what a build says of one key, "" for nothing.
+func Setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// String is the line that people read.
+func (v VersionInfo) String() string {
+	return fmt.Sprintf("drawsvc %s, commit %s, %s, time zones %s", v.Version, v.Commit, v.Go, v.Zones)
+}
