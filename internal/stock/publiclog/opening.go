@@ -53,10 +53,13 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return promise.Beacon, nil
 }
 
-// mayChange is ledger.Guard's: what the numbers of a pool give cannot be changed
+// guard is what the ledger knows of the commitments.
+type guard struct{ store *Store }
+
+// MayChange implements ledger.Guard: what the numbers of a pool give cannot be changed
 // while its beacon's round is in force.
-func (s *Store) mayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
-	promise, err := s.promised(ctx, tx, of)
+func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
+	promise, err := g.store.promised(ctx, tx, of)
 	switch {
 	case err != nil || promise == nil || what == ledger.MovesStock && promise.StockWhileOpen:
 		return false, err
