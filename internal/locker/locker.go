@@ -42,8 +42,7 @@ type Options struct {
 
 // Database is the service's own database, as the locks in it need it.
 type Database interface {
-	// Dialect names the kind of database, LockStatements are those of its locks.
-	Dialect() string
+	// LockStatements are those of the database's locks.
 	LockStatements() locksql.Statements
 	// LockDB is a pool of connections for locks alone; on SQLite the one
 	// write connection, which no lock holds while its holder works.

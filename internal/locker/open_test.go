@@ -24,7 +24,6 @@ type dialect struct {
 	db   *sql.DB
 }
 
-func (d dialect) Dialect() string { return d.name }
 func (d dialect) LockDB() *sql.DB { return d.db }
 
 func (d dialect) LockStatements() locksql.Statements { return stock.LockStatements(d.name) }

@@ -97,9 +97,9 @@ func ofDatabase[T any](scheme string, o Options, pick func(locksql.Statements) *
 	if o.Database == nil {
 		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" needs the service's database", scheme)
 	}
-	statements := pick(o.Database.LockStatements())
-	if statements == nil {
-		return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, o.Database.Dialect())
+	all := o.Database.LockStatements()
+	if one := pick(all); one != nil {
+		return one, nil
 	}
-	return statements, nil
+	return nil, draw.Errorf(draw.CodeInvalidRequest, "lock \"%s:\" is not possible on %s", scheme, all.Database)
 }

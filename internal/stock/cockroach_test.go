@@ -30,6 +30,7 @@ import (
 func cockroach() *engine.Dialect {
 	d := postgres.Dialect()
 	d.Name, d.Folder, d.BackupTools = "cockroach", "cockroach", "BACKUP"
+	d.Locks.Database = d.Name
 	d.Writable, d.ForUpdate = "TRUE", " FOR UPDATE"
 	d.ByKey, d.AwardPrize, d.TurnAward = "SELECT 1", engine.AwardPrize, engine.TurnAward
 	d.Settle, d.Commit = "SELECT 1", nil
@@ -96,7 +97,7 @@ func TestFurtherDatabaseServes(t *testing.T) {
 		return locker.Open(t.Context(), kind, locker.Options{TTL: time.Minute, Database: s})
 	}
 	mute := cockroach()
-	mute.Locks = locksql.Statements{}
+	mute.Locks = locksql.Statements{Database: mute.Name}
 	for _, kind := range []string{"table:", "row:", "session:"} {
 		first, err := lockOf(cockroach(), kind)
 		require.NoError(t, err)

@@ -39,11 +39,8 @@ func openDatabase(ctx context.Context, url string) (database, error) {
 // file is a database of SQLite.
 type file struct{ *sql.DB }
 
-// Dialect implements locker.Database.
-func (f file) Dialect() string { return "sqlite" }
-
 // LockStatements implements locker.Database.
-func (f file) LockStatements() locksql.Statements { return stock.LockStatements(f.Dialect()) }
+func (f file) LockStatements() locksql.Statements { return stock.LockStatements("sqlite") }
 
 // LockDB implements locker.Database.
 func (f file) LockDB() *sql.DB { return f.DB }

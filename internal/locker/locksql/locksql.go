@@ -14,9 +14,11 @@ import (
 // Statements are those of the locks that a database can give, nil for each that it
 // cannot.
 type Statements struct {
-	Table   *Table
-	Row     *Row
-	Session *Session
+	// Database is the kind of the database.
+	Database string
+	Table    *Table
+	Row      *Row
+	Session  *Session
 }
 
 // Table are the statements of "table:". Times are microseconds since 1970 by the

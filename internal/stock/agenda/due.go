@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -22,9 +20,6 @@ const (
 	// duePoolsMax is how many pools one search of all agendas finds.
 	duePoolsMax = 1000
 )
-
-// ItemFailed is what Options.Due is called with for items that cannot be done.
-const ItemFailed draw.ItemKind = "failed"
 
 // RunDue does the items of a pool's agenda that are due by the database's
 // clock, in order of their time and number, at most 1,000. Each becomes the
@@ -105,13 +100,6 @@ func (p *Planner) report(poolID string, ran []ranItem) {
 	}
 }
 
-// ranItem is an item that was done by the entry of a version.
-type ranItem struct {
-	number, version int64
-	kind            draw.ItemKind
-	failed          error
-}
-
 // runSome does at most limit items in one transaction. With give, it does not
 // even try. left is why it has stopped before an item that is left to others.
 func (p *Planner) runSome(ctx context.Context, poolID string, limit int, give bool) (ran []ranItem, left, err error) {
@@ -172,28 +160,6 @@ func (p *Planner) dueItems(ctx context.Context, tx *sql.Tx, poolID string, now t
 	return all[:min(len(all), limit)], nil
 }
 
-// markDone notes which entries the items became.
-func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
-	for part := range slices.Chunk(ran, ledger.RowsMax) {
-		var cases strings.Builder
-		numbers := make([]int64, len(part))
-		for i, r := range part { // numbers of ours: PostgreSQL takes a parameter there for a text
-			numbers[i] = r.number
-			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
-		}
-		update := p.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
-			Where(squirrel.Eq{"pool_id": poolID, "item": numbers, "done": 0})
-		result, err := update.RunWith(tx).ExecContext(ctx)
-		if err != nil {
-			return err
-		}
-		if n, err := result.RowsAffected(); err != nil || n != int64(len(part)) {
-			return errors.Join(engine.ErrConflict, err)
-		}
-	}
-	return nil
-}
-
 // RunAllDue does what is due of all agendas, so that pools which nobody draws
 // from follow theirs too. It returns the first error, and goes on behind it.
 func (p *Planner) RunAllDue(ctx context.Context) error {
@@ -232,4 +198,25 @@ func (p *Planner) duePools(ctx context.Context) (pools []string, err error) {
 		return err
 	})
 	return pools, err
+}
+
+// beforeChange is what the ledger knows of the planner.
+type beforeChange struct{ planner *Planner }
+
+// IsLeft implements ledger.Agenda.
+func (b beforeChange) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
+	first, err := b.planner.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
+	if err != nil || len(first) == 0 {
+		return false, err
+	}
+	why, err := b.planner.whyLeft(ctx, tx, of, &first[0])
+	return why != nil, err
+}
+
+// Run implements ledger.Agenda.
+func (b beforeChange) Run(ctx context.Context, poolID string) error {
+	if _, err := b.planner.runDue(ctx, poolID); err != nil && !ledger.IsUnreadable(err) {
+		return err
+	}
+	return nil
 }

@@ -3,9 +3,6 @@
 package agenda
 
 import (
-	"context"
-	"database/sql"
-
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock/ledger"
 )
@@ -22,25 +19,4 @@ func New(l *ledger.Ledger, due func(kind draw.ItemKind, n int)) *Planner {
 	p := &Planner{l, due}
 	l.Agenda = beforeChange{p}
 	return p
-}
-
-// beforeChange is what the ledger knows of the planner.
-type beforeChange struct{ planner *Planner }
-
-// IsLeft implements ledger.Agenda.
-func (b beforeChange) IsLeft(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) (bool, error) {
-	first, err := b.planner.dueItems(ctx, tx, of.Pool.ID, of.At, 1)
-	if err != nil || len(first) == 0 {
-		return false, err
-	}
-	why, err := b.planner.whyLeft(ctx, tx, of, &first[0])
-	return why != nil, err
-}
-
-// Run implements ledger.Agenda.
-func (b beforeChange) Run(ctx context.Context, poolID string) error {
-	if _, err := b.planner.runDue(ctx, poolID); err != nil && !ledger.IsUnreadable(err) {
-		return err
-	}
-	return nil
 }

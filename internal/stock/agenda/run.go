@@ -6,8 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
 
@@ -27,6 +32,16 @@ type agendaRun struct {
 	changes []ledger.NewChange
 	moves   []ledger.Stocking
 	ran     []ranItem
+}
+
+// ItemFailed is what Options.Due is called with for items that cannot be done.
+const ItemFailed draw.ItemKind = "failed"
+
+// ranItem is an item that was done by the entry of a version.
+type ranItem struct {
+	number, version int64
+	kind            draw.ItemKind
+	failed          error
 }
 
 // errGiven is why an item fails that could not even be tried.
@@ -222,4 +237,26 @@ func (r *agendaRun) end(ctx context.Context) error {
 		return err
 	}
 	return r.planner.markDone(ctx, r.tx, r.of.Pool.ID, r.ran)
+}
+
+// markDone notes which entries the items became.
+func (p *Planner) markDone(ctx context.Context, tx *sql.Tx, poolID string, ran []ranItem) error {
+	for part := range slices.Chunk(ran, ledger.RowsMax) {
+		var cases strings.Builder
+		numbers := make([]int64, len(part))
+		for i, r := range part { // numbers of ours: PostgreSQL takes a parameter there for a text
+			numbers[i] = r.number
+			cases.WriteString(" WHEN " + strconv.FormatInt(r.number, 10) + " THEN " + strconv.FormatInt(r.version, 10))
+		}
+		update := p.ledger.Builder().Update("agenda").Set("done", squirrel.Expr("CASE item"+cases.String()+" END")).
+			Where(squirrel.Eq{"pool_id": poolID, "item": numbers, "done": 0})
+		result, err := update.RunWith(tx).ExecContext(ctx)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err != nil || n != int64(len(part)) {
+			return errors.Join(engine.ErrConflict, err)
+		}
+	}
+	return nil
 }

@@ -1,5 +1,3 @@
-// Package audit judges a pool's rows: whether its log, its counters, its agenda and the
-// turns of its users agree with each other and with the rules that were in force.
 package audit
 
 import (
@@ -14,12 +12,6 @@ import (
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
-
-// Auditor audits the pools of a ledger.
-type Auditor struct{ ledger *ledger.Ledger }
-
-// New returns the auditor of a ledger.
-func New(l *ledger.Ledger) *Auditor { return &Auditor{l} }
 
 // Audit reads a pool's rows in one snapshot and reports every rule that they
 // break. It reads each row once, in the order of the versions, and holds no

@@ -208,8 +208,8 @@ func (c *Clock) WatchClock() {
 }
 
 // newClock takes the first reading: this machine's time, where the database says none.
-func newClock(ctx context.Context, e *engine.Engine, o *Options) *Clock {
-	c := &Clock{engine: e, machine: o.Machine, leapMax: o.LeapMax, log: o.Log}
+func newClock(ctx context.Context, e *engine.Engine, leapMax time.Duration, machine func() time.Time, log *slog.Logger) *Clock {
+	c := &Clock{engine: e, machine: machine, leapMax: leapMax, log: log}
 	r, err := c.askClock(ctx)
 	if err != nil {
 		r = &reading{here: sinceStart(), there: c.machineTime()}

@@ -79,7 +79,7 @@ const (
 // New returns the ledger of an open database.
 func New(ctx context.Context, e *engine.Engine, o Options) *Ledger {
 	return &Ledger{
-		Engine: e, Options: o, Clock: newClock(ctx, e, &o),
+		Engine: e, Options: o, Clock: newClock(ctx, e, o.LeapMax, o.Machine, o.Log),
 		awards: engine.Awards(), moves: engine.Moves(), changes: engine.Changes(),
 	}
 }

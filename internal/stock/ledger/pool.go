@@ -11,45 +11,8 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
-	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/engine"
 )
-
-// LockedPool is a pool whose row is locked, and the entries that are made on
-// it: at is their time, actor who makes them. head moves on with them.
-type LockedPool struct {
-	Pool  draw.Pool // as it was before, without prizes
-	Head  draw.Head
-	At    time.Time
-	Actor string
-	// DueAt is the time of the earliest open item of the agenda, zero for none.
-	DueAt time.Time
-	// Committed is the version of the pool's commitment, 0 for none, and Promise the
-	// commitment, once the guard has read it.
-	Committed int64
-	Promise   *proof.Commitment
-	// Opened is the version of the change that opened the pool with a round, Round
-	// the one that it is announced to open with; both are 0 for none.
-	Opened, Round int64
-}
-
-// NewChange is a change to make, and what it sets in the pool's row.
-type NewChange struct {
-	What draw.What
-	Body any
-	Set  map[string]any
-}
-
-// IsDue reports whether an item of the pool's agenda has come.
-func (of *LockedPool) IsDue() bool { return !of.DueAt.IsZero() && !of.DueAt.After(of.At) }
-
-// Unannounce withdraws the announced round, if there is one: whoever knows it and the
-// seed could otherwise fit the pool to the numbers.
-func (of *LockedPool) Unannounce(set map[string]any) {
-	if of.Round != 0 {
-		of.Round, set["opening_round"], set["opening_at"] = 0, int64(0), nil
-	}
-}
 
 // LockPool is LockRow for changes, which come after what is due of the agenda. They do
 // not wait for an item that is left to other instances: it may be what they remove.
@@ -123,12 +86,3 @@ func (l *Ledger) moveHead(of *LockedPool, to draw.Head) squirrel.UpdateBuilder {
 		Set("version", to.Version).Set("mark", to.Mark).Set("trail", []byte(to.Trail)).Set("at", l.Engine.Time(of.At)).
 		Where(squirrel.Eq{"id": of.Pool.ID, "version": of.Head.Version, "mark": of.Head.Mark})
 }
-
-// poolDue says that the agenda of a pool comes before a change of it.
-type poolDue struct{ poolID string }
-
-// Error implements error.
-func (e *poolDue) Error() string { return "an item of the agenda is due" }
-
-// Unwrap gives the error its class.
-func (e *poolDue) Unwrap() error { return engine.ErrDue }

@@ -64,10 +64,7 @@ func firstColumn(ctx context.Context, e *engine.Engine, table string) (string, e
 // isDenied says that the account may not make a statement. Whatever else the
 // server has against it, such as that there is no such table, is found elsewhere.
 func isDenied(ctx context.Context, e *engine.Engine, statement string) (bool, error) {
-	rows, err := e.Read.QueryContext(ctx, statement)
-	if err == nil {
-		err = errors.Join(rows.Err(), rows.Close())
-	}
+	_, err := engine.QueryAll(ctx, e.Read, func(engine.Scanner) (struct{}, error) { return struct{}{}, nil }, statement)
 	refused, ok := errors.AsType[*mysql.MySQLError](err)
 	if !ok {
 		return false, err

@@ -15,7 +15,7 @@ import (
 // locks are the statements of the locks in the database.
 func locks() locksql.Statements {
 	row := locksql.NewRow(pinned(`START TRANSACTION`), `DUPLICATE KEY UPDATE key_id = key_id`)
-	return locksql.Statements{Table: tableLock(), Row: &row, Session: sessionLock()}
+	return locksql.Statements{Database: "mysql", Table: tableLock(), Row: &row, Session: sessionLock()}
 }
 
 // tableLock keeps to UTC: UNIX_TIMESTAMP(NOW()) is an hour wrong in the hour that

@@ -14,9 +14,10 @@ import (
 // locks are the statements of the locks in the database.
 func locks() locksql.Statements {
 	return locksql.Statements{
-		Table:   locksql.NewTable("CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)").Numbered(),
-		Row:     locksql.NewRow(pinned(`BEGIN`, "idle_in_transaction_session_timeout"), `CONFLICT (key_id) DO NOTHING`).Numbered(),
-		Session: sessionLock(),
+		Database: "postgres",
+		Table:    locksql.NewTable("CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)").Numbered(),
+		Row:      locksql.NewRow(pinned(`BEGIN`, "idle_in_transaction_session_timeout"), `CONFLICT (key_id) DO NOTHING`).Numbered(),
+		Session:  sessionLock(),
 	}
 }
 

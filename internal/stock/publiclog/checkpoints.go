@@ -36,21 +36,6 @@ func (s *Store) checkpoints(ctx context.Context, q engine.Querier, poolID string
 	return notes, err
 }
 
-// signed are the checkpoints of notes and the commitment's, by size. Error: ErrForked
-// for a note that the pool's key has not signed.
-func (by *signer) signed(notes [][]byte) (map[int64]*proof.Checkpoint, error) {
-	c := by.commitment
-	all := map[int64]*proof.Checkpoint{c.Size: {Origin: c.Origin, Size: c.Size, Root: c.Root}}
-	for _, note := range notes {
-		one, err := proof.OpenCheckpoint(note, by.key)
-		if err != nil {
-			return nil, errForged("a checkpoint", err)
-		}
-		all[one.Size] = one
-	}
-	return all, nil
-}
-
 // Checkpoint signs a checkpoint of a committed pool's whole log, where none
 // covers it. Errors: CodePoolNotFound, CodeNotFound, CodeSeedUnavailable,
 // ErrForked, and those of the store.
@@ -148,6 +133,9 @@ func (s *Store) lastSigned(ctx context.Context, q engine.Querier, by *signer) (m
 	return by.signed(notes)
 }
 
+// signedMax is the most checkpoints of one page.
+const signedMax = 1000
+
 // roots are the checkpoints of a pool in order of their sizes, a page at a time, up
 // to a size. Where they do not leave the house, their signatures are not verified: who
 // verified the last one, and finds that the log has its root, knows which roots the
@@ -199,9 +187,4 @@ func (by *signer) scanRoot(isSigned bool) func(engine.Scanner) (*proof.Checkpoin
 		}
 		return c, nil
 	}
-}
-
-// errForged is of a row that does not hold what the pool's key has signed.
-func errForged(what string, why error) error {
-	return draw.Wrap(draw.CodeLogForked, ErrForked, "%s is not the one that was signed: %s", what, draw.DetailOf(why))
 }

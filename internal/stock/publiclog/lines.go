@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/Masterminds/squirrel"
+	"github.com/go-json-experiment/json"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -104,4 +105,42 @@ func (s *Store) scribeAfter(ctx context.Context, q engine.Querier, poolID string
 		return nil, err
 	}
 	return scribe, scribe.Resume(changes, added)
+}
+
+// prizesAsAdded are a pool's prizes with the names and values from before all
+// corrections.
+func (s *Store) prizesAsAdded(ctx context.Context, q engine.Querier, poolID string) ([]draw.Prize, error) {
+	prizes, err := s.ledger.Prizes(ctx, q, poolID)
+	if err != nil {
+		return nil, err
+	}
+	corrections, err := s.ledger.ChangesOf(ctx, q, poolID, draw.WhatPrize)
+	if err != nil {
+		return nil, err
+	}
+	place := make(map[string]int, len(prizes))
+	for i := range prizes {
+		place[prizes[i].ID] = i
+	}
+	for i := len(corrections) - 1; i >= 0; i-- {
+		var body struct {
+			Prize string `json:"prize"`
+			Was   *struct {
+				Name  string `json:"name"`
+				Value string `json:"value"`
+			} `json:"was"`
+		}
+		if err := json.Unmarshal([]byte(corrections[i].Body), &body); err != nil {
+			return nil, draw.Unreadable("the change of version %d", err, corrections[i].Version)
+		}
+		at, known := place[body.Prize]
+		if body.Was == nil || !known {
+			continue // of a binary that did not record it: then and now the log begins with what it was corrected to
+		}
+		prizes[at].Name = body.Was.Name
+		if prizes[at].Value, err = draw.ParseValue(body.Was.Value); err != nil {
+			return nil, draw.Unreadable("the value in the change of version %d", err, corrections[i].Version)
+		}
+	}
+	return prizes, nil
 }

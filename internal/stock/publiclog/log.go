@@ -38,7 +38,7 @@ const partMax = 4 * ledger.PageMax
 
 // errRewritten says that what was read of a log is no longer there: a server was
 // lost, and versions with it.
-var errRewritten = errors.New("publiclog: the log that was read is no longer the pool's")
+var errRewritten = errors.New("stock: the log that was read is no longer the pool's")
 
 // upTo reads up to a version, or to the end that the log has by then. Errors:
 // errRewritten, that of took, and those of the store.
@@ -115,7 +115,7 @@ const readAgainMax = 5
 
 // errMoved says that the pool moved on, and that what was read of it may have
 // changed.
-var errMoved = errors.New("publiclog: the pool moved on")
+var errMoved = errors.New("stock: the pool moved on")
 
 // withLog reads the public log of a pool and then runs fn in a transaction. fn
 // locks the pool's row, and reads what came since by behind.

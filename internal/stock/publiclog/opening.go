@@ -54,11 +54,20 @@ func (s *Store) beaconOf(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool)
 	return promise.Beacon, nil
 }
 
-// mayChange is ledger.Guard's: what the numbers of a pool give cannot be changed
+// guard is what the ledger knows of the commitments.
+type guard struct{ store *Store }
+
+// CanRead implements ledger.Guard.
+func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) error {
+	_, err := g.store.promised(ctx, tx, of)
+	return err
+}
+
+// MayChange implements ledger.Guard: what the numbers of a pool give cannot be changed
 // while its beacon's round is in force. Of a pool that is not open all may be changed,
 // also where what it is committed to cannot be read.
-func (s *Store) mayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
-	promise, err := s.promised(ctx, tx, of)
+func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
+	promise, err := g.store.promised(ctx, tx, of)
 	switch {
 	case ledger.IsUnreadable(err) && of.Pool.State != draw.StateOpen && what != ledger.OpensByItem:
 		return true, nil

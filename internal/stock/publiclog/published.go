@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/Masterminds/squirrel"
-	"golang.org/x/mod/sumdb/note"
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/proof"
@@ -29,14 +28,6 @@ type Published struct {
 	Checkpoints, Checkpoint []byte
 	// Reveal is the seed's line, empty before the reveal.
 	Reveal []byte
-}
-
-// ErrForked says that the rows of a pool have another root than one that was
-// signed: they were changed, or versions were lost.
-var ErrForked = errors.New("publiclog: the log disagrees with what was signed")
-
-func errForked() error {
-	return draw.Wrap(draw.CodeLogForked, ErrForked, "the rows of the pool are not those that were signed")
 }
 
 // Proof returns what is published of a committed pool. Errors: CodePoolNotFound,
@@ -83,38 +74,6 @@ func (s *Store) published(ctx context.Context, q engine.Querier, poolID string, 
 		p.Checkpoint = notes[len(notes)-1]
 	}
 	return p, nil
-}
-
-// signer is what signs and writes the log of a committed pool.
-type signer struct {
-	*committed
-	commitment *proof.Commitment
-	key        note.Verifier
-	secrets    proof.Secrets
-	poolID     string
-}
-
-// unsealAll reads a commitment and unseals its secrets.
-func (s *Store) unsealAll(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
-	by, err := s.readSigner(ctx, q, poolID)
-	if err == nil {
-		by.secrets, err = by.sealed.Open(s.identities)
-	}
-	return by, err
-}
-
-// readSigner reads a commitment without its secrets: the signer can verify only.
-func (s *Store) readSigner(ctx context.Context, q engine.Querier, poolID string) (*signer, error) {
-	c, err := s.committed(ctx, q, poolID)
-	if err != nil {
-		return nil, err
-	}
-	commitment, err := c.commitment()
-	if err != nil {
-		return nil, err
-	}
-	key, err := c.verifier()
-	return &signer{committed: c, commitment: commitment, key: key, poolID: poolID}, err
 }
 
 // Reveal publishes the last seed that a closed pool used, and signs a checkpoint

@@ -93,9 +93,6 @@ func (p *Publishing) Lines(ctx context.Context, from int64, limit int) (t proof.
 	return t, err
 }
 
-// signedMax is the most checkpoints of one page.
-const signedMax = 1000
-
 // Signed are the checkpoints that were signed of more than after entries, in order
 // of their sizes, at most signedMax. Errors: those of the store.
 func (p *Publishing) Signed(ctx context.Context, after int64) (notes [][]byte, err error) {

@@ -4,9 +4,6 @@
 package publiclog
 
 import (
-	"context"
-	"database/sql"
-
 	"drawsvc/internal/proof"
 	"drawsvc/internal/stock/ledger"
 )
@@ -26,18 +23,4 @@ func New(l *ledger.Ledger, identities *proof.Identities) *Store {
 	s := &Store{ledger: l, identities: identities}
 	l.Guard = guard{s}
 	return s
-}
-
-// guard is what the ledger knows of the commitments.
-type guard struct{ store *Store }
-
-// MayChange implements ledger.Guard.
-func (g guard) MayChange(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool, what ledger.Guarded) (withdraws bool, err error) {
-	return g.store.mayChange(ctx, tx, of, what)
-}
-
-// CanRead implements ledger.Guard.
-func (g guard) CanRead(ctx context.Context, tx *sql.Tx, of *ledger.LockedPool) error {
-	_, err := g.store.promised(ctx, tx, of)
-	return err
 }

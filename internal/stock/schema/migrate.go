@@ -97,7 +97,7 @@ func (k *Keeper) tryMigrateUp(ctx context.Context) error {
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler))}
 	provider, err := goose.NewProvider(k.engine.Migrations, k.engine.Migrate, k.brought.files, options...)
 	if err != nil {
-		return fmt.Errorf("schema: migrations: %w", err)
+		return fmt.Errorf("stock: migrations: %w", err)
 	}
 	_, err = provider.Up(ctx)
 	return err

@@ -48,17 +48,17 @@ type Brought struct {
 func Bring(set migrations.Set, folder string) (Brought, error) {
 	files, err := fs.Sub(set.Files, folder)
 	if err != nil {
-		return Brought{}, fmt.Errorf("schema: migrations: %w", err)
+		return Brought{}, fmt.Errorf("stock: migrations: %w", err)
 	}
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil || len(names) == 0 {
-		return Brought{}, fmt.Errorf("schema: there are no migrations in %s", folder)
+		return Brought{}, fmt.Errorf("stock: there are no migrations in %s", folder)
 	}
 	b := Brought{files: files, oldest: set.OldestSchema}
 	for _, name := range names {
 		version, err := goose.NumericComponent(name)
 		if err != nil {
-			return Brought{}, fmt.Errorf("schema: migration %s: %w", name, err)
+			return Brought{}, fmt.Errorf("stock: migration %s: %w", name, err)
 		}
 		b.all = append(b.all, Migration{version, name})
 	}

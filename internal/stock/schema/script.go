@@ -93,7 +93,7 @@ func (s *script) ExecContext(_ context.Context, query string, args ...any) (sql.
 	return nil, err
 }
 
-var errScript = errors.New("schema: a script answers no questions")
+var errScript = errors.New("stock: a script answers no questions")
 
 // QueryContext implements database.DBTxConn.
 func (s *script) QueryContext(context.Context, string, ...any) (*sql.Rows, error) {

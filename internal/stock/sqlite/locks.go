@@ -14,5 +14,5 @@ const tableLimit = 5 * time.Second
 func locks() locksql.Statements {
 	t := locksql.NewTable("CAST(unixepoch('now','subsec') * 1000000 AS INTEGER)")
 	t.Limit = tableLimit
-	return locksql.Statements{Table: &t}
+	return locksql.Statements{Database: "sqlite", Table: &t}
 }
