@@ -104,7 +104,10 @@ func answerPage(w http.ResponseWriter, r *http.Request, first func(after int) in
 			`,"at":"2026-01-01T00:00:00Z","value":"1.00","state":"open","day":"` + day.AddDate(0, 0, i).Format(time.DateOnly) + `"}`)
 	}
 	next := strconv.Itoa(number + limit - 1)
-	if strings.HasSuffix(r.URL.Path, "/pools") || strings.HasSuffix(r.URL.Path, "/statements") {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/pools"):
+		next = `"p` + strings.Repeat("0", 12-len(next)) + next + `"`
+	case strings.HasSuffix(r.URL.Path, "/statements"):
 		next = `"further"`
 	}
 	_, _ = io.WriteString(w, `{"version":9000000000000000,"prizes":[],"next":`+next)

@@ -121,7 +121,7 @@ func receiptsConvict(t *testing.T, p program, dir string, receipts ...string) {
 	bad := filed(t, strings.Replace(string(all), `"prize":"`, `"prize":"x`, 1))
 	o := p.run("verify", dir, "--receipts", bad)
 	require.Equal(t, exitViolation, o.code)
-	require.Regexp(t, `^entry 0: receipt: receipt 1: `, o.stdout)
+	require.Regexp(t, `(?m)^entry 0: receipt: receipt 1: `, o.stdout)
 	require.Contains(t, second(t, 3, dir, "--receipts", bad), "entry 0: receipt: receipt 1: ")
 }
 

@@ -156,7 +156,7 @@ func TestStockWhileOpen(t *testing.T) {
 	require.True(t, r.StockWhileOpen)
 	code, all := secondPrints(t, folderOf(t, files))
 	require.Equal(t, 0, code, all)
-	require.Equal(t, "weaker: the commitment lets stock move while the pool is open", all[0])
+	require.Contains(t, all, "weaker: the commitment lets stock move while the pool is open")
 	ruled := edited(t, files["log.jsonl"].Data, func(all []*Line) []*Line {
 		i := lastOf(all, KindOpen)
 		return before(all, i+1, Line{At: all[i].At, Kind: KindRules, Document: "null"})
