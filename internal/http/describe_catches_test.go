@@ -19,10 +19,10 @@ func TestDescriptionCatches(t *testing.T) {
 	t.Parallel()
 	table := newServer(t, &fake{}).routes()
 	for name, d := range map[string]struct{ old, with, want string }{
-		"a member of an answer is missing": {`        unit: {type: integer, format: int64, minimum: 1, description: "The prize's issued units from 1."}` + "\n", "", "unit"},
+		"a member of an answer is missing": {`        unit: {type: integer, format: int64, minimum: 1, description: "The number of the prize's issued unit, from 1."}` + "\n", "", "unit"},
 		"a member that is not sent":        {"        replayed: {type: boolean, description:", "        odds: {type: string}\n        replayed: {type: boolean, description:", "POST /draw 200/odds"},
 		"a member of another type":         {"        over_issued: {type: integer,", "        over_issued: {type: string,", "over_issued"},
-		"a member of a request is missing": {"        count: {type: integer, minimum: 1, maximum: 100, description: \"1 when left out.\"}\n", "", "count"},
+		"a member of a request is missing": {"        count: {type: integer, minimum: 1, maximum: 100, description: \"1 by default.\"}\n", "", "count"},
 		"a member that is not taken":       {"        count: {type: integer,", "        colour: {type: string}\n        count: {type: integer,", "the example lacks POST /draw/colour"},
 		"a status is missing":              {`        "409": {$ref: "#/components/responses/AlreadyIssued"}` + "\n", "", "status 409 is not described"},
 		"another status is missing":        {`        "422": {$ref: "#/components/responses/KeyReused"}` + "\n", "", "POST /draw: statuses"},
