@@ -37,7 +37,7 @@ func (t *Trial) leftovers() {
 func (t *Trial) check() error {
 	ops := t.History.Ops()
 	terms := history.Terms{
-		Deadline: t.Limit() + stage.Grace + time.Duration(t.Lag.Load()), Internal: t.Internal, Leaps: t.Leaps, Settled: t.settled,
+		Deadline: t.Limit() + stage.Grace + time.Duration(t.Lag.Load()), Internal: t.Internal, Codes: t.Codes, Settled: t.settled,
 		Plenty: map[string]bool{t.Pool(MainPool): true},
 		Excused: func(instance int, from, to time.Duration) bool {
 			return t.Front == "" && t.Instances[instance].Halted(t.History.Time(from), t.History.Time(to))

@@ -62,8 +62,8 @@ type Trial struct {
 type Expected struct {
 	// Internal allows responses 500: a panic was made to happen.
 	Internal bool
-	// Leaps allows responses clock-leapt: the database's clock is moved.
-	Leaps bool
+	// Codes are further codes of responses 503.
+	Codes []string
 	// Condemned says that the program is broken, and deserves little time.
 	Condemned bool
 	// Loses says that acknowledged changes must be lost, and no other rule broken.

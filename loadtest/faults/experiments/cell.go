@@ -3,6 +3,7 @@ package experiments
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,8 @@ type Experiment struct {
 	links bool
 	// Internal allows answers 500 with an unknown outcome.
 	Internal bool
+	// codes are further codes of answers 503 that the experiment causes.
+	codes []string
 	// flags are added to the program's own.
 	flags []string
 	// timeout is the service's time for a request; 0 is the usual.
@@ -110,7 +113,11 @@ func (c Cell) Scene() stage.Scene {
 
 // Expected is what the cell brings with it.
 func (c Cell) Expected() client.Expected {
-	return client.Expected{Internal: c.Internal, Leaps: c.clock == stage.ClockOfDatabase, Condemned: c.Condemned != nil, Loses: c.loses}
+	codes := c.codes
+	if c.clock == stage.ClockOfDatabase {
+		codes = append(slices.Clone(codes), "clock-leapt")
+	}
+	return client.Expected{Internal: c.Internal, Codes: codes, Condemned: c.Condemned != nil, Loses: c.loses}
 }
 
 // Show makes the fault, under load unless it makes its own.

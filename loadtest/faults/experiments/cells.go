@@ -83,7 +83,7 @@ func ofOperations() []Cell {
 	return []Cell{
 		jobFailedOver(history.NoTakeover),
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(), clockFollowed(),
-		nginxWithout("http_503", nginxRollout), nginxWithout("max_fails=0", nginxOutage),
+		nginxWithout("http_503", nginxRollout), nginxWithout("max_fails=0", nginxOutage), rulesBlamed(),
 		{
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
 			Condemned: []string{history.Fault},
@@ -106,7 +106,7 @@ func experiments() []Experiment {
 	return slices.Concat(
 		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
 		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(), overloads(),
-		nginxFaults(),
+		nginxFaults(), []Experiment{rulesUnreadable()},
 	)
 }
 

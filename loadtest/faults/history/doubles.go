@@ -40,15 +40,21 @@ const (
 	FirstCome      = "drawsvc-first-come"
 	AlwaysReady    = "drawsvc-always-ready"
 	ReadsOnly      = "drawsvc-reads-only"
+	BlamesCallers  = "drawsvc-blames-callers"
 	Unbounded      = "drawsvc-unbounded"
 	CountsBefore   = "drawsvc-counts-before"
 	LateTicker     = "drawsvc-late-ticker"
 	OwnClocks      = "drawsvc-own-clocks"
 )
 
-// Ahead is the service's next release, whose schema adds. It is no double, but
-// made as they are.
+// Ahead is the service's next release, whose schema adds. It is built like a double.
 const Ahead = "drawsvc-ahead"
+
+// Later is a release that knows one more time zone, LaterZone.
+const (
+	Later     = "drawsvc-later"
+	LaterZone = "America/Later"
+)
 
 // Doubles are all that have to be condemned.
 func Doubles() []Double {
@@ -105,6 +111,9 @@ func Doubles() []Double {
 		}},
 		{ReadsOnly, "the service, whose readiness only reads", []edit{
 			{`if err := r.store.CheckWritable(); err != nil {`, `if err := r.store.CheckWritable(); err != nil && false {`},
+		}},
+		{BlamesCallers, "the service, which blames callers for rules that it cannot read", []edit{
+			{`e := Errorf(CodeRulesUnreadable, what+`, `e := Errorf(CodeInvalidRequest, what+`},
 		}},
 		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
 	}...)
@@ -171,7 +180,9 @@ func nextSchema(name string) []edit {
 
 // edited are all programs that are made of an edited source.
 func edited() []Double {
-	all := append(Doubles(), Double{Ahead, "", nextSchema("Additive")})
+	all := append(Doubles(), Double{Ahead, "", nextSchema("Additive")}, Double{Later, "", []edit{
+		{`data, err := readArchive(name)`, `data, err := readArchive(strings.Replace(name, "` + LaterZone + `", "Asia/Tokyo", 1))`},
+	}})
 	for _, d := range TestedDoubles() {
 		all = append(all, d.Double)
 	}

@@ -80,8 +80,8 @@ type Terms struct {
 	Excused func(instance int, from, to time.Duration) bool
 	// Internal allows 500, outcome unknown: a panic was made to happen.
 	Internal bool
-	// Leaps allows 503 clock-leapt: the database's clock was moved.
-	Leaps bool
+	// Codes are further codes of answers 503: the experiment causes them.
+	Codes []string
 	// Settled is when the last round of retries began.
 	Settled time.Duration
 	// Plenty are pools whose stock never ran low.
@@ -153,10 +153,7 @@ func (t *Terms) documented(o *Op) bool {
 	case 500:
 		return t.Internal && problem("unknown", "internal")
 	case 503:
-		codes := []string{"contended", "overloaded", "store-unavailable", "lock-unavailable", "draining"}
-		if t.Leaps {
-			codes = append(codes, "clock-leapt")
-		}
+		codes := append([]string{"contended", "overloaded", "store-unavailable", "lock-unavailable", "draining"}, t.Codes...)
 		return problem("none", codes...) || problem("unknown", codes...)
 	case 504:
 		return problem("unknown", "outcome-unknown")
