@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	wire "drawsvc/internal/http"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
@@ -286,12 +286,12 @@ func TestSimulate(t *testing.T) {
 // TestSimulationIsJudged: a share that chance does not explain is a violation.
 func TestSimulationIsJudged(t *testing.T) {
 	t.Parallel()
-	z := func(z float64) *draw.Simulated {
-		return &draw.Simulated{Prizes: []draw.SimulatedPrize{{}, {Z: &z}}}
+	z := func(z float64) *odds.Simulated {
+		return &odds.Simulated{Prizes: []odds.SimulatedPrize{{}, {Z: &z}}}
 	}
 	require.False(t, wire.IsUnlikely(z(4.9)))
 	require.True(t, wire.IsUnlikely(z(5.1)))
 	require.True(t, wire.IsUnlikely(z(-5.1)))
-	require.True(t, wire.IsUnlikely(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}))
+	require.True(t, wire.IsUnlikely(&odds.Simulated{Guarantee: &odds.SimulatedGuarantee{Z: -6}}))
 	require.Equal(t, exitViolation, exitCode(errUnlikely))
 }

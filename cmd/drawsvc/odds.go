@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/http"
 )
 
@@ -66,7 +67,7 @@ func printRefusal(w io.Writer, pool, user string, refused *draw.Error) error {
 	return err
 }
 
-func printOdds(w io.Writer, pool string, o *draw.Statement) error {
+func printOdds(w io.Writer, pool string, o *odds.Statement) error {
 	t := newTable(w)
 	_, _ = printf(t, "pool %s at version %d, law %s, win %s\n\n", pool, o.Version, o.Law, o.Win)
 	fmt.Fprintln(t, "prize\tchance\tpercent")

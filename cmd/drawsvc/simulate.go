@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/http"
 )
 
@@ -88,7 +89,7 @@ type simulable interface {
 }
 
 // found reads the pool, and what run needs of its agenda and its state.
-func (s *simulation) found(ctx context.Context, from simulable, run *draw.Simulation) (draw.Pool, error) {
+func (s *simulation) found(ctx context.Context, from simulable, run *odds.Simulation) (draw.Pool, error) {
 	pool, err := from.Pool(ctx, string(s.pool))
 	if err != nil {
 		return pool, err
@@ -127,8 +128,8 @@ const (
 	simulatedUsersMax = 10_000_000
 )
 
-func (s *simulation) read() (run draw.Simulation, err error) {
-	run = draw.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
+func (s *simulation) read() (run odds.Simulation, err error) {
+	run = odds.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
 	switch {
 	case (s.pool == "") == (s.config == ""):
 		return run, usageError{errors.New("name the pool with --pool, or a file with --config")}
@@ -158,14 +159,14 @@ func parseRate(text string) (float64, error) {
 	return 0, usageError{errors.New("--rate must be such as 50/s, 10/m or 3/h, at most 1000000/s")}
 }
 
-func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) error {
+func (s *simulation) run(w io.Writer, run odds.Simulation, pool *draw.Pool) error {
 	run.Pool.Prizes, run.Pool.Rules = pool.Prizes, pool.Rules
 	if s.asStocked {
 		for i := range run.Pool.Prizes {
 			run.Pool.Prizes[i].Issued = 0
 		}
 	}
-	done, err := draw.Simulate(run)
+	done, err := odds.Simulate(run)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (s *simulation) run(w io.Writer, run draw.Simulation, pool *draw.Pool) erro
 
 func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
-func printSimulated(w io.Writer, s *draw.Simulated) error {
+func printSimulated(w io.Writer, s *odds.Simulated) error {
 	t := newTable(w)
 	number := func(format string, n *float64) string {
 		if n == nil {

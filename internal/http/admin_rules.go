@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/client"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 var (
@@ -58,7 +59,7 @@ func (b *rulesAnswer) ruling() (draw.Ruling, error) {
 }
 
 // Odds implements Odds.
-func (a *Admin) Odds(ctx context.Context, poolID, userID string) (draw.Statement, error) {
+func (a *Admin) Odds(ctx context.Context, poolID, userID string) (odds.Statement, error) {
 	path := poolPath(poolID, "odds")
 	if userID != "" {
 		path += "?" + url.Values{"user": {userID}}.Encode()
@@ -69,9 +70,9 @@ func (a *Admin) Odds(ctx context.Context, poolID, userID string) (draw.Statement
 	}](ctx, a, path)
 	switch {
 	case err != nil:
-		return draw.Statement{}, err
+		return odds.Statement{}, err
 	case found.Refused != "":
-		return draw.Statement{}, found.refusal()
+		return odds.Statement{}, found.refusal()
 	}
 	return found.statement()
 }
@@ -108,22 +109,22 @@ func (b *limitAnswer) limit() (draw.Limit, error) {
 }
 
 // statement reads the answer.
-func (b *oddsAnswer) statement() (o draw.Statement, err error) {
-	o = draw.Statement{Version: b.Version, Law: b.Law}
+func (b *oddsAnswer) statement() (o odds.Statement, err error) {
+	o = odds.Statement{Version: b.Version, Law: b.Law}
 	if o.Win, err = readFraction(b.Win); err != nil {
 		return o, err
 	}
 	if o.None, err = readFraction(b.None); err != nil {
 		return o, err
 	}
-	o.Odds, err = readEach(b.Odds, func(c *chanceAnswer) (draw.Chance, error) {
+	o.Odds, err = readEach(b.Odds, func(c *chanceAnswer) (odds.Chance, error) {
 		chance, err := readFraction(c.Chance)
-		return draw.Chance{PrizeID: c.Prize, Chance: chance}, err
+		return odds.Chance{PrizeID: c.Prize, Chance: chance}, err
 	})
 	if err != nil || b.Guarantee == nil {
 		return o, err
 	}
-	o.Guarantee = &draw.GuaranteeOdds{Guarantee: draw.Guarantee{After: b.Guarantee.After, PrizeID: b.Guarantee.Prize}}
+	o.Guarantee = &odds.GuaranteeOdds{Guarantee: draw.Guarantee{After: b.Guarantee.After, PrizeID: b.Guarantee.Prize}}
 	if b.Guarantee.Rate != nil {
 		o.Guarantee.Rate, err = readFraction(*b.Guarantee.Rate)
 	}

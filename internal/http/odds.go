@@ -8,18 +8,19 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // Odds states the chances of a pool's next draw.
 type Odds interface {
 	// Odds are those of a user, or for userID "" of one without turns. A draw
 	// that would be refused is an error with the refusal's code.
-	Odds(ctx context.Context, poolID, userID string) (draw.Statement, error)
+	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
 }
 
 type oddsAnswer struct {
 	Version int64          `json:"version"`
-	Law     draw.Law       `json:"law"`
+	Law     odds.Law       `json:"law"`
 	Win     string         `json:"win"`
 	Odds    []chanceAnswer `json:"odds"`
 	None    string         `json:"none"`
@@ -39,10 +40,10 @@ type guaranteeAnswer struct {
 	Rate *string `json:"rate"`
 }
 
-func newOdds(o *draw.Statement) oddsAnswer {
+func newOdds(o *odds.Statement) oddsAnswer {
 	a := oddsAnswer{
 		Version: o.Version, Law: o.Law, Win: fraction(o.Win), None: fraction(o.None),
-		Odds: each(o.Odds, func(c *draw.Chance) chanceAnswer { return chanceAnswer{c.PrizeID, fraction(c.Chance)} }),
+		Odds: each(o.Odds, func(c *odds.Chance) chanceAnswer { return chanceAnswer{c.PrizeID, fraction(c.Chance)} }),
 	}
 	if g := o.Guarantee; g != nil {
 		a.Guarantee = &guaranteeAnswer{After: g.After, Prize: g.PrizeID}
@@ -117,7 +118,7 @@ func Refusal(err error) *draw.Error {
 // WriteOdds writes what GET /admin/pools/{pool}/odds answers as a line of JSON:
 // a statement, or the refusal that err is. Errors are those of w, and err where
 // no gate has refused.
-func WriteOdds(w io.Writer, o *draw.Statement, err error) error {
+func WriteOdds(w io.Writer, o *odds.Statement, err error) error {
 	answer, err := oddsOrRefusal(o, err)
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func WriteOdds(w io.Writer, o *draw.Statement, err error) error {
 	return writeLine(w, answer)
 }
 
-func oddsOrRefusal(o *draw.Statement, err error) (any, error) {
+func oddsOrRefusal(o *odds.Statement, err error) (any, error) {
 	if refused, ok := newRefused(err); ok {
 		return refused, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 const (
@@ -55,7 +56,7 @@ type SimulatedGuaranteeAnswer struct {
 }
 
 // NewSimulated returns the answer that shows a simulation.
-func NewSimulated(s *draw.Simulated) SimulatedAnswer {
+func NewSimulated(s *odds.Simulated) SimulatedAnswer {
 	a := SimulatedAnswer{
 		Draws: s.Draws, Prizes: make([]SimulatedPrizeAnswer, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals,
 		Spent: fmt.Sprintf("%d.%02d", s.Spent/100, s.Spent%100), Unlikely: IsUnlikely(s), Failed: s.Failed,
@@ -78,11 +79,11 @@ func NewSimulated(s *draw.Simulated) SimulatedAnswer {
 }
 
 // IsUnlikely says that a share is further from its mean than chance explains.
-func IsUnlikely(s *draw.Simulated) bool {
+func IsUnlikely(s *odds.Simulated) bool {
 	if g := s.Guarantee; g != nil && math.Abs(g.Z) > zMax {
 		return true
 	}
-	return slices.ContainsFunc(s.Prizes, func(p draw.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
+	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
 // finite keeps a distance within what JSON can say: where the mean leaves no
@@ -132,13 +133,13 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (Simul
 		}
 		run.Pool.Rules = ruling.Rules
 	}
-	simulated, err := draw.Simulate(run)
+	simulated, err := odds.Simulate(run)
 	return NewSimulated(&simulated), err
 }
 
 // simulationWanted reads how many draws the call asks for.
-func (c call) simulationWanted() (draw.Simulation, error) {
-	run := draw.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
+func (c call) simulationWanted() (odds.Simulation, error) {
+	run := odds.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
 	var wanted [4]int64
 	for i, p := range []struct {
 		name        string
