@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // Rules are those of a version of a pool.
@@ -63,7 +64,7 @@ func ShowLimit(l *draw.Limit) Limit {
 // Odds are the chances of a pool's next draw.
 type Odds struct {
 	Version int64    `json:"version"`
-	Law     draw.Law `json:"law"`
+	Law     odds.Law `json:"law"`
 	Win     string   `json:"win"`
 	Odds    []Chance `json:"odds"`
 	None    string   `json:"none"`
@@ -86,10 +87,10 @@ type Guarantee struct {
 }
 
 // ShowOdds shows odds: fractions a/b in lowest terms, also 0/1 and 1/1.
-func ShowOdds(o *draw.Statement) Odds {
+func ShowOdds(o *odds.Statement) Odds {
 	shown := Odds{
 		Version: o.Version, Law: o.Law, Win: o.Win.String(), None: o.None.String(),
-		Odds: ShowEach(o.Odds, func(c *draw.Chance) Chance { return Chance{c.PrizeID, c.Chance.String()} }),
+		Odds: ShowEach(o.Odds, func(c *odds.Chance) Chance { return Chance{c.PrizeID, c.Chance.String()} }),
 	}
 	if g := o.Guarantee; g != nil {
 		shown.Guarantee = &Guarantee{After: g.After, Prize: g.PrizeID}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // zMax is the distance from an expectation, in standard deviations, that chance does
@@ -46,7 +47,7 @@ type SimulatedGuarantee struct {
 }
 
 // ShowSimulated shows a simulation.
-func ShowSimulated(s *draw.Simulated) Simulated {
+func ShowSimulated(s *odds.Simulated) Simulated {
 	a := Simulated{
 		Draws: s.Draws, Prizes: make([]SimulatedPrize, len(s.Prizes)), Redirects: s.Redirects, Refusals: s.Refusals,
 		Spent: fmt.Sprintf("%d.%02d", s.Spent/100, s.Spent%100), Unlikely: isUnlikely(s), Failed: s.Failed,
@@ -69,11 +70,11 @@ func ShowSimulated(s *draw.Simulated) Simulated {
 }
 
 // isUnlikely reports whether a share is further from its mean than chance explains.
-func isUnlikely(s *draw.Simulated) bool {
+func isUnlikely(s *odds.Simulated) bool {
 	if g := s.Guarantee; g != nil && math.Abs(g.Z) > zMax {
 		return true
 	}
-	return slices.ContainsFunc(s.Prizes, func(p draw.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
+	return slices.ContainsFunc(s.Prizes, func(p odds.SimulatedPrize) bool { return p.Z != nil && math.Abs(*p.Z) > zMax })
 }
 
 // finite keeps a distance within what JSON can say: where the mean leaves no

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/api"
-	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/servertest"
 	"drawsvc/internal/stock/stocktest"
 )
@@ -286,12 +286,12 @@ func TestSimulate(t *testing.T) {
 // TestSimulationIsJudged: a share that chance does not explain is a violation.
 func TestSimulationIsJudged(t *testing.T) {
 	t.Parallel()
-	z := func(z float64) *draw.Simulated {
-		return &draw.Simulated{Prizes: []draw.SimulatedPrize{{}, {Z: &z}}}
+	z := func(z float64) *odds.Simulated {
+		return &odds.Simulated{Prizes: []odds.SimulatedPrize{{}, {Z: &z}}}
 	}
 	require.False(t, api.ShowSimulated(z(4.9)).Unlikely)
 	require.True(t, api.ShowSimulated(z(5.1)).Unlikely)
 	require.True(t, api.ShowSimulated(z(-5.1)).Unlikely)
-	require.True(t, api.ShowSimulated(&draw.Simulated{Guarantee: &draw.SimulatedGuarantee{Z: -6}}).Unlikely)
+	require.True(t, api.ShowSimulated(&odds.Simulated{Guarantee: &odds.SimulatedGuarantee{Z: -6}}).Unlikely)
 	require.Equal(t, exitViolation, exitCode(errUnlikely))
 }

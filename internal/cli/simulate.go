@@ -17,6 +17,7 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/setting"
 )
 
@@ -35,7 +36,7 @@ type simulation struct {
 	asStocked    bool
 	seed         uint64
 	// run is read from them.
-	run draw.Simulation
+	run odds.Simulation
 }
 
 func simulateCommand(env setting.Environment) *cobra.Command {
@@ -121,7 +122,7 @@ const (
 
 // read checks the flags.
 func (s *simulation) read() (err error) {
-	s.run = draw.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
+	s.run = odds.Simulation{Draws: s.draws, Users: s.users, Seed: s.seed, From: time.Now().UTC().Truncate(time.Microsecond)}
 	switch {
 	case (s.pool == "") == (s.config == ""):
 		return setting.AsUsage(errors.New("name the pool with --pool, or a file with --config"))
@@ -159,7 +160,7 @@ func (s *simulation) simulate(pool *draw.Pool) error {
 			s.run.Pool.Prizes[i].Issued = 0
 		}
 	}
-	done, err := draw.Simulate(s.run)
+	done, err := odds.Simulate(s.run)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (s *simulation) simulate(pool *draw.Pool) error {
 
 func cents(n int64) string { return fmt.Sprintf("%d.%02d", n/100, n%100) }
 
-func printSimulated(w io.Writer, s *draw.Simulated) error {
+func printSimulated(w io.Writer, s *odds.Simulated) error {
 	t := newTable(w)
 	number := func(format string, n *float64) string {
 		if n == nil {

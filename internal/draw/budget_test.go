@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // overspent is a pool whose budget was lowered below what is spent of it, with a
@@ -45,11 +46,11 @@ func TestBudgetWithholdsNoFreePrize(t *testing.T) {
 	require.Positive(t, given["badge"])
 	require.Positive(t, given["none"])
 	require.Zero(t, given["gold"])
-	odds := u.Odds(noon()).Odds
-	require.Equal(t, "badge", odds[1].PrizeID)
-	require.Positive(t, odds[1].Chance.Sign())
+	chances := odds.Of(u, noon()).Odds
+	require.Equal(t, "badge", chances[1].PrizeID)
+	require.Positive(t, chances[1].Chance.Sign())
 
-	simulated, err := draw.Simulate(draw.Simulation{Pool: pool, Draws: 50, Users: 1, Rate: 1, From: noon(), Seed: 1})
+	simulated, err := odds.Simulate(odds.Simulation{Pool: pool, Draws: 50, Users: 1, Rate: 1, From: noon(), Seed: 1})
 	require.NoError(t, err)
 	require.Positive(t, simulated.Prizes[1].Count)
 	require.Equal(t, simulated.Redirects[draw.WhyBudget], simulated.Prizes[2].Count)

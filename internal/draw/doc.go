@@ -10,7 +10,8 @@
 //
 // Rules of a campaign stand between: [Rules] is the document, decide.go has the
 // gates and the redirects in order, [Urn.Needs] and [Facts] are what they must
-// know of users. [Simulate] and [Fold] lead the same decisions in memory.
+// know of users. [Run] and [Fold] lead the same decisions in memory. The odds of
+// a draw, and simulations, are package odds.
 //
 // Whether a planned award really happens is not decided here: the guarded
 // write of package stock decides, and a plan that it rejects is put back into

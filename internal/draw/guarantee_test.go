@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // missesInARow is the longest run of draws without a win of one user who draws
@@ -64,7 +65,7 @@ func TestGuarantee(t *testing.T) {
 	prizes := large()
 	prizes[3].Stocked = 0 // no blank in the urn: the chance of a win is constant
 	u := under(t, document, prizes)
-	rate, _ := u.Odds(noon()).Guarantee.Rate.Float64()
+	rate, _ := odds.Of(u, noon()).Guarantee.Rate.Float64()
 	require.InDelta(t, 0.1093, rate, 0.00005)
 	mean, _ := winsOf(0.02, 9, n)
 	require.InDelta(t, rate, mean/n, 1e-9)
@@ -127,7 +128,7 @@ func TestWinsAreExpected(t *testing.T) {
 		g := simulated(t, s).Guarantee
 		seen[g.Wins] = true
 		require.InDelta(t, mean, g.Expected*draws, 1e-12)
-		require.InDelta(t, draw.Deviations(float64(g.Wins), mean, square-mean*mean, draws), g.Z, 1e-9)
+		require.InDelta(t, odds.Deviations(float64(g.Wins), mean, square-mean*mean, draws), g.Z, 1e-9)
 	}
 	require.Greater(t, len(seen), 2)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
-	mathrand "math/rand/v2"
 )
 
 // Numbers is the randomness of one version of a pool. The order of its use is a
@@ -134,12 +133,13 @@ func (n *stream) next() uint64 {
 }
 
 // Below returns a number from 0 to limit-1, each equally likely.
-func (n *stream) Below(limit int64) int64 { return below(limit, n.next) }
+func (n *stream) Below(limit int64) int64 { return Below(limit, n.next) }
 
-// below masks words to the bits that limit-1 needs, and rejects those that are
+// Below returns a number from 0 to limit-1, each equally likely where the words are. It
+// masks words to the bits that limit-1 needs, and rejects those that are
 // too large: a modulo would favour the small numbers. On average fewer than
 // two words are needed. limit is at least 1.
-func below(limit int64, next func() uint64) int64 {
+func Below(limit int64, next func() uint64) int64 {
 	mask := uint64(1)<<bits.Len64(uint64(limit-1)) - 1
 	for {
 		if v := next() & mask; v < uint64(limit) {
@@ -147,24 +147,6 @@ func below(limit int64, next func() uint64) int64 {
 		}
 	}
 }
-
-// seeded is one sequence of ChaCha8 over all versions: a simulation never plans
-// a version twice.
-type seeded struct{ words *mathrand.ChaCha8 }
-
-// newSeeded makes the sequence of a seed; use tells sequences of one seed apart.
-func newSeeded(seed uint64, use byte) *seeded {
-	var key [keySize]byte
-	binary.BigEndian.PutUint64(key[:], seed)
-	key[keySize-1] = use
-	return &seeded{words: mathrand.NewChaCha8(key)}
-}
-
-// Of returns the rest of the sequence.
-func (s *seeded) Of(int64) Numbers { return s }
-
-// Below returns a number from 0 to limit-1, each equally likely.
-func (s *seeded) Below(limit int64) int64 { return below(limit, s.words.Uint64) }
 
 // ErrorNoReceipt says that the numbers of a pool are secret, so that its draws
 // have no receipts.

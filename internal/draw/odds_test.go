@@ -10,9 +10,10 @@ import (
 	"pgregory.net/rapid"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
-func stated(s draw.Statement) (list []string) {
+func stated(s odds.Statement) (list []string) {
 	for _, c := range s.Odds {
 		list = append(list, c.PrizeID+" "+c.Chance.RatString())
 	}
@@ -22,22 +23,22 @@ func stated(s draw.Statement) (list []string) {
 func TestOdds(t *testing.T) {
 	for _, c := range []struct {
 		document string
-		law      draw.Law
+		law      odds.Law
 		want     []string
 		rate     string
 	}{
-		{`{}`, draw.LawStock, []string{"gold 1/200", "silver 9/200", "bronze 1/2", "lost 9/20", "none 0"}, ""},
-		{`{"win":"1/50","fallback":"none"}`, draw.LawStock, []string{"gold 1/10000", "silver 9/10000", "bronze 1/100", "lost 9/1000", "none 49/50"}, ""},
-		{`{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":10,"silver":500,"bronze":0}}}`, draw.LawFixed,
+		{`{}`, odds.LawStock, []string{"gold 1/200", "silver 9/200", "bronze 1/2", "lost 9/20", "none 0"}, ""},
+		{`{"win":"1/50","fallback":"none"}`, odds.LawStock, []string{"gold 1/10000", "silver 9/10000", "bronze 1/100", "lost 9/1000", "none 49/50"}, ""},
+		{`{"fallback":"none","odds":{"of":1000000,"prizes":{"gold":10,"silver":500,"bronze":0}}}`, odds.LawFixed,
 			[]string{"gold 1/100000", "silver 1/2000", "bronze 0", "lost 0", "none 99949/100000"}, ""},
-		{`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":4,"bronze":0}},"guarantee":{"after":1,"prize":"gold"}}`, draw.LawFixed,
+		{`{"fallback":"none","odds":{"of":10,"prizes":{"gold":1,"silver":4,"bronze":0}},"guarantee":{"after":1,"prize":"gold"}}`, odds.LawFixed,
 			[]string{"gold 1/10", "silver 2/5", "bronze 0", "lost 0", "none 1/2"}, "2/3"},
 		// What nobody can win is stated so: above the budget, or replaced by the consolation prize.
-		{`{"fallback":"none","budget":{"max":"49.99"}}`, draw.LawStock, []string{"gold 0", "silver 9/200", "bronze 1/2", "lost 9/20", "none 1/200"}, ""},
-		{`{"win":"1/2","fallback":"none","guarantee":{"after":0,"prize":"bronze"}}`, draw.LawStock,
+		{`{"fallback":"none","budget":{"max":"49.99"}}`, odds.LawStock, []string{"gold 0", "silver 9/200", "bronze 1/2", "lost 9/20", "none 1/200"}, ""},
+		{`{"win":"1/2","fallback":"none","guarantee":{"after":0,"prize":"bronze"}}`, odds.LawStock,
 			[]string{"gold 1/400", "silver 9/400", "bronze 39/40", "lost 0", "none 0"}, "nil"},
 	} {
-		s := under(t, c.document, campaign()).Odds(noon())
+		s := odds.Of(under(t, c.document, campaign()), noon())
 		require.Equal(t, c.law, s.Law)
 		require.Equal(t, int64(10), s.Version)
 		require.Equal(t, c.want, stated(s), c.document)
@@ -53,15 +54,15 @@ func TestOdds(t *testing.T) {
 	sold := campaign()
 	sold[0].Issued = sold[0].Stocked
 	require.Equal(t, []string{"gold 0", "silver 1/2", "bronze 0", "lost 0", "none 1/2"},
-		stated(under(t, `{"fallback":"none","odds":{"of":4,"prizes":{"gold":1,"silver":2,"bronze":0}}}`, sold).Odds(noon())), "gold is sold out")
-	require.Equal(t, []string{"p0 1/4", "p1 3/4", "none 0"}, stated(urnOf(draw.StateOpen, 1, 3).Odds(noon())), "no rules")
+		stated(odds.Of(under(t, `{"fallback":"none","odds":{"of":4,"prizes":{"gold":1,"silver":2,"bronze":0}}}`, sold), noon())), "gold is sold out")
+	require.Equal(t, []string{"p0 1/4", "p1 3/4", "none 0"}, stated(odds.Of(urnOf(draw.StateOpen, 1, 3), noon())), "no rules")
 }
 
 // TestGuaranteeRate: the published examples, and a fraction too long to state.
 func TestGuaranteeRate(t *testing.T) {
 	rate := func(a, b, after int) *big.Rat {
-		return under(t, fmt.Sprintf(`{"fallback":"none","odds":{"of":%d,"prizes":{"gold":%d,"silver":0,"bronze":0}},"guarantee":{"after":%d,"prize":"bronze"}}`, b, a, after),
-			campaign()).Odds(noon()).Guarantee.Rate
+		return odds.Of(under(t, fmt.Sprintf(`{"fallback":"none","odds":{"of":%d,"prizes":{"gold":%d,"silver":0,"bronze":0}},"guarantee":{"after":%d,"prize":"bronze"}}`, b, a, after),
+			campaign()), noon()).Guarantee.Rate
 	}
 	for _, c := range []struct {
 		a, b, after int
@@ -82,24 +83,24 @@ func TestOddsOfAUser(t *testing.T) {
 		"limits":[{"of":"draws","max":3,"per":"day"},{"of":"prize","prize":"gold","max":1}]}`)
 	u.Seen(draw.Snapshot{State: draw.StateOpen, Head: draw.NewHead().Next(1), Prizes: campaign(), Rules: r})
 	f := draw.NewFacts(append(u.NeedsOf(player("u")), u.NeedsOf(player("bad"))...))
-	_, err := u.OddsOf(player("bad"), f, noon())
+	_, err := odds.OfPlayer(u, player("bad"), f, noon())
 	refused(t, draw.CodeUserBlocked, err)
-	_, err = u.OddsOf(player("unread"), f, noon())
+	_, err = odds.OfPlayer(u, player("unread"), f, noon())
 	refused(t, draw.CodeInternal, err)
-	odds := func() []string {
-		s, err := u.OddsOf(player("u"), f, noon())
+	chances := func() []string {
+		s, err := odds.OfPlayer(u, player("u"), f, noon())
 		require.NoError(t, err)
 		return stated(s)
 	}
-	require.Equal(t, []string{"gold 1/400", "silver 9/400", "bronze 1/4", "lost 9/40", "none 1/2"}, odds())
+	require.Equal(t, []string{"gold 1/400", "silver 9/400", "bronze 1/4", "lost 9/40", "none 1/2"}, chances())
 	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedPrize("gold"), Seq: 1})
-	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 1/4", "lost 9/40", "none 201/400"}, odds())
+	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 1/4", "lost 9/40", "none 201/400"}, chances())
 	f.Add(draw.Turn{Subject: "u", Counted: draw.CountedMiss, Seq: 9, Run: 2})
-	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 391/400", "lost 0", "none 0"}, odds(), "all that is lost is bronze")
+	require.Equal(t, []string{"gold 0", "silver 9/400", "bronze 391/400", "lost 0", "none 0"}, chances(), "all that is lost is bronze")
 	for seq := range int64(3) {
 		f.Add(draw.Turn{Subject: "u", Counted: draw.CountedDraw, Seq: seq + 1, At: noon().Add(-time.Duration(3-seq) * time.Hour)})
 	}
-	_, err = u.OddsOf(player("u"), f, noon())
+	_, err = odds.OfPlayer(u, player("u"), f, noon())
 	require.Equal(t, noon().Add(12*time.Hour), refused(t, draw.CodeLimitReached, err).Reached.RetryAt)
 	require.Empty(t, c.limits)
 
@@ -124,7 +125,7 @@ func TestOddsAddUp(t *testing.T) {
 		b := newBench(t)
 		b.run(t)
 		at := b.model.at
-		s, err := b.urn.OddsOf(player("u0"), b.facts(b.urn.NeedsOf(player("u0"))), at)
+		s, err := odds.OfPlayer(b.urn, player("u0"), b.facts(b.urn.NeedsOf(player("u0"))), at)
 		a := of("u0", asking("next", 1))
 		p := b.urn.PlanWith([]*draw.Ask{a}, b.facts(b.urn.Needs([]*draw.Ask{a})), at)
 		require.Equal(t, draw.CodeOf(err), draw.CodeOf(p.Err(0)), "the gates are the same")

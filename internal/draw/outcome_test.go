@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/internal/draw/drawtest"
+	"drawsvc/internal/draw/odds"
 )
 
 // outcomes plans n draws of one user one by one from the same state, and counts
@@ -83,10 +84,10 @@ func TestLimitMovesNoOdds(t *testing.T) {
 	require.Error(t, judged(refuse, cells, weights))
 
 	// The next award of another prize is as everyone's: nobody pays for it.
-	odds, err := u.OddsOf(player("u"), f, noon())
+	stated, err := odds.OfPlayer(u, player("u"), f, noon())
 	require.NoError(t, err)
-	require.Equal(t, "9/100", odds.Odds[1].Chance.String())
-	require.Equal(t, "1/100", odds.None.String())
+	require.Equal(t, "9/100", stated.Odds[1].Chance.String())
+	require.Equal(t, "1/100", stated.None.String())
 }
 
 // TestWinAndFixedLaw: the urn is asked with the chance of win, and the fixed law

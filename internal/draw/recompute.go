@@ -22,12 +22,14 @@ func NewRecomputation(poolID string, source Source, documents []*Rules) *Recompu
 }
 
 // Prize is a prize of the pool as it is now, nil where there is none.
-func (r *Recomputation) Prize(id string) *Prize {
-	place := r.urn.placeOf(id)
+func (r *Recomputation) Prize(id string) *Prize { return r.urn.prizeOf(id) }
+
+func (u *Urn) prizeOf(id string) *Prize {
+	place := u.placeOf(id)
 	if place == none {
 		return nil
 	}
-	p := r.urn.prizes[place].prize()
+	p := u.prizes[place].prize()
 	return &p
 }
 

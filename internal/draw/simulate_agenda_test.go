@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // TestSimulateAgenda: what is due happens before the draw that follows it.
@@ -53,7 +54,7 @@ func TestSimulateAgenda(t *testing.T) {
 	require.Equal(t, int64(98), r.Prizes[1].Count)
 }
 
-func failedCodes(r *draw.Simulated) (codes []draw.Code) {
+func failedCodes(r *odds.Simulated) (codes []draw.Code) {
 	for _, f := range r.Failed {
 		codes = append(codes, f.Failed)
 	}

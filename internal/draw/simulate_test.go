@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // simulation is a run on the campaign's prizes under a document, "" for none.
-func simulation(t testing.TB, document string, prizes []draw.Prize) draw.Simulation {
+func simulation(t testing.TB, document string, prizes []draw.Prize) odds.Simulation {
 	t.Helper()
-	s := draw.Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
+	s := odds.Simulation{Draws: 200_000, Users: 1000, Rate: 50, From: noon(), Seed: 1}
 	s.Pool.Prizes = prizes
 	if document != "" {
 		s.Pool.Rules = rulesOf(t, document)
@@ -21,9 +22,9 @@ func simulation(t testing.TB, document string, prizes []draw.Prize) draw.Simulat
 	return s
 }
 
-func simulated(t testing.TB, s draw.Simulation) draw.Simulated {
+func simulated(t testing.TB, s odds.Simulation) odds.Simulated {
 	t.Helper()
-	r, err := draw.Simulate(s)
+	r, err := odds.Simulate(s)
 	require.NoError(t, err)
 	return r
 }
@@ -60,10 +61,10 @@ func TestSimulate(t *testing.T) {
 			require.Less(t, math.Abs(*p.Z), 6.0, "%s: %+v", document, p)
 		}
 	}
-	_, err := draw.Simulate(draw.Simulation{Draws: 1, Users: 1})
+	_, err := odds.Simulate(odds.Simulation{Draws: 1, Users: 1})
 	invalid(t, err, "above 0")
 	bad := simulation(t, `{"fallback":"other"}`, large())
-	_, err = draw.Simulate(bad)
+	_, err = odds.Simulate(bad)
 	invalid(t, err, "no prize of the pool")
 }
 
@@ -107,7 +108,7 @@ func BenchmarkSimulate(b *testing.B) {
 			s := simulation(b, document, large())
 			s.Users, s.Rate, s.Draws = 10_000, 1, b.N
 			b.ReportAllocs()
-			_, err := draw.Simulate(s)
+			_, err := odds.Simulate(s)
 			require.NoError(b, err)
 		})
 	}
@@ -158,7 +159,7 @@ func TestRareWinsAreNoAlarm(t *testing.T) {
 		{100, 100 + 1e-9, 0, 100, 0},             // rounding
 		{5e8 - 1, 5e8, 2.5e8, 1e9, -1 / 15811.0}, // close to the mean
 	} {
-		if z := draw.Deviations(far.count, far.mean, far.variance, far.n); !math.IsInf(far.z, 1) || !math.IsInf(z, 1) {
+		if z := odds.Deviations(far.count, far.mean, far.variance, far.n); !math.IsInf(far.z, 1) || !math.IsInf(z, 1) {
 			require.InDelta(t, far.z, z, 0.2, "%+v", far)
 		}
 	}

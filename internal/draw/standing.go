@@ -24,7 +24,7 @@ type LimitStanding struct {
 	ResetsAt time.Time
 }
 
-// NeedsOf lists what [Urn.OddsOf] and [Urn.Standing] need of a player: of each limit
+// NeedsOf lists what [Urn.OutlookOf] and [Urn.Standing] need of a player: of each limit
 // with a window up to Max turns.
 func (u *Urn) NeedsOf(p Player) []Need {
 	needs := u.Needs([]*Ask{{Request: p.request(u.PoolID)}})
@@ -32,6 +32,48 @@ func (u *Urn) NeedsOf(p Player) []Need {
 		needs[i].Units = max(needs[i].Max, 1)
 	}
 	return needs
+}
+
+// Outlook is what the next draw of one unit would be given. It uses no number.
+type Outlook struct {
+	plan   *Plan
+	counts []*tally
+}
+
+// Outlook is that of a player without turns at a time, who has reached no limit and
+// missed nothing.
+func (u *Urn) Outlook(at time.Time) Outlook {
+	p := u.newPlan(nil)
+	p.begin(at)
+	var counts []*tally
+	if u.terms != nil {
+		counts = make([]*tally, len(u.terms.counted))
+		for i := range counts {
+			counts[i] = &tally{turns: &turns{}}
+		}
+	}
+	return Outlook{p, counts}
+}
+
+// OutlookOf is that of a player at a time, from the facts that [Urn.NeedsOf] names.
+// Errors: what would refuse the draw; a ticket is taken as given.
+func (u *Urn) OutlookOf(player Player, facts *Facts, at time.Time) (Outlook, error) {
+	p := u.newPlan(nil)
+	p.facts = facts
+	p.begin(at)
+	if err := p.refusal(&Ask{Request: withTicket(player.request(u.PoolID), p.At)}); err != nil {
+		return Outlook{}, err
+	}
+	return Outlook{p, p.players[player]}, nil
+}
+
+// Given is the id of the prize that a draw is given where the urn gives the prize
+// drawn, "" for nothing.
+func (o Outlook) Given(drawn string) string {
+	if place, _ := o.plan.outcome(o.plan.urn.placeOf(drawn), o.counts); place != none {
+		return o.plan.urn.prizes[place].id
+	}
+	return ""
 }
 
 // Standing says where a player stands at a time, from the facts that

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -222,6 +223,17 @@ func (u *Urn) Remaining() int64 { return u.remaining }
 
 // Prizes is the number of prizes in the urn, empty ones included.
 func (u *Urn) Prizes() int { return len(u.prizes) }
+
+// EachPrize yields the prizes in the order in which they were added.
+func (u *Urn) EachPrize() iter.Seq[Prize] {
+	return func(yield func(Prize) bool) {
+		for i := range u.prizes {
+			if !yield(u.prizes[i].prize()) {
+				return
+			}
+		}
+	}
+}
 
 // put sets one prize to what was read; a new prize is added behind the others.
 func (u *Urn) put(p Prize) {

@@ -6,7 +6,7 @@ import (
 )
 
 // walk leads one urn through many draws in memory: what the database does for
-// the service between two plans. Simulations and audits use it.
+// the service between two plans.
 type walk struct {
 	urn   *Urn
 	plan  *Plan
@@ -75,6 +75,42 @@ func (w *walk) settle() {
 		t.keep(w.turnsMax[turn.Counted])
 	}
 }
+
+// Run leads an urn through draws of a request each, one after another.
+type Run struct{ *walk }
+
+// NewRun begins with the urn as it is. documents are all rules that will be in force.
+func NewRun(u *Urn, documents []*Rules) *Run {
+	r := &Run{newWalk(u)}
+	for _, d := range documents {
+		r.expect(d)
+	}
+	return r
+}
+
+// Draw decides and takes one unit for a request. The award is good until the next
+// call. Errors: what refuses the request.
+func (r *Run) Draw(q *Request, at time.Time) (*Award, error) {
+	r.begin(q.Player(), at)
+	if err := r.plan.refusal(&Ask{Request: *q}); err != nil {
+		return nil, err
+	}
+	r.plan.take(q, 1)
+	r.settle()
+	return &r.plan.Awards[0], nil
+}
+
+// SetRules puts rules that fit the prizes in force at a time, nil for none.
+func (r *Run) SetRules(rules *Rules, at time.Time) { r.setRules(rules, at) }
+
+// Put sets a prize of the urn.
+func (r *Run) Put(p Prize) { r.urn.put(p) }
+
+// Prize is the prize with an id as it is now, nil for one that the urn does not have.
+func (r *Run) Prize(id string) *Prize { return r.urn.prizeOf(id) }
+
+// Spent is the value, in cents, that was issued under rules with a budget.
+func (r *Run) Spent() int64 { return r.spent.total }
 
 // ledger sums what was spent since any time of the last ledgerLength.
 type ledger struct {

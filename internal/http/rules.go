@@ -10,6 +10,7 @@ import (
 
 	"drawsvc/internal/api"
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // Ruler keeps the rules of pools.
@@ -116,7 +117,7 @@ func newRedirect(r *draw.Redirect) *redirectAnswer {
 type Odds interface {
 	// Odds are those of a user, or for userID "" of one without turns. A draw
 	// that would be refused is an error with the refusal's code.
-	Odds(ctx context.Context, poolID, userID string) (draw.Statement, error)
+	Odds(ctx context.Context, poolID, userID string) (odds.Statement, error)
 }
 
 // encodeOdds encodes the answer to GET /pools/{pool}/odds, where the rules say that
@@ -133,7 +134,7 @@ func (s *Server) encodeOdds(ctx context.Context, poolID string) ([]byte, error) 
 	return encodeJSON(api.ShowOdds(&found))
 }
 
-func oddsOrRefusal(o *draw.Statement, err error) (any, error) {
+func oddsOrRefusal(o *odds.Statement, err error) (any, error) {
 	if refused, ok := api.ShowRefused(err); ok {
 		return refused, nil
 	}
@@ -207,13 +208,13 @@ func (s *Server) simulate(ctx context.Context, c call, draft *draw.Rules) (api.S
 		}
 		run.Pool.Rules = ruling.Rules
 	}
-	simulated, err := draw.Simulate(run)
+	simulated, err := odds.Simulate(run)
 	return api.ShowSimulated(&simulated), err
 }
 
 // simulationWanted reads how many draws the call asks for.
-func (c call) simulationWanted() (draw.Simulation, error) {
-	run := draw.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
+func (c call) simulationWanted() (odds.Simulation, error) {
+	run := odds.Simulation{From: time.Now().UTC().Truncate(time.Microsecond)}
 	var wanted [4]int64
 	for i, p := range []struct {
 		name        string

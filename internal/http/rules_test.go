@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 )
 
 // someRules are rules whose odds players may read.
@@ -41,11 +42,11 @@ func (f fakeStore) SetRules(_ context.Context, poolID string, rules *draw.Rules,
 	return draw.Ruling{PoolID: poolID, Version: 9, Actor: actor, At: at, Rules: rules}, f.note(asked)
 }
 
-func (f fakeStore) Odds(_ context.Context, poolID, userID string) (draw.Statement, error) {
-	return draw.Statement{
-		Version: 7, Law: draw.LawStock, IsDisclosed: f.rules.Disclose, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
-		Odds:      []draw.Chance{{PrizeID: "gold", Chance: big.NewRat(2, 100)}, {PrizeID: "pin", Chance: new(big.Rat)}},
-		Guarantee: &draw.GuaranteeOdds{Guarantee: draw.Guarantee{After: 9, PrizeID: "gold"}},
+func (f fakeStore) Odds(_ context.Context, poolID, userID string) (odds.Statement, error) {
+	return odds.Statement{
+		Version: 7, Law: odds.LawStock, IsDisclosed: f.rules.Disclose, Win: big.NewRat(2, 100), None: big.NewRat(49, 50),
+		Odds:      []odds.Chance{{PrizeID: "gold", Chance: big.NewRat(2, 100)}, {PrizeID: "pin", Chance: new(big.Rat)}},
+		Guarantee: &odds.GuaranteeOdds{Guarantee: draw.Guarantee{After: 9, PrizeID: "gold"}},
 	}, f.note([2]string{poolID, userID})
 }
 

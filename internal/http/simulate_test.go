@@ -37,7 +37,7 @@ func campaigned(c *Config) {
 	c.Store = guaranteed{c.Store}
 }
 
-// TestSimulation: the answer is that of draw.Simulate, the same for the same
+// TestSimulation: the answer is that of odds.Simulate, the same for the same
 // seed, and two do not run at once.
 func TestSimulation(t *testing.T) {
 	s := newServer(t, &fake{}, campaigned)

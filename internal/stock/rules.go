@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"drawsvc/internal/draw"
+	"drawsvc/internal/draw/odds"
 	"drawsvc/internal/stock/engine"
 	"drawsvc/internal/stock/ledger"
 )
@@ -127,13 +128,13 @@ func (s *Store) Standing(ctx context.Context, poolID, userID string) (st draw.St
 // Odds states the chances of a pool's next draw, of a user where userID is not
 // empty. Errors: CodePoolNotFound, what would refuse the draw, and those of the
 // store.
-func (s *Store) Odds(ctx context.Context, poolID, userID string) (o draw.Statement, err error) {
+func (s *Store) Odds(ctx context.Context, poolID, userID string) (o odds.Statement, err error) {
 	err = s.inspect(ctx, poolID, userID, func(urn *draw.Urn, facts *draw.Facts) error {
 		if userID == "" {
-			o = urn.Odds(s.Now())
+			o = odds.Of(urn, s.Now())
 			return nil
 		}
-		o, err = urn.OddsOf(draw.Player{UserID: userID}, facts, s.Now())
+		o, err = odds.OfPlayer(urn, draw.Player{UserID: userID}, facts, s.Now())
 		return err
 	})
 	return o, err

@@ -1,6 +1,10 @@
-package draw
+package odds
 
-import "math"
+import (
+	"math"
+
+	"drawsvc/internal/draw"
+)
 
 // expectations fills in what the run can be compared with.
 func (s *simulator) expectations() {
@@ -15,7 +19,7 @@ func (s *simulator) expectations() {
 		if !known {
 			continue
 		}
-		share, z := expected/float64(n), deviations(float64(p.Drawn), expected, variance, float64(n))
+		share, z := expected/float64(n), Deviations(float64(p.Drawn), expected, variance, float64(n))
 		p.Expected, p.Z = &share, &z
 	}
 	s.expectGuarantee()
@@ -27,39 +31,42 @@ func (s *simulator) expectations() {
 // binomial; nothing exact is said once redirects may leave units in the urn, or
 // the urn may be empty.
 func (s *simulator) mean() func(place int, n float64) (mean, variance float64, known bool) {
-	t := s.urn.terms
-	if t != nil && t.Odds != nil {
-		shares := make([]float64, len(s.urn.prizes))
-		for i, place := range t.places {
-			shares[place] = float64(t.shareAt[i]) / float64(t.Odds.Of)
+	t := newTable(s.urn)
+	fallback, hasFallback := t.places[t.rules.Fallback]
+	if !hasFallback {
+		fallback = -1
+	}
+	if fixed := t.rules.Odds; fixed != nil {
+		shares, rest := make([]float64, len(s.begun)), fixed.Of
+		for _, p := range fixed.Prizes {
+			if place, has := t.places[p.PrizeID]; has {
+				shares[place] = float64(p.Share) / float64(fixed.Of)
+				rest -= p.Share
+			}
 		}
-		shares[t.fallback] = float64(t.Odds.Of-t.share) / float64(t.Odds.Of)
+		shares[fallback] = float64(rest) / float64(fixed.Of)
 		return func(place int, n float64) (float64, float64, bool) {
 			p := shares[place]
-			return n * p, n * p * (1 - p), !s.begun[place].endless || place == t.fallback
+			return n * p, n * p * (1 - p), !s.begun[place].IsEndless() || place == fallback
 		}
 	}
-	win, units, fallback := 1.0, 0.0, none
-	redirects := false
-	if t != nil {
-		win, fallback = float64(t.Win.A)/float64(t.Win.B), t.fallback
-		redirects = t.Guarantee != nil || t.Budget != nil
-		for _, l := range t.limits {
-			redirects = redirects || l.Of != LimitDraws
-		}
+	win, units := float64(t.rules.Win.A)/float64(t.rules.Win.B), 0.0
+	redirects := t.rules.Guarantee != nil || t.rules.Budget != nil
+	for _, l := range t.rules.Limits {
+		redirects = redirects || l.Of != draw.LimitDraws
 	}
 	for i := range s.begun {
-		units += float64(s.begun[i].weight())
+		units += float64(weight(&s.begun[i]))
 	}
 	return func(place int, n float64) (float64, float64, bool) {
 		hits, spread := n*win, n*win*(1-win)
 		switch {
-		case redirects || n > units || s.begun[place].endless && place != fallback:
+		case redirects || n > units || s.begun[place].IsEndless() && place != fallback:
 			return 0, 0, false
 		case place == fallback:
 			return n - hits, spread, true
 		}
-		q := float64(s.begun[place].weight()) / units
+		q := float64(weight(&s.begun[place])) / units
 		variance := spread * q * q
 		if units > 1 {
 			variance += q * (1 - q) * (units*hits - spread - hits*hits) / (units - 1)
@@ -75,20 +82,20 @@ const renewalMax = 50_000_000
 // of misses is distributed from draw to draw, with the wins so far and their
 // square in each state.
 func (s *simulator) expectGuarantee() {
-	t := s.urn.terms
-	if t == nil || t.Guarantee == nil || s.result.Redirects[WhySoldOut]+s.result.Redirects[WhyLimit]+s.result.Redirects[WhyBudget] > 0 {
+	t := newTable(s.urn)
+	if t.rules.Guarantee == nil || s.result.Redirects[draw.WhySoldOut]+s.result.Redirects[draw.WhyLimit]+s.result.Redirects[draw.WhyBudget] > 0 {
 		return
 	}
 	for i := range s.result.Prizes {
-		if t.Odds != nil && s.result.Prizes[i].SoldOutAfter > 0 {
+		if t.rules.Odds != nil && s.result.Prizes[i].SoldOutAfter > 0 {
 			return
 		}
 	}
-	if t.Odds == nil && s.urn.remaining == 0 {
+	if t.rules.Odds == nil && s.urn.Remaining() == 0 {
 		return
 	}
-	p, constant := s.urn.winChance()
-	draws, states := int32(0), int(t.Guarantee.After)+1
+	p, constant := t.winChance()
+	draws, states := int32(0), int(t.rules.Guarantee.After)+1
 	for _, n := range s.turns {
 		draws = max(draws, n)
 	}
@@ -104,15 +111,15 @@ func (s *simulator) expectGuarantee() {
 	}
 	n := float64(s.result.Draws)
 	s.result.Guarantee = &SimulatedGuarantee{
-		Wins: s.wins, Rate: float64(s.wins) / n, Expected: mean / n, Z: deviations(float64(s.wins), mean, variance, n),
+		Wins: s.wins, Rate: float64(s.wins) / n, Expected: mean / n, Z: Deviations(float64(s.wins), mean, variance, n),
 	}
 }
 
-// deviations is how far a count of n is from its mean, in standard deviations. Of a
+// Deviations is how far a count of n is from its mean, in standard deviations. Of a
 // count near 0 or n these alone say too much: a jackpot of 1 in a million that falls
 // in 10,000 draws is 9.9 off, and happens in one run of a hundred. So they are
 // scaled by the root of the deviance, which grows as the chance of the count falls.
-func deviations(count, mean, variance, n float64) float64 {
+func Deviations(count, mean, variance, n float64) float64 {
 	off := count - mean
 	if math.Abs(off) < 1e-6 { // what rounding leaves
 		return 0

@@ -1,11 +1,16 @@
-package draw
+package odds
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"math"
+	mathrand "math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
+
+	"drawsvc/internal/draw"
 )
 
 // Simulation is a run of many draws of one unit each on a pool in memory, by the
@@ -13,7 +18,7 @@ import (
 type Simulation struct {
 	// Pool is what was read of the pool; without a state it is taken as open. Issued of
 	// its prizes is where the run begins.
-	Pool Snapshot
+	Pool draw.Snapshot
 	// Draws is how many are asked for, 1 or more. Each is of one of so many
 	// users, all equally likely; tickets are taken as given.
 	Draws, Users int
@@ -25,7 +30,7 @@ type Simulation struct {
 	Seed uint64
 	// Agenda is what is due in the run, in order of time: each item is done before
 	// the first draw at its time or later.
-	Agenda []Item
+	Agenda []draw.Item
 }
 
 // Simulated is what came of a simulation.
@@ -33,12 +38,12 @@ type Simulated struct {
 	// Draws is how many were given a unit; Refusals count the others.
 	Draws     int64
 	Prizes    []SimulatedPrize
-	Redirects map[Why]int64
-	Refusals  map[Code]int64
+	Redirects map[draw.Why]int64
+	Refusals  map[draw.Code]int64
 	// Spent is the value, in cents, that was issued under rules with a budget.
 	Spent int64
 	// Failed are the items of the agenda that could not be done.
-	Failed []ItemDone
+	Failed []draw.ItemDone
 	// Guarantee is nil where there is none, or where its rate is not constant.
 	Guarantee *SimulatedGuarantee
 }
@@ -69,15 +74,19 @@ type SimulatedGuarantee struct {
 // simulator is a simulation under way.
 type simulator struct {
 	Simulation
-	*walk
+	*draw.Run
+	urn    *draw.Urn
+	places map[string]int
 	users  *seeded
 	names  []string
 	result Simulated
 	// begun is the pool as it was; turns and wins are per user and of all.
-	begun []urnPrize
-	turns []int32
-	wins  int64
-	// happened says that an item of the agenda was due in the run.
+	begun []draw.Prize
+	// stocked is the stock of each prize; no unit of an endless blank is its last.
+	stocked []int64
+	turns   []int32
+	wins    int64
+	// happened reports whether an item of the agenda was due in the run.
 	happened bool
 }
 
@@ -85,7 +94,7 @@ type simulator struct {
 // and for rules that do not fit the prizes.
 func Simulate(s Simulation) (Simulated, error) {
 	if s.Draws < 1 || s.Users < 1 || !(s.Rate > 0) || math.IsInf(s.Rate, 0) {
-		return Simulated{}, Errorf(CodeInvalidRequest, "draws, users and rate of a simulation must be above 0")
+		return Simulated{}, draw.Errorf(draw.CodeInvalidRequest, "draws, users and rate of a simulation must be above 0")
 	}
 	if s.Pool.Rules != nil {
 		if err := s.Pool.Rules.Check(s.Pool.Prizes); err != nil {
@@ -105,33 +114,57 @@ const (
 	seedUsers
 )
 
+// seeded is one sequence of ChaCha8 over all versions: a simulation never plans
+// a version twice.
+type seeded struct{ words *mathrand.ChaCha8 }
+
+// newSeeded makes the sequence of a seed; use tells sequences of one seed apart.
+func newSeeded(seed uint64, use byte) *seeded {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], seed)
+	key[len(key)-1] = use
+	return &seeded{words: mathrand.NewChaCha8(key)}
+}
+
+// Of returns the rest of the sequence.
+func (s *seeded) Of(int64) draw.Numbers { return s }
+
+// Below returns a number from 0 to limit-1, each equally likely.
+func (s *seeded) Below(limit int64) int64 { return draw.Below(limit, s.words.Uint64) }
+
 func newSimulator(s Simulation) *simulator {
-	u := NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
-	s.Pool.State, s.Pool.Head, s.Pool.At, s.Pool.Committed = cmp.Or(s.Pool.State, StateOpen), NewHead(), s.From, 0
+	u := draw.NewUrnFrom("simulated", newSeeded(s.Seed, seedUnits))
+	s.Pool.State, s.Pool.Head, s.Pool.At, s.Pool.Committed = cmp.Or(s.Pool.State, draw.StateOpen), draw.NewHead(), s.From, 0
 	u.Seen(s.Pool)
-	run := &simulator{
-		Simulation: s, walk: newWalk(u), users: newSeeded(s.Seed, seedUsers),
-		names: make([]string, s.Users), turns: make([]int32, s.Users),
-		begun: append([]urnPrize(nil), u.prizes...),
+	documents := make([]*draw.Rules, 0, len(s.Agenda)+1)
+	for _, r := range append([]*draw.Rules{s.Pool.Rules}, rulesOf(s.Agenda)...) {
+		if r != nil {
+			documents = append(documents, r)
+		}
 	}
+	run := &simulator{
+		Simulation: s, Run: draw.NewRun(u, documents), urn: u, places: map[string]int{}, users: newSeeded(s.Seed, seedUsers),
+		names: make([]string, s.Users), turns: make([]int32, s.Users), begun: slices.Collect(u.EachPrize()),
+	}
+	run.stocked = make([]int64, len(run.begun))
 	run.result = Simulated{
-		Prizes: make([]SimulatedPrize, len(u.prizes)), Redirects: map[Why]int64{}, Refusals: map[Code]int64{},
+		Prizes: make([]SimulatedPrize, len(run.begun)), Redirects: map[draw.Why]int64{}, Refusals: map[draw.Code]int64{},
 	}
 	for i := range run.names {
 		run.names[i] = "u" + strconv.Itoa(i+1)
 	}
-	for i := range u.prizes {
-		run.result.Prizes[i].PrizeID = u.prizes[i].id
-	}
-	if s.Pool.Rules != nil {
-		run.expect(s.Pool.Rules)
-	}
-	for _, d := range s.Agenda {
-		if d.Rules != nil {
-			run.expect(d.Rules)
-		}
+	for i := range run.begun {
+		run.result.Prizes[i].PrizeID = run.begun[i].ID
+		run.places[run.begun[i].ID], run.stocked[i] = i, run.begun[i].Stocked
 	}
 	return run
+}
+
+func rulesOf(agenda []draw.Item) (all []*draw.Rules) {
+	for i := range agenda {
+		all = append(all, agenda[i].Rules)
+	}
+	return all
 }
 
 func (s *simulator) draw(at time.Time) {
@@ -140,20 +173,19 @@ func (s *simulator) draw(at time.Time) {
 		s.Agenda = s.Agenda[1:]
 	}
 	user := s.users.Below(int64(s.Users))
-	a := Ask{Request: Request{PoolID: s.urn.PoolID, UserID: s.names[user], Count: 1, TicketUntil: at.Add(time.Hour)}}
-	s.begin(a.Player(), at)
-	if err := s.plan.refusal(&a); err != nil {
-		s.result.Refusals[CodeOf(err)]++
+	q := draw.Request{PoolID: s.urn.PoolID, UserID: s.names[user], Count: 1, TicketUntil: at.Add(time.Hour)}
+	award, err := s.Draw(&q, at)
+	if err != nil {
+		s.result.Refusals[draw.CodeOf(err)]++
 		return
 	}
-	s.plan.take(&a.Request, 1)
-	s.settle()
-	s.record(int(user), s.plan.places[0], &s.plan.Awards[0])
+	s.record(int(user), award)
 }
 
-func (s *simulator) record(user, place int, a *Award) {
+func (s *simulator) record(user int, a *draw.Award) {
 	s.result.Draws++
 	s.turns[user]++
+	place := s.places[a.PrizeID]
 	prize := &s.result.Prizes[place]
 	prize.Count++
 	if a.Win() {
@@ -162,84 +194,78 @@ func (s *simulator) record(user, place int, a *Award) {
 	drawn := place
 	if r := a.Redirect; r != nil {
 		s.result.Redirects[r.Why]++
-		if drawn = s.urn.placeOf(r.Drawn); drawn == none {
-			drawn = s.urn.terms.fallback
-		}
+		drawn = s.places[cmp.Or(r.Drawn, s.urn.Rules().Fallback)]
 	}
 	s.result.Prizes[drawn].Drawn++
-	if p := &s.urn.prizes[place]; !p.endless && p.weight() == 0 && prize.SoldOutAfter == 0 {
+	if a.Unit == s.stocked[place] && prize.SoldOutAfter == 0 {
 		prize.SoldOutAfter = s.result.Draws
 	}
 }
 
 // due does an item as the service does it. One that fails is noted, and holds up
 // nobody.
-func (s *simulator) due(item *Item) {
+func (s *simulator) due(item *draw.Item) {
 	s.happened = true
 	if err := s.do(item); err != nil {
-		s.result.Failed = append(s.result.Failed, ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
+		s.result.Failed = append(s.result.Failed, draw.ItemDone{Item: item.Number, Failed: err.Code, Detail: err.Detail})
 	}
 }
 
-func (s *simulator) do(item *Item) *Error {
+func (s *simulator) do(item *draw.Item) *draw.Error {
 	if err := item.Unreadable(); err != nil {
 		return asError(err)
 	}
-	u := s.urn
-	if u.State == StateClosed && item.State != StateClosed {
-		return Errorf(CodePoolClosed, "the pool is closed, which is final")
+	if s.urn.State == draw.StateClosed && item.State != draw.StateClosed {
+		return draw.Errorf(draw.CodePoolClosed, "the pool is closed, which is final")
 	}
 	switch item.Kind {
-	case ItemStock:
+	case draw.ItemStock:
 		return s.stock(&item.Stock)
-	case ItemState:
-		u.State = item.State
+	case draw.ItemState:
+		s.urn.State = item.State
 		return nil
-	case ItemRules:
+	case draw.ItemRules:
 	}
 	if item.Rules != nil {
 		if err := item.Rules.Check(s.Pool.Prizes); err != nil {
 			return asError(err)
 		}
 	}
-	s.setRules(item.Rules, item.At)
+	s.SetRules(item.Rules, item.At)
 	return nil
 }
 
 // asError is an error of a check.
-func asError(err error) *Error {
-	if e, ok := errors.AsType[*Error](err); ok {
+func asError(err error) *draw.Error {
+	if e, ok := errors.AsType[*draw.Error](err); ok {
 		return e
 	}
-	return WrapInternal(err, "the item could not be done")
+	return draw.WrapInternal(err, "the item could not be done")
 }
 
-func (s *simulator) stock(w *Stocking) *Error {
-	u := s.urn
-	place := u.placeOf(w.PrizeID)
-	if place == none {
-		return Errorf(CodePrizeNotFound, "the pool has no prize %q", w.PrizeID)
+func (s *simulator) stock(w *draw.Stocking) *draw.Error {
+	p := s.Prize(w.PrizeID)
+	if p == nil {
+		return draw.Errorf(draw.CodePrizeNotFound, "the pool has no prize %q", w.PrizeID)
 	}
-	p := &u.prizes[place]
-	switch stocked := p.stocked + w.Delta; {
-	case p.endless:
-		return Errorf(CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", w.PrizeID)
-	case stocked < p.issued:
-		return Errorf(CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn", w.PrizeID, p.issued, p.stocked, -w.Delta)
-	case stocked > StockMax:
-		return Errorf(CodeInvalidRequest, "delta would raise the stock of prize %q above %d", w.PrizeID, int64(StockMax))
+	switch stocked := p.Stocked + w.Delta; {
+	case p.IsEndless():
+		return draw.Errorf(draw.CodeInvalidRequest, "prize %q is an endless blank, whose stock does not change", w.PrizeID)
+	case stocked < p.Issued:
+		return draw.Errorf(draw.CodeStockBelowIssued, "prize %q has issued %d of %d units; %d more cannot be withdrawn", w.PrizeID, p.Issued, p.Stocked, -w.Delta)
+	case stocked > draw.StockMax:
+		return draw.Errorf(draw.CodeInvalidRequest, "delta would raise the stock of prize %q above %d", w.PrizeID, int64(draw.StockMax))
 	default:
-		u.move(place, -w.Delta)
-		p.issued += w.Delta
-		p.stocked = stocked
-		u.stocked += w.Delta
-		s.result.Prizes[place].SoldOutAfter = 0
+		p.Stocked = stocked
+		s.Put(*p)
+		s.stocked[s.places[w.PrizeID]] = stocked
+		s.result.Prizes[s.places[w.PrizeID]].SoldOutAfter = 0
 		return nil
 	}
 }
 
 func (s *simulator) finish() Simulated {
-	s.result.Spent = s.spent.total
+	s.result.Spent = s.Spent()
 	for i := range s.result.Prizes {
 		p := &s.result.Prizes[i]
 		if s.result.Draws > 0 {
