@@ -16,17 +16,28 @@ import (
 )
 
 // onSmallDisk makes an empty database of a kind on a disk that can be filled.
-func onSmallDisk(t *testing.T, dialect string) (*servertest.SmallDisk, string) {
+func onSmallDisk(t *testing.T, dialect string) (disk *servertest.SmallDisk, database string) {
+	t.Helper()
+	size := map[string]int64{"sqlite": 8 << 20, "postgres": 32 << 20}[dialect]
+	database = onDisk(t, dialect, func(dir string) string {
+		disk = servertest.NewSmallDisk(t, dir, size)
+		return disk.Dir
+	})
+	return disk, database
+}
+
+// onDisk makes an empty database of a kind on a disk that mount has mounted below a
+// folder. PostgreSQL keeps its log and other databases elsewhere.
+func onDisk(t *testing.T, dialect string, mount func(dir string) string) string {
 	t.Helper()
 	if dialect == "sqlite" {
-		disk := servertest.NewSmallDisk(t, t.TempDir(), 8<<20)
-		return disk, "sqlite:" + filepath.Join(disk.Dir, "x.db")
+		return "sqlite:" + filepath.Join(mount(t.TempDir()), "x.db")
 	}
 	server := servertest.Start(t, "postgres")
-	disk := servertest.NewSmallDisk(t, server.Dir(), 32<<20)
+	folder := mount(server.Dir())
 	base := rows(t, server.URL())
 	for _, statement := range []string{
-		fmt.Sprintf("CREATE TABLESPACE small LOCATION '%s'", disk.Dir), "CREATE DATABASE small TABLESPACE small",
+		fmt.Sprintf("CREATE TABLESPACE small LOCATION '%s'", folder), "CREATE DATABASE small TABLESPACE small",
 	} {
 		_, err := base.ExecContext(t.Context(), statement)
 		require.NoError(t, err)
@@ -34,7 +45,7 @@ func onSmallDisk(t *testing.T, dialect string) (*servertest.SmallDisk, string) {
 	location, err := url.Parse(server.URL())
 	require.NoError(t, err)
 	location.Path = "/small"
-	return disk, location.String()
+	return location.String()
 }
 
 // probe asks for the readiness of a service.

@@ -43,7 +43,7 @@ func buildAsTested(ctx context.Context, file, program string, tags ...string) *e
 func found(t *testing.T, tags ...string) (there []string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "drawsvc")
-	output, err := buildAsTested(t.Context(), file, ".", tags...).CombinedOutput()
+	output, err := buildAsTested(t.Context(), file, "../../cmd/drawsvc", tags...).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)

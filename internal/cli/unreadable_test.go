@@ -48,7 +48,7 @@ func buildLater(t *testing.T) string {
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(domain, "zoneinfo.zip"): filepath.Join(dir, "zoneinfo.zip")}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
-	build := buildAsTested(t.Context(), filepath.Join(dir, "drawsvc"), ".")
+	build := buildAsTested(t.Context(), filepath.Join(dir, "drawsvc"), "../../cmd/drawsvc")
 	build.Args = append([]string{"go", "build", "-overlay", filepath.Join(dir, "overlay.json")}, build.Args[2:]...)
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", output)

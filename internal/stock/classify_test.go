@@ -23,6 +23,9 @@ import (
 func TestClassify(t *testing.T) {
 	pg := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "ERROR"} }
 	fatal := func(code string) error { return &pgconn.PgError{Code: code, SeverityUnlocalized: "FATAL"} }
+	file := func(message string) error {
+		return &pgconn.PgError{Code: "42501", SeverityUnlocalized: "ERROR", File: "md.c", Message: message}
+	}
 	my := func(number uint16) error { return &mysql.MySQLError{Number: number} }
 	for _, c := range []struct {
 		dialect    string
@@ -36,6 +39,9 @@ func TestClassify(t *testing.T) {
 		{"postgres", pg("23514"), ClassOther, ClassOther},
 		{"postgres", pg("22012"), ClassOther, ClassOther},
 		{"postgres", pg("25006"), ClassUnavailable, ClassUnavailable},
+		{"postgres", pg("42501"), ClassOther, ClassOther},
+		{"postgres", file("could not create file \"pg_tblspc/1/2/3_fsm\": Read-only file system"), ClassUnavailable, ClassUnavailable},
+		{"postgres", file("konnte Datei »base/1/2« nicht erweitern: Das Dateisystem ist nur lesbar"), ClassUnavailable, ClassUnavailable},
 		{"postgres", pg("53300"), ClassUnavailable, ClassUnavailable},
 		{"postgres", pg("53100"), ClassUnavailable, ClassUnavailable},
 		{"postgres", fatal("57P01"), ClassUnavailable, ClassUnknown},

@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -11,10 +13,14 @@ import (
 // classify knows the SQLSTATEs of
 // https://www.postgresql.org/docs/current/errcodes-appendix.html.
 func classify(err error) *engine.Error {
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
-		return engine.Unavailable("connection", err, true) // whatever the server said: nothing was sent
-	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
+	if _, connects := errors.AsType[*pgconn.ConnectError](err); connects { // nothing was sent
+		reason := "connection"
+		if ok {
+			reason = cmp.Or(reasonOfDisk(e), reason)
+		}
+		return engine.Unavailable(reason, err, true)
+	}
 	if !ok {
 		if pgconn.SafeToRetry(err) {
 			// "conn closed" is also what pgx says of a statement that was sent
@@ -26,6 +32,9 @@ func classify(err error) *engine.Error {
 	// An ERROR ends its transaction; FATAL and PANIC end the session, and they
 	// may do so when the commit is on the disk already.
 	undone := e.SeverityUnlocalized == "ERROR"
+	if reason := reasonOfDisk(e); reason != "" {
+		return engine.Unavailable(reason, err, undone)
+	}
 	switch e.Code {
 	case "40001":
 		return engine.Conflict("serialization", err)
@@ -38,10 +47,6 @@ func classify(err error) *engine.Error {
 			return engine.Conflict(engine.ReasonTurn, nil)
 		}
 		return engine.KnownKey(err)
-	case "53100":
-		return engine.Unavailable(engine.ReasonFull, err, undone)
-	case "58030":
-		return engine.Unavailable(engine.ReasonIO, err, undone)
 	case "25006":
 		return engine.Unavailable(engine.ReasonReadOnly, err, undone)
 	case "25P03", "25P04": // ended by the server's own timeouts, which a jump of its clock sets off
@@ -52,4 +57,17 @@ func classify(err error) *engine.Error {
 		return engine.Unavailable("unavailable", err, undone)
 	}
 	return engine.Other("sqlstate-"+e.Code, err, undone)
+}
+
+// reasonOfDisk returns the reason where the server could not write or open one of its
+// files, "" for other errors. SQLSTATE 42501 is also that of a right which the user of
+// the database lacks: the server gives it to the system's EROFS, EACCES and EPERM.
+func reasonOfDisk(e *pgconn.PgError) string {
+	switch {
+	case e.Code == "53100":
+		return engine.ReasonFull
+	case e.Code == "58030", e.Code == "42501" && slices.Contains([]string{"fd.c", "md.c", "slru.c", "xlog.c"}, e.File):
+		return engine.ReasonIO
+	}
+	return ""
 }
