@@ -122,8 +122,9 @@ func TestDemoSeeds(t *testing.T) {
 // that could be committed, a secret least of all. The control is a file of the program.
 func TestDemoLeavesWhatGitIgnores(t *testing.T) {
 	t.Parallel()
+	servertest.NeedPrograms(t, "git", "git")
 	if _, err := os.Stat("../../.git"); err != nil {
-		t.Skip("this is no clone")
+		servertest.Missing(t, "the tests run outside a clone: what git ignores is not known")
 	}
 	isIgnored := func(name string) bool {
 		return exec.CommandContext(t.Context(), "git", "-C", "../..", "check-ignore", "--no-index", "--quiet", name).Run() == nil

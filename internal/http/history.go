@@ -201,17 +201,9 @@ type Statements interface {
 	Statements(ctx context.Context, poolID, after string, limit int) ([]job.Line, error)
 }
 
-// readStatements reads the page that the call asks for, and the day to go on
-// after; nil when this is the last page.
-func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, next *string, err error) {
-	after, err := c.day("after")
-	if err != nil {
-		return nil, nil, err
-	}
-	limit, err := c.number("limit", 1, api.DaysMax, api.PageUsual)
-	if err != nil {
-		return nil, nil, err
-	}
+// readStatements reads the lines of at most limit days after one, and the day to go on
+// after; nil when these are the last.
+func (s *Server) readStatements(ctx context.Context, c call, after string, limit int64) (lines []job.Line, next *string, err error) {
 	lines, err = s.Store.Statements(ctx, c.param("pool"), after, int(limit)+1)
 	days := int64(0)
 	for i := range lines {
@@ -227,30 +219,64 @@ func (s *Server) readStatements(ctx context.Context, c call) (lines []job.Line, 
 
 // statements answers GET /admin/pools/{pool}/statements.
 func (s *Server) statements(ctx context.Context, c call) (api.Statements, error) {
-	lines, next, err := s.readStatements(ctx, c)
+	after, err := c.day("after")
+	if err != nil {
+		return api.Statements{}, err
+	}
+	limit, err := c.number("limit", 1, api.DaysMax, api.PageUsual)
+	if err != nil {
+		return api.Statements{}, err
+	}
+	lines, next, err := s.readStatements(ctx, c, after, limit)
 	return api.Statements{Statements: api.ShowEach(lines, api.ShowStatement), Next: next}, err
 }
 
-// exportStatements answers it as CSV: one page, as JSON has it.
+// exportDays is how many days are read at once for an export: each may have a line for
+// each of 100,000 prizes.
+const exportDays = 10
+
+// exportStatements streams it as CSV: all days, or as many as the caller wants.
 func (s *Server) exportStatements(c call) error {
-	ctx, cancel := c.within(s.RequestTimeout)
-	defer cancel()
-	lines, err := placed(ctx, c, func() ([]job.Line, error) {
-		lines, _, err := s.readStatements(ctx, c)
-		return lines, err
-	})
+	after, err := c.day("after")
+	if err != nil {
+		return err
+	}
+	left, err := c.number("limit", 1, api.DaysMax, math.MaxInt64)
 	if err != nil {
 		return err
 	}
 	var out bytes.Buffer
 	rows := api.NewStatementRows(&out)
-	for i := range lines {
-		rows.Write(new(api.ShowStatement(&lines[i])))
+	pace := pace{left: s.limits.page, each: s.limits.pace}
+	for {
+		lines, next, err := s.statementsPage(c, after, min(left, exportDays))
+		if err != nil {
+			return err
+		}
+		for i := range lines {
+			rows.Write(new(api.ShowStatement(&lines[i])))
+		}
+		_ = rows.Flush() // to memory: cannot fail
+		if err := pace.of(c, func() error { return c.send(typeCSVHeader, &out) }); err != nil {
+			return err
+		}
+		if left -= exportDays; next == nil || left <= 0 || c.gin.Request.Method == nethttp.MethodHead {
+			return nil
+		}
+		after = *next
 	}
-	_ = rows.Flush() // to memory: cannot fail
-	c.gin.Writer.Header().Set("Content-Type", typeCSVHeader)
-	c.write(c.gin.Writer.Status(), out.Bytes())
-	return nil
+}
+
+// statementsPage reads a page in a place of the database.
+func (s *Server) statementsPage(c call, after string, limit int64) (lines []job.Line, next *string, err error) {
+	ctx, cancel := c.within(s.RequestTimeout)
+	defer cancel()
+	done, err := c.place(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	return s.readStatements(ctx, c, after, limit)
 }
 
 // Auditor holds the rows of a pool against each other.

@@ -1,0 +1,37 @@
+package house
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// skipsQuietly reports whether a file of tests skips by itself. A pipeline that skips
+// stays green without having tested anything: servertest skips loudly, and fails under
+// CI=true.
+func skipsQuietly(source string) bool {
+	return regexp.MustCompile(`\b\w*(?:t|tb)\.Skip(?:f|Now)?\(`).MatchString(source)
+}
+
+// TestSkipsAreLoud: a test that lacks something on this machine says so by servertest.
+func TestSkipsAreLoud(t *testing.T) {
+	own := map[string]string{
+		"internal/draw/fenwick_test.go":   "rapid leaves out a step that is not possible",
+		"internal/draw/urn_test.go":       "the same",
+		"internal/lockmode/model_test.go": "the same",
+		"internal/draw/zone_test.go":      "its double depends on what the process has read before, and on nothing of the machine",
+	}
+	for _, path := range files(t, "_test.go") {
+		if own[path] == "" && !strings.HasSuffix(path, "house/skips_test.go") {
+			require.False(t, skipsQuietly(read(t, path)), path)
+		} else if own[path] != "" {
+			require.True(t, skipsQuietly(read(t, path)), "%s needs no exception", path)
+		}
+	}
+	for _, bad := range []string{"t.Skip(\"this is no clone\")", "tb.SkipNow()", "rt.Skipf(\"%s\", x)"} {
+		require.True(t, skipsQuietly(bad), bad)
+	}
+	require.False(t, skipsQuietly(`s.Skip("not installed")`))
+}
