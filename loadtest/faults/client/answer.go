@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,6 +21,7 @@ type Answer struct {
 	User     string          `json:"user"`
 	Replayed bool            `json:"replayed"`
 	Awards   []history.Award `json:"awards"`
+	Receipt  json.RawMessage `json:"receipt"`
 	Version  int64           `json:"version"`
 	Stocked  int64           `json:"stocked"`
 	Issued   int64           `json:"issued"`

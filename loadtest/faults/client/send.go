@@ -172,7 +172,7 @@ func (t *Trial) exchange(request *http.Request, o *history.Op) (*http.Response, 
 		o.Wrong = fmt.Sprintf("not JSON: %.200q", body)
 	}
 	o.Code, o.Outcome, o.Detail, o.Replayed, o.Awards = a.Code, a.Outcome, a.Detail, a.Replayed, a.Awards
-	o.Version, o.Stocked, o.Issued = a.Version, a.Stocked, a.Issued
+	o.Version, o.Stocked, o.Issued, o.Receipt = a.Version, a.Stocked, a.Issued, a.Receipt
 	if t.Program != stage.Textbook && o.Wrong == "" {
 		o.Wrong = wrong(o, response, &a)
 	}

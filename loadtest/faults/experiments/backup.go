@@ -23,7 +23,7 @@ import (
 // live on.
 func backupRestored() Experiment {
 	return Experiment{
-		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true,
+		Name: "backup under load, and its restore", places: everywhere(2), base: onDatabaseOfThePage, loses: true, codes: []string{"paused"},
 		run: func(t *trial) error { return newRestore(t).run() },
 	}
 }

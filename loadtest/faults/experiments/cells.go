@@ -84,6 +84,7 @@ func ofOperations() []Cell {
 		jobFailedOver(history.NoTakeover),
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(), clockFollowed(),
 		nginxWithout("http_503", nginxRollout), nginxWithout("max_fails=0", nginxOutage), rulesBlamed(),
+		commitmentRestored(false).control("an operator, who restores a committed pool without `pool skip`"),
 		{
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
 			Condemned: []string{history.Fault},

@@ -1,22 +1,16 @@
 package experiments
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"filippo.io/age"
 
 	"drawsvc/loadtest/faults/client"
-	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
@@ -45,7 +39,7 @@ func committedFaults() []Experiment {
 func committed(name string, units int64) Experiment {
 	e := Experiment{
 		Name: name, places: everywhere(3), own: true, timeout: edgeTimeout, Longest: 20 * time.Minute, base: withSeedKeys,
-		flags: []string{"--seed-identity-file", seedIdentity, "--seed-recipients", seedRecipients},
+		flags: seedFlags(),
 		run:   func(t *trial) error { return (&committedRun{trial: t, units: units}).run() },
 	}
 	if units == committedQuick {
@@ -56,6 +50,14 @@ func committed(name string, units int64) Experiment {
 
 // withSeedKeys makes the usual database, and keys for the seeds of its pools.
 func withSeedKeys(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	makeSeedKeys(s)
+	if kind == "sqlite" {
+		return g.Database(s, kind, nil)
+	}
+	return g.Database(s, kind, g.Server(s, kind))
+}
+
+func makeSeedKeys(s *harness.Site) {
 	identity, err := age.GenerateX25519Identity()
 	if err == nil {
 		err = os.WriteFile(seedIdentity, []byte(identity.String()+"\n"), 0o600)
@@ -63,13 +65,12 @@ func withSeedKeys(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	if err == nil {
 		err = os.WriteFile(seedRecipients, []byte(identity.Recipient().String()+"\n"), 0o600)
 	}
-	if err != nil {
-		s.Fatal(err)
-	}
-	if kind == "sqlite" {
-		return g.Database(s, kind, nil)
-	}
-	return g.Database(s, kind, g.Server(s, kind))
+	s.Must(err)
+}
+
+// seedFlags name those keys to an instance.
+func seedFlags() []string {
+	return []string{"--seed-identity-file", seedIdentity, "--seed-recipients", seedRecipients}
 }
 
 // committedRun is one pool from its commitment to its verification.
@@ -97,48 +98,12 @@ func (r *committedRun) run() error {
 		return err
 	}
 	r.Note("%d awards of %d draws in %.0f s, %d instances killed", r.granted.Load(), r.draws.Load(), time.Since(begun).Seconds(), r.kills)
-	return r.verify()
-}
-
-// insist makes an operator's call until an instance answers with the status that is
-// wanted, or another final one.
-func (r *committedRun) insist(method, path, body string, want int) error {
-	for n := 0; ; n++ {
-		text, status, err := r.call(r.Instances[n%len(r.Instances)].URL(), harness.AdminToken, method, path, body)
-		switch {
-		case r.Ctx.Err() != nil:
-			return r.Ctx.Err()
-		case err == nil && status == want:
-			return nil
-		case n > 0 && (strings.Contains(string(text), `-exists"`) || strings.Contains(string(text), `"pool-committed"`)): // by a call whose answer was lost
-			return nil
-		case err == nil && status < 500:
-			return fmt.Errorf("%s %s %s: %d %.300s", method, path, body, status, text)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-}
-
-func (r *committedRun) call(at, token, method, path, body string, headers ...string) ([]byte, int, error) {
-	ctx, cancel := context.WithTimeout(r.Ctx, 2*time.Minute) // a log has a million lines
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, at+path, io.NopCloser(strings.NewReader(body))) // which net/http does not send again by itself
+	folder, err := r.publishProof(committedPool)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	request.ContentLength = int64(len(body))
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	for k := 0; k+1 < len(headers); k += 2 {
-		request.Header.Set(headers[k], headers[k+1])
-	}
-	response, err := r.Client.Do(request)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	return text, response.StatusCode, err
+	r.bothVerify(folder, r.granted.Load())
+	return nil
 }
 
 // begin makes the pool, commits it, and opens it.
@@ -155,7 +120,7 @@ func (r *committedRun) begin() error {
 		{"POST", path + "/commitment", fmt.Sprintf(`{"epochs":256,"epoch_length":%d}`, r.units/50), http.StatusCreated},
 		{"PATCH", path, `{"state":"open"}`, http.StatusOK},
 	} {
-		if err := r.insist(step.method, step.path, step.body, step.want); err != nil {
+		if err := r.callUntil(step.method, step.path, step.body, step.want); err != nil {
 			return err
 		}
 	}
@@ -174,7 +139,7 @@ func (r *committedRun) work(n int) {
 		body := fmt.Sprintf(`{"pool":%q,"user":"user-%d","count":%d}`, committedPool, random.IntN(500), count)
 		key := fmt.Sprintf("committed-%d-%d", n, k)
 		for at := random.IntN(len(r.Instances)); r.Ctx.Err() == nil; at++ {
-			_, status, err := r.call(r.Instances[at%len(r.Instances)].URL(), harness.DrawToken, http.MethodPost, "/draw", body, "Idempotency-Key", key)
+			_, status, err := r.callAt(r.Instances[at%len(r.Instances)].URL(), harness.DrawToken, http.MethodPost, "/draw", body, "Idempotency-Key", key)
 			if err == nil && status == http.StatusOK {
 				r.granted.Add(int64(count))
 				r.draws.Add(1)
@@ -185,45 +150,4 @@ func (r *committedRun) work(n int) {
 			time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 		}
 	}
-}
-
-// verify closes the pool, and has both verifiers recompute what is published.
-func (r *committedRun) verify() error {
-	path := "/admin/pools/" + committedPool
-	if err := r.insist("PATCH", path, `{"state":"closed"}`, http.StatusOK); err != nil {
-		return err
-	}
-	begun := time.Now()
-	if err := r.insist("POST", path+"/reveal", "", http.StatusOK); err != nil {
-		return err
-	}
-	r.Note("revealed in %.1f s", time.Since(begun).Seconds())
-	folder := r.Site.TempDir()
-	for name, file := range map[string]string{"key": "key", "commitment": "commitment", "checkpoint": "checkpoint", "reveal": "reveal", "log": "log.jsonl"} {
-		if err := stage.Within(r.Ctx, client.SettleMax, func() error { // a 503 says nothing of a proof
-			text, status, err := r.call(r.Instances[0].URL(), harness.DrawToken, "GET", "/pools/"+committedPool+"/proof/"+name, "")
-			if err == nil && status != http.StatusOK {
-				err = fmt.Errorf("proof/%s: %d", name, status)
-			}
-			if err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(folder, file), text, 0o600)
-		}); err != nil {
-			return err
-		}
-	}
-	for _, verifier := range [][]string{{filepath.Join(stage.Bin, stage.Released), "verify"}, {"python3", "docs/verify/verify.py"}} {
-		begun := time.Now()
-		output, err := exec.CommandContext(r.Ctx, verifier[0], append(verifier[1:], folder)...).CombinedOutput() //nolint:gosec // its own programs
-		said := strings.TrimSpace(string(output))
-		r.Note("%s: %s, in %.1f s", filepath.Base(verifier[len(verifier)-1]), said, time.Since(begun).Seconds())
-		if err != nil {
-			r.Verdict.Say(history.Fault, "%s: %v: %s", verifier, err, said)
-		}
-		if want := fmt.Sprintf(" %d awards replayed ", r.granted.Load()); !strings.Contains(said, want) {
-			r.Verdict.Say(history.Fault, "of%sthe log has: %s", want, said)
-		}
-	}
-	return nil
 }

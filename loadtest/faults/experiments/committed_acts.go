@@ -45,7 +45,7 @@ func (r *committedRun) act(n int) error {
 	path := "/admin/pools/" + committedPool
 	switch n % 6 {
 	case 0:
-		return r.insist("PUT", path+"/rules", committedRules()[n/6%len(committedRules())], http.StatusOK)
+		return r.callUntil("PUT", path+"/rules", committedRules()[n/6%len(committedRules())], http.StatusOK)
 	case 1, 4:
 		return r.kill()
 	case 2:
@@ -54,13 +54,13 @@ func (r *committedRun) act(n int) error {
 			delta = -delta / 10
 		}
 		body := fmt.Sprintf(`{"delta":%d,"reason":"restock %d"}`, delta, n)
-		return r.insist("POST", path+"/prizes/silver/stock", body, http.StatusOK)
+		return r.callUntil("POST", path+"/prizes/silver/stock", body, http.StatusOK)
 	case 3:
 		mode := lockmode.Names()[n/6%len(lockmode.Names())]
-		return r.insist("PATCH", path, fmt.Sprintf(`{"mode":%q}`, mode), http.StatusOK)
+		return r.callUntil("PATCH", path, fmt.Sprintf(`{"mode":%q}`, mode), http.StatusOK)
 	}
 	body := fmt.Sprintf(`{"id":"pin-%d","name":"Pin %d","value":"0.50","stock":%d}`, n, n, r.units/40)
-	return r.insist("POST", path+"/prizes", body, http.StatusCreated)
+	return r.callUntil("POST", path+"/prizes", body, http.StatusCreated)
 }
 
 // kill ends an instance at once, in whatever it is doing, and starts it again.

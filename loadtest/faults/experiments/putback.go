@@ -24,6 +24,7 @@ func restoreFaults() []Experiment {
 		fileReplaced(),
 		promotedTwice(),
 		backupRestored(),
+		commitmentRestored(true),
 	}
 }
 

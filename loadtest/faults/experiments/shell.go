@@ -80,11 +80,19 @@ func (r *restore) do(names ...string) error {
 		if !ok {
 			return fmt.Errorf("%s has no block %s", backupPage, name)
 		}
-		cmd := exec.CommandContext(r.Ctx, "bash", "-c", prelude+block)
-		cmd.Dir, cmd.Env = r.work, r.shell.env
-		if output, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w\n%s", name, err, strings.TrimSpace(string(output)))
+		if err := r.execute(block); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// execute executes commands in the page's shell.
+func (r *restore) execute(commands string) error {
+	cmd := exec.CommandContext(r.Ctx, "bash", "-c", prelude+commands)
+	cmd.Dir, cmd.Env = r.work, r.shell.env
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

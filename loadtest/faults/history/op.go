@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -51,6 +52,8 @@ type Op struct {
 	Detail   string  `json:"detail,omitempty"`
 	Replayed bool    `json:"replayed,omitempty"`
 	Awards   []Award `json:"awards,omitempty"`
+	// Receipt is the signed receipt of a draw.
+	Receipt json.RawMessage `json:"receipt,omitempty"`
 	// Version, Stocked and Issued are the answer to a stock move.
 	Version int64 `json:"version,omitempty"`
 	Stocked int64 `json:"stocked,omitempty"`
