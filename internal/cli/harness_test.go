@@ -37,7 +37,23 @@ var schemas = map[string]func() migrations.Set{
 	"excluding": sync.OnceValue(stocktest.Excluding), "breaking": sync.OnceValue(stocktest.Breaking),
 }
 
+// beReader, in the environment, makes the test's binary read a URL to its end, which is
+// what a command must not do.
+const beReader = "DRAWSVC_TEST_BE_READER"
+
+// readAll reads a URL to its end and ends the process.
+func readAll(url string) {
+	response, err := http.Get(url) //nolint:gosec // of a server of the test
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+	}
+	os.Exit(exitCode(err))
+}
+
 func TestMain(m *testing.M) {
+	if url := os.Getenv(beReader); url != "" {
+		readAll(url)
+	}
 	if os.Getenv(beMain) != "" {
 		Main(schemas[os.Getenv(beSchema)](), "", "")
 	}

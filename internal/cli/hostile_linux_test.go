@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,26 +16,6 @@ import (
 	"github.com/prometheus/procfs"
 	"github.com/stretchr/testify/require"
 )
-
-// beReader, in the environment, makes the test's binary read a URL to its end, which is
-// what a command must not do.
-const beReader = "DRAWSVC_TEST_BE_READER"
-
-func init() {
-	url := os.Getenv(beReader)
-	if url == "" {
-		return
-	}
-	response, err := http.Get(url) //nolint:gosec,noctx // of a server of the test
-	if err == nil {
-		_, err = io.ReadAll(response.Body)
-	}
-	exit := exitOK
-	if err != nil {
-		exit = exitFailure
-	}
-	os.Exit(exit)
-}
 
 // hostileMemoryMax is what a command may take while a hostile server answers, in bytes:
 // an answer of 64 MiB, twice as its buffer grows, and what is made of it.
