@@ -193,8 +193,9 @@ func (b *Batch) InDoubt(p *draw.Plan) {
 // is answered before Settle. The pool was read just before; where that locked its
 // row, nobody can have changed it since, and the batch takes in who has come. The
 // log is asked only where it must be: after a write that met a known key or was
-// left in doubt, and in large batches for a while after a known key. Of the draws that are refused, the write asks it: a known key is
-// answered whatever the pool's state or stock is by now (law 4).
+// left in doubt, and in large batches for a while after a known key. Of the draws that
+// are refused, the write asks it: a known key is answered whatever the pool's state or
+// stock is by now (law 4).
 func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (*draw.Plan, error) {
 	if locked {
 		b.TopUp()

@@ -40,7 +40,8 @@ func errNoProof(poolID string) error {
 	return draw.Errorf(draw.CodeNotFound, "pool %q is not committed to its numbers", poolID)
 }
 
-// commitment opens the note: the pool's own key must have signed it.
+// commitment opens the note: the pool's own key must have signed it. Error:
+// CodeRulesUnreadable.
 func (c *committed) commitment() (*proof.Commitment, error) {
 	key, err := c.verifier()
 	if err != nil {

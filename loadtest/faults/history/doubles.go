@@ -166,13 +166,12 @@ func HasPoints(program string) bool {
 // ahead of its own.
 func nextSchema(name string) []edit {
 	return []edit{
-		{`start(migrations.Embedded())`, `start(stocktest.` + name + `())`},
-		{`"syscall"
-
+		{`cli.Main(migrations.Embedded(), `, `cli.Main(stocktest.` + name + `(), `},
+		{`import (
 	"drawsvc/db/migrations"
-)`, `"syscall"
-
-	"drawsvc/db/migrations"
+	"drawsvc/internal/cli"
+)`, `import (
+	"drawsvc/internal/cli"
 	"drawsvc/internal/stock/stocktest"
 )`},
 	}
