@@ -40,7 +40,7 @@ func rows(tb testing.TB, databaseURL string) *sql.DB {
 func tamper(tb testing.TB, databaseURL string, statements ...string) {
 	tb.Helper()
 	db := rows(tb, databaseURL)
-	defer db.Close() //nolint:errcheck // an SQLite file is then without a log
+	defer db.Close() // an SQLite file is then without a log
 	for _, statement := range statements {
 		result, err := db.ExecContext(tb.Context(), statement)
 		require.NoError(tb, err, statement)

@@ -307,7 +307,7 @@ func TestStoredThingsCatches(t *testing.T) {
 	s := storedService(t, "sqlite")
 	stops := damages()[2].stops
 	blames := blaming(t, s, func(r *http.Response, body string) (int, string) {
-		if r.StatusCode == 503 {
+		if r.StatusCode == http.StatusServiceUnavailable {
 			return 400, strings.ReplaceAll(body, "rules-unreadable", "invalid-request")
 		}
 		return r.StatusCode, body

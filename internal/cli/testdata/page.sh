@@ -49,7 +49,7 @@ go() {
         shift 2
         drawsvc "$@"
         ;;
-    "build -trimpath -ldflags -s -w -o drawsvc ./cmd/drawsvc")
+    "build -trimpath -tags=nomsgpack -ldflags -s -w -o drawsvc ./cmd/drawsvc")
         printf '#!/bin/sh\nDRAWSVC_TEST_BE_MAIN=yes exec "%s" "$@"\n' "$PAGE_PROGRAM" >drawsvc
         chmod +x drawsvc
         ;;
