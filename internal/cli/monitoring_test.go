@@ -232,7 +232,7 @@ func TestPrometheusScrapes(t *testing.T) {
 	for range 2 { // they read their pools after the win
 		targets = append(targets, p.serve("--metrics-listen", "127.0.0.1:0").metricsAddress())
 	}
-	prometheus := servertest.StartPrometheus(t, rulesFile, targets...)
+	prometheus := servertest.StartPrometheus(t, rulesFile, "", targets...)
 	query := func(expr string) (found series) {
 		asked(t, prometheus, "/api/v1/query?query="+url.QueryEscape(expr), &found)
 		return found

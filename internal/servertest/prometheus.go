@@ -14,19 +14,22 @@ const PrometheusPackages = "prometheus"
 
 // StartPrometheus starts a Prometheus server that scrapes the targets,
 // host:port, as the job drawsvc each second and evaluates the rules of a file
-// as often. It is stopped when the test ends. Addr is where it answers.
-func StartPrometheus(tb testing.TB, rules string, targets ...string) *Server {
+// as often. It sends a token to the targets, "" for none. It is stopped when the test
+// ends. Addr is where it answers.
+func StartPrometheus(tb testing.TB, rules, token string, targets ...string) *Server {
 	tb.Helper()
 	path, err := filepath.Abs(rules)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	scrape := map[string]any{"job_name": "drawsvc", "static_configs": []any{map[string]any{"targets": targets}}}
+	if token != "" {
+		scrape["authorization"] = map[string]string{"credentials": token}
+	}
 	config, err := json.Marshal(map[string]any{ // JSON is YAML
-		"global":     map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"},
-		"rule_files": []string{path},
-		"scrape_configs": []any{map[string]any{
-			"job_name": "drawsvc", "static_configs": []any{map[string]any{"targets": targets}},
-		}},
+		"global":         map[string]string{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"rule_files":     []string{path},
+		"scrape_configs": []any{scrape},
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -75,7 +75,7 @@ func newAlarm(t *trial) *alarm {
 	for _, i := range t.Instances {
 		targets = append(targets, i.Address)
 	}
-	return &alarm{t, servertest.StartPrometheus(t.Site, file, targets...), publisher}
+	return &alarm{t, servertest.StartPrometheus(t.Site, file, harness.AdminToken, targets...), publisher}
 }
 
 // query counts the series that an expression has.

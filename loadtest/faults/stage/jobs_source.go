@@ -20,6 +20,9 @@ type source struct {
 	Met atomic.Int64
 	// Down says that it answers nothing but 503.
 	Down atomic.Bool
+	// isQuick says that it answers at once: runs no longer follow one another without
+	// a pause.
+	isQuick atomic.Bool
 	// flaw is the one of all that are tried, "" for none.
 	flaw atomic.Value
 
@@ -101,7 +104,9 @@ func (c *source) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, body)
 		_ = http.NewResponseController(w).Flush() // or the end of the connection takes the body along
 	default:
-		pause(r, RunLasts)
+		if !c.isQuick.Load() {
+			pause(r, RunLasts)
+		}
 		fmt.Fprint(w, body)
 		return
 	}

@@ -19,8 +19,12 @@ const (
 )
 
 // Leftovers is what stays behind in the instances, in the database and in the lock
-// service, as long as each of them may take to have nothing left.
+// service, as long as each of them may take to have nothing left. Runs of the catalogue
+// become short: the lock of one that goes on is not left over.
 func (w *World) Leftovers() (all []error) {
+	if w.Source != nil {
+		w.Source.isQuick.Store(true)
+	}
 	for _, left := range []func() error{w.leftInInstances, w.leftInDatabase, w.leftLocks, w.leftInLockService} {
 		if err := Within(w.Ctx, leftoverMax+jobsLockTTL, left); err != nil {
 			all = append(all, err)
