@@ -47,6 +47,7 @@ type result struct {
 	Recovery float64        `json:"recovery_ms"`
 	Longest  float64        `json:"longest_ms"`
 	Lag      float64        `json:"own_lag_ms"`
+	Floods   *client.Floods `json:"floods,omitempty"`
 
 	output string
 	kept   string
@@ -81,7 +82,7 @@ func (r *result) report(t *client.Trial) {
 		r.Recovery = max(r.Recovery, harness.Milliseconds(took))
 	}
 	r.Lag = harness.Milliseconds(time.Duration(t.Lag.Load()))
-	r.Notes = append(r.Notes, t.Notes...)
+	r.Notes, r.Floods = append(r.Notes, t.Notes...), t.Floods
 }
 
 // take judges. A program that is broken must have broken a rule that says so.

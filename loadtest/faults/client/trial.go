@@ -47,6 +47,8 @@ type Trial struct {
 	Lag        atomic.Int64
 	keys       atomic.Int64
 	Notes      []string
+	// Floods are figures of floods, nil where there were none.
+	Floods *Floods
 	// Front is the URL of a balancer that requests go to, "" for the instances
 	// themselves.
 	Front string

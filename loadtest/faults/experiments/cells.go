@@ -89,6 +89,7 @@ func ofOperations() []Cell {
 			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
 			Condemned: []string{history.Fault},
 		},
+		doubled(floodOfEveryRole(), history.SharesBounds, place{"postgres", lockmode.ForUpdate, "", 1}),
 		doubled(diskFull(), history.ReadsOnly, place{"sqlite", lockmode.Optimistic, "", 1}),
 		doubled(diskFull(), history.ReadsOnly, place{"postgres", lockmode.ForUpdate, "", 2}),
 		{
@@ -107,7 +108,7 @@ func experiments() []Experiment {
 	return slices.Concat(
 		edges(), points(), databaseFaults(), heldPrizes(), restoreFaults(), laggingFaults(), linkFaults(), lockFaults(), clockFaults(), diskFaults(),
 		operatorFaults(), galeraFaults(), patroniFaults(), standbyFaults(), clientFaults(), jobFaults(), committedFaults(), campaignFaults(), overloads(),
-		nginxFaults(), []Experiment{rulesUnreadable()},
+		nginxFaults(), []Experiment{rulesUnreadable(), floodOfEveryRole()},
 	)
 }
 

@@ -37,9 +37,9 @@ func tokenAtOnce() Cell {
 // named is a token and its entry for the file.
 type named struct{ token, entry string }
 
-// newToken asks the program for a token for draws.
-func (t *trial) newToken(name string) named {
-	output, err := stage.Command(t.Ctx, stage.Released, "token", "new", "--name", name, "--role", "draw")
+// newToken asks the program for a token of a role.
+func (t *trial) newToken(name, role string) named {
+	output, err := stage.Command(t.Ctx, stage.Released, "token", "new", "--name", name, "--role", role)
 	t.Must(err)
 	first, second, _ := strings.Cut(strings.TrimSpace(output), "\n")
 	n := named{strings.TrimPrefix(first, "token: "), strings.TrimPrefix(second, "entry: ")}
@@ -114,14 +114,14 @@ func (f *tokenFile) begin() {
 // get SIGHUP.
 func (t *trial) replaceToken(both bool) error {
 	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
-	old := t.newToken("shop")
+	old := t.newToken("shop", "draw")
 	t.Must(f.write(old))
 	f.begin()
 	t.Present(old.token)
 	replaced := 0
 	t.Must(t.UnderLoad(func() error {
 		for _, hangUp := range []bool{false, true} {
-			next := t.newToken("shop")
+			next := t.newToken("shop", "draw")
 			if both {
 				f.handOver(old, next, hangUp)
 			} else {

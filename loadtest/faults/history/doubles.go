@@ -42,6 +42,7 @@ const (
 	ReadsOnly      = "drawsvc-reads-only"
 	BlamesCallers  = "drawsvc-blames-callers"
 	Unbounded      = "drawsvc-unbounded"
+	SharesBounds   = "drawsvc-shares-bounds"
 	CountsBefore   = "drawsvc-counts-before"
 	LateTicker     = "drawsvc-late-ticker"
 	OwnClocks      = "drawsvc-own-clocks"
@@ -105,6 +106,12 @@ func Doubles() []Double {
 		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
 			{`c.take(c.server.bounds.streams, 1,`, `c.take(newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}), 1,`},
 			{`k.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `k.engine.Read.QueryRowContext(ctx, admitsFrom)`},
+		}},
+		{SharesBounds, "the service, whose bounds are shared by all roles", []edit{
+			{`s := &shares{limits: limits}`, `for i := range limits {
+		limits[i] = limits[ranks-1]
+	}
+	s := &shares{limits: limits}`},
 		}},
 		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
 			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},

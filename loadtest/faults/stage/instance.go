@@ -17,7 +17,8 @@ type Instance struct {
 	Number  int
 	Program string
 	Args    []string
-	env     []string
+	// Env are variables of its own.
+	Env     []string
 	Address string
 	// control arms a fault point, "" where the program has none.
 	control string
@@ -40,7 +41,7 @@ func (i *Instance) URL() string { return "http://" + i.Address }
 
 // start starts the program; it does not wait until it answers.
 func (i *Instance) start() (err error) {
-	env := i.env
+	env := i.Env
 	if i.control != "" { // to the others it is a variable that they do not know
 		env = append([]string{"DRAWSVC_FAULTS=" + i.control}, env...)
 	}

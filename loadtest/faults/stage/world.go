@@ -98,7 +98,7 @@ func (w *World) newInstance(n int) *Instance {
 		url = w.Links[n].URL()
 	}
 	i := &Instance{
-		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), env: slices.Concat(w.Env, w.ownClock(n)),
+		Number: n, Program: cmp.Or(w.Begins, w.Program), Address: address, output: harness.NewTail(outputMax), Env: slices.Concat(w.Env, w.ownClock(n)),
 	}
 	if w.Points {
 		i.control = filepath.Join(w.Site.TempDir(), "control")

@@ -1,0 +1,42 @@
+package client
+
+import "time"
+
+// Floods is what an experiment measured while the service was flooded.
+type Floods struct {
+	// Peak is the most memory that the service used, Limit that of its container, in MiB.
+	Peak  int64 `json:"peak_mib"`
+	Limit int64 `json:"limit_mib"`
+	// Calls are the honest calls.
+	Calls []FloodedCall `json:"calls"`
+}
+
+// FloodedCall is an honest call: the medians of its times in milliseconds, alone and by
+// the role that floods.
+type FloodedCall struct {
+	Call  string             `json:"call"`
+	Alone float64            `json:"alone_ms"`
+	Under map[string]float64 `json:"under_ms"`
+}
+
+// Worst is the longest median, and the role that floods then.
+func (c *FloodedCall) Worst() (took float64, role string) {
+	for of, ms := range c.Under {
+		if ms > took || ms == took && of < role {
+			took, role = ms, of
+		}
+	}
+	return took, role
+}
+
+// The bounds of a call beside a flood: a median is at most so many times that of the call
+// alone, or short.
+const (
+	floodedTimes = 10
+	floodedShort = 500 * time.Millisecond
+)
+
+// IsSlow reports whether a median is beyond both bounds.
+func (c *FloodedCall) IsSlow(under float64) bool {
+	return under >= floodedTimes*c.Alone && under >= float64(floodedShort.Milliseconds())
+}

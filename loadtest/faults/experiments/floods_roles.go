@@ -1,0 +1,178 @@
+package experiments
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/prometheus/procfs"
+
+	"drawsvc/internal/http/floods"
+	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
+)
+
+const (
+	// floodFor is how long each role floods, and floodRounds how often all honest calls
+	// are made meanwhile, at least.
+	floodFor    = 6 * time.Second
+	floodRounds = 9
+	// floodAnswerMax is the longest that an honest call may take.
+	floodAnswerMax = 20 * time.Second
+	// chartValues has the memory limit of a container.
+	chartValues = "deploy/chart/values.yaml"
+	// runtimePart is the part of that limit that the service has the Go runtime keep to,
+	// in a container.
+	runtimePart = 0.9
+	mebibyte    = 1 << 20
+)
+
+// floodOfEveryRole floods an instance by all that each role may call. No call of a higher
+// role is refused or slow, and the memory stays below that of the chart.
+func floodOfEveryRole() Experiment {
+	return Experiment{
+		Name: "flood of every role", own: true, run: floodedByRoles, timeout: edgeTimeout, Longest: 10 * time.Minute, base: withSeedKeys,
+		flags:  append(seedFlags(), "--connections-max", "200"),
+		places: []place{{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 1}, {"mysql", lockmode.ForUpdate, "", 1}},
+	}
+}
+
+// floodTimes are how long the honest calls took, in order.
+type floodTimes struct {
+	order []string
+	took  map[string][]float64
+}
+
+func (f *floodTimes) add(c *floods.Call, took time.Duration) {
+	name := c.String()
+	if f.took == nil {
+		f.took = map[string][]float64{}
+	}
+	if f.took[name] == nil {
+		f.order = append(f.order, name)
+	}
+	f.took[name] = append(f.took[name], harness.Milliseconds(took))
+}
+
+// medians are those of the calls.
+func (f *floodTimes) medians() map[string]float64 {
+	all := map[string]float64{}
+	for name, took := range f.took {
+		slices.Sort(took)
+		all[name] = took[len(took)/2]
+	}
+	return all
+}
+
+func floodedByRoles(t *trial) error {
+	limit := t.chartMemory()
+	s := t.floodable(limit)
+	t.Must(s.Prepare(t.Ctx))
+	var alone floodTimes
+	for n := range 2 * floodRounds {
+		t.Must(s.Ask(t.Ctx, "none", -n-1, alone.add))
+	}
+	t.Floods = &client.Floods{Limit: limit}
+	for _, name := range alone.order {
+		t.Floods.Calls = append(t.Floods.Calls, client.FloodedCall{Call: name, Alone: alone.medians()[name], Under: map[string]float64{}})
+	}
+	for _, role := range floods.Roles() {
+		t.floodBy(s, role)
+	}
+	for i := range t.Floods.Calls {
+		c := &t.Floods.Calls[i]
+		for role, took := range c.Under {
+			if c.IsSlow(took) {
+				t.Verdict.Say(history.Fault, "while %s floods, %s takes %.0f ms; alone it takes %.1f ms", role, c.Call, took, c.Alone)
+			}
+		}
+	}
+	t.Floods.Peak = t.peakMemory()
+	t.Note("peak memory %d MiB; the limit of the chart is %d MiB", t.Floods.Peak, limit)
+	if t.Floods.Peak >= limit {
+		t.Verdict.Say(history.Fault, "the service used %d MiB of memory, of %d", t.Floods.Peak, limit)
+	}
+	return nil
+}
+
+// floodBy has a role flood the service, and takes the times of the honest calls.
+func (t *trial) floodBy(s *floods.Service, role string) {
+	var times floodTimes
+	end := s.Flood(role)
+	begun, n := time.Now(), 0
+	for ; t.Ctx.Err() == nil && (n < floodRounds || time.Since(begun) < floodFor); n++ {
+		if err := s.Ask(t.Ctx, role, n, times.add); err != nil {
+			t.Verdict.Say(history.Fault, "while %s floods: %v", role, err)
+			break
+		}
+	}
+	answered, err := end()
+	t.Must(err)
+	t.Note("%s: %d rounds of honest calls beside %d of the flood", role, n, answered)
+	if answered < int64(n) {
+		t.Verdict.Say(history.Fault, "%s does not flood: %d calls", role, answered)
+	}
+	medians := times.medians()
+	for i := range t.Floods.Calls {
+		if took, ok := medians[t.Floods.Calls[i].Call]; ok {
+			t.Floods.Calls[i].Under[role] = took
+		}
+	}
+}
+
+// floodable starts the instance again with a token of each role, and with the memory
+// limit that the service gives the Go runtime in the chart's container.
+func (t *trial) floodable(limit int64) *floods.Service {
+	s := &floods.Service{URL: t.Instances[0].URL(), Tokens: map[string]string{}, AnswerMax: floodAnswerMax}
+	f := &tokenFile{t, filepath.Join(t.Site.TempDir(), "tokens.json")}
+	var all []named
+	for _, role := range floods.Roles()[1:] {
+		token := t.newToken(role, role)
+		s.Tokens[role] = token.token
+		all = append(all, token)
+	}
+	t.Must(f.write(all...))
+	t.Instances[0].Env = append(t.Instances[0].Env, fmt.Sprintf("GOMEMLIMIT=%d", int64(runtimePart*float64(limit*mebibyte))))
+	f.begin()
+	return s
+}
+
+// chartMemory is the memory limit of the chart's container, in MiB.
+func (t *trial) chartMemory() int64 {
+	text, err := os.ReadFile(chartValues)
+	t.Must(err)
+	limit, err := parseChartMemory(text)
+	t.Must(err)
+	return limit
+}
+
+func parseChartMemory(text []byte) (int64, error) {
+	var values struct {
+		Resources struct{ Limits struct{ Memory string } }
+	}
+	if err := yaml.Unmarshal(text, &values); err != nil {
+		return 0, err
+	}
+	memory := values.Resources.Limits.Memory
+	number, ok := strings.CutSuffix(memory, "Mi")
+	if !ok {
+		return 0, fmt.Errorf("%s: the memory limit %q is not in Mi", chartValues, memory)
+	}
+	return strconv.ParseInt(number, 10, 64)
+}
+
+// peakMemory is the most memory that the instance has used since its start, in MiB.
+func (t *trial) peakMemory() int64 {
+	process, err := procfs.NewProc(t.Instances[0].Process.PID())
+	t.Must(err)
+	status, err := process.NewStatus()
+	t.Must(err)
+	return int64(status.VmHWM / mebibyte) //nolint:gosec // far below the maximum
+}
