@@ -55,7 +55,7 @@ func fillPage(text, results string) (string, error) {
 		return "", err
 	}
 	for _, section := range []struct{ name, text string }{
-		{"controls", p.controlTable()}, {"faults", p.table()}, {"jobs", p.jobTable()}, {"soak", soakTables(soaks)},
+		{"controls", p.controlTable()}, {"faults", p.table()}, {"jobs", p.jobTable()}, {"floods", p.floodTable()}, {"soak", soakTables(soaks)},
 	} {
 		if text, err = page.Filled(text, section.name, section.text); err != nil {
 			return "", err

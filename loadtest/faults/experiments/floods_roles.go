@@ -90,7 +90,7 @@ func floodedByRoles(t *trial) error {
 		c := &t.Floods.Calls[i]
 		for role, took := range c.Under {
 			if c.IsSlow(took) {
-				t.Verdict.Say(history.Fault, "while %s floods, %s takes %.0f ms; alone it takes %.1f ms", role, c.Call, took, c.Alone)
+				t.Verdict.Say(history.Overdue, "while %s floods, %s takes %.0f ms; alone it takes %.1f ms", role, c.Call, took, c.Alone)
 			}
 		}
 	}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/harness"
+)
+
+// floodTable shows the medians of the honest calls: for each database alone, and beside
+// the flood that makes them slowest. Its last row is the peak memory.
+func (p *published) floodTable() string {
+	heads := []string{"call, median in ms"}
+	var order []string
+	rows := map[string][]string{}
+	memory := []string{"peak memory of the service"}
+	for i := range p.Cells {
+		r := &p.Cells[i]
+		if r.Floods == nil || r.Condemned {
+			continue
+		}
+		heads = append(heads, r.Database+": alone, then the slowest")
+		memory = append(memory, fmt.Sprintf("%d of %d MiB", r.Floods.Peak, r.Floods.Limit))
+		for k := range r.Floods.Calls {
+			c := &r.Floods.Calls[k]
+			if !slices.Contains(order, c.Call) {
+				order = append(order, c.Call)
+			}
+			rows[c.Call] = append(rows[c.Call], besideFlood(c))
+		}
+	}
+	var all [][]string
+	for _, call := range order {
+		all = append(all, append([]string{"`" + call + "`"}, rows[call]...))
+	}
+	return harness.Table(heads, append(all, memory)...)
+}
+
+// besideFlood is a call alone and beside the flood that makes it slowest.
+func besideFlood(c *client.FloodedCall) string {
+	took, role := c.Worst()
+	return fmt.Sprintf("%.0f, %.0f (%s)", c.Alone, took, role)
+}
