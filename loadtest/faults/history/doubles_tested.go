@@ -45,6 +45,11 @@ func TestedDoubles() []Tested {
 	"github.com/golang-jwt/jwt/v5"`},
 			{`DrawID: c.ID, Named: true, Count: 1,`, `DrawID: c.ID + fmt.Sprintf("-%p", k), Named: true, Count: 1,`},
 		}}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
+		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended", []edit{
+			{`	e := q.trouble.Load()
+`, `	var e *draw.Error
+`},
+		}}, "internal/cli", "TestSilentLinkIsUnavailable/postgres", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS", []edit{
 			{`context.WithValue(ctx, connKey{}, connUnder(c))`, `context.WithValue(ctx, connKey{}, c)`},
 		}}, "internal/http", "TestSlowBodiesMakeRoom", nil},
