@@ -26,6 +26,6 @@ func TestDoctorWarnsOfAPlainCatalogue(t *testing.T) {
 		require.NotContains(t, o.stdout, "secret")
 		warning := "warning: no-tls: the catalogue at " + host + " is fetched without TLS\n"
 		require.Equal(t, host != "", strings.Contains(o.stdout, warning), "%s: %s", source, o.stdout)
-		require.Empty(t, checkup.Links(p.vars["DRAWSVC_DATABASE"], "table:"), "the double")
+		require.Empty(t, checkup.Links(p.vars["DRAWSVC_DATABASE"], "table:", "table:"), "the double")
 	}
 }

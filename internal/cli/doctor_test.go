@@ -18,7 +18,7 @@ import (
 
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy())
+	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	p := on(t, server.URL())
 	o := p.run("doctor")
 	require.Equal(t, exitViolation, o.code)

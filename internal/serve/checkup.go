@@ -45,7 +45,7 @@ func CheckUp(ctx context.Context, store *stock.Store, c *Config, url string) ([]
 		return nil, err
 	}
 	ahead, err := checkAhead(ctx, store)
-	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url), checkCatalogue(&c.jobs), checkFiles(c, url)), err
+	return slices.Concat(found, more, unbound, unreadable, ahead, checkup.Links(url, lock.url, c.jobs.lock), checkCatalogue(&c.jobs), checkFiles(c, url)), err
 }
 
 // checkUsers finds pools whose rules count users, while anybody may draw in any

@@ -77,6 +77,9 @@ func mysqlCommand(s *Server) []string {
 		argv = append(argv, "--innodb-flush-log-at-trx-commit=2",
 			"--innodb-flush-method=nosync", "--innodb-doublewrite=0")
 	}
+	if s.options.archived {
+		argv = append(argv, "--log-bin=bin", "--server-id=1", "--sync-binlog=1")
+	}
 	if s.options.roomy {
 		argv = append(argv, "--innodb-log-file-size=128M", "--innodb-buffer-pool-size=160M")
 	}

@@ -6,8 +6,10 @@ type Option func(*options)
 type options struct {
 	durable bool
 	roomy   bool
-	args    []string
-	environ []string
+	// archived is set by Archived.
+	archived bool
+	args     []string
+	environ  []string
 }
 
 // Durable makes the server write through to the disk before it acknowledges,
@@ -22,6 +24,12 @@ func Durable() Option {
 // have less, so that many of them fit into a machine.
 func Roomy() Option {
 	return func(o *options) { o.roomy = true }
+}
+
+// Archived has PostgreSQL archive its log, and MariaDB write a binary log, as in
+// production. What is archived is not kept.
+func Archived() Option {
+	return func(o *options) { o.archived = true }
 }
 
 // Args adds arguments to the server's command line, where they beat those of

@@ -116,6 +116,9 @@ func postgresCommand(s *Server) []string {
 	if !s.options.durable {
 		argv = append(argv, "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_wal_size=128MB")
 	}
+	if s.options.archived {
+		argv = append(argv, "-c", "archive_mode=on", "-c", "archive_command=true")
+	}
 	if s.options.roomy {
 		argv = append(argv, "-c", "shared_buffers=160MB", "-c", "max_wal_size=2GB", "-c", "checkpoint_timeout=15min")
 	}

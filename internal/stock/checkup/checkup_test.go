@@ -91,7 +91,7 @@ func testAilments(t *testing.T, url string, settle func(), ailments []ailment) {
 
 func TestDoctorOfPostgres(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy())
+	server := servertest.Start(t, "postgres", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	system := func(setting, value, want string) ailment {
 		return ailment{
 			make: []string{`ALTER SYSTEM SET ` + setting + ` = ` + value, `SELECT pg_reload_conf()`},
@@ -121,6 +121,7 @@ func TestDoctorOfPostgres(t *testing.T) {
 	}
 	// Other processes of the server follow a reload when they please.
 	testAilments(t, server.URL(), func() { time.Sleep(300 * time.Millisecond) }, []ailment{
+		system("archive_command", "''", "note archiving: archive_mode = on, and archive_command is empty"),
 		system("fsync", "off", "danger fsync: fsync = off"),
 		system("full_page_writes", "off", "danger full-page-writes: full_page_writes = off"),
 		system("synchronous_commit", "off", "danger synchronous-commit: synchronous_commit = off"),
@@ -171,11 +172,12 @@ func TestDoctorOfDefaults(t *testing.T) {
 	for kind, test := range map[string]struct{ args, want []string }{
 		"postgres": {
 			[]string{"-c", "shared_buffers=128MB", "-c", "max_wal_size=1GB", "-c", "checkpoint_timeout=5min"},
-			[]string{"note shared-buffers: shared_buffers = 128 MB", "note max-wal-size: max_wal_size = 1024 MB", "note checkpoint-timeout: checkpoint_timeout = 300s"},
+			[]string{"note shared-buffers: shared_buffers = 128 MB", "note max-wal-size: max_wal_size = 1024 MB", "note checkpoint-timeout: checkpoint_timeout = 300s",
+				"note archiving: archive_mode = off"},
 		},
 		"mysql": {
 			[]string{"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"},
-			[]string{"note buffer-pool: innodb_buffer_pool_size = 128 MB", "note redo-log: innodb_log_file_size = 96 MB"},
+			[]string{"note buffer-pool: innodb_buffer_pool_size = 128 MB", "note redo-log: innodb_log_file_size = 96 MB", "note archiving: log_bin = OFF"},
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
@@ -189,7 +191,7 @@ func TestDoctorOfDefaults(t *testing.T) {
 
 func TestDoctorOfPostgresReadOnly(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "postgres", servertest.Roomy()) // not durable
+	server := servertest.Start(t, "postgres", servertest.Roomy(), servertest.Archived()) // not durable
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.ExecAll(t, s, []string{`ALTER DATABASE postgres SET default_transaction_read_only = on`})
 	require.Equal(t, []string{

@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// Links judges the URLs of the database and of the lock service: what goes to
+// Links judges the URLs of the database and of the lock services: what goes to
 // another machine without TLS can be read and changed on the way. It repeats
 // host names alone, never a part of a URL that may hold a password.
-func Links(database, lock string) (found []Finding) {
-	for _, link := range []struct{ what, flag, url string }{{"database", "--database", database}, {"lock service", "--lock", lock}} {
+func Links(database, lock, jobsLock string) (found []Finding) {
+	for _, link := range []struct{ what, flag, url string }{
+		{"database", "--database", database}, {"lock service", "--lock", lock}, {"lock service of jobs", "--jobs-lock", jobsLock},
+	} {
 		remote := remoteHosts(link.url)
 		advice := plainLink(link.url)
 		if len(remote) == 0 || advice == "" {

@@ -1,6 +1,7 @@
 package checkup
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,14 +26,16 @@ func TestLinks(t *testing.T) {
 		"sqlite:/data/drawsvc.db":                                  "",
 		"table:":                                                   "",
 	} {
-		found := append(Links(url, "table:"), Links("sqlite:x", url)...)
+		found := slices.Concat(Links(url, "table:", "table:"), Links("sqlite:x", url, "table:"), Links("sqlite:x", "table:", url))
 		if remote == "" {
 			require.Empty(t, found, url)
 			continue
 		}
-		require.Len(t, found, 2, url)
+		require.Len(t, found, 3, url)
 		require.Equal(t, "the database at "+remote+" is reached without verified TLS", found[0].Detail)
 		require.Equal(t, "the lock service at "+remote+" is reached without verified TLS", found[1].Detail)
+		require.Equal(t, "the lock service of jobs at "+remote+" is reached without verified TLS", found[2].Detail)
+		require.Contains(t, found[2].Remedy, "--jobs-lock")
 		for _, f := range found {
 			require.NotContains(t, f.Detail+f.Why+f.Remedy, "secret")
 		}

@@ -16,7 +16,7 @@ import (
 
 func TestDoctorOfMySQL(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Args("--log-bin=bin", "--server-id=1", "--sync-binlog=1"))
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	global := func(setting, value, was, lock, want string) ailment {
 		return ailment{
 			make: []string{`SET GLOBAL ` + setting + ` = ` + value}, mend: []string{`SET GLOBAL ` + setting + ` = ` + was}, lock: lock, want: want,
@@ -50,7 +50,7 @@ func TestDoctorOfMySQL(t *testing.T) {
 // sessions begin at another time.
 func TestDoctorOfMySQLByOthers(t *testing.T) {
 	t.Parallel()
-	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy())
+	server := servertest.Start(t, "mysql", servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	s := stocktest.Open(t, server.URL(), stock.Options{})
 	stocktest.ExecAll(t, s, []string{
 		`CREATE USER app IDENTIFIED BY 'app-password'`, `GRANT SELECT, INSERT, UPDATE ON drawsvc.* TO app`,
@@ -87,7 +87,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 		"danger flush-log: innodb_flush_log_at_trx_commit = 2", "danger flush-method: innodb_flush_method = nosync",
 		"danger doublewrite: innodb_doublewrite = OFF",
 	}
-	want := append(fast, "danger replica: this server replicates from another")
+	want := append(fast, "danger replica: this server replicates from another", "note archiving: log_bin = OFF")
 	awaitFindings(t, replica.URL(), want) // with the primary's schema
 	want = append(fast, "danger sync-binlog: sync_binlog = 0 while log_bin is on",
 		"warning asynchronous-replica: 1 replicas are connected, none of them semi-synchronously")
@@ -96,7 +96,7 @@ func TestDoctorOfMySQLReplicas(t *testing.T) {
 
 func TestDoctorOfGalera(t *testing.T) {
 	t.Parallel()
-	nodes := servertest.StartGalera(t, 2, servertest.Durable(), servertest.Roomy())
+	nodes := servertest.StartGalera(t, 2, servertest.Durable(), servertest.Roomy(), servertest.Archived())
 	url := nodes[0].URL()
 	s := stocktest.Open(t, url, stock.Options{})
 	const writers = "warning galera-writers: wsrep_on = ON in a cluster of 2 nodes, each of which can be written"

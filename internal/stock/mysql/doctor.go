@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,14 +20,24 @@ func doctor() engine.Doctor {
 	return engine.Doctor{
 		Vitals: readVitals,
 		Rules: func() []engine.Rule {
-			return slices.Concat(durabilityRules(), serviceRules(), limitsRules(), clusterRules(), memoryRules(), []engine.Rule{rulebook.Connections(), rulebook.Privileges()})
+			return slices.Concat(durabilityRules(), serviceRules(), limitsRules(), clusterRules(), memoryRules(),
+				[]engine.Rule{archiving(), rulebook.Connections(), rulebook.Instances(), rulebook.Privileges()})
 		},
 	}
 }
 
+// instancesQuery counts the processes of drawsvc that are connected, by the names of
+// their sessions. Without the performance schema, which MariaDB leaves off, it counts
+// the hosts from which this account is connected.
+var instancesQuery = fmt.Sprintf(`SELECT 'instances', GREATEST(
+	(SELECT COUNT(DISTINCT attr_value) FROM performance_schema.session_account_connect_attrs
+		WHERE attr_name = 'program_name' AND attr_value LIKE '%s%%' AND attr_value <> '%s'),
+	(SELECT COUNT(DISTINCT SUBSTRING_INDEX(host, ':', 1)) FROM information_schema.processlist
+		WHERE user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1) AND id <> CONNECTION_ID()))`, engine.ProgramPrefix, engine.ProgramName())
+
 // readVitals: SHOW VARIABLES gives the session's value where there is one.
 func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
-	v := engine.Vitals{"replica": "no"}
+	v := engine.Vitals{"replica": "no", rulebook.PoolSize: strconv.Itoa(e.Connections().Max)}
 	var err error
 	for _, question := range []string{
 		`SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'innodb_flush_method', 'innodb_doublewrite', 'log_bin', 'sync_binlog', 'binlog_format',
@@ -47,6 +58,9 @@ func readVitals(ctx context.Context, e *engine.Engine, tables []string) (engine.
 		return nil, err
 	}
 	if v["missing privileges"], err = missingPrivileges(ctx, e, tables); err != nil {
+		return nil, err
+	}
+	if err = rulebook.ReadVitals(ctx, e, v, instancesQuery); err != nil {
 		return nil, err
 	}
 	return v, rulebook.ReadVitals(ctx, e, v, `SELECT 'other engines', COALESCE(GROUP_CONCAT(table_name, ' (', engine, ')' ORDER BY table_name SEPARATOR ', '), '')
@@ -237,6 +251,14 @@ func limitsRules() []engine.Rule {
 			"raise it above a third of --lock-ttl, or choose the lock table:",
 		),
 	}
+}
+
+// archiving is the rule on what a restore to a point in time needs.
+func archiving() engine.Rule {
+	return engine.NewRule(
+		"archiving", engine.LevelNote, rulebook.SetTo("log_bin", "OFF", "0"), rulebook.WhyArchive,
+		"set log_bin and sync_binlog = 1, and copy the binary logs away; none is needed where the provider keeps them",
+	)
 }
 
 // redoDefault is the log that a server of MySQL has by itself; MariaDB has 96 MB.

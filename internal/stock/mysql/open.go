@@ -98,6 +98,7 @@ func configOf(rawURL string) (config *mysql.Config, hosts []string, err error) {
 	config.InterpolateParams, config.Collation = true, "utf8mb4_bin"
 	config.Timeout, config.WriteTimeout = engine.ConnectMax, engine.StatementMax
 	config.TLSConfig = u.Query().Get("tls")
+	config.ConnectionAttributes = "program_name:" + engine.ProgramName()
 	config.Logger = &mysql.NopLogger{} // every error comes back to its caller
 	if _, err := mysql.NewConnector(config); err != nil {
 		return nil, nil, draw.Errorf(draw.CodeInvalidRequest, "the database URL cannot be used")

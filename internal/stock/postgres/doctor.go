@@ -16,14 +16,14 @@ import (
 func doctor() engine.Doctor {
 	return engine.Doctor{
 		Vitals: func(ctx context.Context, e *engine.Engine, tables []string) (engine.Vitals, error) {
-			v := engine.Vitals{"pooler": string(e.Pooling)}
+			v := engine.Vitals{"pooler": string(e.Pooling), rulebook.PoolSize: strconv.Itoa(e.Connections().Max)}
 			if err := rulebook.ReadVitals(ctx, e, v, vitalsQuery); err != nil {
 				return v, err
 			}
 			return v, rulebook.ReadVitals(ctx, e, v, fmt.Sprintf(privilegesQuery, strings.Join(tables, "', '")))
 		},
 		Rules: func() []engine.Rule {
-			return slices.Concat(durabilityRules(), serviceRules(), memoryRules(), []engine.Rule{rulebook.Connections(), rulebook.Privileges()})
+			return slices.Concat(durabilityRules(), serviceRules(), memoryRules(), []engine.Rule{archiving(), rulebook.Connections(), rulebook.Instances(), rulebook.Privileges()})
 		},
 	}
 }
@@ -32,10 +32,13 @@ func doctor() engine.Doctor {
 // is seen. A base backup looks like a standby while it runs.
 const vitalsQuery = `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
 	'synchronous_standby_names', 'zero_damaged_pages', 'ignore_checksum_failure', 'default_transaction_isolation',
-	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout')
+	'default_transaction_read_only', 'statement_timeout', 'transaction_timeout', 'checkpoint_timeout',
+	'archive_mode', 'archive_command', 'archive_library')
 UNION ALL SELECT name, CAST(pg_size_bytes(current_setting(name)) AS text) FROM pg_settings WHERE name IN ('shared_buffers', 'max_wal_size')
 UNION ALL SELECT 'max_connections', CAST(CAST(current_setting('max_connections') AS int) - CAST(current_setting('superuser_reserved_connections') AS int) AS text)
 UNION ALL SELECT 'threads_connected', CAST(count(*) AS text) FROM pg_stat_activity WHERE backend_type = 'client backend'
+UNION ALL SELECT 'instances', CAST(count(DISTINCT application_name) AS text) FROM pg_stat_activity
+	WHERE application_name LIKE '` + engine.ProgramPrefix + `%' AND application_name <> current_setting('application_name')
 UNION ALL SELECT 'in recovery', CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END
 UNION ALL SELECT 'standbys', CAST(count(*) AS text) FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup'`
 
@@ -173,6 +176,24 @@ func serviceRules() []engine.Rule {
 			"set transaction_timeout = 0 for the role that drawsvc uses, or choose the lock table:",
 		),
 	}
+}
+
+// archiving is the rule on what a restore to a point in time needs.
+func archiving() engine.Rule {
+	return engine.NewRule(
+		"archiving", engine.LevelNote,
+		func(v engine.Vitals, _ engine.Serving) string {
+			switch {
+			case v.Has("archive_mode", "off"):
+				return "archive_mode = off"
+			case v.Has("archive_command", "", "(disabled)") && v["archive_library"] == "":
+				return "archive_mode = " + v["archive_mode"] + ", and archive_command is empty"
+			}
+			return ""
+		},
+		rulebook.WhyArchive,
+		"set archive_mode = on and archive_command, and restart the server; none is needed where pg_receivewal or the provider keeps the WAL",
+	)
 }
 
 const (

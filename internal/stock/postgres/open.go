@@ -60,7 +60,7 @@ func open(ctx context.Context, d *engine.Dialect, rawURL string, o engine.Option
 	several := known.configure(config)
 	config.ConnConfig.OnNotice = noteWarning
 	params := config.ConnConfig.RuntimeParams
-	params["application_name"] = "drawsvc"
+	params["application_name"] = engine.ProgramName()
 	params["timezone"] = "UTC"
 	pooling, err := poolingOf(ctx, config.ConnConfig)
 	if err != nil {

@@ -88,6 +88,36 @@ func Connections() engine.Rule {
 	)
 }
 
+// The names of vitals that databases share.
+const (
+	// PoolSize is the size of the pool of connections for draws.
+	PoolSize = "pool size"
+	// instances are the processes of drawsvc that are connected, without this one.
+	instances = "instances"
+)
+
+// WhyArchive says what is lost where a server keeps no log of its changes.
+const WhyArchive = "the database can be restored only to its last backup: draws that were acknowledged since are lost, and may be won again"
+
+// Instances is the rule on the connections of all instances together.
+func Instances() engine.Rule {
+	return engine.NewRule(
+		"max-connections", engine.LevelWarning,
+		func(v engine.Vitals, _ engine.Serving) string {
+			maximum, err := strconv.Atoi(v["max_connections"])
+			connected, failed := strconv.Atoi(v[instances])
+			size, unknown := strconv.Atoi(v[PoolSize])
+			each := size + engine.AdminConnections + engine.ReadConnections + engine.ProbeConnections
+			if err != nil || failed != nil || unknown != nil || maximum >= connected*each {
+				return ""
+			}
+			return fmt.Sprintf("connected instances: %d, of up to %d connections each; the server allows %d", connected, each, maximum)
+		},
+		"under load the server refuses the connections that are too many, and draws are answered 503",
+		"raise max_connections, run fewer instances, lower pool_max_conns in the URL of PostgreSQL, or put pgbouncer before it",
+	)
+}
+
 // Privileges is the rule on what the account may not do with the service's
 // tables.
 func Privileges() engine.Rule {
