@@ -83,7 +83,7 @@ func TestUIActs(t *testing.T) {
 	const offered = `[...document.querySelectorAll(".changes")].filter((e) => e.offsetParent).length`
 	require.Positive(t, eval[int](b, offered))
 	b.press("Close…")
-	b.press("Close for ever")
+	b.press("Close permanently")
 	b.said("The pool is closed.")
 	b.await(offered + ` === 0`)
 	b.visit("#/pools/spring/rules", "Spring draw")

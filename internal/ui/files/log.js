@@ -27,7 +27,7 @@ export async function logSection(at) {
 }
 
 /** The last entries up to a version, newest first. from is the version before the first of them. */
-async function last(at, acts, to) {
+export async function last(at, acts, to) {
   const page = (after) => get(`admin/pools/${part(at.id)}/log?after=${after}&limit=1000${acts ? "&acts=true" : ""}`, { signal: at.signal });
   // Pages go forward: reach back, further each time, until there is enough.
   for (let reach = pageMax; ; reach *= acts ? 32 : 2) {

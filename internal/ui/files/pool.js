@@ -8,6 +8,7 @@ import { ask, complain, message } from "./dialog.js";
 import { button, h, pill, rate, say, sayNumber, table, count } from "./dom.js";
 import { logSection } from "./log.js";
 import { history, lastHour } from "./past.js";
+import { pauseNote, pausePool } from "./pause.js";
 import { forecast } from "./pools.js";
 import { addPrize, importFile, prizesTable } from "./prizes.js";
 import { commitmentOf, openWithBeacon, proofSection } from "./proof.js";
@@ -66,14 +67,16 @@ function follow(at, update) {
 function heading(at) {
   const name = h("h1", {}), state = h("span"), seal = h("a", { class: "pill seal", href: `#/pools/${part(at.id)}/proof` }, "verifiable"), facts = h("p", { class: "quiet" });
   const actions = h("div", { class: "actions" });
+  const pause = pauseNote(at);
   let offered = "";
   return {
-    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts), actions),
+    element: h("div", { class: "title" }, h("div", {}, h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Pools"), " / ", h("code", {}, at.id)), h("div", { class: "row" }, name, state, seal), facts, pause.element), actions),
     set(pool) {
       say(name, pool.name);
       if (state.textContent !== pool.state) state.replaceChildren(pill(pool.state));
       say(facts, `${pool.mode ?? "the service's mode"} · version ${count(pool.version)}${pool.rules ? ` · rules of version ${count(pool.rules)}` : ""}${pool.archived ? " · archived" : ""}`);
       seal.hidden = !pool.committed;
+      pause.set(pool).catch(complain);
       const now = `${pool.state} ${at.commitment?.level} ${Boolean(pool.opening)}`;
       if (offered === now) return;
       offered = now;
@@ -84,9 +87,9 @@ function heading(at) {
 
 /** What may be done to a pool in its state. */
 const offers = (at, pool) => [
-  mayAct() && pool.state === "open" && button("Pause…", () => changeState(at, "paused", "Pause the pool?", "Draws are answered with pool-not-open until it is opened again.", "Pause")),
+  mayAct() && pool.state === "open" && button("Pause…", () => pausePool(at)),
   mayAct() && pool.state === "paused" && button("Open…", () => at.commitment?.level === "beacon" ? openWithBeacon(at) : changeState(at, "open", "Open the pool?", "Draws are possible at once, on every instance.", "Open")),
-  mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool for ever?", "Closing is final. No draw is possible after it, and no other state.", "Close for ever"), "danger"),
+  mayAct() && pool.state !== "closed" && button("Close…", () => changeState(at, "closed", "Close the pool permanently?", "Closing is final. No draw is possible after it, and no other state.", "Close permanently"), "danger"),
   button("Audit", () => audit(at)),
 ];
 

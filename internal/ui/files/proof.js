@@ -117,7 +117,7 @@ function steps(at) {
     ["Commitment and key are published", null, "Before the first draw; only you know whether that is done"],
     ...(beacon || [["The pool opens", begun]]),
     ["Draws, restocks and rules are lines of a log that is secret until the reveal", begun && pool.state === "closed"],
-    ["The pool is closed, for ever", pool.state === "closed"],
+    ["The pool is closed permanently", pool.state === "closed"],
     ["The seed is revealed, and with it the log", Boolean(c.reveal)],
     ["Anyone verifies", null],
   ];
@@ -151,10 +151,10 @@ function commit(at) {
   origin.value = base.host;
   const stock = h("input", { type: "checkbox" }), receipts = h("input", { type: "checkbox" });
   ask({
-    title: "Commit the pool to its numbers?", yes: "Commit for ever",
+    title: "Commit the pool to its numbers?", yes: "Commit permanently",
     body: [
-      h("p", {}, "Once and for ever: the pool cannot be deleted then, and draws need an instance that has the seed's identity. What is in the log before stays as it is, and is not replayed."),
-      field("Published under", origin, `The host that players find the log at, for ever: the log is named HOST/${at.id}.`),
+      h("p", {}, "This is permanent: the pool cannot be deleted then, and draws need an instance that has the seed's identity. What is in the log before stays as it is, and is not replayed."),
+      field("Published under", origin, `The host that players find the log at permanently: the log is named HOST/${at.id}.`),
       field("Beacon", beacon), field("Or another chain", own, "In the words of a commitment: bls-unchained-g1-rfc9380 KEY GENESIS PERIOD."),
       h("p", {}, h("label", { class: "check" }, stock, " let stock move while a pool with a beacon is open, which proves less")),
       h("p", {}, h("label", { class: "check" }, receipts, " answer every draw with a receipt, also where none is asked for")),
@@ -212,7 +212,7 @@ export function openWithBeacon(at) {
 
 function reveal(at) {
   ask({
-    title: "Reveal the seed?", yes: "Reveal for ever", kind: "danger",
+    title: "Reveal the seed?", yes: "Reveal permanently", kind: "danger",
     body: h("p", {}, "The seed and the log of this pool are public from then on: how much was stocked, when, and what every draw won, under tags in place of names."),
     async act() {
       await text("POST", `admin/pools/${part(at.id)}/reveal`);
