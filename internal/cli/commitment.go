@@ -28,8 +28,8 @@ type committing struct {
 
 func poolCommitCommand(env setting.Environment) *cobra.Command {
 	w := committing{command: newCommand(env, "commit ID --origin HOST --seed-recipients FILE",
-		"Commit a paused pool to its numbers, once and for ever, and print the signed note", acting, namingPool)}
-	w.Long = `Commit a paused pool to its numbers, once and for ever, and print the signed note.
+		"Commit a paused pool to its numbers, permanently, and print the signed note", acting, namingPool)}
+	w.Long = `Commit a paused pool to its numbers, permanently, and print the signed note.
 
 From then on every award follows from a seed that was fixed before. The seed is
 sealed to the recipients; whoever draws needs --seed-identity-file. Publish the
@@ -99,8 +99,8 @@ func sealTo(to *setting.RecipientsFlag, escrow string) (recipients, besides *pro
 }
 
 func poolRevealCommand(env setting.Environment) *cobra.Command {
-	c := newCommand(env, "reveal ID --seed-identity-file FILE", "Reveal the seed of a closed pool, for ever, and print it", writing, namingPool)
-	c.Long = `Reveal the seed of a closed pool, for ever, and print it. With --server the service
+	c := newCommand(env, "reveal ID --seed-identity-file FILE", "Reveal the seed of a closed pool permanently, and print it", writing, namingPool)
+	c.Long = `Reveal the seed of a closed pool permanently, and print it. With --server the service
 unseals it, and needs no --seed-identity-file here.`
 	var identity setting.IdentityFlag
 	identity.Flag(c.Flags())
@@ -213,8 +213,8 @@ func poolEraseSaltsCommand(env setting.Environment) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "erase-salts ID --proof DIR --seed-identity-file FILE",
-		Short: "Destroy the secret of a revealed pool's tags, for ever: nobody can tell who they stand for",
-		Long: `Destroy the secret of a revealed pool's tags, for ever: nobody can tell any more
+		Short: "Destroy the secret of a revealed pool's tags permanently: nobody can tell who they stand for",
+		Long: `Destroy the secret of a revealed pool's tags permanently: nobody can tell any more
 which tag of the public log stands for whom. Neither the log nor a receipt can be
 written again, so DIR must hold all of it: the folder of pool export-proof, or that
 of the pool within the publisher's. The rows of the pool still name who drew;

@@ -119,7 +119,7 @@ func poolDeleteCommand(env setting.Environment) *cobra.Command {
 }
 
 func poolCloseCommand(env setting.Environment) *cobra.Command {
-	c := newPoolChange(env, "close ID", "Refuse new draws on a pool for ever; known draws are answered")
+	c := newPoolChange(env, "close ID", "Refuse new draws on a pool permanently; known draws are answered")
 	c.wanted.SetState(draw.StateClosed)
 	var identity setting.IdentityFlag
 	var reveal bool

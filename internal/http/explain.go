@@ -92,7 +92,7 @@ func explanationsOfCommitted() map[draw.Code]explanation {
 	return map[draw.Code]explanation{
 		draw.CodeRoundNotAnnounced: {"A pool with a beacon opens with the round that was announced before it was there, and with no other.",
 			"Read the pool: `opening` shows the round. Where it is left out, PATCH state open without a round announces one."},
-		draw.CodePoolCommitted: {"The pool is committed to its numbers, once and for ever.", "Close the pool, and go on in a new one."},
+		draw.CodePoolCommitted: {"The pool is committed to its numbers permanently.", "Close the pool, and go on in a new one."},
 		draw.CodeSeedsSpent: {"The pool has used all seeds that it was committed to. Nothing was issued.",
 			"Close the pool, reveal its seed, and go on in a new pool."},
 		draw.CodeLogForked: {"The rows of the pool are not those that were signed: they were changed, or a failover lost versions. Nothing was signed.",

@@ -174,7 +174,7 @@ func (c columns) line(number int, fields []string) (line Line, err error) {
 	for _, field := range fields {
 		switch {
 		case !utf8.ValidString(field):
-			return line, errors.New("is not UTF-8 text; save the file as CSV UTF-8")
+			return line, errors.New("is not UTF-8 text, but perhaps Windows-1252; save the file as CSV UTF-8")
 		case strings.ContainsRune(field, 0):
 			return line, errors.New("holds a NUL byte; save the file as CSV UTF-8")
 		}

@@ -133,7 +133,7 @@ func TestImportRefusesBadFiles(t *testing.T) {
 		header + "b,\"B,1,1":                        badQuote,
 		header + "b,B \"x\",1,1":                    badQuote,
 		header + "b,B\x00,1,1":                      "line 2: holds a NUL byte; save the file as CSV UTF-8; nothing was imported",
-		header + "b,B\xff,1,1":                      "line 2: is not UTF-8 text; save the file as CSV UTF-8; nothing was imported",
+		header + "b,B\xff,1,1":                      "line 2: is not UTF-8 text, but perhaps Windows-1252; save the file as CSV UTF-8; nothing was imported",
 		header + "b,B\u200b,1,1":                    "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + "b,B\rc,1,1":                       "line 2: prize name holds a character that is not printable; nothing was imported",
 		header + "b,\"B\nc\",1,1":                   "line 2: prize name holds a character that is not printable; nothing was imported",

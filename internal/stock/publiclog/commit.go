@@ -30,7 +30,7 @@ type Committing struct {
 	Actor              string
 }
 
-// CommitPool commits a paused pool to its numbers, once and for ever, and returns
+// CommitPool commits a paused pool to its numbers permanently, and returns
 // the signed note. Errors: CodeInvalidRequest, CodePoolNotFound, CodePoolOpen,
 // CodePoolClosed, CodePoolCommitted, and those of the store.
 func (s *Store) CommitPool(ctx context.Context, w Committing) (note []byte, err error) {
@@ -114,7 +114,7 @@ func (s *Store) glance(ctx context.Context, poolID string, check func(*ledger.Lo
 func checkCommit(of *ledger.LockedPool) error {
 	switch {
 	case of.Committed != 0:
-		return draw.Errorf(draw.CodePoolCommitted, "pool %q is committed already, once and for ever", of.Pool.ID)
+		return draw.Errorf(draw.CodePoolCommitted, "pool %q is already committed, permanently", of.Pool.ID)
 	case of.Pool.State == draw.StateClosed:
 		return of.Pool.CheckNotClosed()
 	case of.Pool.State != draw.StatePaused:

@@ -107,7 +107,7 @@ func (s *Store) renameToTags(ctx context.Context, tx *sql.Tx, poolID, user strin
 	return result.RowsAffected()
 }
 
-// EraseSalts destroys the secret of the tags of a committed pool, for ever: nobody
+// EraseSalts destroys the secret of the tags of a committed pool permanently: nobody
 // can tell any more which tag of the public log stands for whom. Afterwards neither
 // the log nor a receipt can be written again: what was published is all there is.
 // So published must hold it: the whole log and the reveal, as an export or a
