@@ -31,7 +31,7 @@ func TestUIPause(t *testing.T) {
 	const shown = `document.querySelector(".pause:not([hidden])")?.textContent`
 	const want = "Callers retry: paused for about 5m. · Notice: Back at 8 <b>pm</b> · Reason: restore of the backup"
 	b.await(shown + ` === "` + want + `"`)
-	status, body, err := s.draw("spring", "u", "")
+	status, body, err := s.ask("POST", "/draw", `{"pool":"spring","user":"u"}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusServiceUnavailable, status, body)
 	require.Contains(t, body, `"notice":"Back at 8 <b>pm</b>"`)

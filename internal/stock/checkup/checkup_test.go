@@ -121,7 +121,6 @@ func TestDoctorOfPostgres(t *testing.T) {
 	}
 	// Other processes of the server follow a reload when they please.
 	testAilments(t, server.URL(), func() { time.Sleep(300 * time.Millisecond) }, []ailment{
-		system("archive_command", "''", "note archiving: archive_mode = on, and archive_command is empty"),
 		system("fsync", "off", "danger fsync: fsync = off"),
 		system("full_page_writes", "off", "danger full-page-writes: full_page_writes = off"),
 		system("synchronous_commit", "off", "danger synchronous-commit: synchronous_commit = off"),

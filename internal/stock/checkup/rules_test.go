@@ -40,6 +40,11 @@ func TestRulesOfWhatIsNotHere(t *testing.T) {
 			postgres.Dialect(), engine.Vitals{"transaction_timeout": "5000"}, "row",
 			map[string]string{"transaction-timeout": "transaction_timeout = 5s is shorter than the lease of 10s of the lock row:"},
 		},
+		{
+			postgres.Dialect(), engine.Vitals{"archive_mode": "on", "archive_command": ""}, "table",
+			map[string]string{"archiving": "archive_mode = on, and archive_command is empty"},
+		},
+		{postgres.Dialect(), engine.Vitals{"archive_mode": "on", "archive_command": "", "archive_library": "basic_archive"}, "table", nil},
 		{mysql.Dialect(), node, "table", nil},
 		{mysql.Dialect(), with(node, "innodb_redo_log_capacity", "134217728", "innodb_log_file_size", "50331648"), "table", nil},
 		{

@@ -183,11 +183,11 @@ func archiving() engine.Rule {
 	return engine.NewRule(
 		"archiving", engine.LevelNote,
 		func(v engine.Vitals, _ engine.Serving) string {
-			switch {
-			case v.Has("archive_mode", "off"):
+			switch mode := v["archive_mode"]; {
+			case mode == "off":
 				return "archive_mode = off"
-			case v.Has("archive_command", "", "(disabled)") && v["archive_library"] == "":
-				return "archive_mode = " + v["archive_mode"] + ", and archive_command is empty"
+			case mode != "" && v["archive_command"] == "" && v["archive_library"] == "":
+				return "archive_mode = " + mode + ", and archive_command is empty"
 			}
 			return ""
 		},

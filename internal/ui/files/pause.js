@@ -34,7 +34,7 @@ export function pausePool(at) {
 
 /** What the pause of a pool says; set(pool) shows it while the pool is paused. */
 export function pauseNote(at) {
-  const element = h("p", { class: "pause", hidden: true });
+  const element = h("p", { class: "pause warning", hidden: true });
   let read = 0; // the revision that was read
   return {
     element,
