@@ -162,12 +162,13 @@ func TestUIHistory(t *testing.T) {
 }
 
 // TestUIHistoryOfBlanks: what remained is known although an endless blank is drawn,
-// whose awards take nothing from it.
+// whose awards take nothing from it. The chart's scale begins at 0 and ends at the stock
+// only if most of it is drawn: of 60 units, 60 draws win 45, give or take a few.
 func TestUIHistoryOfBlanks(t *testing.T) {
 	t.Parallel()
 	s := administered(t)
 	s.admin(http.StatusCreated, "POST", "/admin/pools", `{"id":"autumn","name":"Autumn fair","rules":{"win":"3/4","fallback":"none"},
-		"prizes":[{"id":"pear","name":"Pear","stock":100},{"id":"none","name":"No win","kind":"blank"}]}`)
+		"prizes":[{"id":"pear","name":"Pear","stock":60},{"id":"none","name":"No win","kind":"blank"}]}`)
 	status, body, err := s.ask("POST", "/draw", `{"pool":"autumn","user":"u","count":60}`, "Authorization", "Bearer draw")
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, status, body)
@@ -176,6 +177,6 @@ func TestUIHistoryOfBlanks(t *testing.T) {
 	b.signIn("auditor")
 	b.await(`document.querySelectorAll(".pools li").length === 3`)
 	b.visit("#/pools/autumn", "Autumn fair")
-	b.await(`document.querySelector(".chart.stock .top").textContent === "100"`)
+	b.await(`document.querySelector(".chart.stock .top").textContent === "60"`)
 	b.quiet(0)
 }
