@@ -19,56 +19,69 @@ import (
 const silentFor = 12 * time.Second
 
 // TestSilentLinkIsUnavailable: while a link to the database swallows all packets, draws
-// are answered that the database does not answer. Those that wait after a failed batch,
-// and are never in one, do not hear that the pool is contended. A TestedDouble keeps the
-// reason of a batch to itself.
+// are answered that the database does not answer, or that their outcome is unknown. Those
+// that wait after a failed batch, and are never in one, do not hear that the pool is
+// contended.
 func TestSilentLinkIsUnavailable(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []string{"postgres", "mysql"} {
 		t.Run(dialect, func(t *testing.T) {
 			t.Parallel()
 			url := stocktest.Migrated(t, dialect)
-			spring(t, url)
+			on(t, url).ok("pool", "create", "spring", "--prize", "id=gold,stock=1000000")
 			link := servertest.StartProxy(t, url)
-			s := on(t, link.URL()).serve("--batch-max", "2")
-			s.won("spring", "u", "before")
-			link.Hold()
-			codes := drawWhileSilent(s)
+			s := on(t, link.URL()).serve("--batch-max", "1", "--request-timeout", "5s")
+			codes := drawWhileSilent(s, link)
 			link.Pass()
 			s.drawUntil(200, func() {})
 			t.Logf("answers: %v", codes)
-			require.NotEmpty(t, codes["store-unavailable"], codes)
-			unexpected := maps.Clone(codes)
-			for _, fits := range []string{"store-unavailable", "outcome-unknown", "overloaded"} {
-				delete(unexpected, fits)
-			}
-			require.Empty(t, unexpected)
+			require.NoError(t, fitsSilence(codes))
 		})
 	}
+	require.Error(t, fitsSilence(map[string]int{"": 500, "store-unavailable": 2, "contended": 14}), "as it was")
+	require.Error(t, fitsSilence(map[string]int{"": 500}), "the link was not silent")
 }
 
-// drawWhileSilent draws at a steady pace until the silence ends, and counts the codes of
-// the answers.
-func drawWhileSilent(s *service) map[string]int {
+// fitsSilence returns what is wrong with the answers while the database was silent.
+func fitsSilence(codes map[string]int) error {
+	unexpected := maps.Clone(codes)
+	for _, fits := range []string{"", "store-unavailable", "outcome-unknown"} {
+		delete(unexpected, fits)
+	}
+	if len(unexpected) > 0 || codes["store-unavailable"] == 0 {
+		return fmt.Errorf("unexpected answers: %v", codes)
+	}
+	return nil
+}
+
+// drawWhileSilent has callers draw at once, again and again, until the link was silent
+// for a while, and counts the codes of the answers; a draw that wins has none. One draw
+// is in a batch, and the others wait after it.
+func drawWhileSilent(s *service, link *servertest.Proxy) map[string]int {
+	const callers = 8
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	codes := map[string]int{}
-	for n := range int(silentFor / (250 * time.Millisecond)) {
+	until := time.Now().Add(silentFor + time.Second)
+	for caller := range callers {
 		all.Go(func() {
-			_, body, err := s.draw("spring", "u", fmt.Sprintf("silent-%d", n))
-			var problem struct{ Code string }
-			if err == nil {
-				err = json.Unmarshal([]byte(body), &problem)
+			for n := 0; time.Now().Before(until); n++ {
+				_, body, err := s.draw("spring", "u", fmt.Sprintf("silent-%d-%d", caller, n))
+				var problem struct{ Code string }
+				if err == nil {
+					err = json.Unmarshal([]byte(body), &problem)
+				}
+				if err != nil {
+					problem.Code = err.Error()
+				}
+				mu.Lock()
+				codes[problem.Code]++
+				mu.Unlock()
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				problem.Code = err.Error()
-			}
-			codes[problem.Code]++
 		})
-		time.Sleep(250 * time.Millisecond)
 	}
+	time.Sleep(time.Second)
+	link.Hold() // while a draw is written
 	all.Wait()
 	return codes
 }

@@ -210,6 +210,22 @@ func TestTroubleIsPassedOn(t *testing.T) {
 	}
 }
 
+// TestTroubleIsToldAtOnce: a draw that is refused because the queue is too slow hears why
+// it is, where the last batch failed.
+func TestTroubleIsToldAtOnce(t *testing.T) {
+	b := batchOf(urnOf(9), named("first"))
+	q := b.queue
+	q.working, q.armed = true, true // nobody else takes
+	q.pace.each = q.batcher.limits.Timeout
+	q.waiting = []*waiter{{}}
+	come := func() error {
+		return q.push(&waiter{Ask: draw.Ask{Request: named("late")}, since: time.Now(), done: make(chan struct{})})
+	}
+	code(t, draw.CodeOverloaded, come())
+	q.noteTrouble(draw.Errorf(draw.CodeStoreUnavailable, "the database does not answer"))
+	code(t, draw.CodeStoreUnavailable, come())
+}
+
 // TestKeysUnasked: of a draw with a key that is refused before the log was asked for
 // it, nobody says what happened under the key before, whatever the code.
 func TestKeysUnasked(t *testing.T) {

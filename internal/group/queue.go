@@ -60,7 +60,7 @@ func (q *queue) push(w *waiter) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.canDecide() {
-		return w.unasked(q.overloaded())
+		return w.unasked(q.troubleOr(q.overloaded()))
 	}
 	w.queue = q
 	q.waiting = append(q.waiting, w)
@@ -197,8 +197,8 @@ func (q *queue) noteTrouble(err error) {
 	}
 }
 
-// troubleOr is why no batch takes a draw that waits: what the last batch failed for,
-// and other, where it was decided.
+// troubleOr is why no batch takes a draw that waits or comes: what the last batch failed
+// for, and other, where it was decided.
 func (q *queue) troubleOr(other *draw.Error) *draw.Error {
 	e := q.trouble.Load()
 	if e == nil {

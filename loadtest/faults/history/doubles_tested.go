@@ -49,7 +49,7 @@ func TestedDoubles() []Tested {
 			{`	e := q.trouble.Load()
 `, `	var e *draw.Error
 `},
-		}}, "internal/cli", "TestSilentLinkIsUnavailable/postgres", nil},
+		}}, "internal/group", "TestTroubleIsPassedOn", nil},
 		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS", []edit{
 			{`context.WithValue(ctx, connKey{}, connUnder(c))`, `context.WithValue(ctx, connKey{}, c)`},
 		}}, "internal/http", "TestSlowBodiesMakeRoom", nil},
