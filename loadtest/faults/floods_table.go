@@ -8,8 +8,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// floodTable shows the medians of the honest calls: for each database alone, and beside
-// the flood that makes them slowest. Its last row is the peak memory.
+// floodTable shows the medians of the honest calls: for each database without a flood,
+// and beside the flood that makes them slowest. Its last row is the peak memory.
 func (p *published) floodTable() string {
 	heads := []string{"call, median in ms"}
 	var order []string
@@ -20,7 +20,7 @@ func (p *published) floodTable() string {
 		if r.Floods == nil || r.Condemned {
 			continue
 		}
-		heads = append(heads, r.Database+": alone, then the slowest")
+		heads = append(heads, r.Database+": usual, then the slowest")
 		memory = append(memory, fmt.Sprintf("%d of %d MiB", r.Floods.Peak, r.Floods.Limit))
 		for k := range r.Floods.Calls {
 			c := &r.Floods.Calls[k]
@@ -37,8 +37,8 @@ func (p *published) floodTable() string {
 	return harness.Table(heads, append(all, memory)...)
 }
 
-// besideFlood is a call alone and beside the flood that makes it slowest.
+// besideFlood is a call without a flood, and beside the one that makes it slowest.
 func besideFlood(c *client.FloodedCall) string {
 	took, role := c.Worst()
-	return fmt.Sprintf("%.0f, %.0f (%s)", c.Alone, took, role)
+	return fmt.Sprintf("%.0f, %.0f (%s)", c.Usual, took, role)
 }

@@ -11,11 +11,11 @@ type Floods struct {
 	Calls []FloodedCall `json:"calls"`
 }
 
-// FloodedCall is an honest call: the medians of its times in milliseconds, alone and by
-// the role that floods.
+// FloodedCall is an honest call: the medians of its times in milliseconds, without a flood
+// and by the role that floods.
 type FloodedCall struct {
 	Call  string             `json:"call"`
-	Alone float64            `json:"alone_ms"`
+	Usual float64            `json:"usual_ms"`
 	Under map[string]float64 `json:"under_ms"`
 }
 
@@ -29,8 +29,8 @@ func (c *FloodedCall) Worst() (took float64, role string) {
 	return took, role
 }
 
-// The bounds of a call beside a flood: a median is at most so many times that of the call
-// alone, or short.
+// The bounds of a call beside a flood: a median is at most so many times the usual
+// one, or short.
 const (
 	floodedTimes = 10
 	floodedShort = 500 * time.Millisecond
@@ -38,5 +38,5 @@ const (
 
 // IsSlow reports whether a median is beyond both bounds.
 func (c *FloodedCall) IsSlow(under float64) bool {
-	return under >= floodedTimes*c.Alone && under >= float64(floodedShort.Milliseconds())
+	return under >= floodedTimes*c.Usual && under >= float64(floodedShort.Milliseconds())
 }

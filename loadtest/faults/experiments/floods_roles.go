@@ -75,13 +75,13 @@ func floodedByRoles(t *trial) error {
 	limit := t.chartMemory()
 	s := t.floodable(limit)
 	t.Must(s.Prepare(t.Ctx))
-	var alone floodTimes
+	var usual floodTimes
 	for n := range 2 * floodRounds {
-		t.Must(s.Ask(t.Ctx, "none", -n-1, alone.add))
+		t.Must(s.Ask(t.Ctx, "none", -n-1, usual.add))
 	}
 	t.Floods = &client.Floods{Limit: limit}
-	for _, name := range alone.order {
-		t.Floods.Calls = append(t.Floods.Calls, client.FloodedCall{Call: name, Alone: alone.medians()[name], Under: map[string]float64{}})
+	for _, name := range usual.order {
+		t.Floods.Calls = append(t.Floods.Calls, client.FloodedCall{Call: name, Usual: usual.medians()[name], Under: map[string]float64{}})
 	}
 	for _, role := range floods.Roles() {
 		t.floodBy(s, role)
@@ -90,7 +90,7 @@ func floodedByRoles(t *trial) error {
 		c := &t.Floods.Calls[i]
 		for role, took := range c.Under {
 			if c.IsSlow(took) {
-				t.Verdict.Say(history.Overdue, "while %s floods, %s takes %.0f ms; alone it takes %.1f ms", role, c.Call, took, c.Alone)
+				t.Verdict.Say(history.Overdue, "while %s floods, %s takes %.0f ms; without it %.1f ms", role, c.Call, took, c.Usual)
 			}
 		}
 	}
