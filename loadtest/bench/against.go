@@ -13,10 +13,8 @@ const alike = 0.05
 // holds the median with less than confidence, however well they agree.
 const comparedMin = 6
 
-// confidence is how sure a verdict is.
 const confidence = 0.95
 
-// compared is what the rounds tell of this tree beside the other one.
 type compared struct {
 	// Low and High hold the median of this ÷ other with confidence.
 	Low     float64 `json:"low"`
@@ -24,7 +22,6 @@ type compared struct {
 	Verdict verdict `json:"verdict"`
 }
 
-// verdict is of one figure.
 type verdict string
 
 // The verdicts. Each but the last is certain, as far as confidence goes.
@@ -116,7 +113,6 @@ func outside(n int) int {
 	return left
 }
 
-// word is the one for speed, or the one for all else.
 func (m metric) word(speed, other verdict) verdict {
 	if m.isSpeed() {
 		return speed
@@ -124,7 +120,6 @@ func (m metric) word(speed, other verdict) verdict {
 	return other
 }
 
-// slower names the figures that became worse for certain.
 func (d document) slower() []string {
 	var names []string
 	for _, e := range d.Entries {
@@ -148,7 +143,6 @@ func comparedTitles(tree string) []string {
 	return []string{"figure", "this ÷ " + tree, "95 % sure", "all rounds", "this tree is"}
 }
 
-// comparedRows are the lines of the comparison.
 func (d document) comparedRows() (rows [][]string) {
 	for _, e := range d.Entries {
 		rows = append(rows, e.comparedRow())

@@ -8,7 +8,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// mainRows are the entries that show what callers see, otherRows the rest.
 func (d document) mainRows() []judged  { return d.rows(true) }
 func (d document) otherRows() []judged { return d.rows(false) }
 
@@ -21,7 +20,6 @@ func (d document) rows(main bool) (rows []judged) {
 	return rows
 }
 
-// callersTable shows the main rows, the tail beside the rate.
 func (d document) callersTable(b *strings.Builder) {
 	b.WriteString("| what callers see | answers/s ÷ no-op | low to high | limit | | p99 ÷ no-op's | low to high | p99 | no-op's p99 |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
@@ -52,7 +50,6 @@ func (d document) made() string {
 		command, day, n["rounds"], n["seconds"], n["connections"], d.CPUs)
 }
 
-// conditions says what the main rows were measured on.
 func (d document) conditions() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Every request has a key of its own. The log holds %s awards when the run begins, and grows. The files are on %s,\n"+
@@ -65,13 +62,11 @@ func (d document) conditions() string {
 	return b.String()
 }
 
-// arguments are those that a server was started with.
 func (d document) arguments(name string, defaults bool) string {
 	args := slices.Clone(d.Servers[serverID{name, defaults}.String()])
 	return strings.Join(slices.DeleteFunc(args, func(arg string) bool { return arg == "-c" }), " ")
 }
 
-// callersSection shows the main rows, and on what they were measured.
 func (d document) callersSection() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s. A ratio is of two figures of one round;\nthe table has the median of the rounds, lowest and highest.\n\n", d.made())

@@ -50,7 +50,6 @@ const (
 	keysOrdered = "ordered"
 )
 
-// name tells the candidate from all others.
 func (c candidate) name() string {
 	parts := []string{c.title()}
 	if c.mode != "" {
@@ -86,7 +85,6 @@ func (c candidate) name() string {
 	return strings.Join(parts, ", ")
 }
 
-// number writes whole millions in words.
 func number(n int) string {
 	const million = 1_000_000
 	if n >= million && n%million == 0 {

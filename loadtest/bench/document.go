@@ -12,7 +12,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// document is the results of a run, as they are kept.
 type document struct {
 	At string `json:"at"`
 	// Command made the results.
@@ -67,7 +66,6 @@ type tail struct {
 	UnderMillis spread `json:"under_ms"`
 }
 
-// measured is a candidate with its figures.
 type measured struct {
 	Name    string            `json:"name"`
 	Durable string            `json:"durable"`
@@ -206,7 +204,6 @@ func firstLine(err error) string {
 
 func readDocument(file string) (document, error) { return harness.Read[document](file) }
 
-// write writes the results as JSON, table and picture.
 func (d document) write(folder, name string) error {
 	if err := harness.Write(folder, name, d, d.markdown()); err != nil || d.Against != "" {
 		return err // beside another tree there is no no-op handler to draw

@@ -39,7 +39,6 @@ func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) e
 	return err
 }
 
-// parseBenchmark finds the draws per second in what a Go benchmark printed.
 func parseBenchmark(output []byte) (float64, error) {
 	m := regexp.MustCompile(`(?m)^BenchmarkEngine\w*/.*\s([0-9.e+]+) draws/s`).FindSubmatch(output)
 	if m == nil {

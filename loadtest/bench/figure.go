@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// metric is what a figure tells.
 type metric string
 
 // The metrics. Those per draw count a request, however many units it asks for.
@@ -41,12 +40,10 @@ const (
 	goroutines metric = "goroutines_per_pool"
 )
 
-// lessIsBetter says that a metric counts what is spent, or waited for.
 func (m metric) lessIsBetter() bool {
 	return !slices.Contains([]metric{perSecond, unitRate, batchDraws}, m)
 }
 
-// isSpeed says that a metric is a rate or a time to wait.
 func (m metric) isSpeed() bool {
 	return slices.Contains([]metric{perSecond, unitRate, p50, p99, p999, slowest, firstDraw}, m)
 }
@@ -55,7 +52,6 @@ func (m metric) isSpeed() bool {
 // there.
 type figures map[metric]float64
 
-// figure is one metric of one candidate, or a constant.
 type figure struct {
 	of       candidate
 	metric   metric
@@ -66,7 +62,6 @@ func of(c candidate, m metric) figure { return figure{of: c, metric: m} }
 func rate(c candidate) figure         { return of(c, perSecond) }
 func constant(value float64) figure   { return figure{constant: value} }
 
-// name says what the figure is.
 func (f figure) name() string {
 	if f.metric == "" {
 		return "constant"
@@ -74,7 +69,6 @@ func (f figure) name() string {
 	return f.of.name() + ": " + string(f.metric)
 }
 
-// spread is the middle of some values and their ends.
 type spread struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`

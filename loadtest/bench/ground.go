@@ -11,7 +11,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// server is a running database or Redis server.
 type server struct {
 	url string
 	pid int
@@ -43,7 +42,6 @@ func serverKinds() map[string]serverKind {
 	}
 }
 
-// serverID tells a server of the run from the others.
 type serverID struct {
 	name     string
 	defaults bool
@@ -57,7 +55,6 @@ func (id serverID) String() string {
 	return id.name
 }
 
-// args are those of the server's command line.
 func (id serverID) args() []string {
 	k := serverKinds()[id.name]
 	if id.defaults {
@@ -66,7 +63,6 @@ func (id serverID) args() []string {
 	return k.args
 }
 
-// launch starts a durable server and finds its process.
 func launch(s *harness.Site, id serverID) (*server, error) {
 	k := serverKinds()[id.name]
 	before, err := processes()
@@ -149,7 +145,6 @@ func (b *benchmark) newPlace(s *harness.Site, c candidate) (*place, error) {
 	return &place{url: harness.NewDatabase(s, c.database), server: server}, nil
 }
 
-// start starts the candidate's program, as often as it asks for.
 func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, database string) ([]*harness.Process, error) {
 	const listen = "127.0.0.1:0"
 	args := []string{"--listen", listen}

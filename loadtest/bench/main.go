@@ -14,7 +14,6 @@ func main() {
 	harness.Main("bench", func(args []string) (settings, error) { return parse(args, os.LookupEnv) }, command)
 }
 
-// errUsage is a command line that cannot be meant.
 var errUsage = fmt.Errorf("%w: bench [flags] [list | table [FILE] | chart [FILE] | publish]", harness.ErrUsage)
 
 func command(ctx context.Context, s settings, out io.Writer) error {

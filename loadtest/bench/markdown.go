@@ -8,7 +8,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// print shows the ratios on a terminal.
 func (d document) print(out io.Writer) {
 	fmt.Fprintln(out)
 	if d.Against != "" {
@@ -35,7 +34,6 @@ func (d document) printRatios(out io.Writer) {
 
 func ratioTitles() []string { return []string{"measure", "limit", "median", "low to high", ""} }
 
-// row is the entry's ratio and what it says.
 func (j judged) row() []string {
 	return []string{j.Name, j.limits().limit(), j.median(), j.span(), j.word()}
 }
@@ -68,7 +66,6 @@ func (j judged) word() string {
 	return "reached"
 }
 
-// short writes a ratio with as many digits as it is worth.
 func short(value float64) string {
 	switch {
 	case value == 0:
@@ -95,7 +92,6 @@ func (d document) section(results string) string {
 	return b.String()
 }
 
-// markdown is the results as tables of ratios.
 func (d document) markdown() string {
 	var b strings.Builder
 	shape := "all measures"

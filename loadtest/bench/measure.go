@@ -15,7 +15,6 @@ import (
 // busy, in a measurement that counts.
 const refusedMax = 0.01
 
-// measure measures a candidate once.
 func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
 	f := make(figures)
 	err := harness.On(c.name(), func(s *harness.Site) error {
@@ -58,13 +57,11 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 // must ends the measurement that is under way, when a step of it has failed.
 func (b *benchmark) must(err error) { b.whole.Must(err) }
 
-// reading is all counters at one moment.
 type reading struct {
 	clocks
 	books
 }
 
-// measureLoad loads the instances and stops them.
 func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
 	took, err := b.firstDraw(ctx, c, instances)
 	b.must(err)
@@ -96,7 +93,6 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	return countTransactions(ctx, c, p, run, begun, f)
 }
 
-// take works the figures out.
 func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	seconds := float64(run.Duration) / 1e6
 	requests := float64(run.answered(c))
@@ -149,7 +145,6 @@ func transactionsBefore(ctx context.Context, c candidate, p *place) (int64, erro
 	return transactionsOf(ctx, p)
 }
 
-// countTransactions is called when the instances have ended.
 func countTransactions(ctx context.Context, c candidate, p *place, run wrkResult, begun int64, f figures) error {
 	if c.database != "postgres" {
 		return nil
@@ -192,7 +187,6 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 // idleAfter is how long the service is left alone before it is watched idle.
 const idleAfter = 2 * time.Second
 
-// measureIdle draws from all pools, leaves them, and measures what stays.
 func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()

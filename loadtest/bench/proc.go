@@ -13,7 +13,6 @@ import (
 // tick is the unit of a process's CPU times: USER_HZ is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// processes reads all that run, by their ids.
 func processes() (map[int]procfs.ProcStat, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -80,7 +79,6 @@ func cpuOf(all map[int]procfs.ProcStat, pids ...int) time.Duration {
 	return sum
 }
 
-// descends says whether a process or one of its ancestors is in the set.
 func descends(all map[int]procfs.ProcStat, pid int, set map[int]bool) bool {
 	for range len(all) {
 		if set[pid] {
@@ -95,7 +93,6 @@ func descends(all map[int]procfs.ProcStat, pid int, set map[int]bool) bool {
 	return false
 }
 
-// childrenOf lists the direct children that run the program.
 func childrenOf(all map[int]procfs.ProcStat, parent int, program string) map[int]bool {
 	found := make(map[int]bool)
 	for pid, p := range all {

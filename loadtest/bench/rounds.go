@@ -11,7 +11,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// benchmark is a run under way.
 type benchmark struct {
 	settings
 	out     io.Writer
@@ -28,7 +27,6 @@ type benchmark struct {
 	faults     map[candidate]error
 }
 
-// errInterrupted ends a run that got a signal.
 var errInterrupted = errors.New("interrupted")
 
 // againMax is how often entries that have fallen behind are measured again: with
@@ -125,10 +123,8 @@ func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
 	return nil
 }
 
-// overheadUsual is what a measurement takes besides its load, on a quiet machine.
 const overheadUsual = time.Second
 
-// announce says how long the rounds are going to take.
 func (b *benchmark) announce(candidates []candidate) {
 	count := b.rounds * len(candidates)
 	each := time.Duration(b.warmUp+b.seconds)*time.Second + overheadUsual
@@ -136,7 +132,6 @@ func (b *benchmark) announce(candidates []candidate) {
 		count, (time.Duration(count) * each).Round(time.Minute))
 }
 
-// line is shown when a measurement is done.
 func (f figures) line() string {
 	if cores, ok := f[idleCPU]; ok {
 		return fmt.Sprintf("%.4f cores, %.3f goroutines per pool", cores, f[goroutines])

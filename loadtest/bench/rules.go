@@ -25,7 +25,6 @@ const (
 	rulesRefused rules = "all refused"
 )
 
-// document is the rules as they are put in force.
 func (r rules) document() string {
 	limits := map[rules]string{
 		rulesOnce: `{"of":"draws","max":1}`, rulesRefused: `{"of":"draws","max":1}`,
@@ -37,7 +36,6 @@ func (r rules) document() string {
 	return `{"limits":[` + limits[r] + `]}`
 }
 
-// setRules puts the rules of a candidate in force.
 func setRules(ctx context.Context, c candidate, i *harness.Process, pool string) error {
 	if c.rules == "" {
 		return nil

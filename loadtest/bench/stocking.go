@@ -62,7 +62,6 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness
 	return b.settle(ctx)
 }
 
-// makersMax is how many pools are made at a time.
 const makersMax = 16
 
 func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Process) error {
@@ -88,12 +87,10 @@ func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Proce
 	return nil
 }
 
-// createPool makes a pool of ten prizes with the given stock of each.
 func createPool(ctx context.Context, i *harness.Process, id string, stock int64) error {
 	return harness.MakePool(ctx, i.URL, harness.Pool{ID: id, Name: "Bench", Prizes: harness.TenPrizes(stock)})
 }
 
-// drawOnce draws once and says how long that took. Sold out is an answer too.
 func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool string, count int) (time.Duration, error) {
 	b.seed++
 	body := fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count)

@@ -51,7 +51,6 @@ func because(text string) string {
 	return ": " + text
 }
 
-// git returns what the command printed.
 func git(ctx context.Context, args ...string) (string, error) {
 	output, err := exec.CommandContext(ctx, "git", args...).CombinedOutput()
 	return strings.TrimSpace(string(output)), err

@@ -50,7 +50,6 @@ func (j judged) worse(was judged) bool {
 	return j.Median < was.Median*(1-fallMax) && j.High < was.Low
 }
 
-// faults names the measurements that failed.
 func (d document) faults() []string {
 	var faults []string
 	for _, c := range d.Candidates {
@@ -100,7 +99,6 @@ func (d document) verdict(published document) error {
 	return nil
 }
 
-// fell tells by how much the entries have fallen.
 func (d document) fell(fallen []string, published document) error {
 	now, before := d.byName(), published.byName()
 	lines := make([]string, len(fallen))

@@ -77,7 +77,6 @@ func (b *benchmark) readBooks(ctx context.Context, c candidate, p *place, instan
 	return r, err
 }
 
-// ask asks a PostgreSQL database for one value.
 func ask(ctx context.Context, url, text string, into any, args ...any) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -87,7 +86,6 @@ func ask(ctx context.Context, url, text string, into any, args ...any) error {
 	return conn.QueryRow(ctx, text, args...).Scan(into)
 }
 
-// pagesWritten is how many bytes a MariaDB server has written to its data files.
 func pagesWritten(ctx context.Context, url string) (bytes int64, err error) {
 	db, err := harness.OpenDatabase(url)
 	if err != nil {
@@ -112,7 +110,6 @@ func transactionsOf(ctx context.Context, p *place) (int64, error) {
 	return n, err
 }
 
-// issued adds up the units drawn from all pools, as the service lists them.
 func issued(ctx context.Context, i *harness.Process) (int64, error) {
 	var answer struct {
 		Pools []struct {

@@ -13,7 +13,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// settings are the command line.
 type settings struct {
 	awards, callers int
 	only            *regexp.Regexp

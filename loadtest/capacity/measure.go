@@ -24,10 +24,8 @@ const (
 	keysRandom    = "random keys"
 )
 
-// pool has ten prizes, as those of the benchmarks.
 const pool = "capacity"
 
-// measure draws the awards on a new server, and returns what they added.
 func measure(ctx context.Context, site *harness.Site, s settings, database, keys string) (grown, error) {
 	url := "sqlite:" + filepath.Join(site.TempDir(), "draws.db")
 	if database != "sqlite" {
@@ -59,7 +57,6 @@ func measure(ctx context.Context, site *harness.Site, s settings, database, keys
 	return is.less(was), err
 }
 
-// drawAll draws exactly so many awards.
 func drawAll(ctx context.Context, at string, s settings, keys string) error {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: s.callers, MaxConnsPerHost: s.callers}, Timeout: 20 * time.Second}
 	defer client.CloseIdleConnections()

@@ -18,7 +18,6 @@ const (
 	benchFile = "loadtest/bench/results/published.json"
 )
 
-// benchmark is the part of the benchmark's results that the page is made of.
 type benchmark struct {
 	At          string  `json:"at"`
 	CPUs        int     `json:"cpus"`
@@ -118,7 +117,6 @@ func (b *benchmark) cpuTable() string {
 	return harness.Table([]string{"draws", "service, µs", "database, µs", "draws/s of one core of the service", "of one core of the database"}, rows...)
 }
 
-// cpu is the section of CPU times.
 func (b *benchmark) cpu() string {
 	day, _, _ := strings.Cut(b.At, "T")
 	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", day, b.CPUs, b.CPU, b.cpuTable())
@@ -153,7 +151,6 @@ func claims(b *benchmark, p published) []string {
 	}
 }
 
-// fill writes the sections of the page that are tables.
 func fill(root string) error {
 	b, p, err := read(root)
 	if err != nil {

@@ -6,10 +6,8 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// results is the folder of what was published.
 const results = "loadtest/capacity/results"
 
-// published is the file of results.
 type published struct {
 	harness.Stand
 	// Awards were drawn for each row.
@@ -38,7 +36,6 @@ func heads() []string {
 	return []string{"database, keys", "table", "indexes", "together", "written to the log"}
 }
 
-// row is the measured bytes as those of a million awards.
 func (b grown) row(awards int) []string {
 	million := func(n int64) string {
 		if n == 0 {
@@ -61,7 +58,6 @@ func (p published) markdown() string {
 	return fmt.Sprintf("# Bytes of a million awards\n\n%s. %d awards were drawn from one pool for each row. %s.\n\n%s", p.Day(), p.Awards, p.Go, p.table())
 }
 
-// disk is the section of bytes.
 func (p published) disk() string {
 	return fmt.Sprintf("Published on %s: %d awards were drawn from one pool for each row. The figures are of a million:\n\n%s", p.Day(), p.Awards, p.table())
 }

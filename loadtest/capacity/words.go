@@ -5,7 +5,6 @@ import (
 	"math"
 )
 
-// short is a figure as people read it.
 func short(n float64) string {
 	if n < 10 {
 		return fmt.Sprintf("%.1f", n)
@@ -13,7 +12,6 @@ func short(n float64) string {
 	return fmt.Sprintf("%.0f", n)
 }
 
-// thousands is a figure of two digits that count.
 func thousands(n float64) string {
 	if n = two(n); n < 1000 || math.IsNaN(n) {
 		return fmt.Sprintf("%.0f", n)
@@ -21,11 +19,9 @@ func thousands(n float64) string {
 	return fmt.Sprintf("%.0f,%03.0f", math.Floor(n/1000), math.Mod(n, 1000))
 }
 
-// two rounds to two digits.
 func two(n float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(n))-1)
 	return math.Round(n/unit) * unit
 }
 
-// five rounds to multiples of five.
 func five(n float64) float64 { return math.Round(n/5) * 5 }

@@ -8,7 +8,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// timeline is what command matrix writes.
 type timeline struct {
 	Name    string   `json:"name"`
 	Samples []sample `json:"samples"`

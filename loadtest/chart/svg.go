@@ -39,7 +39,6 @@ text { fill: #f0f6fc }
 }
 </style>`
 
-// panel maps values to places.
 type panel struct {
 	top, bottom    float64
 	seconds, value float64 // the greatest of each
@@ -62,7 +61,6 @@ func (p panel) path(points []point) string {
 	return b.String()
 }
 
-// svg draws the timeline.
 func (t timeline) svg() string {
 	last := t.Samples[len(t.Samples)-1].Seconds
 	won, sold := t.rates()
@@ -100,10 +98,8 @@ func (t timeline) svg() string {
 	return b.String()
 }
 
-// window is how many samples one point of a rate covers.
 const window = 5
 
-// rates turns the counters into answers per second.
 func (t timeline) rates() (won, sold []point) {
 	for i := range t.Samples {
 		j := max(0, i-window)
@@ -136,7 +132,6 @@ func (t timeline) marks(b *strings.Builder, p panel) {
 	b.WriteString("\n")
 }
 
-// grid draws the panel's lines and numbers.
 func (p panel) grid(b *strings.Builder) {
 	for i := range 5 {
 		value := p.value * float64(i) / 4

@@ -12,7 +12,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// build makes the released program, and those that are needed beside it.
 func build(ctx context.Context, programs ...string) error {
 	folder, err := os.MkdirTemp("", "drawsvc-faults-doubles-")
 	if err != nil {
@@ -40,7 +39,6 @@ func build(ctx context.Context, programs ...string) error {
 	})
 }
 
-// arguments are those of the go command that builds a program.
 func arguments(program, to, overlay string) []string {
 	switch {
 	case program == stage.Textbook:

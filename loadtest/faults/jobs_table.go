@@ -9,7 +9,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// jobFault begins the names of the faults of jobs.
 const jobFault = "job: "
 
 // jobTable shows each fault of jobs by kind and database, a column for each lock.

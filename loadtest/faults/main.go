@@ -17,7 +17,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// settings are the command line.
 type settings struct {
 	do      string
 	list    bool
@@ -68,7 +67,6 @@ func parse(args []string) (settings, error) {
 	return s, err
 }
 
-// prove runs all cells and publishes the results. Its error is the verdict.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	list := experiments.Cells(s.Selection)
 	if s.list {

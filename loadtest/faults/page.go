@@ -44,7 +44,6 @@ func writePage(_ context.Context, s settings, _ io.Writer) error {
 	return os.WriteFile(reliability, []byte(filled), 0o644)
 }
 
-// fillPage returns the page with the results in a folder between its marks.
 func fillPage(text, results string) (string, error) {
 	p, err := readPublished(filepath.Join(results, "faults.json"))
 	if err != nil {
@@ -97,7 +96,6 @@ func (r *result) controlName() string {
 	return "the service, its write without the check of the version"
 }
 
-// summed is one fault on one database, in all modes.
 type summed struct {
 	number, runs, held, skipped, draws, unknown, settled int
 	fault, database                                      string

@@ -15,14 +15,12 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// published is the file faults.json.
 type published struct {
 	Seed uint64 `json:"seed"`
 	harness.Stand
 	Cells []result `json:"cells"`
 }
 
-// publish writes the results. Its error is the verdict of what was run.
 func publish(s settings, out io.Writer, results []result, took time.Duration) error {
 	verdict := judge(results)
 	p := published{s.seed, harness.NewStand(s.Quick, took, verdict), results}
@@ -78,7 +76,6 @@ func (p *published) mergeInto(file string) error {
 	return nil
 }
 
-// readPublished reads a file that publish wrote.
 func readPublished(file string) (published, error) { return harness.Read[published](file) }
 
 // judge is nil when every cell showed what it had to.
@@ -86,7 +83,6 @@ func judge(results []result) error {
 	return harness.Verdict("runs", results, func(r *result) bool { return !r.Passed && !r.skipped() })
 }
 
-// row is all runs of one fault on one database in one mode.
 type row struct {
 	result
 	runs   int
@@ -144,7 +140,6 @@ func (p *published) markdown() string {
 	return b.String()
 }
 
-// summary is the whole in a sentence or two.
 func (p *published) summary() string {
 	failed, skipped, late := 0, 0, 0
 	for i := range p.Cells {

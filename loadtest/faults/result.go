@@ -13,7 +13,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// result is what one run of one cell showed. It is published as it stands.
 type result struct {
 	Name      string `json:"name"`
 	Fault     string `json:"fault"`
@@ -64,7 +63,6 @@ func newResult(c experiments.Cell, seed uint64) result {
 	}
 }
 
-// report copies the figures of a trial.
 func (r *result) report(t *client.Trial) {
 	for _, o := range t.History.Ops() {
 		r.Answers[o.Answer()]++
@@ -101,7 +99,6 @@ func (r *result) take(t *client.Trial, c experiments.Cell) {
 
 func (r *result) skipped() bool { return r.Skipped != "" }
 
-// verdict is one word, or the reason.
 func (r *result) verdict() string {
 	switch {
 	case r.skipped():
@@ -118,7 +115,6 @@ func (r *result) verdict() string {
 	return "ok"
 }
 
-// line is shown when the cell is done.
 func (r *result) line(seed uint64) string {
 	if r.skipped() {
 		return r.verdict()

@@ -45,7 +45,6 @@ func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 	return r
 }
 
-// run runs one cell, from the empty database to the verdict.
 func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Longest, cellMax))
 	defer cancel()
@@ -81,7 +80,6 @@ func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 	return r
 }
 
-// show runs the experiment and everything that follows it.
 func show(t *client.Trial, c experiments.Cell) error {
 	defer t.WatchLag()()
 	if err := c.Show(t); err != nil {

@@ -15,7 +15,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// soaked are the counts of one soak, or of all of them.
 type soaked struct {
 	At      string         `json:"at"`
 	Seed    uint64         `json:"seed"`
@@ -37,7 +36,6 @@ type soaked struct {
 	Broken     []string    `json:"broken"`
 }
 
-// recoveryStep is how coarsely times to recovery are counted, in ms.
 const recoveryStep = 10
 
 func newSoaked(seed uint64) *soaked {
@@ -47,7 +45,6 @@ func newSoaked(seed uint64) *soaked {
 	}
 }
 
-// add counts one round.
 func (s *soaked) add(r *result, recoveries []time.Duration) {
 	s.Rounds++
 	s.Places[r.Name]++
@@ -71,7 +68,6 @@ func addCounts[K comparable](to, more map[K]int) {
 	}
 }
 
-// sum adds up soaks.
 func sum(all []*soaked) *soaked {
 	whole := newSoaked(0)
 	for _, s := range all {
@@ -90,7 +86,6 @@ func sum(all []*soaked) *soaked {
 	return whole
 }
 
-// median returns how many recoveries there were, and the median time in ms.
 func (s *soaked) median() (recoveries, ms int) {
 	for _, n := range s.Recoveries {
 		recoveries += n
@@ -104,7 +99,6 @@ func (s *soaked) median() (recoveries, ms int) {
 	return 0, 0
 }
 
-// line is the soak in a line.
 func (s *soaked) line() string {
 	faults := 0
 	for _, n := range s.Faults {
@@ -115,7 +109,6 @@ func (s *soaked) line() string {
 		s.Rounds, s.Seconds, s.Draws, faults, s.Settled, s.Unknown, recoveries, median, s.Worst)
 }
 
-// publish adds the soak to those in the file. Its error is the verdict.
 func (s *soaked) publish(to settings, out io.Writer) error {
 	s.At = harness.Now()
 	s.Passed = len(s.Broken) == 0 && s.Rounds > 0

@@ -16,7 +16,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// settings are the command line.
 type settings struct {
 	do, results, page string
 	only              *regexp.Regexp
@@ -40,7 +39,6 @@ func parse(args []string) (s settings, err error) {
 	return s, harness.Parse(flags, args)
 }
 
-// prove runs the suite, measures the speeds and publishes both.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	if err := runSuite(ctx, s.results, out); err != nil {
 		return err
@@ -56,7 +54,6 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return publish(ctx, s, out)
 }
 
-// runSuite lets the suite write what it measures to a new file.
 func runSuite(ctx context.Context, results string, out io.Writer) error {
 	path, err := filepath.Abs(results)
 	if err != nil {
@@ -77,7 +74,6 @@ func runSuite(ctx context.Context, results string, out io.Writer) error {
 	return nil
 }
 
-// show prints the speeds.
 func show(ctx context.Context, s settings, out io.Writer) error {
 	var lines bytes.Buffer
 	if err := speeds(ctx, s.only, out, json.NewEncoder(&lines).Encode); err != nil {
@@ -91,7 +87,6 @@ func show(ctx context.Context, s settings, out io.Writer) error {
 	return nil
 }
 
-// publish writes the tables into the page.
 func publish(_ context.Context, s settings, _ io.Writer) error {
 	in, err := os.Open(s.results)
 	if err != nil {

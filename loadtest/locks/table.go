@@ -58,7 +58,6 @@ func read(in io.Reader) ([]measured, error) {
 // missing is a cell for which there is no result.
 const missing = "not measured"
 
-// column is one column of a table.
 type column struct {
 	head string
 	cell func(r measured) string
@@ -165,7 +164,6 @@ func span(milliseconds float64) string {
 	return fmt.Sprintf("%.0f ms", milliseconds)
 }
 
-// tables is everything that goes into the page.
 func tables(all []measured) string {
 	first := all[0]
 	return fmt.Sprintf("%d cores for callers, locks and servers together; the servers keep their data in memory.\n\n", first.Cores) +

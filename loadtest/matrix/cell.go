@@ -30,7 +30,6 @@ type cell struct {
 	judged bool
 }
 
-// name tells the cell from all others.
 func (c cell) name() string {
 	parts := []string{c.script, c.program, harness.DatabaseName(c.database), c.mode}
 	if c.lock != "" {
@@ -115,7 +114,6 @@ func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }
 
-// wrongLimit counts a user's draws, then inserts.
 func wrongLimit() cell {
 	c := textbook("broken-limit", "limits", "limit_passed")
 	c.script = "campaign"

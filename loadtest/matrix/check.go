@@ -20,7 +20,6 @@ type counted struct {
 	OverIssued int64  `json:"over_issued"`
 }
 
-// total adds up prizes.
 func total(prizes []counted) (t counted) {
 	for _, p := range prizes {
 		t.Stocked += p.Stocked
@@ -41,7 +40,6 @@ func read(ctx context.Context, raw, pool string, plain bool) (history.Rows, erro
 	return history.Read(ctx, db, pool, strings.HasPrefix(raw, "postgres"), plain)
 }
 
-// count counts the prizes in the rows.
 func count(r history.Rows) (all []counted) {
 	awards := map[string]int64{}
 	for _, a := range r.Awards {

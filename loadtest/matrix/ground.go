@@ -64,7 +64,6 @@ func (g *ground) lasting(s *harness.Site) string {
 	return servertest.Start(s, "redis", servertest.Args("--appendonly", "yes", "--appendfsync", "everysec")).Addr()
 }
 
-// hostOf is the address in a URL.
 func hostOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -30,7 +30,6 @@ func judged() []cell {
 	return list
 }
 
-// judgement is what proxies found in the exchanges of a run.
 type judgement struct {
 	kinds *contract.Kinds
 
@@ -38,7 +37,6 @@ type judgement struct {
 	wrong []string
 }
 
-// faultsMax is how many different faults of a run are named.
 const faultsMax = 20
 
 // judge puts a proxy before each address, and returns the proxies' addresses.

@@ -13,7 +13,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// summary is what a load script writes at its end.
 type summary struct {
 	Pool    string                        `json:"pool"`
 	Seconds float64                       `json:"seconds"`

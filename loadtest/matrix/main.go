@@ -10,7 +10,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// settings are the command line.
 type settings struct{ harness.Selection }
 
 func main() { harness.Main("matrix", parse, prove) }
@@ -24,7 +23,6 @@ func parse(args []string) (s settings, err error) {
 	return s, err
 }
 
-// prove runs all cells and writes the results. Its error is the verdict.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	begin := time.Now()
 	harness.Say(out, "building k6, the service and the textbook programs (the first time takes minutes)\n")

@@ -11,7 +11,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// published is the file matrix.json.
 type published struct {
 	harness.Stand
 	Cells []result `json:"cells"`
@@ -51,7 +50,6 @@ func (p published) write(folder string) error {
 	return nil
 }
 
-// columns are the heads of the table.
 func columns() []string {
 	return []string{"script", "program", "database", "mode", "lock", "instances", "stocked", "awards (log)", "awards (SQL)",
 		"over-issued", "busy 503", "answers/s", "p99 ms", "verdict"}

@@ -7,7 +7,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// result is what one cell showed. It is published as it stands.
 type result struct {
 	Name      string `json:"name"`
 	Script    string `json:"script"`
@@ -59,7 +58,6 @@ func newResult(c cell) result {
 
 func (r *result) skipped() bool { return r.Skipped != "" }
 
-// take copies the figures of a run.
 func (r *result) take(run loadRun) {
 	r.Exit = run.exit
 	s := run.summary
@@ -75,7 +73,6 @@ func (r *result) take(run loadRun) {
 	r.P50, r.P99, r.Longest = s.metric("draw_latency", "med"), s.metric("draw_latency", "p(99)"), s.metric("draw_latency", "max")
 }
 
-// verdict is one word, or the reason.
 func (r *result) verdict() string {
 	switch {
 	case r.skipped():
@@ -88,7 +85,6 @@ func (r *result) verdict() string {
 	return "ok"
 }
 
-// line is shown when the cell is done.
 func (r *result) line() string {
 	if r.skipped() {
 		return r.verdict()

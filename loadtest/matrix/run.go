@@ -14,7 +14,6 @@ import (
 // cellMax is the longest that one cell may take.
 const cellMax = 20 * time.Minute
 
-// run runs one cell from the empty database to the check of its rows.
 func (g *ground) run(ctx context.Context, c cell) result {
 	ctx, cancel := context.WithTimeout(ctx, cellMax)
 	defer cancel()
@@ -83,7 +82,6 @@ func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []strin
 	return run, err
 }
 
-// start starts the cell's program, as often as it asks for.
 func (g *ground) start(ctx context.Context, s *harness.Site, c cell, database string) ([]*harness.Process, error) {
 	const listen = "127.0.0.1:0"
 	args := []string{"--listen", listen, "--database", database}

@@ -7,7 +7,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// group are the sell-outs of one program on one database in one mode.
 type group struct {
 	program, database, mode string
 	instances               int

@@ -11,7 +11,6 @@ import (
 // sampleEvery is the time between two samples of a run that is drawn.
 const sampleEvery = 100 * time.Millisecond
 
-// timeline is a run seen from outside, for the picture.
 type timeline struct {
 	Name    string   `json:"name"`
 	Samples []sample `json:"samples"`
@@ -26,7 +25,6 @@ type sample struct {
 	Remaining int64   `json:"remaining"`
 }
 
-// sampled runs a script and watches it.
 func sampled(ctx context.Context, s *harness.Site, c cell, urls []string) (loadRun, *timeline, error) {
 	address := servertest.FreeAddr(s)
 	pool := "drawn"

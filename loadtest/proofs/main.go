@@ -13,7 +13,6 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// settings are the command line.
 type settings struct {
 	awards      int64
 	checkpoints int64
@@ -45,7 +44,6 @@ func verifiers() []verifier {
 	}
 }
 
-// prove writes the files and has them verified.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	err := harness.Build(ctx, "loadtest/proofs/doc.go", bin, func(to string) [][]string {
 		return [][]string{{"build", "-trimpath", "-o", filepath.Join(to, "drawsvc"), "./cmd/drawsvc"}}

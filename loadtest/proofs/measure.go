@@ -18,7 +18,6 @@ type verifier struct {
 	most    int64 // bytes; 0 for no bound
 }
 
-// measured is what a verification took.
 type measured struct {
 	took, computing time.Duration
 	memory          int64 // bytes that were resident at once
@@ -26,7 +25,6 @@ type measured struct {
 	says            string // the last line
 }
 
-// run verifies a folder.
 func (v *verifier) run(ctx context.Context, folder string) (m measured, err error) {
 	command := exec.CommandContext(ctx, v.command[0], append(v.command[1:len(v.command):len(v.command)], folder)...)
 	var output bytes.Buffer

@@ -3,15 +3,53 @@ package experiments
 import (
 	"database/sql"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
+
+// galeraFaults are those of MariaDB with Galera: three nodes, and three
+// instances that each begin with a node of their own.
+func galeraFaults() []Experiment {
+	list := append(edges(), []Experiment{
+		{Name: "three nodes written at once", places: append(at(stage.GaleraNodes, "mysql"), nodeLocks()...), run: written},
+		{Name: "one node written by all", base: stage.OneWriter, run: written},
+		{Name: "node killed", run: nodeKilled},
+		{Name: "node cut off", run: nodeCutOff},
+		{Name: "asked elsewhere at once", own: true, run: askedElsewhere},
+		{Name: "pool paused and opened under load", run: poolPaused},
+		{Name: "cluster made anew from a node that was behind", base: stage.OwnCluster, loses: true, run: fromBehind},
+	}...)
+	for i := range list {
+		e := &list[i]
+		if e.base == nil {
+			e.base = stage.EveryWriter
+		}
+		if e.places == nil || e.Number != 0 { // those of edges are for databases of one node
+			e.places = at(stage.GaleraNodes, "mysql")
+		}
+		e.Name, e.Number, e.soaks = "Galera: "+e.Name, 0, false // the soak has the databases of one node
+	}
+	return list
+}
+
+// nodeLocks are locks that keep apart only those who ask the same node: the
+// write has to decide between the others.
+func nodeLocks() []place {
+	var all []place
+	for _, lock := range []string{"row", "session"} {
+		all = append(all, place{"mysql", lockmode.External, lock, stage.GaleraNodes})
+	}
+	return all
+}
 
 // node is a node as an operator sees it: asked without waiting for the others.
 func (t *trial) node(n int) *sql.DB { return t.Opened(harness.OpenMySQL(t.Cluster[n].URL(), "")) }
@@ -122,7 +160,6 @@ func askedElsewhere(t *trial) error {
 	return nil
 }
 
-// knows asks an instance for a draw that was answered.
 func (t *trial) knows(n int, pool, draw string) error {
 	_, err := harness.Fetch(t.Ctx, t.Instances[n].URL()+"/pools/"+pool+"/draws/"+draw)
 	return err
@@ -144,4 +181,43 @@ func (t *trial) restockedElsewhere(pool string, first int) {
 			}
 		}
 	}
+}
+
+// fromBehind makes the cluster anew from a node that had left before the others
+// went on, as an operator does who picks the wrong one. The others then take
+// over its state.
+func fromBehind(t *trial) error {
+	p := t.part()
+	behind, others := t.Cluster[stage.GaleraNodes-1], t.Cluster[:stage.GaleraNodes-1]
+	behind.Stop()
+	t.Must(p.lose())
+	for _, node := range others {
+		node.Kill()
+	}
+	t.Must(forceBootstrap(behind.Dir()))
+	began := time.Now()
+	t.Must(behind.Start())
+	t.Note("the node that was behind serves after %.1f s", time.Since(began).Seconds())
+	t.Ended = time.Now()
+	t.Must(p.goOn())
+	t.Recover(t.Ended)
+	for _, node := range others {
+		// What it has that the others lack keeps a node from joining.
+		t.Must(os.Remove(filepath.Join(node.Dir(), "data", "grastate.dat")))
+		t.Must(node.Start())
+	}
+	t.Note("the others had its state after %.1f s", time.Since(began).Seconds())
+	t.Ended = time.Now()
+	return p.judge()
+}
+
+// forceBootstrap lets a node begin a cluster although it was not the last one
+// to leave.
+func forceBootstrap(folder string) error {
+	file := filepath.Join(folder, "data", "grastate.dat")
+	state, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.Replace(string(state), "safe_to_bootstrap: 0", "safe_to_bootstrap: 1", 1)), 0o600)
 }
