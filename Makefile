@@ -90,7 +90,6 @@ vuln: ## Checks the modules against go.sum, and the code against known vulnerabi
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
 	$(GO) run ./loadtest/matrix
-	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick
 loadtest-quick: ## The same shape in under three minutes

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 const fillStatements = 10
@@ -63,7 +63,7 @@ func fillers() map[string]filler {
 // prize, issued as many as awarded. Nobody may draw meanwhile.
 func fill(ctx context.Context, c candidate, url string) error {
 	f := fillers()[c.database]
-	db, err := harness.OpenDatabase(url, f.options...)
+	db, err := place.Open(url, f.options...)
 	if err != nil {
 		return err
 	}

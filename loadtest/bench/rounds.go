@@ -17,7 +17,7 @@ type benchmark struct {
 	whole   *harness.Site
 	other   *otherTree // nil where no other tree is measured
 	servers map[serverID]*server
-	filled  map[candidate]*place
+	filled  map[candidate]*spot
 	seed    int64
 	// seedFlags are those of services whose pools are committed, nil before the first.
 	seedFlags []string
@@ -47,7 +47,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 		return d, err
 	}
 	b := &benchmark{
-		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*place), seed: time.Now().UnixMilli(),
+		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*spot), seed: time.Now().UnixMilli(),
 		figures: make(map[candidate][]figures), faults: make(map[candidate]error),
 	}
 	err = harness.On("bench", func(whole *harness.Site) error {

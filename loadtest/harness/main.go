@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -54,6 +54,15 @@ func usage(err error) error {
 // Say prints to a terminal, where nobody handles a failed write.
 func Say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
+// Command returns the one of the names with which a command line begins, "" for
+// none, and what comes after it.
+func Command(args []string, names ...string) (do string, rest []string) {
+	if len(args) > 0 && slices.Contains(names, args[0]) {
+		return args[0], args[1:]
+	}
+	return "", args
+}
+
 // Parse reads flags, after which nothing may stand.
 func Parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
@@ -94,29 +103,6 @@ func (s *Selection) Settle(folder string, merged bool) {
 	if s.Results = folder; (s.Quick || s.Only.String() != "") && !merged {
 		s.Results += "/part"
 	}
-}
-
-// Build runs the go command once for each list of arguments, which name what is
-// to be built in the folder that they are given, as an absolute path; it is made
-// where it is missing. The needed file tells the root of the repository, which
-// has to be the working directory.
-func Build(ctx context.Context, needed, folder string, builds func(to string) [][]string) error {
-	if _, err := os.Stat(needed); err != nil {
-		return errors.New("run it at the root of the repository")
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
-	}
-	to, err := filepath.Abs(folder)
-	if err != nil {
-		return err
-	}
-	for _, args := range builds(to) {
-		if err := Go(ctx, "", args...); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Go runs the go command in a folder, "" for the working directory.

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"drawsvc/internal/page"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 type settings struct {
@@ -29,9 +29,7 @@ func main() {
 }
 
 func parse(args []string) (s settings, err error) {
-	if len(args) > 0 && (args[0] == "speed" || args[0] == "doc") {
-		s.do, args = args[0], args[1:]
-	}
+	s.do, args = harness.Command(args, "speed", "doc")
 	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
 	flags.StringVar(&s.results, "results", "bin/locks.json", "file of the results, one JSON object in each line")
 	flags.StringVar(&s.page, "page", "docs/locks.md", "page that shows the tables between its marks locks:begin and locks:end")
@@ -97,5 +95,5 @@ func publish(_ context.Context, s settings, _ io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.results, err)
 	}
-	return page.Fill(s.page, "locks", tables(all))
+	return report.Fill(s.page, report.Section{Name: "locks", Text: tables(all)})
 }

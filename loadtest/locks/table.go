@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/locker/lockertest"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // measured is what the suite and this program saw of one lock.
@@ -172,12 +172,16 @@ func tables(all []measured) string {
 
 func table(columns []column, all []measured) string {
 	var heads []string
-	rows := make([][]string, len(all))
+	rows := make([][]any, len(all))
 	for _, c := range columns {
 		heads = append(heads, c.head)
 		for n, r := range all {
 			rows[n] = append(rows[n], c.cell(r))
 		}
 	}
-	return harness.Table(heads, rows...)
+	t := report.NewTable(strings.Join(heads, " | "))
+	for _, row := range rows {
+		t.Add(row...)
+	}
+	return t.String()
 }

@@ -8,7 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // counted is one prize as somebody counts it: the script in the award log, the
@@ -32,7 +32,7 @@ func total(prizes []counted) (t counted) {
 // read reads a pool's rows from the database that raw names, without the
 // program. plain says that they are a textbook program's.
 func read(ctx context.Context, raw, pool string, plain bool) (history.Rows, error) {
-	db, err := harness.OpenDatabase(raw, "mode=ro")
+	db, err := place.Open(raw, "mode=ro")
 	if err != nil {
 		return history.Rows{}, err
 	}

@@ -19,6 +19,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // backupRestored makes a backup under load, and restores it after more draws,
@@ -50,7 +51,7 @@ func onDatabaseOfThePage(g *stage.Ground, s *harness.Site, kind string) *stage.B
 	case "mysql":
 		servertest.NeedPrograms(s, "mariadb-server", "mariadb", "mariadb-dump")
 	}
-	args := stage.ServerArgs(kind)
+	args := words.Of(kind).Small
 	if kind == "mysql" {
 		args = append(args, "--log-bin=binlog", "--server-id=1", "--binlog-format=ROW")
 	}

@@ -365,18 +365,9 @@ func campaignUndisturbed() Experiment {
 // ofCampaigns are the controls of campaigns.
 func ofCampaigns() []Cell {
 	return []Cell{
-		{
-			Experiment: campaignUndisturbed(), place: place{"postgres", "optimistic", "", 3}, Program: history.CountsBefore,
-			Condemned: []string{history.LimitPassed},
-		},
-		{
-			Experiment: campaignUndisturbed(), place: place{"postgres", "optimistic", "", 3}, Program: history.LateTicker,
-			Condemned: []string{history.DuePassed},
-		},
-		{
-			Experiment: clocksApart(), place: place{"postgres", "optimistic", "", 3}, Program: history.OwnClocks,
-			Condemned: []string{history.Fault},
-		},
+		doubled(campaignUndisturbed(), history.CountsBefore, place{"postgres", "optimistic", "", 3}, history.LimitPassed),
+		doubled(campaignUndisturbed(), history.LateTicker, place{"postgres", "optimistic", "", 3}, history.DuePassed),
+		doubled(clocksApart(), history.OwnClocks, place{"postgres", "optimistic", "", 3}),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // Cells lists what is run, in order, with the controls first.
@@ -38,44 +39,17 @@ func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofOperat
 // ofDraws are the controls of what draws, stock and jobs promise.
 func ofDraws() []Cell {
 	return []Cell{
-		{
-			Experiment: sellOut(), place: place{"postgres", "", "", 1}, Program: stage.Textbook,
-			Condemned: []string{history.OverIssued, history.UnitTwice},
-		},
-		{
-			Experiment: stockMoved(), place: place{"postgres", "optimistic", "", 2}, Program: stage.Faulty,
-			env: []string{"DRAWSVC_UNGUARDED=1"}, Condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
-		},
-		{
-			Experiment: stockMoved(), place: place{"sqlite", "optimistic", "", 1}, Program: stage.Faulty,
-			env: []string{"DRAWSVC_UNGUARDED=1"}, Condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
-		},
-		{
-			Experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, Program: history.RefusesKnown,
-			Condemned: []string{history.KnownRefused},
-		},
-		{
-			Experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, Program: history.KeepsLooks,
-			Condemned: []string{history.KnownRefused, history.Fault},
-		},
+		doubled(sellOut(), stage.Textbook, place{"postgres", "", "", 1}, history.OverIssued, history.UnitTwice),
+		unguarded(place{"postgres", "optimistic", "", 2}),
+		unguarded(place{"sqlite", "optimistic", "", 1}),
+		doubled(hedged(), history.RefusesKnown, place{"postgres", "optimistic", "", 3}, history.KnownRefused),
+		doubled(hedged(), history.KeepsLooks, place{"postgres", "optimistic", "", 3}, history.KnownRefused, history.Fault),
 		doubled(heldPrize(), history.PicksAgain, place{"postgres", "for-update", "", 1}),
-		{
-			Experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, Program: history.PicksAgain,
-			Condemned: []string{history.Odds},
-		},
-		{
-			Experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, Program: history.VersionsAlone,
-			Condemned: []string{history.UnitTwice, history.Odds},
-		},
+		doubled(prizeDeadlocks(), history.PicksAgain, place{"postgres", "optimistic", "", 1}, history.Odds),
+		doubled(rowsPutBack(), history.VersionsAlone, place{"postgres", "for-update", "", 2}, history.UnitTwice, history.Odds),
 		doubled(standbyBehind(), history.TrustsStandbys, place{"postgres", "optimistic", "", 3}),
-		{
-			Experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, Program: history.VersionsAlone,
-			Condemned: []string{history.UnitTwice, history.Odds},
-		},
-		{
-			Experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, Program: history.Heedless,
-			Condemned: []string{history.AcknowledgedLost},
-		},
+		doubled(promotedTwice(), history.VersionsAlone, place{"postgres", "for-update", "", 3}, history.UnitTwice, history.Odds),
+		doubled(cancelledWaits(), history.Heedless, place{"postgres", "for-update", "", 2}, history.AcknowledgedLost),
 		doubled(crowdedPool(), history.NoTurns, place{"postgres", "optimistic", "", 3}),
 		doubled(fileReplaced(), history.TrustsFiles, place{"sqlite", "optimistic", "", 1}),
 		doubled(jobFaults()[1], history.Unfenced, place{"postgres", lockmode.ForUpdate, "table", 3}),
@@ -90,20 +64,11 @@ func ofOperations() []Cell {
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(), clockFollowed(),
 		nginxWithout("http_503", nginxRollout), nginxWithout("max_fails=0", nginxOutage), rulesBlamed(),
 		commitmentRestored(false).control("an operator, who restores a committed pool without `pool skip`"),
-		{
-			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
-			Condemned: []string{history.Fault},
-		},
+		doubled(auditFlood(), history.Unbounded, place{"postgres", lockmode.ForUpdate, "", 3}),
 		doubled(diskFull(), history.ReadsOnly, place{"sqlite", lockmode.Optimistic, "", 1}),
 		doubled(diskFull(), history.ReadsOnly, place{"postgres", lockmode.ForUpdate, "", 2}),
-		{
-			Experiment: overloadHeld(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
-			Condemned: []string{history.Fault},
-		},
-		{
-			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
-			Condemned: []string{history.Fault},
-		},
+		doubled(overloadHeld(), history.FirstCome, place{"mysql", lockmode.ForUpdate, "", 1}),
+		doubled(guessFlood(), history.Guessable, place{"postgres", lockmode.ForUpdate, "", 3}),
 	}
 }
 
@@ -191,7 +156,7 @@ func quickCells() []Cell {
 func FittingTo(at stage.Scene) []Experiment {
 	return slices.DeleteFunc(experiments(), func(e Experiment) bool {
 		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
-			return p.database == at.Database && (p.mode == at.Mode || p.mode == "") && (p.lock == at.Lock || p.lock == "table" || p.lock == "")
+			return p.Database == at.Database && (p.Mode == at.Mode || p.Mode == "") && (p.Lock == at.Lock || p.Lock == "table" || p.Lock == "")
 		})
 	})
 }
@@ -213,14 +178,8 @@ func SoakCells() []Cell {
 	return all
 }
 
-// place is where a pool lives, how its draws are kept apart, and how many
-// instances serve it.
-type place struct {
-	database  string
-	mode      string
-	lock      string // in external mode
-	instances int
-}
+// place is where an experiment is tried.
+type place words.Place
 
 // Experiment is one fault, or a handful of one sort, and where it is tried.
 type Experiment struct {
@@ -282,9 +241,20 @@ func (e Experiment) control(flaw string) Cell {
 	return c
 }
 
-// doubled is a cell of a broken double, where the experiment must say so itself.
-func doubled(e Experiment, program string, p place) Cell {
-	return Cell{Experiment: e, place: p, Program: program, Condemned: []string{history.Fault}}
+// doubled is a cell of a broken program, which has to break one of the rules. Where
+// there are none, the experiment must say so itself.
+func doubled(e Experiment, program string, p place, rules ...string) Cell {
+	if len(rules) == 0 {
+		rules = []string{history.Fault}
+	}
+	return Cell{Experiment: e, place: p, Program: program, Condemned: rules}
+}
+
+// unguarded is the service without the check of the version in its write.
+func unguarded(p place) Cell {
+	c := doubled(stockMoved(), stage.Faulty, p, history.Versions, history.NotLinear, history.UnitTwice)
+	c.env = []string{"DRAWSVC_UNGUARDED=1"}
+	return c
 }
 
 // Cell is one experiment at one place.
@@ -305,7 +275,7 @@ type Cell struct {
 // Scene is what the cell needs on the stage.
 func (c Cell) Scene() stage.Scene {
 	return stage.Scene{
-		Database: c.database, Mode: c.mode, Lock: c.lock, Instances: c.instances, Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
+		Place: words.Place(c.place), Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
 		Timeout: c.timeout, Clock: c.clock, Points: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs != nil, NewBase: c.base,
 	}
 }
@@ -332,20 +302,14 @@ func (c Cell) Jobs() []string { return c.jobs }
 
 // Name tells the cell from all others.
 func (c Cell) Name() string {
-	parts := []string{c.Experiment.Name, harness.DatabaseName(c.database), c.mode}
-	if c.lock != "" {
-		parts = append(parts, c.lock+":")
-	}
-	if c.instances > 1 {
-		parts = append(parts, fmt.Sprintf("×%d", c.instances))
-	}
+	parts := []string{c.Experiment.Name, words.Place(c.place).Name()}
 	if _, ok := history.DoubleOf(c.Program); ok {
 		parts = append([]string{c.Program}, parts...)
 	}
 	if c.Condemned != nil {
 		parts = append([]string{"CONTROL"}, parts...)
 	}
-	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+	return strings.Join(parts, " ")
 }
 
 // SeedOf is the seed of one run of one cell, so that it can be replayed
@@ -363,19 +327,9 @@ func everywhere(instances int) []place {
 }
 
 // at is every mode on the named databases.
-func at(instances int, databases ...string) []place {
-	var all []place
-	for _, database := range databases {
-		for _, mode := range lockmode.Names() {
-			p := place{database: database, mode: mode, instances: instances}
-			if mode == lockmode.External {
-				p.lock = "table"
-			}
-			if database == "sqlite" {
-				p.instances = 1
-			}
-			all = append(all, p)
-		}
+func at(instances int, databases ...string) (all []place) {
+	for _, p := range words.At(instances, databases...) {
+		all = append(all, place(p))
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
+	words "drawsvc/loadtest/place"
 )
 
 // clockFaults move the clock of a database server by an hour. Campaigns move it
@@ -52,9 +53,8 @@ func (t *trial) clockIsOff(seconds int64) error {
 			_, err = fmt.Sscanf(answer, "[%d", &shown)
 		}
 	} else {
-		shown, err = t.Count(t.Ctx, map[string]string{
-			"postgres": `SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) AS BIGINT)`, "mysql": `SELECT UNIX_TIMESTAMP()`,
-		}[t.Kind])
+		shown, err = t.Count(t.Ctx, "SELECT "+words.Of(t.Kind).Micros)
+		shown /= 1_000_000
 	}
 	t.Must(err)
 	if off := shown - time.Now().Unix() - seconds; off < -60 || off > 60 {

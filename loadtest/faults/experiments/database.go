@@ -12,7 +12,7 @@ import (
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
-	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // databaseFaults are those of the database itself.
@@ -68,11 +68,7 @@ func (t *trial) slow(all ...*servertest.Server) error {
 }
 
 func (t *trial) sessions() (all []int64) {
-	query := `SELECT id FROM information_schema.processlist WHERE user = '` + stage.ServiceRole + `'`
-	if t.Kind == "postgres" {
-		query = `SELECT pid FROM pg_stat_activity WHERE usename = '` + stage.ServiceRole + `' AND datname = current_database()`
-	}
-	rows, err := t.Base.Admin.QueryContext(t.Ctx, query)
+	rows, err := t.Base.Admin.QueryContext(t.Ctx, fmt.Sprintf(words.Of(t.Kind).Sessions, stage.ServiceRole))
 	t.Must(err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -86,14 +82,10 @@ func (t *trial) sessions() (all []int64) {
 
 // killSessions ends every session of the service, and returns how many.
 func (t *trial) killSessions() int {
-	kill := `KILL %d`
-	if t.Kind == "postgres" {
-		kill = `SELECT pg_terminate_backend(%d)`
-	}
 	all := t.sessions()
 	for _, id := range all {
 		// One that has ended by itself is as well.
-		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(kill, id))
+		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(words.Of(t.Kind).Kill, id))
 	}
 	return len(all)
 }
@@ -119,14 +111,9 @@ func serializable(t *trial) error {
 }
 
 func readOnly(t *trial) error {
-	on, off := []string{`SET GLOBAL read_only = ON`}, []string{`SET GLOBAL read_only = OFF`}
-	if t.Kind == "postgres" {
-		const setting = `ALTER SYSTEM SET default_transaction_read_only = `
-		on, off = []string{setting + `on`, `SELECT pg_reload_conf()`}, []string{setting + `off`, `SELECT pg_reload_conf()`}
-	}
-	t.Must(stage.ExecAll(t.Base.Admin, on...))
+	t.Must(stage.ExecAll(t.Base.Admin, words.Of(t.Kind).ReadOnly...))
 	time.Sleep(2 * time.Second)
-	return stage.ExecAll(t.Base.Admin, off...)
+	return stage.ExecAll(t.Base.Admin, words.Of(t.Kind).Writable...)
 }
 
 // outOfConnections takes every connection that the server has, those of the
@@ -154,10 +141,7 @@ func outOfConnections(t *trial) error {
 }
 
 func (t *trial) connect() (*sql.DB, error) {
-	db, err := sql.Open("pgx", t.HogURL)
-	if t.Kind == "mysql" {
-		db, err = harness.OpenMySQL(t.HogURL, "")
-	}
+	db, err := words.Open(t.HogURL)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +159,7 @@ func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
 	db := t.Base.Admin
 	if t.Kind == "sqlite" {
 		var err error
-		db, err = sql.Open("sqlite", "file:"+t.File+"?_pragma=busy_timeout(5000)")
+		db, err = words.Open(t.URL, "_pragma=busy_timeout(5000)")
 		t.Must(err)
 	}
 	conn, err := db.Conn(t.Ctx)

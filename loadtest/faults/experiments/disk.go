@@ -18,6 +18,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 func diskFaults() []Experiment {
@@ -41,7 +42,7 @@ func onSmallDisk(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 		mount(s, filepath.Dir(b.File), room)
 		return b
 	}
-	server := servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
+	server := servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...))
 	server.Stop()
 	data, aside := filepath.Join(server.Dir(), "data"), filepath.Join(server.Dir(), "aside")
 	s.Must(os.Rename(data, aside))

@@ -14,6 +14,8 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
+	"drawsvc/loadtest/report"
 )
 
 // galeraFaults are those of MariaDB with Galera: three nodes, and three
@@ -52,7 +54,7 @@ func nodeLocks() []place {
 }
 
 // node is a node as an operator sees it: asked without waiting for the others.
-func (t *trial) node(n int) *sql.DB { return t.Opened(harness.OpenMySQL(t.Cluster[n].URL(), "")) }
+func (t *trial) node(n int) *sql.DB { return t.Opened(words.OpenMySQL(t.Cluster[n].URL(), "")) }
 
 // written is no fault but that of conflicts, which it counts.
 func written(t *trial) error {
@@ -86,7 +88,7 @@ func nodeKilled(t *trial) error {
 	t.awaitStatus(other, "wsrep_cluster_size", "2")
 	t.Note("Galera knew after %.1f s", time.Since(killed).Seconds())
 	t.Recover(time.Now())
-	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
+	t.Note("without the node after %.0f ms more", report.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began := time.Now()
 	t.Must(t.Cluster[n].Start())
@@ -108,7 +110,7 @@ func nodeCutOff(t *trial) error {
 	t.awaitStatus(other, "wsrep_cluster_status", "Primary")
 	t.Note("Galera knew after %.1f s", time.Since(began).Seconds())
 	t.Recover(time.Now())
-	t.Note("without the node after %.0f ms more", harness.Milliseconds(slices.Max(t.Recoveries)))
+	t.Note("without the node after %.0f ms more", report.Milliseconds(slices.Max(t.Recoveries)))
 	t.Sleep(1000, 2000)
 	began = time.Now()
 	t.Must(stage.ExecAll(node, `SET GLOBAL wsrep_provider_options = 'gmcast.isolate=0'`))

@@ -11,7 +11,7 @@ import (
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // heldPrizes are the faults of a prize whose row another session holds: whether
@@ -166,7 +166,7 @@ func (t *trial) othersGoOn(from, to time.Duration) {
 		drawn++
 		longest = max(longest, o.Return-o.Call)
 	}
-	t.Note("%d draws on pools whose rows are free, the slowest %.0f ms", drawn, harness.Milliseconds(longest))
+	t.Note("%d draws on pools whose rows are free, the slowest %.0f ms", drawn, report.Milliseconds(longest))
 }
 
 const (

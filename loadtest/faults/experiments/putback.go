@@ -21,6 +21,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // restoreFaults put a former state of the database in the place of the present
@@ -83,7 +84,7 @@ func among(table string, pools []string) string {
 }
 
 func ownServer(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	return g.Database(s, kind, servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...)))
+	return g.Database(s, kind, servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...)))
 }
 
 // folderPutBack stops the server, keeps a copy of its data, lets it go on, and
@@ -118,11 +119,11 @@ func promotedTwice() Experiment {
 type fork struct{ nodes []*servertest.Server }
 
 func (f *fork) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	primary := servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
+	primary := servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...))
 	f.nodes = []*servertest.Server{primary}
 	for n := range 2 {
 		name := fmt.Sprint("standby", n+1)
-		f.nodes = append(f.nodes, servertest.StartStandby(s, primary, primary.Addr(), name, servertest.Args(stage.ServerArgs(kind)...)))
+		f.nodes = append(f.nodes, servertest.StartStandby(s, primary, primary.Addr(), name, servertest.Args(words.Of(kind).Small...)))
 	}
 	return g.OnHosts(s, kind, primary, f.nodes)
 }

@@ -15,6 +15,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // standbyFaults are those of a primary whose standby is promoted by hand when
@@ -47,9 +48,9 @@ type pair struct {
 }
 
 func (p *pair) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	p.primary = servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
+	p.primary = servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...))
 	p.link = servertest.StartProxy(s, p.primary.Addr())
-	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(stage.ServerArgs(kind)...))
+	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(words.Of(kind).Small...))
 	b := g.OnHosts(s, kind, p.primary, []*servertest.Server{p.primary, p.standby})
 	if p.synchronous {
 		s.Must(stage.ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`))
@@ -237,7 +238,7 @@ type replicated struct{ primary, replica *servertest.Server }
 
 func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	args := func(id int, more ...string) servertest.Option {
-		return servertest.Args(append(append(stage.ServerArgs(kind), "--log-bin=changes", fmt.Sprintf("--server-id=%d", id), "--binlog-format=ROW"), more...)...)
+		return servertest.Args(append(append(words.Of(kind).Small, "--log-bin=changes", fmt.Sprintf("--server-id=%d", id), "--binlog-format=ROW"), more...)...)
 	}
 	r.primary = servertest.Start(s, kind, args(1))
 	r.replica = servertest.Start(s, kind, args(2, "--read-only=ON"))
@@ -249,9 +250,9 @@ func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.
 	from, err := url.Parse(r.primary.URL())
 	s.Must(err)
 	password, _ := from.User.Password()
-	s.Must(stage.ExecAll(s.Opened(harness.OpenMySQL(r.replica.URL(), "")), fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
+	s.Must(stage.ExecAll(s.Opened(words.OpenMySQL(r.replica.URL(), "")), fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
 		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`))
-	replica := s.Opened(harness.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/")))
+	replica := s.Opened(words.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/")))
 	b.Nodes = map[string]*sql.DB{lostNode: b.Admin, heirNode: replica}
 	b.AwaitTable(s, "lock_tokens")
 	at := func(hosts ...string) string {

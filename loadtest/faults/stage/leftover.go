@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/redis/go-redis/v9"
 	etcd "go.etcd.io/etcd/client/v3"
+
+	"drawsvc/loadtest/place"
 )
 
 // goroutinesMore is how many goroutines more than at its start an idle
@@ -58,29 +60,9 @@ func (w *World) leftInInstances() error {
 	return nil
 }
 
-// transactionsSQL counts what sessions have not ended.
-func transactionsSQL(kind string) []string {
-	switch kind {
-	case "postgres":
-		return []string{
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-				AND backend_type = 'client backend' AND state <> 'idle'`,
-			`SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-				WHERE d.datname = current_database() AND l.locktype = 'advisory'`,
-		}
-	case "mysql":
-		return []string{
-			`SELECT count(*) FROM information_schema.innodb_trx`,
-			`SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon') AND id <> CONNECTION_ID()
-				AND user = '` + ServiceRole + `'`,
-		}
-	}
-	return nil
-}
-
 func (w *World) leftInDatabase() error {
 	for name, node := range w.everyNode() {
-		for _, query := range transactionsSQL(w.Kind) {
+		for _, query := range place.Of(w.Kind).Left {
 			n, err := CountOn(w.Ctx, node, query)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -95,16 +77,11 @@ func (w *World) leftInDatabase() error {
 
 // leftLocks looks for leases that still run in the database's table of locks.
 func (w *World) leftLocks() error {
-	clock := map[string]string{
-		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
-		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
-		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
-	}[w.Kind]
 	if w.Program == Textbook {
 		return nil
 	}
 	var key string
-	err := w.Base.Admin.QueryRowContext(w.Ctx, `SELECT COALESCE(MIN(key_id), '') FROM locks WHERE expires_at > `+clock).Scan(&key)
+	err := w.Base.Admin.QueryRowContext(w.Ctx, `SELECT COALESCE(MIN(key_id), '') FROM locks WHERE expires_at > `+place.Of(w.Kind).Micros).Scan(&key)
 	if err == nil && key != "" {
 		err = fmt.Errorf("the lease of %q still runs", key)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 func (b *Base) urlOf(instance int) string {
@@ -74,7 +75,7 @@ func (g *Ground) galeraBase(s *harness.Site) *Base {
 	u, err := url.Parse(b.URL)
 	s.Must(err)
 	for _, node := range cluster {
-		b.Nodes["the node "+node.Addr()] = s.Opened(harness.OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15"))
+		b.Nodes["the node "+node.Addr()] = s.Opened(place.OpenMySQL(node.URL(), strings.TrimPrefix(u.Path, "/"), "wsrep_sync_wait", "15"))
 	}
 	_ = b.Admin.Close()
 	b.Admin = b.Nodes["the node "+cluster[0].Addr()]
@@ -117,7 +118,7 @@ func (g *Ground) OnHosts(s *harness.Site, kind string, primary *servertest.Serve
 	var name string
 	s.Must(one.Admin.QueryRow(`SELECT current_database()`).Scan(&name))
 	whole = strings.Replace(whole, "/postgres?", "/"+name+"?", 1)
-	open := func(url string) *sql.DB { return s.Opened(sql.Open("pgx", url)) }
+	open := func(url string) *sql.DB { return s.Opened(place.Open(url)) }
 	b.Admin = open(at(whole, addresses...) + "&target_session_attrs=read-write&connect_timeout=2")
 	for n, host := range hosts {
 		b.Nodes[fmt.Sprint("node ", n+1)] = open(at(whole, host.Addr()) + "&connect_timeout=2")

@@ -16,6 +16,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // World is the stage of one cell: database, lock service, instances, and the
@@ -73,22 +74,18 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 		w.Source = newSource(s)
 	}
 	if c.Linked && w.Server != nil {
-		for range c.Instances {
+		for range c.Place.Instances {
 			w.Links = append(w.Links, servertest.StartProxy(s, w.URL))
 		}
 	}
-	for n := range c.Instances {
+	for n := range c.Place.Instances {
 		i := w.newInstance(n)
 		w.Instances = append(w.Instances, i)
-		if err := i.start(); err != nil {
-			return nil, err
-		}
+		s.Must(i.start())
 		s.Cleanup(i.Kill)
 	}
 	for _, i := range w.Instances {
-		if err := i.awaitReady(ctx); err != nil {
-			return nil, err
-		}
+		s.Must(i.awaitReady(ctx))
 		w.calm = append(w.calm, w.Metrics(i)["go_goroutines"])
 	}
 	return w, nil
@@ -109,7 +106,7 @@ func (w *World) newInstance(n int) *Instance {
 	if w.Program == Textbook {
 		return i
 	}
-	i.Args = harness.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
+	i.Args = place.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
 		"--request-timeout", w.Limit().String(), "--lock-ttl", LockTTL.String(), "--lock-wait", (w.Limit() / 2).String())
 	i.Args = append(i.Args, w.Flags...)
 	if w.Jobs {
@@ -144,13 +141,8 @@ func (w *World) openLock() {
 		w.LockServers, w.LockLinks = append(w.LockServers, server), append(w.LockLinks, link)
 		addresses = append(addresses, link.Addr())
 	}
-	w.lockURL = scheme + "://" + strings.Join(addresses, ",")
-	switch scheme {
-	case "redis":
-		w.lockURL += "/0"
-	case "zookeeper":
-		w.lockURL += "/faults-" + strings.ToLower(rand.Text())
-	}
+	path := map[string]string{"redis": "/0", "zookeeper": "/faults-" + strings.ToLower(rand.Text())}[scheme]
+	w.lockURL = place.LockURL(scheme, path, addresses...)
 }
 
 // End stops the instances in good order.
@@ -180,7 +172,7 @@ func (w *World) Printed() string {
 }
 
 // Bin is where everything is built to, from the root of the repository.
-const Bin = "loadtest/bin/faults"
+const Bin = place.Bin + "/faults"
 
 // The programs, beside the doubles.
 const (
@@ -204,10 +196,7 @@ func PrizeNames() []string { return []string{"gold", "silver", "tin"} }
 
 // Scene is what a cell needs on the stage.
 type Scene struct {
-	// Database, mode, lock and instances are where a pool lives, how its draws are
-	// kept apart, in external mode by which lock, and how many instances serve it.
-	Database, Mode, Lock string
-	Instances            int
+	place.Place
 	// Program is what is tried, begins what the instances begin with, "" for the
 	// same.
 	Program, Begins string

@@ -20,10 +20,10 @@ func TestThePictureIsWholeAndNamesItsMoments(t *testing.T) {
 	}}
 	text, err := json.Marshal(line)
 	require.NoError(t, err)
-	from, to := filepath.Join(t.TempDir(), "t.json"), filepath.Join(t.TempDir(), "t.svg")
-	require.NoError(t, os.WriteFile(from, text, 0o600))
-	require.NoError(t, run(from, to))
-	svg, err := os.ReadFile(to)
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "timeline.json"), text, 0o600))
+	require.NoError(t, drawPicture(folder))
+	svg, err := os.ReadFile(filepath.Join(folder, "draws.svg"))
 	require.NoError(t, err)
 	for decoder := xml.NewDecoder(strings.NewReader(string(svg))); ; {
 		_, err := decoder.Token()
@@ -38,13 +38,7 @@ func TestThePictureIsWholeAndNamesItsMoments(t *testing.T) {
 }
 
 func TestTooLittleIsNotDrawn(t *testing.T) {
-	from := filepath.Join(t.TempDir(), "t.json")
-	require.NoError(t, os.WriteFile(from, []byte(`{"samples":[]}`), 0o600))
-	assert.Error(t, run(from, filepath.Join(t.TempDir(), "t.svg")))
-}
-
-func TestCeilingIsRound(t *testing.T) {
-	for value, want := range map[float64]float64{0: 1, 0.7: 0.8, 1: 1, 3: 4, 35000: 40000, 81: 100} {
-		assert.InDelta(t, want, ceiling(value), 1e-9, "%v", value)
-	}
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "timeline.json"), []byte(`{"samples":[]}`), 0o600))
+	assert.Error(t, drawPicture(folder))
 }
