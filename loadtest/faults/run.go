@@ -121,7 +121,7 @@ func build(ctx context.Context, programs ...string) error {
 	for _, program := range programs {
 		needed[program] = true
 		if d, ok := history.EditedOf(program); ok {
-			if overlays[program], err = d.Overlay(root, folder); err != nil {
+			if overlays[program], err = history.Overlay(root, folder, d); err != nil {
 				return err
 			}
 		}
