@@ -33,7 +33,7 @@ test: ## Installs the servers that the tests need, and runs the service's tests,
 	@$(call COMPILE)
 	@echo "a choice of mode and lock × database × promise: make test-all runs all"
 	@echo "without the tests of .ci/slow, and those of the load tools: make test-rest runs them"
-	$(call TEST) -timeout 15m -p 4 -skip '$(SLOW)' $(PACKAGES)
+	$(call TEST) -timeout 15m -p 4 -skip '$(SLOW)' $(PACKAGES) ./loadtest/faults/history
 
 .PHONY: test-rest
 test-rest: ## The tests that make test leaves out: the slow ones, which .ci/slow names, and those of the load tools
@@ -90,7 +90,6 @@ vuln: ## Checks the modules against go.sum, and the code against known vulnerabi
 loadtest: ## The load proof: every mode, database and lock; results in loadtest/results
 	.ci/packages
 	$(GO) run ./loadtest/matrix
-	$(GO) run ./loadtest/chart loadtest/results/timeline.json loadtest/results/draws.svg
 
 .PHONY: loadtest-quick
 loadtest-quick: ## The same shape in under three minutes

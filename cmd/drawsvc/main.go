@@ -3,6 +3,8 @@
 package main
 
 import (
+	//double:excludes "drawsvc/db/migrations" => "drawsvc/internal/stock/stocktest"
+	//double:ahead "drawsvc/db/migrations" => "drawsvc/internal/stock/stocktest"
 	"drawsvc/db/migrations"
 	"drawsvc/internal/cli"
 )
@@ -10,4 +12,6 @@ import (
 // version and commit may be set by the linker.
 var version, commit string
 
+//double:excludes migrations.Embedded() => stocktest.Excluding()
+//double:ahead migrations.Embedded() => stocktest.Additive()
 func main() { cli.Main(migrations.Embedded(), version, commit) }

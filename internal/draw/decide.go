@@ -286,6 +286,7 @@ func (p *Plan) count(version int64, counts []*tally, place int) {
 	}
 	miss := counts[t.miss]
 	miss.run++
+	//double:forgives !prize.blank => !prize.blank || p.Awards[len(p.Awards)-1].Redirect != nil
 	if !prize.blank {
 		miss.run = 0
 	}
@@ -293,6 +294,7 @@ func (p *Plan) count(version int64, counts []*tally, place int) {
 }
 
 func (p *Plan) turn(version int64, t *tally) {
+	//double:keeps-tallies t.fresh++ => t.last++
 	t.fresh++
 	p.Turns = append(p.Turns, Turn{
 		Subject: t.subject, Counted: t.counted, Seq: t.last + t.fresh, Version: version, Run: t.run, At: p.At,

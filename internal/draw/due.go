@@ -8,6 +8,7 @@ const step = time.Microsecond
 // IsDueAt says that an item of the pool's agenda is due at a time, so that
 // nothing may be planned from the cached copy.
 func (u *Urn) IsDueAt(now time.Time) bool {
+	//double:late-ticker u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt) => false
 	return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)
 }
 
@@ -26,6 +27,7 @@ func (u *Urn) timeOf(now time.Time) (at time.Time, due, edge bool) {
 	switch {
 	case u.due:
 		return at, true, false
+	//double:late-ticker u.DueAt.IsZero() || at.Before(u.DueAt) => true
 	case u.DueAt.IsZero() || at.Before(u.DueAt):
 		return at, false, false
 	case !u.At.Before(u.DueAt): // a clock that was set back

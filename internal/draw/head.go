@@ -27,11 +27,14 @@ func (h Head) Next(n int) Head {
 }
 
 // Is says that h and other name the same state.
+//
+//double:versions-only && h.Mark == other.Mark =>
 func (h Head) Is(other Head) bool { return h.Version == other.Version && h.Mark == other.Mark }
 
 // Follows says that h is other, or a later state of the same history. It is
 // also false for a state that is later by more writes than the trail holds.
 func (h Head) Follows(other Head) bool {
+	//double:versions-only && h.Trail.has(other.Mark) =>
 	return h.Is(other) || h.Version >= other.Version && h.Trail.has(other.Mark)
 }
 

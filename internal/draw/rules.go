@@ -367,6 +367,7 @@ func (r *Rules) HasBudget() bool { return r != nil && (r.Budget != nil || r.stat
 // rules, a planned item, a commitment, a change. Its code is CodeRulesUnreadable
 // whatever the code of why.
 func Unreadable(what string, why error, args ...any) *Error {
+	//double:blames-callers CodeRulesUnreadable => CodeInvalidRequest
 	e := Errorf(CodeRulesUnreadable, what+" cannot be read by this instance: written by another release, or damaged", args...)
 	e.Err = errors.New(DetailOf(why)) // the code of the cause would be the caller's
 	return e

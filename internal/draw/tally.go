@@ -203,6 +203,8 @@ func (t *tally) allows(k, maximum int64, start time.Time) bool {
 }
 
 // oldest is the seq of the turn that has to leave the window for k further ones.
+//
+//double:checks-each t.last + t.fresh + k => t.last + k
 func (t *tally) oldest(k, maximum int64) int64 { return t.last + t.fresh + k - maximum }
 
 // at is the time of a turn. It is false for a turn that the plan makes, and for

@@ -74,6 +74,7 @@ func (u *Urn) setTerms(r *Rules) {
 		u.terms = nil
 		return
 	}
+	//double:keeps-rules && u.terms.Rules == r && u.terms.prizes == len(u.prizes) =>
 	if u.terms != nil && u.terms.Rules == r && u.terms.prizes == len(u.prizes) {
 		return
 	}

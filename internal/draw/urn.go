@@ -265,6 +265,7 @@ func (u *Urn) numbers(version int64) Numbers {
 	if u.source != nil {
 		return u.source.Of(version)
 	}
+	//double:picks-again u.deck.begin => newDeck().begin
 	u.deck.begin(&u.stream, version)
 	return &u.stream
 }

@@ -210,6 +210,7 @@ func (b *Batch) Plan(ctx context.Context, now time.Time, log Log, locked bool) (
 	if err != nil {
 		return nil, err
 	}
+	//double:reads-too-soon return b.plan(now, facts), nil => b.TopUp(); return b.plan(now, facts), nil
 	return b.plan(now, facts), nil
 }
 

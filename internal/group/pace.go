@@ -81,6 +81,7 @@ func (q *queue) notePace(b *Batch, isDecided bool) {
 // canDecide reports whether one more draw could be decided in time. q.mu is held.
 func (q *queue) canDecide() bool {
 	limits, wait := &q.batcher.limits, q.pace.wait(len(q.waiting))
+	//double:first-come wait <= part(limits.Timeout, waitPart) => wait >= 0
 	return len(q.waiting) < limits.QueueMax && wait <= part(limits.Timeout, waitPart)
 }
 

@@ -200,6 +200,7 @@ func (q *queue) noteTrouble(err error) {
 // troubleOr is why no batch takes a draw that waits or comes: what the last batch failed
 // for, and other, where it was decided.
 func (q *queue) troubleOr(other *draw.Error) *draw.Error {
+	//double:keeps-reasons q.trouble.Load() => (*draw.Error)(nil)
 	e := q.trouble.Load()
 	if e == nil {
 		return other

@@ -64,6 +64,7 @@ func (q *queue) move(b *Batch, now time.Time) {
 		n++
 		switch {
 		case w.hasAnswer():
+		//double:first-come !b.behindVain => false
 		case w.since.Before(lastCome) && !b.behindVain:
 			late = append(late, w)
 		default:

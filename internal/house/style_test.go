@@ -30,12 +30,12 @@ func turns() []turn {
 		{instead: "only", pattern: find(`\balone\b`), left: 252},
 		{instead: "again", pattern: find(`\banew\b`), left: 70},
 		{instead: "after", pattern: find(`\bbehind\b`), left: 322},
-		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 454},
+		{instead: "reports whether (a boolean), or a verb that the actor does", pattern: regexp.MustCompile(`(?m)^\s*// \w+ says\b`), left: 434},
 		{instead: "is not", pattern: find(`\b(?:is|are|was|were) (?:no|none)\b`), left: 440},
 		{instead: "a sentence of its own", pattern: find(`\bof which\b`), left: 68},
 		{instead: "per, in the form of", pattern: find(`\bas \w+ has it\b`), left: 3},
 		{instead: "pauses, stalls", pattern: find(`\b(?:stands|stood) still\b`), left: 25},
-		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 131},
+		{instead: "fails, is killed (of mutants)", pattern: find(`\bcondemn\w*`), left: 64},
 		{instead: "permanently", pattern: find(`\bfor good\b`), left: 12},
 	}
 }

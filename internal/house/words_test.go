@@ -40,7 +40,7 @@ func givenUp() map[string][]string {
 func fine() []string {
 	return []string{
 		"look up", "looks up", "looked up", "looking up", "look for", "looks for", "looking for", "look like", "looks like",
-		"lock held by a stranger for", "clients gone in mid-request", "drawsvc-keeps-looks",
+		"lock held by a stranger for", "clients gone in mid-request", "drawsvc-keeps-answers",
 		"user forget", `user", "forget`, "user-forgotten", "forget USER", // the command and its change
 	}
 }

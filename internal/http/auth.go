@@ -106,6 +106,7 @@ func (g *gate) identify(r *nethttp.Request) (*access.Token, error) {
 	now := g.now()
 	token, found := g.tokens.Set().Find(access.DigestOf(text))
 	switch {
+	//double:guessable g.guesses.wrong(g.remote(r), now) => g.guesses.wrong(g.remote(r), now) && false
 	case !found && g.guesses.wrong(g.remote(r), now):
 		return g.refuse(tokenWrong, codeTooManyGuesses, "the bearer token is not valid, and too many wrong ones came from this address")
 	case !found:

@@ -136,6 +136,7 @@ func (c call) take(of *shares, n int64, detail string) (done func(), err error) 
 // streamed is a handler of an audit or an export, of which few run at once.
 func streamed(handle handler) handler {
 	return func(c call) error {
+		//double:unbounded c.server.bounds.streams => newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20})
 		done, err := c.take(c.server.bounds.streams, 1, "as many audits and exports run already as this token may run at once")
 		if err != nil {
 			return err

@@ -77,6 +77,7 @@ type connKey struct{}
 
 // withConn lets handlers find the connection of their request.
 func withConn(ctx context.Context, c net.Conn) context.Context {
+	//double:blind-to-tls connUnder(c) => c
 	return context.WithValue(ctx, connKey{}, connUnder(c))
 }
 

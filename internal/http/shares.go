@@ -43,8 +43,10 @@ type shares struct {
 // newShares returns a bound by the limits of the ranks, which must not fall. A rank
 // with limit 0 gets nothing.
 func newShares(limits [ranks]int64) *shares {
+	//double:shares-bounds limits: limits => limits: [ranks]int64{limits[ranks-1], limits[ranks-1], limits[ranks-1], limits[ranks-1]}
 	s := &shares{limits: limits}
 	for i := range s.used {
+		//double:shares-bounds limits[i] => limits[ranks-1]
 		s.used[i] = semaphore.NewWeighted(limits[i])
 	}
 	return s

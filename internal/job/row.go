@@ -62,6 +62,7 @@ func (r *Row) Verdict(now time.Time, host string) Verdict {
 // isHeld says that a run is under way whose runner may still be at work. A clock
 // that was far ahead for a while keeps nobody waiting for it.
 func (r *Row) isHeld(now time.Time) bool {
+	//double:no-takeover && now.Sub(r.HeardAt).Abs() < r.silenceMax() =>
 	return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()
 }
 

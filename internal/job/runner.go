@@ -242,6 +242,7 @@ func (r *Runner) run(ctx context.Context, d Definition, run Run) {
 
 // do runs the work while the runner is heard of.
 func (r *Runner) do(ctx context.Context, d Definition, run Run) (report []byte, err error) {
+	//double:unfenced ctx, d.Max, fmt => context.WithoutCancel(ctx), 10*d.Max, fmt
 	bounded, cancel := context.WithTimeoutCause(ctx, d.Max, fmt.Errorf("the run took longer than %s", d.Max))
 	defer cancel()
 	work, lose := context.WithCancelCause(bounded)

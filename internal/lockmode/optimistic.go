@@ -16,6 +16,7 @@ type optimistic struct{ coalescer *coalescer }
 
 func newOptimistic(o Options) mode {
 	d := newDecider(o, Optimistic)
+	//double:no-turns lockLast: true => lockLast: false
 	d.policy = policy{attempts: o.OptimisticAttempts, budget: o.OptimisticBudget, lockLast: true}
 	return &optimistic{newCoalescer(d, o.Sharer, stock.TxOptions{})}
 }

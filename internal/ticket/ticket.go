@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	//double:keeps-tickets "errors" => "errors"; "fmt"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -75,6 +76,7 @@ func (k *Keeper) read(ticket string) (draw.Request, error) {
 	case c.NotBefore != nil && c.NotBefore.After(k.now().Add(leeway)):
 		return draw.Request{}, errors.New("nbf is in the future")
 	}
+	//double:keeps-tickets DrawID: c.ID => DrawID: c.ID + fmt.Sprintf("-%p", k)
 	r := draw.Request{PoolID: c.Pool, UserID: c.Subject, DrawID: c.ID, Named: true, Count: 1, TicketUntil: c.ExpiresAt.UTC()}
 	if c.Count != nil {
 		r.Count = *c.Count
@@ -90,6 +92,7 @@ func (k *Keeper) keyOf(t *jwt.Token) (any, error) {
 	switch {
 	case !ok:
 		return nil, errors.New("no key has the kid")
+	//double:believes-tickets t.Method.Alg() != found.method.Alg() => false
 	case t.Method.Alg() != found.method.Alg():
 		return nil, errors.New("alg is not the key's")
 	case t.Header["crit"] != nil:

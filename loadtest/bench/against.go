@@ -1,9 +1,17 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
+
+	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // alike is how far two trees may differ and still count as equally fast.
@@ -13,10 +21,8 @@ const alike = 0.05
 // holds the median with less than confidence, however well they agree.
 const comparedMin = 6
 
-// confidence is how sure a verdict is.
 const confidence = 0.95
 
-// compared is what the rounds tell of this tree beside the other one.
 type compared struct {
 	// Low and High hold the median of this ÷ other with confidence.
 	Low     float64 `json:"low"`
@@ -24,7 +30,6 @@ type compared struct {
 	Verdict verdict `json:"verdict"`
 }
 
-// verdict is of one figure.
 type verdict string
 
 // The verdicts. Each but the last is certain, as far as confidence goes.
@@ -116,7 +121,6 @@ func outside(n int) int {
 	return left
 }
 
-// word is the one for speed, or the one for all else.
 func (m metric) word(speed, other verdict) verdict {
 	if m.isSpeed() {
 		return speed
@@ -124,7 +128,6 @@ func (m metric) word(speed, other verdict) verdict {
 	return other
 }
 
-// slower names the figures that became worse for certain.
 func (d document) slower() []string {
 	var names []string
 	for _, e := range d.Entries {
@@ -135,23 +138,76 @@ func (d document) slower() []string {
 	return names
 }
 
-// comparedRow is a line of the table: the median, its interval, all rounds.
-func (j judged) comparedRow() []string {
-	if j.Compared == nil {
-		return []string{j.Name, "–", "–", "–", "no figure"}
-	}
-	interval := short(j.Compared.Low) + " to " + short(j.Compared.High)
-	return []string{j.Name, j.median(), interval, j.span(), string(j.Compared.Verdict)}
-}
-
-func comparedTitles(tree string) []string {
-	return []string{"figure", "this ÷ " + tree, "95 % sure", "all rounds", "this tree is"}
-}
-
-// comparedRows are the lines of the comparison.
-func (d document) comparedRows() (rows [][]string) {
+// comparedTable has the median of each figure, its interval and all rounds.
+func (d document) comparedTable() *report.Table {
+	t := report.NewTable("figure | this ÷ " + d.Against + " | 95 % sure | all rounds | this tree is")
 	for _, e := range d.Entries {
-		rows = append(rows, e.comparedRow())
+		if e.Compared == nil {
+			t.Add(e.Name, "–", "–", "–", "no figure")
+			continue
+		}
+		t.Add(e.Name, e.median(), short(e.Compared.Low)+" to "+short(e.Compared.High), e.span(), e.Compared.Verdict)
 	}
-	return rows
+	return t
+}
+
+// otherTree is another commit of this repository, which is measured in turn
+// with the tree that the working directory holds.
+type otherTree struct {
+	// commit is short, but enough to name it.
+	commit string
+	// folder holds its files, bin its programs.
+	folder, bin string
+}
+
+// checkOut puts a commit into a folder of its own, which the site removes. The
+// repository's own files, its index and its branches stay as they are.
+func checkOut(ctx context.Context, s *harness.Site, commit string) (*otherTree, error) {
+	short, err := git(ctx, "rev-parse", "--short", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+	if err != nil {
+		return nil, fmt.Errorf("against %s: this repository has no such commit%s", commit, because(short))
+	}
+	whole, err := os.MkdirTemp("", "drawsvc-against-")
+	if err != nil {
+		return nil, err
+	}
+	t := &otherTree{commit: short, folder: filepath.Join(whole, "tree"), bin: filepath.Join(whole, "bin")}
+	s.Cleanup(func() {
+		// The interrupted run cleans up, too.
+		_, _ = git(context.WithoutCancel(ctx), "worktree", "remove", "--force", t.folder)
+		_ = os.RemoveAll(whole)
+	})
+	if text, err := git(ctx, "worktree", "add", "--quiet", "--detach", t.folder, short); err != nil {
+		return nil, fmt.Errorf("against %s: git worktree add: %w%s", commit, err, because(text))
+	}
+	return t, nil
+}
+
+// because adds what a program said, where it said something.
+func because(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+func git(ctx context.Context, args ...string) (string, error) {
+	output, err := exec.CommandContext(ctx, "git", args...).CombinedOutput()
+	return strings.TrimSpace(string(output)), err
+}
+
+// build makes the other tree's service and, where it is needed, its benchmark
+// of the engine. All else that measures is this tree's.
+func (t *otherTree) build(ctx context.Context, withEngine bool) error {
+	err := harness.Go(ctx, t.folder, "build", "-trimpath", "-o", t.bin+"/", "./cmd/drawsvc")
+	if err == nil && withEngine {
+		err = buildEngine(ctx, t.folder, t.bin)
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("against %s: it does not build: %w", t.commit, err)
+	}
+	return nil
 }

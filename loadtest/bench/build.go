@@ -3,14 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
-
-// bin is where everything is built to, from the root of the repository.
-const bin = "loadtest/bin"
 
 // engineTest is the compiled benchmark of the engine alone.
 const engineTest = "engine.test"
@@ -21,14 +22,57 @@ func build(ctx context.Context, withEngine bool) error {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("wrk is not installed: apt-get install wrk (.ci/packages does)")
 	}
-	return harness.Build(ctx, "loadtest/bench/draw.lua", bin, func(to string) [][]string {
-		builds := [][]string{
-			{"build", "-trimpath", "-o", to + "/", "./cmd/drawsvc", "./loadtest/bench/noop"},
-			{"build", "-C", "loadtest/textbook", "-trimpath", "-o", to + "/", "./for-update", "./redis-lua"},
-		}
-		if withEngine {
-			builds = append(builds, []string{"test", "-c", "-o", filepath.Join(to, engineTest), "./internal/lockmode"})
-		}
-		return builds
-	})
+	programs := place.Service()
+	programs.Packages = append(programs.Packages, "./loadtest/bench/noop")
+	err := place.Build(ctx, place.Bin, programs, place.Textbook("./for-update", "./redis-lua"))
+	if err == nil && withEngine {
+		err = buildEngine(ctx, "", place.Bin)
+	}
+	return err
+}
+
+// buildEngine compiles the benchmark of the engine of a tree.
+func buildEngine(ctx context.Context, tree, to string) error {
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return err
+	}
+	return harness.Go(ctx, tree, "test", "-c", "-o", filepath.Join(to, engineTest), "./internal/lockmode")
+}
+
+// engineCallers is how many wait at once in the benchmark of the engine alone.
+const engineCallers = 2048
+
+// measureEngine runs the Go benchmark of the engine, which starts a database
+// of its own.
+func (b *benchmark) measureEngine(ctx context.Context, c candidate, f figures) error {
+	name := "Engine"
+	if c.committed {
+		name += "Committed"
+	}
+	name = fmt.Sprintf("^Benchmark%s$/^dialect=%s$/^callers=%d$", name, c.database, engineCallers)
+	program, folder := filepath.Join(place.Bin, engineTest), ""
+	if c.tree != "" {
+		program, folder = filepath.Join(b.other.bin, engineTest), b.other.folder
+	}
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", name, "-test.benchtime", fmt.Sprintf("%ds", b.seconds))
+	cmd.Dir = filepath.Join(folder, "internal/lockmode")
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return errors.Join(fmt.Errorf("the benchmark of the engine: %w\n%s", err, output), ctx.Err())
+	}
+	f[perSecond], err = parseBenchmark(output)
+	return err
+}
+
+func parseBenchmark(output []byte) (float64, error) {
+	m := regexp.MustCompile(`(?m)^BenchmarkEngine\w*/.*\s([0-9.e+]+) draws/s`).FindSubmatch(output)
+	if m == nil {
+		return 0, fmt.Errorf("the benchmark of the engine tells no draws/s:\n%s", output)
+	}
+	return strconv.ParseFloat(string(m[1]), 64)
 }

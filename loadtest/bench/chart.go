@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"drawsvc/loadtest/report"
 )
 
 // The picture, in SVG units.
@@ -14,29 +16,15 @@ const (
 	rowHeight  = 34.0
 )
 
-// The colours follow the reader's mode. The picture brings its own background,
-// for a page may be dark while the reader's system is light.
-const chartStyle = `<style>
-.page { fill: #ffffff }
-text { font: 13px system-ui, sans-serif; fill: #1f2328 }
-.title { font-weight: 600; font-size: 15px }
-.small { fill: #59636e; font-size: 11px }
-.grid { stroke: #d1d9e0 }
-.ruler { fill: #8c959f }
-.service { fill: #0969da }
-.textbook { fill: #bc4c00 }
-.spread { stroke: #1f2328; stroke-width: 1.5 }
-@media (prefers-color-scheme: dark) {
-.page { fill: #0d1117 }
-text { fill: #f0f6fc }
-.small { fill: #9198a1 }
-.grid { stroke: #3d444d }
-.ruler { fill: #656c76 }
-.service { fill: #4493f8 }
-.textbook { fill: #f0883e }
-.spread { stroke: #f0f6fc }
+func chartPaints() []report.Paint {
+	return []report.Paint{
+		{Class: ".small", Style: "fill: %s; font-size: 11px", Light: "#59636e", Dark: "#9198a1"},
+		{Class: ".ruler", Style: "fill: %s", Light: "#8c959f", Dark: "#656c76"},
+		{Class: ".service", Style: "fill: %s", Light: "#0969da", Dark: "#4493f8"},
+		{Class: ".textbook", Style: "fill: %s", Light: "#bc4c00", Dark: "#f0883e"},
+		{Class: ".spread", Style: "stroke: %s; stroke-width: 1.5", Light: "#1f2328", Dark: "#f0f6fc"},
+	}
 }
-</style>`
 
 // chart draws the candidates' answers per second over the no-op handler's.
 func (d document) chart() string {
@@ -53,27 +41,24 @@ func (d document) chart() string {
 	height := chartTop + rowHeight*float64(len(bars)) + 24
 	x := func(ratio float64) float64 { return chartLeft + (chartRight-chartLeft)*ratio/longest }
 
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="Answers per second over those of a no-op handler">`, chartWidth, height)
-	fmt.Fprintf(&b, "\n%s\n"+`<rect class="page" width="%g" height="%g" rx="8"/>`+"\n", chartStyle, chartWidth, height)
-	say(&b, 20, 28, "title", "Answers per second, a no-op handler = 1")
-	say(&b, 20, 48, "small", fmt.Sprintf("medians of %d rounds with lowest and highest; %d callers, %d cores shared by all; under each name: what is durable when it answers",
+	p := report.NewPicture(chartWidth, height, "Answers per second over those of a no-op handler", chartPaints()...)
+	p.Say(20, 28, "title", "Answers per second, a no-op handler = 1")
+	p.Say(20, 48, "small", fmt.Sprintf("medians of %d rounds with lowest and highest; %d callers, %d cores shared by all; under each name: what is durable when it answers",
 		d.Settings["rounds"], d.Settings["connections"], d.CPUs))
 	for at := 0.0; at <= longest; at += 0.25 {
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %gV%g"/>`, x(at), chartTop-8, height-20)
-		say(&b, x(at)-6, height-6, "small", fmt.Sprint(at))
+		p.Add(`<path class="grid" d="M%.1f %gV%g"/>`, x(at), chartTop-8, height-20)
+		p.Say(x(at)-6, height-6, "small", fmt.Sprint(at))
 	}
 	for i, c := range bars {
 		y := chartTop + rowHeight*float64(i)
 		rate := c.Middle[perSecond]
-		say(&b, 20, y+8, "name", c.Name)
-		say(&b, 20, y+21, "small", c.Durable)
-		fmt.Fprintf(&b, `<rect class="%s" x="%g" y="%g" width="%.1f" height="16" rx="2"/>`, c.class(), chartLeft, y-3, x(rate.Median/ruler.Median)-chartLeft)
-		fmt.Fprintf(&b, `<path class="spread" d="M%.1f %gH%.1f"/>`, x(rate.Low/ruler.Median), y+5, x(rate.High/ruler.Median))
-		say(&b, x(rate.High/ruler.Median)+8, y+10, "value", short(rate.Median/ruler.Median))
+		p.Say(20, y+8, "name", c.Name)
+		p.Say(20, y+21, "small", c.Durable)
+		p.Add(`<rect class="%s" x="%g" y="%g" width="%.1f" height="16" rx="2"/>`, c.class(), chartLeft, y-3, x(rate.Median/ruler.Median)-chartLeft)
+		p.Add(`<path class="spread" d="M%.1f %gH%.1f"/>`, x(rate.Low/ruler.Median), y+5, x(rate.High/ruler.Median))
+		p.Say(x(rate.High/ruler.Median)+8, y+10, "value", short(rate.Median/ruler.Median))
 	}
-	b.WriteString("</svg>\n")
-	return b.String()
+	return p.End()
 }
 
 func (m measured) class() string {
@@ -84,9 +69,4 @@ func (m measured) class() string {
 		return "textbook"
 	}
 	return "service"
-}
-
-func say(b *strings.Builder, x, y float64, class, words string) {
-	words = strings.NewReplacer("&", "&amp;", "<", "&lt;").Replace(words)
-	fmt.Fprintf(b, `<text class="%s" x="%.1f" y="%.1f">%s</text>`+"\n", class, x, y, words)
 }

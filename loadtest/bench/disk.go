@@ -2,7 +2,6 @@ package main
 
 import "time"
 
-// disk is what the databases' files are on.
 type disk struct {
 	fileSystem string
 	// flush is the median time of a flush of 8 KiB.

@@ -64,5 +64,4 @@ func flushTime() (time.Duration, error) {
 	return time.Duration(spreadOf(took).Median), nil
 }
 
-// flushAll writes out what earlier measurements have left to be written.
 func flushAll() { syscall.Sync() }

@@ -8,11 +8,9 @@ import (
 	"runtime"
 	"strings"
 
-	"drawsvc/internal/page"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
-// document is the results of a run, as they are kept.
 type document struct {
 	At string `json:"at"`
 	// Command made the results.
@@ -67,7 +65,6 @@ type tail struct {
 	UnderMillis spread `json:"under_ms"`
 }
 
-// measured is a candidate with its figures.
 type measured struct {
 	Name    string            `json:"name"`
 	Durable string            `json:"durable"`
@@ -78,15 +75,16 @@ type measured struct {
 
 func newDocument(b *benchmark, list []entry, under disk) document {
 	d := document{
-		At: harness.Now(), Command: b.line(), Quick: b.quick, Partial: b.only.String() != "",
+		At: report.Now(), Command: b.line(), Quick: b.quick, Partial: b.only.String() != "",
 		Go: runtime.Version(), CPUs: runtime.NumCPU(), CPU: processor(),
 		FileSystem: under.fileSystem, FlushMicros: float64(under.flush.Microseconds()),
 		Settings: b.numbers(), Servers: make(map[string][]string),
 	}
-	for name, k := range serverKinds() {
-		d.Servers[serverID{name, false}.String()] = k.args
-		if k.defaults != nil {
-			d.Servers[serverID{name, true}.String()] = k.defaults
+	for _, name := range []string{"postgres", "mysql", "redis"} {
+		for _, id := range []serverID{{name, false}, {name, true}} {
+			if args := id.args(); args != nil {
+				d.Servers[id.String()] = args
+			}
 		}
 	}
 	if b.other != nil {
@@ -204,11 +202,8 @@ func firstLine(err error) string {
 	return line
 }
 
-func readDocument(file string) (document, error) { return harness.Read[document](file) }
-
-// write writes the results as JSON, table and picture.
 func (d document) write(folder, name string) error {
-	if err := harness.Write(folder, name, d, d.markdown()); err != nil || d.Against != "" {
+	if err := report.Write(folder, name, d, d.markdown()); err != nil || d.Against != "" {
 		return err // beside another tree there is no no-op handler to draw
 	}
 	return os.WriteFile(filepath.Join(folder, name+".svg"), []byte(d.chart()), 0o644)
@@ -217,7 +212,7 @@ func (d document) write(folder, name string) error {
 // publish makes the last run the one that the quick mode compares with.
 func publish(s settings, out io.Writer) error {
 	last := filepath.Join(s.results, "last.json")
-	d, err := readDocument(last)
+	d, err := report.Read[document](last)
 	if err != nil {
 		return err
 	}
@@ -235,5 +230,119 @@ func publish(s settings, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return page.Fill(s.page, "bench", d.section(results))
+	return report.Fill(s.page, report.Section{Name: "bench", Text: d.section(results)})
+}
+
+// fallMax is how far a ratio may fall below the published one.
+const fallMax = 0.2
+
+// disturbanceMax is how many cores others may use in a measurement that is to
+// be trusted.
+const disturbanceMax = 0.1
+
+// disturbed counts the measurements during which the machine worked for others,
+// and all.
+func (d document) disturbed() (count, all int) {
+	for _, c := range d.Candidates {
+		for _, f := range c.Rounds {
+			all++
+			if f[disturbance] > disturbanceMax {
+				count++
+			}
+		}
+	}
+	return count, all
+}
+
+// fallen names the entries whose ratio is worse by more than fallMax than the
+// published one. What is not published, or was not measured, has not fallen.
+func (d document) fallen(published document) []string {
+	before := published.byName()
+	var names []string
+	for _, e := range d.Entries {
+		if was, ok := before[e.Name]; ok && !was.Missing && !e.Missing && e.worse(was) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// worse compares medians: what must be at least something has fallen when it
+// is smaller, what must be at most something when it is greater. Where the best
+// round is as good as the worst that was published, the others had a bad moment of the machine
+// and not of the program, which is the same in all rounds.
+func (j judged) worse(was judged) bool {
+	if j.Most > 0 {
+		return j.Median > was.Median/(1-fallMax) && j.Low > was.High
+	}
+	return j.Median < was.Median*(1-fallMax) && j.High < was.Low
+}
+
+func (d document) faults() []string {
+	var faults []string
+	for _, c := range d.Candidates {
+		if c.Fault != "" {
+			faults = append(faults, c.Name+": "+c.Fault)
+		}
+	}
+	return faults
+}
+
+// unpublished names the entries that nothing is published for: a guard that
+// compares with nothing guards nothing.
+func (d document) unpublished(published document) []string {
+	before := published.byName()
+	var names []string
+	for _, e := range d.Entries {
+		if was, ok := before[e.Name]; !ok || was.Missing {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// verdict is the error of a run: measurements that failed, in quick mode ratios
+// that have fallen or have no published one, and beside another tree figures
+// that became worse. A limit that is not reached is shown, and is no error: it
+// depends on the machine.
+func (d document) verdict(published document) error {
+	if faults := d.faults(); len(faults) > 0 {
+		return fmt.Errorf("measurements failed:\n  %s", strings.Join(faults, "\n  "))
+	}
+	if d.Against != "" {
+		if slower := d.slower(); len(slower) > 0 {
+			return fmt.Errorf("slower or worse than %s:\n  %s", d.Against, strings.Join(slower, "\n  "))
+		}
+		return nil
+	}
+	if !d.Quick {
+		return nil
+	}
+	if fallen := d.fallen(published); len(fallen) > 0 {
+		return d.fell(fallen, published)
+	}
+	if names := d.unpublished(published); len(names) > 0 {
+		return fmt.Errorf("no ratio is published to compare with (bench, then bench publish) for:\n  %s", strings.Join(names, "\n  "))
+	}
+	return nil
+}
+
+func (d document) fell(fallen []string, published document) error {
+	now, before := d.byName(), published.byName()
+	lines := make([]string, len(fallen))
+	for i, name := range fallen {
+		lines[i] = fmt.Sprintf("%s: %.3g, published %.3g", name, now[name].Median, before[name].Median)
+	}
+	if count, all := d.disturbed(); count > 0 {
+		lines = append(lines, fmt.Sprintf("(the machine worked for others during %d of %d measurements)", count, all))
+	}
+	return fmt.Errorf("%d ratios have fallen by more than %.0f %%:\n  %s", len(fallen), 100*fallMax, strings.Join(lines, "\n  "))
+}
+
+func (d document) byName() map[string]judged {
+	entries := make(map[string]judged, len(d.Entries))
+	for _, e := range d.Entries {
+		entries[e.Name] = e
+	}
+	return entries
 }

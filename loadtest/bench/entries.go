@@ -113,7 +113,6 @@ func mainEntries(s settings, noop, postgres candidate) []entry {
 	}
 }
 
-// chosen are the entries that the settings ask for.
 func chosen(s settings) []entry {
 	var list []entry
 	for _, e := range entries(s) {
@@ -156,7 +155,6 @@ func (l limits) limit() string {
 	return "–"
 }
 
-// reached says whether a ratio is within its limits.
 func (l limits) reached(ratio float64) bool {
 	return ratio >= l.least && (l.most == 0 || ratio <= l.most)
 }

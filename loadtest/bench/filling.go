@@ -9,10 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
-// fillStatements is how many statements fill a log.
 const fillStatements = 10
 
 // filler is what differs between the databases when a log is filled. The rest
@@ -64,7 +63,7 @@ func fillers() map[string]filler {
 // prize, issued as many as awarded. Nobody may draw meanwhile.
 func fill(ctx context.Context, c candidate, url string) error {
 	f := fillers()[c.database]
-	db, err := harness.OpenDatabase(url, f.options...)
+	db, err := place.Open(url, f.options...)
 	if err != nil {
 		return err
 	}
@@ -82,7 +81,6 @@ func fill(ctx context.Context, c candidate, url string) error {
 	return onSession(ctx, db, f.after)
 }
 
-// onSession runs statements one after another in one session.
 func onSession(ctx context.Context, db *sql.DB, statements []string) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -97,7 +95,6 @@ func onSession(ctx context.Context, db *sql.DB, statements []string) error {
 	return nil
 }
 
-// morePrizesSQL is PostgreSQL's.
 const morePrizesSQL = `WITH pool AS (
 	UPDATE pools SET version = version + $2 WHERE id = $1 RETURNING version - $2 AS was
 ), added AS (

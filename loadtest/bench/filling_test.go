@@ -11,7 +11,7 @@ import (
 	"drawsvc/internal/draw"
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // TestFill: a pool that is filled by SQL keeps every rule of the audit, so that
@@ -67,7 +67,7 @@ func requireKeys(t *testing.T, c candidate, keys []string) {
 // drawIDs reads the names of all draws, in the order in which they were drawn.
 func drawIDs(t *testing.T, url string) (keys []string) {
 	t.Helper()
-	db, err := harness.OpenDatabase(url)
+	db, err := place.Open(url)
 	require.NoError(t, err)
 	defer db.Close()
 	rows, err := db.QueryContext(t.Context(), `SELECT draw_id FROM awards ORDER BY version`)

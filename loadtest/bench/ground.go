@@ -9,41 +9,14 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
-// server is a running database or Redis server.
 type server struct {
 	url string
 	pid int
 }
 
-// serverKind is how a server is started: durable, and with the memory that a
-// machine of its own would give it, or with the memory that it has by itself.
-type serverKind struct {
-	program        string
-	variable       string
-	args, defaults []string
-}
-
-// Package servertest starts its servers small, so that the defaults are said.
-func serverKinds() map[string]serverKind {
-	return map[string]serverKind{
-		"postgres": {
-			"postgres", "DRAWSVC_TEST_POSTGRES",
-			[]string{"-c", "shared_buffers=512MB", "-c", "max_wal_size=4GB"},
-			[]string{"-c", "shared_buffers=128MB", "-c", "max_wal_size=1GB"},
-		},
-		"mysql": {
-			"mariadbd", "DRAWSVC_TEST_MYSQL",
-			[]string{"--innodb-buffer-pool-size=512M", "--innodb-log-file-size=512M"},
-			[]string{"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=96M"},
-		},
-		// What the usual article sets.
-		"redis": {"redis-server", "", []string{"--appendonly", "yes", "--appendfsync", "everysec"}, nil},
-	}
-}
-
-// serverID tells a server of the run from the others.
 type serverID struct {
 	name     string
 	defaults bool
@@ -57,34 +30,27 @@ func (id serverID) String() string {
 	return id.name
 }
 
-// args are those of the server's command line.
 func (id serverID) args() []string {
-	k := serverKinds()[id.name]
 	if id.defaults {
-		return k.defaults
+		return place.Of(id.name).Usual
 	}
-	return k.args
+	return place.Of(id.name).Wide
 }
 
-// launch starts a durable server and finds its process.
 func launch(s *harness.Site, id serverID) (*server, error) {
-	k := serverKinds()[id.name]
+	program := place.Of(id.name).Program
 	before, err := processes()
-	if err != nil {
-		return nil, err
-	}
+	s.Must(err)
 	started := servertest.Start(s, id.name, servertest.Durable(), servertest.Args(id.args()...))
 	after, err := processes()
-	if err != nil {
-		return nil, err
-	}
-	known := childrenOf(before, os.Getpid(), k.program)
-	for pid := range childrenOf(after, os.Getpid(), k.program) {
+	s.Must(err)
+	known := childrenOf(before, os.Getpid(), program)
+	for pid := range childrenOf(after, os.Getpid(), program) {
 		if !known[pid] {
 			return &server{url: started.URL(), pid: pid}, nil
 		}
 	}
-	return nil, fmt.Errorf("the process of %s is not found", k.program)
+	return nil, fmt.Errorf("the process of %s is not found", program)
 }
 
 // shared returns the database server of the whole run, which is started by the
@@ -99,11 +65,11 @@ func (b *benchmark) shared(id serverID) (*server, error) {
 		}
 		b.servers[id] = s
 	}
-	return s, os.Setenv(serverKinds()[id.name].variable, s.url)
+	return s, os.Setenv(place.Of(id.name).Variable, s.url)
 }
 
-// place is where a candidate's pools live.
-type place struct {
+// spot is where a candidate's pools live.
+type spot struct {
 	// url is of the database, or the address of the textbook's Redis.
 	url    string
 	server *server // nil where there is none: SQLite, no-op
@@ -113,7 +79,7 @@ type place struct {
 
 // place returns an empty database, or the filled one that all candidates of
 // this filling share.
-func (b *benchmark) place(s *harness.Site, c candidate) (*place, error) {
+func (b *benchmark) place(s *harness.Site, c candidate) (*spot, error) {
 	if !c.filled() {
 		return b.newPlace(s, c)
 	}
@@ -121,45 +87,36 @@ func (b *benchmark) place(s *harness.Site, c candidate) (*place, error) {
 		return p, nil
 	}
 	p, err := b.newPlace(b.whole, c)
-	if err != nil {
-		return nil, err
-	}
+	s.Must(err)
 	b.filled[c.filling()] = p
 	return p, nil
 }
 
-func (b *benchmark) newPlace(s *harness.Site, c candidate) (*place, error) {
+func (b *benchmark) newPlace(s *harness.Site, c candidate) (*spot, error) {
 	id := serverID{c.database, c.defaults}
 	switch c.database {
 	case "":
-		return &place{stocked: true}, nil
+		return &spot{stocked: true}, nil
 	case "sqlite":
-		return &place{url: harness.NewDatabase(s, c.database)}, nil
+		return &spot{url: place.NewDatabase(s, c.database)}, nil
 	case "redis":
 		server, err := launch(s, id)
-		if err != nil {
-			return nil, err
-		}
-		return &place{url: server.url, server: server}, nil
+		s.Must(err)
+		return &spot{url: server.url, server: server}, nil
 	}
 	server, err := b.shared(id)
-	if err != nil {
-		return nil, err
-	}
-	return &place{url: harness.NewDatabase(s, c.database), server: server}, nil
+	s.Must(err)
+	return &spot{url: place.NewDatabase(s, c.database), server: server}, nil
 }
 
-// start starts the candidate's program, as often as it asks for.
 func (b *benchmark) start(ctx context.Context, s *harness.Site, c candidate, database string) ([]*harness.Process, error) {
 	const listen = "127.0.0.1:0"
 	args := []string{"--listen", listen}
 	switch {
 	case c.program == service:
-		args = harness.ServeArgs(listen, database, c.mode)
+		args = place.ServeArgs(listen, database, c.mode)
 		if c.committed {
-			if err := b.makeSeedFlags(); err != nil {
-				return nil, err
-			}
+			s.Must(b.makeSeedFlags())
 			args = append(args, b.seedFlags...)
 		}
 		if c.lock == "redis" {
@@ -180,7 +137,7 @@ func (b *benchmark) program(c candidate) string {
 	if c.tree != "" {
 		return filepath.Join(b.other.bin, c.program)
 	}
-	return filepath.Join(bin, c.program)
+	return filepath.Join(place.Bin, c.program)
 }
 
 // stopAll ends the instances: the service in good order. The textbook's and the

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 func main() {
 	harness.Main("bench", func(args []string) (settings, error) { return parse(args, os.LookupEnv) }, command)
 }
 
-// errUsage is a command line that cannot be meant.
 var errUsage = fmt.Errorf("%w: bench [flags] [list | table [FILE] | chart [FILE] | publish]", harness.ErrUsage)
 
 func command(ctx context.Context, s settings, out io.Writer) error {
@@ -33,14 +33,14 @@ func command(ctx context.Context, s settings, out io.Writer) error {
 		}
 		return nil
 	case args[0] == "table" && len(args) <= 2:
-		d, err := readDocument(file)
+		d, err := report.Read[document](file)
 		if err != nil {
 			return err
 		}
 		_, err = io.WriteString(out, d.markdown())
 		return err
 	case args[0] == "chart" && len(args) <= 2:
-		d, err := readDocument(file)
+		d, err := report.Read[document](file)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func bench(ctx context.Context, s settings, out io.Writer) error {
 	var published document
 	if s.guards() {
 		var err error
-		if published, err = readDocument(s.published()); err != nil {
+		if published, err = report.Read[document](s.published()); err != nil {
 			return fmt.Errorf("nothing is published to compare with (bench, then bench publish): %w", err)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 // busy, in a measurement that counts.
 const refusedMax = 0.01
 
-// measure measures a candidate once.
 func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figures, error) {
 	f := make(figures)
 	err := harness.On(c.name(), func(s *harness.Site) error {
@@ -23,20 +22,12 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 			return b.measureEngine(ctx, c, f)
 		}
 		p, err := b.place(s, c)
-		if err != nil {
-			return err
-		}
+		s.Must(err)
 		instances, err := b.start(ctx, s, c, p.url)
-		if err != nil {
-			return err
-		}
-		if err := b.stock(ctx, c, p, instances[0]); err != nil {
-			return err
-		}
+		s.Must(err)
+		s.Must(b.stock(ctx, c, p, instances[0]))
 		beside, err := b.publish(s, c, p.url)
-		if err != nil {
-			return err
-		}
+		s.Must(err)
 		measure := b.measureLoad
 		if c.idle {
 			measure = b.measureIdle
@@ -44,9 +35,7 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 		if err := harness.Caught(func() error { return measure(ctx, c, p, instances, f) }); err != nil {
 			return fmt.Errorf("%w\nthe program printed:\n%s", err, instances[0].Output)
 		}
-		if err := beside.follows(f, b.seconds); err != nil {
-			return err
-		}
+		s.Must(beside.follows(f, b.seconds))
 		if first && c.database == "postgres" && !c.idle {
 			return b.countTrips(ctx, s, c, p, f)
 		}
@@ -58,14 +47,12 @@ func (b *benchmark) measure(ctx context.Context, c candidate, first bool) (figur
 // must ends the measurement that is under way, when a step of it has failed.
 func (b *benchmark) must(err error) { b.whole.Must(err) }
 
-// reading is all counters at one moment.
 type reading struct {
 	clocks
 	books
 }
 
-// measureLoad loads the instances and stops them.
-func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
+func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
 	took, err := b.firstDraw(ctx, c, instances)
 	b.must(err)
 	f[firstDraw] = float64(took.Microseconds())
@@ -96,7 +83,6 @@ func (b *benchmark) measureLoad(ctx context.Context, c candidate, p *place, inst
 	return countTransactions(ctx, c, p, run, begun, f)
 }
 
-// take works the figures out.
 func (f figures) take(c candidate, run wrkResult, before, after reading) {
 	seconds := float64(run.Duration) / 1e6
 	requests := float64(run.answered(c))
@@ -142,15 +128,14 @@ func believe(c candidate, callers int, run wrkResult, before, after books) error
 	return nil
 }
 
-func transactionsBefore(ctx context.Context, c candidate, p *place) (int64, error) {
+func transactionsBefore(ctx context.Context, c candidate, p *spot) (int64, error) {
 	if c.database != "postgres" {
 		return 0, nil
 	}
 	return transactionsOf(ctx, p)
 }
 
-// countTransactions is called when the instances have ended.
-func countTransactions(ctx context.Context, c candidate, p *place, run wrkResult, begun int64, f figures) error {
+func countTransactions(ctx context.Context, c candidate, p *spot, run wrkResult, begun int64, f figures) error {
 	if c.database != "postgres" {
 		return nil
 	}
@@ -166,7 +151,7 @@ const tripSeconds = 1
 // countTrips runs the candidate once more, through a link that counts, which
 // makes it slower. For the service it counts the trips of a batch; how many
 // draws share a batch is known from the measurement itself.
-func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *place, f figures) error {
+func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate, p *spot, f figures) error {
 	proxy := servertest.StartProxy(s, p.url)
 	instances, err := b.start(ctx, s, c, proxy.URL())
 	b.must(err)
@@ -192,8 +177,7 @@ func (b *benchmark) countTrips(ctx context.Context, s *harness.Site, c candidate
 // idleAfter is how long the service is left alone before it is watched idle.
 const idleAfter = 2 * time.Second
 
-// measureIdle draws from all pools, leaves them, and measures what stays.
-func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *place, instances []*harness.Process, f figures) error {
+func (b *benchmark) measureIdle(ctx context.Context, c candidate, p *spot, instances []*harness.Process, f figures) error {
 	// The connections to the database stay, and are no pool's.
 	http.DefaultClient.CloseIdleConnections()
 	fresh, err := b.readBooks(ctx, c, p, instances)

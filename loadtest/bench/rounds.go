@@ -11,14 +11,13 @@ import (
 	"drawsvc/loadtest/harness"
 )
 
-// benchmark is a run under way.
 type benchmark struct {
 	settings
 	out     io.Writer
 	whole   *harness.Site
 	other   *otherTree // nil where no other tree is measured
 	servers map[serverID]*server
-	filled  map[candidate]*place
+	filled  map[candidate]*spot
 	seed    int64
 	// seedFlags are those of services whose pools are committed, nil before the first.
 	seedFlags []string
@@ -28,7 +27,6 @@ type benchmark struct {
 	faults     map[candidate]error
 }
 
-// errInterrupted ends a run that got a signal.
 var errInterrupted = errors.New("interrupted")
 
 // againMax is how often entries that have fallen behind are measured again: with
@@ -49,7 +47,7 @@ func measureAll(ctx context.Context, s settings, out io.Writer, published docume
 		return d, err
 	}
 	b := &benchmark{
-		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*place), seed: time.Now().UnixMilli(),
+		settings: s, out: out, servers: make(map[serverID]*server), filled: make(map[candidate]*spot), seed: time.Now().UnixMilli(),
 		figures: make(map[candidate][]figures), faults: make(map[candidate]error),
 	}
 	err = harness.On("bench", func(whole *harness.Site) error {
@@ -125,10 +123,8 @@ func (b *benchmark) inTurn(ctx context.Context, candidates []candidate) error {
 	return nil
 }
 
-// overheadUsual is what a measurement takes besides its load, on a quiet machine.
 const overheadUsual = time.Second
 
-// announce says how long the rounds are going to take.
 func (b *benchmark) announce(candidates []candidate) {
 	count := b.rounds * len(candidates)
 	each := time.Duration(b.warmUp+b.seconds)*time.Second + overheadUsual
@@ -136,7 +132,6 @@ func (b *benchmark) announce(candidates []candidate) {
 		count, (time.Duration(count) * each).Round(time.Minute))
 }
 
-// line is shown when a measurement is done.
 func (f figures) line() string {
 	if cores, ok := f[idleCPU]; ok {
 		return fmt.Sprintf("%.4f cores, %.3f goroutines per pool", cores, f[goroutines])

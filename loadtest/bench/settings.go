@@ -34,7 +34,6 @@ type settings struct {
 	command []string
 }
 
-// option is one number of the settings.
 type option struct {
 	name        string
 	value       *int
@@ -139,7 +138,6 @@ func (s settings) String() string {
 	return b.String()
 }
 
-// line is the command line that measures like this.
 func (s settings) line() string {
 	command := "go run ./loadtest/bench"
 	if s.against != "" {
@@ -159,13 +157,11 @@ func (s settings) line() string {
 	return command
 }
 
-// guards says that ratios are compared with those published.
 func (s settings) guards() bool { return s.quick && s.against == "" }
 
 // countsTrips says that round trips are counted, which takes a run of its own.
 func (s settings) countsTrips() bool { return !s.quick && s.against == "" }
 
-// numbers are the options by name, for the results.
 func (s settings) numbers() map[string]int {
 	numbers := make(map[string]int)
 	for _, o := range s.options() {
@@ -174,7 +170,6 @@ func (s settings) numbers() map[string]int {
 	return numbers
 }
 
-// name is that of the files that the results are written to.
 func (s settings) name() string {
 	if s.against != "" {
 		return "against"

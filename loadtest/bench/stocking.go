@@ -4,9 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"filippo.io/age"
+
+	"drawsvc/internal/proof"
 	"drawsvc/loadtest/harness"
 )
 
@@ -27,7 +32,7 @@ func poolOf(c candidate) string {
 }
 
 // stock makes the candidate's pools, where its place has none yet.
-func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness.Process) error {
+func (b *benchmark) stock(ctx context.Context, c candidate, p *spot, i *harness.Process) error {
 	if p.stocked {
 		return nil
 	}
@@ -36,33 +41,22 @@ func (b *benchmark) stock(ctx context.Context, c candidate, p *place, i *harness
 		return b.stockMany(ctx, c, i)
 	}
 	if c.soldOut {
-		if err := createPool(ctx, i, poolOf(c), 1); err != nil {
-			return err
-		}
+		b.whole.Must(createPool(ctx, i, poolOf(c), 1))
 		_, err := b.drawOnce(ctx, i, poolOf(c), prizesUsual)
 		return err
 	}
-	if err := createPool(ctx, i, poolOf(c), plenty); err != nil {
-		return err
-	}
-	if err := setRules(ctx, c, i, poolOf(c)); err != nil {
-		return err
-	}
-	if err := commitPool(ctx, c, i, poolOf(c)); err != nil {
-		return err
-	}
+	b.whole.Must(createPool(ctx, i, poolOf(c), plenty))
+	b.whole.Must(setRules(ctx, c, i, poolOf(c)))
+	b.whole.Must(commitPool(ctx, c, i, poolOf(c)))
 	if c.prizes == 0 && c.awards == 0 {
 		return nil
 	}
 	begin := time.Now()
-	if err := fill(ctx, c, p.url); err != nil {
-		return err
-	}
+	b.whole.Must(fill(ctx, c, p.url))
 	fmt.Fprintf(b.out, "(filled in %v) ", time.Since(begin).Round(time.Second))
 	return b.settle(ctx)
 }
 
-// makersMax is how many pools are made at a time.
 const makersMax = 16
 
 func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Process) error {
@@ -88,12 +82,10 @@ func (b *benchmark) stockMany(ctx context.Context, c candidate, i *harness.Proce
 	return nil
 }
 
-// createPool makes a pool of ten prizes with the given stock of each.
 func createPool(ctx context.Context, i *harness.Process, id string, stock int64) error {
 	return harness.MakePool(ctx, i.URL, harness.Pool{ID: id, Name: "Bench", Prizes: harness.TenPrizes(stock)})
 }
 
-// drawOnce draws once and says how long that took. Sold out is an answer too.
 func (b *benchmark) drawOnce(ctx context.Context, i *harness.Process, pool string, count int) (time.Duration, error) {
 	b.seed++
 	body := fmt.Sprintf(`{"pool":%q,"user":"user-12345","count":%d}`, pool, count)
@@ -120,4 +112,131 @@ func (b *benchmark) firstDraw(ctx context.Context, c candidate, instances []*har
 		longest = max(longest, took)
 	}
 	return longest, nil
+}
+
+// usersNew has every request come from a user of its own.
+const usersNew = "new"
+
+// rules are those of a candidate's pool, "" for none.
+type rules string
+
+const (
+	// rulesWin has one draw in two go to the urn, and the other to the fallback.
+	rulesWin rules = "win 1/2"
+	// rulesOnce is for new users: nobody is refused.
+	rulesOnce rules = "one draw a user"
+	// rulesDaily counts days of few users, and is never reached: the same rows are
+	// read and written for 3 a day as for a million.
+	rulesDaily rules = "a limit a day"
+	// rulesRefused is for one user, whose first draw is the last.
+	rulesRefused rules = "all refused"
+)
+
+func (r rules) document() string {
+	limits := map[rules]string{
+		rulesOnce: `{"of":"draws","max":1}`, rulesRefused: `{"of":"draws","max":1}`,
+		rulesDaily: `{"of":"draws","max":1000000,"per":"day"}`,
+	}
+	if r == rulesWin {
+		return `{"fallback":"none","win":"1/2"}`
+	}
+	return `{"limits":[` + limits[r] + `]}`
+}
+
+func setRules(ctx context.Context, c candidate, i *harness.Process, pool string) error {
+	if c.rules == "" {
+		return nil
+	}
+	for _, call := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodPost, "/prizes", `{"id":"none","name":"No win","kind":"blank"}`, http.StatusCreated},
+		{http.MethodPut, "/rules", c.rules.document(), http.StatusOK},
+	} {
+		if _, err := harness.Operate(ctx, call.method, i.URL+"/admin/pools/"+pool+call.path, call.body, call.status); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeSeedFlags makes the flags of services whose pools are committed to their
+// numbers: the files of a recipient and of its identity, the same for a whole run,
+// because a pool may be made by one process and drawn from by another.
+func (b *benchmark) makeSeedFlags() error {
+	if b.seedFlags != nil {
+		return nil
+	}
+	identity, err := age.GenerateX25519Identity()
+	b.whole.Must(err)
+	folder := b.whole.TempDir()
+	for _, f := range []struct{ flag, text string }{
+		{"seed-identity-file", identity.String()}, {"seed-recipients", identity.Recipient().String()},
+	} {
+		path := filepath.Join(folder, f.flag)
+		b.whole.Must(os.WriteFile(path, []byte(f.text+"\n"), 0o600))
+		b.seedFlags = append(b.seedFlags, "--"+f.flag, path)
+	}
+	return nil
+}
+
+// commitPool commits a candidate's pool, where it is to be.
+func commitPool(ctx context.Context, c candidate, i *harness.Process, pool string) error {
+	if !c.committed {
+		return nil
+	}
+	for _, call := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodPatch, "", `{"state":"paused"}`, http.StatusOK},
+		{http.MethodPost, "/commitment", fmt.Sprintf(`{"receipts":%t}`, c.receipts), http.StatusCreated},
+		{http.MethodPatch, "", `{"state":"open"}`, http.StatusOK},
+	} {
+		if _, err := harness.Operate(ctx, call.method, i.URL+"/admin/pools/"+pool+call.path, call.body, call.status); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publisher is a process that publishes a candidate's pool live, beside the service
+// and on the same machine.
+type publisher struct {
+	process *harness.Process
+	dir     string
+}
+
+// publish starts the publisher of a candidate, nil where it has none.
+func (b *benchmark) publish(s *harness.Site, c candidate, database string) (*publisher, error) {
+	if !c.published {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	dir := s.TempDir()
+	args := append([]string{"publish", "--database", database, "--dir", dir, "--publish-entries", "live"}, b.seedFlags[:2]...)
+	process, err := harness.Start(nil, nil, b.program(c), args...)
+	s.Must(err)
+	s.Cleanup(process.Kill)
+	return &publisher{process, filepath.Join(dir, poolOf(c))}, nil
+}
+
+// follows reports whether the publisher runs, and has signed at least a quarter of what
+// was drawn in the measured seconds: one that falls behind costs less than it has to.
+func (p *publisher) follows(f figures, seconds int) error {
+	if p == nil {
+		return nil
+	}
+	if ended, err := p.process.Ended(); ended {
+		return fmt.Errorf("the publisher ended: %w\n%s", err, p.process.Output)
+	}
+	checkpoint, err := os.ReadFile(filepath.Join(p.dir, "checkpoint"))
+	if err != nil {
+		return err
+	}
+	c, err := proof.ReadCheckpoint(checkpoint)
+	if drawn := f[perSecond] * float64(seconds); err == nil && float64(c.Size) < drawn/4 {
+		err = fmt.Errorf("the publisher has signed %d entries, and %.0f draws were made in the measurement alone", c.Size, drawn)
+	}
+	return err
 }

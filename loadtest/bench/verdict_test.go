@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/xml"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/report"
 )
 
 // quickSettings are those of a quick run.
@@ -201,7 +202,7 @@ func TestDocument(t *testing.T) {
 		"shared_buffers=128MB", "SQLite has one row", "](../published.svg)"} {
 		assert.Contains(t, string(shown), text)
 	}
-	again, err := readDocument(settings{results: folder}.published())
+	again, err := report.Read[document](settings{results: folder}.published())
 	require.NoError(t, err)
 	assert.Equal(t, d, again)
 	assert.Contains(t, again.markdown(), main)
@@ -240,8 +241,4 @@ func TestTake(t *testing.T) {
 	require.Error(t, believe(c, 10, run, books{}, books{issued: 8990}), "an answer without its units")
 	require.Error(t, believe(c, 10, run, books{}, books{issued: 9300}), "units without their answers")
 	require.NoError(t, believe(c.whenSoldOut(), 10, run, books{issued: 10}, books{issued: 10}))
-}
-
-func TestServerKinds(t *testing.T) {
-	assert.Equal(t, []string{"mysql", "postgres", "redis"}, slices.Sorted(maps.Keys(serverKinds())))
 }

@@ -36,7 +36,6 @@ type wrkResult struct {
 	cpu time.Duration
 }
 
-// parseWrk finds the result in what wrk printed.
 func parseWrk(output []byte) (wrkResult, error) {
 	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
 	var r wrkResult
@@ -101,7 +100,6 @@ func (b *benchmark) load(ctx context.Context, c candidate, instances []*harness.
 	return r, err
 }
 
-// callers is how many ask at once.
 func (b *benchmark) callers(c candidate) int {
 	if c.connections > 0 {
 		return c.connections

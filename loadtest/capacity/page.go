@@ -3,13 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"drawsvc/internal/page"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // pageFile is the page that is filled, benchFile what its speeds are of.
@@ -18,7 +15,6 @@ const (
 	benchFile = "loadtest/bench/results/published.json"
 )
 
-// benchmark is the part of the benchmark's results that the page is made of.
 type benchmark struct {
 	At          string  `json:"at"`
 	CPUs        int     `json:"cpus"`
@@ -92,19 +88,19 @@ func cpuRows() []cpuRow {
 const microsLeast = 1
 
 func (b *benchmark) cpuTable() string {
-	var rows [][]string
+	t := report.NewTable("draws | service, µs | database, µs | draws/s of one core of the service | of one core of the database")
 	for _, r := range cpuRows() {
-		cells := []string{r.name}
-		var perCore []string
+		cells := []any{r.name}
+		var perCore []any
 		for _, metric := range []string{ofService, ofDatabase} {
 			micros := b.of(r.candidate, metric)
 			if math.IsNaN(micros) && r.candidate == onSQLite && metric == ofDatabase {
-				cells, perCore = append(cells, harness.Dash("")), append(perCore, harness.Dash(""))
+				cells, perCore = append(cells, report.Dash("")), append(perCore, report.Dash(""))
 				continue
 			}
 			cells = append(cells, short(micros))
 			if micros < microsLeast {
-				perCore = append(perCore, harness.Dash(""))
+				perCore = append(perCore, report.Dash(""))
 				continue
 			}
 			each := thousands(1e6 / micros)
@@ -113,15 +109,13 @@ func (b *benchmark) cpuTable() string {
 			}
 			perCore = append(perCore, each)
 		}
-		rows = append(rows, append(cells, perCore...))
+		t.Add(append(cells, perCore...)...)
 	}
-	return harness.Table([]string{"draws", "service, µs", "database, µs", "draws/s of one core of the service", "of one core of the database"}, rows...)
+	return t.String()
 }
 
-// cpu is the section of CPU times.
 func (b *benchmark) cpu() string {
-	day, _, _ := strings.Cut(b.At, "T")
-	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", day, b.CPUs, b.CPU, b.cpuTable())
+	return fmt.Sprintf("Published on %s, on %d cores of an %s.\n\n%s", report.Day(b.At), b.CPUs, b.CPU, b.cpuTable())
 }
 
 // claims are the sentences and rows of the page that say a figure, as the results
@@ -159,31 +153,95 @@ func fill(root string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(root, pageFile)
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	filled, err := filled(string(text), b, p)
-	if err != nil {
-		return fmt.Errorf("%s: %w", pageFile, err)
-	}
-	return os.WriteFile(file, []byte(filled), 0o644)
+	return report.Fill(filepath.Join(root, pageFile), sections(b, p)...)
 }
 
 func read(root string) (*benchmark, published, error) {
-	b, err := harness.Read[benchmark](filepath.Join(root, benchFile))
+	b, err := report.Read[benchmark](filepath.Join(root, benchFile))
 	if err != nil {
 		return nil, published{}, err
 	}
-	p, err := harness.Read[published](filepath.Join(root, results, "published.json"))
+	p, err := report.Read[published](filepath.Join(root, results, "published.json"))
 	return &b, p, err
 }
 
-func filled(text string, b *benchmark, p published) (string, error) {
-	text, err := page.Filled(text, "cpu", b.cpu())
-	if err != nil {
-		return "", err
-	}
-	return page.Filled(text, "disk", p.disk())
+func sections(b *benchmark, p published) []report.Section {
+	return []report.Section{{Name: "cpu", Text: b.cpu()}, {Name: "disk", Text: p.disk()}}
 }
+
+const results = "loadtest/capacity/results"
+
+type published struct {
+	report.Stand
+	// Awards were drawn for each row.
+	Awards int     `json:"awards"`
+	Rows   []grown `json:"rows"`
+}
+
+// rowsAll is how many rows there are when none was left out.
+const rowsAll = 6
+
+// grown are the bytes of the awards of a row in a database, and those that it wrote to
+// its log meanwhile. A zero is not known.
+type grown struct {
+	Name    string `json:"name"`
+	Table   int64  `json:"table"`
+	Indexes int64  `json:"indexes"`
+	All     int64  `json:"all"`
+	Log     int64  `json:"log"`
+}
+
+func (b grown) less(was grown) grown {
+	return grown{b.Name, b.Table - was.Table, b.Indexes - was.Indexes, b.All - was.All, b.Log - was.Log}
+}
+
+const heads = "database, keys | table | indexes | together | written to the log"
+
+// table has the measured bytes as those of a million awards.
+func (p published) table() *report.Table {
+	t := report.NewTable(heads)
+	for _, b := range p.Rows {
+		million := func(n int64) string { return report.Positive("%.0f MB", float64(n)/float64(p.Awards)) }
+		t.Add(b.Name, million(b.Table), million(b.Indexes), million(b.All), million(b.Log))
+	}
+	return t
+}
+
+func (p published) markdown() string {
+	return fmt.Sprintf("# Bytes of a million awards\n\n%s. %d awards were drawn from one pool for each row. %s.\n\n%s", report.Day(p.At), p.Awards, p.Go, p.table())
+}
+
+func (p published) disk() string {
+	return fmt.Sprintf("Published on %s: %d awards were drawn from one pool for each row. The figures are of a million:\n\n%s", report.Day(p.At), p.Awards, p.table())
+}
+
+// named is a row, empty where there is none.
+func (p published) named(name string) grown {
+	for _, r := range p.Rows {
+		if r.Name == name {
+			return r
+		}
+	}
+	return grown{}
+}
+
+func short(n float64) string {
+	if n < 10 {
+		return fmt.Sprintf("%.1f", n)
+	}
+	return fmt.Sprintf("%.0f", n)
+}
+
+func thousands(n float64) string {
+	if n = two(n); n < 1000 || math.IsNaN(n) {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.0f,%03.0f", math.Floor(n/1000), math.Mod(n, 1000))
+}
+
+func two(n float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(n))-1)
+	return math.Round(n/unit) * unit
+}
+
+func five(n float64) float64 { return math.Round(n/5) * 5 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/report"
 )
 
 const root = "../.."
@@ -15,7 +17,7 @@ const root = "../.."
 // results.
 func differences(t *testing.T, text string, b *benchmark, p published) (found []string) {
 	t.Helper()
-	again, err := filled(text, b, p)
+	again, err := report.Filled(text, sections(b, p)...)
 	require.NoError(t, err)
 	if again != text {
 		found = append(found, "the tables are others: go run ./loadtest/capacity doc")

@@ -8,7 +8,7 @@
 // the service need a build with the tag faults.
 //
 // Each run prints its seed, and the same seed replays its schedule. The first
-// runs are controls: programs that are broken, which must be condemned.
+// runs are controls: programs that are broken, which must fail.
 //
 // Run it at the root of the repository.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ func TestTestsCondemnDoubles(t *testing.T) {
 	require.NoError(t, err)
 	for _, d := range history.TestedDoubles() {
 		t.Run(d.Program, func(t *testing.T) {
-			file, err := d.Overlay(root, t.TempDir())
+			file, err := history.Overlay(root, t.TempDir(), d.Double)
 			require.NoError(t, err)
 			args := []string{"test", "-count=1", "-overlay", file, "-run", "^" + strings.ReplaceAll(d.Test, "/", "$/^") + "$", "./" + d.Package}
 			cmd := exec.CommandContext(t.Context(), "go", append(args, d.Flags...)...)
@@ -30,5 +31,22 @@ func TestTestsCondemnDoubles(t *testing.T) {
 			require.Error(t, err, "%s", output)
 			require.Contains(t, string(output), "--- FAIL: "+d.Test+" (", d.Flaw)
 		})
+	}
+}
+
+// TestDoublesCompile: all doubles at once, except one of the two that change the same line.
+func TestDoublesCompile(t *testing.T) {
+	servertest.Long(t)
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, other := range []string{history.Excludes, history.Ahead} {
+		all := slices.DeleteFunc(history.Edited(), func(d history.Double) bool { return d.Program == other })
+		file, err := history.Overlay(root, t.TempDir(), all...)
+		require.NoError(t, err)
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "faults", "-overlay", file, "./internal/...", "./cmd/...")
+		cmd.Dir = root
+		output, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", output)
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"slices"
 
 	"drawsvc/loadtest/faults/client"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // floodTable shows the medians of the honest calls: for each database without a flood,
 // and beside the flood that makes them slowest. Its last row is the peak memory.
 func (p *published) floodTable() string {
-	heads := []string{"call, median in ms"}
+	heads := "call, median in ms"
 	var order []string
-	rows := map[string][]string{}
-	memory := []string{"peak memory of the service"}
+	rows := map[string][]any{}
+	memory := []any{"peak memory of the service"}
 	for i := range p.Cells {
 		r := &p.Cells[i]
 		if r.Floods == nil || r.Condemned {
 			continue
 		}
-		heads = append(heads, r.Database+": usual, then the slowest")
+		heads += " | " + r.Database + ": usual, then the slowest"
 		memory = append(memory, fmt.Sprintf("%d of %d MiB", r.Floods.Peak, r.Floods.Limit))
 		for k := range r.Floods.Calls {
 			c := &r.Floods.Calls[k]
@@ -30,11 +30,12 @@ func (p *published) floodTable() string {
 			rows[c.Call] = append(rows[c.Call], besideFlood(c))
 		}
 	}
-	var all [][]string
+	t := report.NewTable(heads)
 	for _, call := range order {
-		all = append(all, append([]string{"`" + call + "`"}, rows[call]...))
+		t.Add(append([]any{"`" + call + "`"}, rows[call]...)...)
 	}
-	return harness.Table(heads, append(all, memory)...)
+	t.Add(memory...)
+	return t.String()
 }
 
 // besideFlood is a call without a flood, and beside the one that makes it slowest.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"drawsvc/loadtest/report"
 )
 
 // TestJobTableTellsWhatDidNotHold: runs that failed and locks that were not tried
@@ -12,7 +14,7 @@ import (
 func TestJobTableTellsWhatDidNotHold(t *testing.T) {
 	t.Parallel()
 	on := func(fault, database, lock string, passed bool) result {
-		return result{Fault: fault, Database: database, Lock: lock, Instances: 3, Jobs: []string{"statement", "audit"}, Passed: passed}
+		return result{Fault: fault, Database: database, Lock: lock, Instances: 3, Jobs: []string{"statement", "audit"}, Outcome: report.Outcome{Passed: passed}}
 	}
 	control, skipped := on("job: killed", "PostgreSQL", "etcd", true), on("job: killed", "PostgreSQL", "row", false)
 	control.Condemned, skipped.Skipped = true, "no server"

@@ -13,10 +13,9 @@ import (
 	"strings"
 
 	"drawsvc/internal/lockmode"
-	"drawsvc/internal/page"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // reliability is where the results are shown, between marks such as
@@ -26,48 +25,30 @@ const reliability = "docs/reliability.md"
 // writePage makes the table of the published results, and puts their sums into
 // the page.
 func writePage(_ context.Context, s settings, _ io.Writer) error {
-	p, err := readPublished(filepath.Join(s.Results, "faults.json"))
+	p, err := report.Read[published](filepath.Join(s.Results, "faults.json"))
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(s.Results, "faults.md"), []byte(p.markdown()), 0o644); err != nil {
 		return err
 	}
-	text, err := os.ReadFile(reliability)
+	soaks, err := readSoaks(filepath.Join(s.Results, "soak.json"))
 	if err != nil {
 		return err
 	}
-	filled, err := fillPage(string(text), s.Results)
-	if err != nil {
-		return fmt.Errorf("%s: %w", reliability, err)
-	}
-	return os.WriteFile(reliability, []byte(filled), 0o644)
+	return report.Fill(reliability, p.sections(soaks)...)
 }
 
-// fillPage returns the page with the results in a folder between its marks.
-func fillPage(text, results string) (string, error) {
-	p, err := readPublished(filepath.Join(results, "faults.json"))
-	if err != nil {
-		return "", err
+// sections are those of the page.
+func (p *published) sections(soaks []*soaked) []report.Section {
+	return []report.Section{
+		{Name: "controls", Text: p.controlTable()}, {Name: "faults", Text: p.table()}, {Name: "jobs", Text: p.jobTable()}, {Name: "floods", Text: p.floodTable()}, {Name: "soak", Text: soakTables(soaks)},
 	}
-	soaks, err := readSoaks(filepath.Join(results, "soak.json"))
-	if err != nil {
-		return "", err
-	}
-	for _, section := range []struct{ name, text string }{
-		{"controls", p.controlTable()}, {"faults", p.table()}, {"jobs", p.jobTable()}, {"floods", p.floodTable()}, {"soak", soakTables(soaks)},
-	} {
-		if text, err = page.Filled(text, section.name, section.text); err != nil {
-			return "", err
-		}
-	}
-	return text, nil
 }
 
-// controlTable shows what the broken programs were condemned for.
+// controlTable shows the rules that the broken programs broke.
 func (p *published) controlTable() string {
-	var b strings.Builder
-	b.WriteString(harness.Table([]string{"program", "under", "database", "condemned for", "verdict"}))
+	t := report.NewTable("program | under | database | broken rules | verdict")
 	for i := range p.Cells {
 		r := &p.Cells[i]
 		if !r.Condemned {
@@ -78,9 +59,9 @@ func (p *published) controlTable() string {
 			rule, _, _ := strings.Cut(broken, ":")
 			rules[rule] = true
 		}
-		b.WriteString(harness.TableRow(r.controlName(), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict()))
+		t.Add(r.controlName(), r.Fault, r.Database, strings.Join(slices.Sorted(maps.Keys(rules)), ", "), r.verdict())
 	}
-	return b.String()
+	return t.String()
 }
 
 // controlName says what is wrong with a program.
@@ -97,7 +78,6 @@ func (r *result) controlName() string {
 	return "the service, its write without the check of the version"
 }
 
-// summed is one fault on one database, in all modes.
 type summed struct {
 	number, runs, held, skipped, draws, unknown, settled int
 	fault, database                                      string
@@ -122,13 +102,11 @@ func (p *published) table() string {
 		all[key].add(r)
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(all[a].rank(), all[b].rank()) })
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", p.summary())
-	b.WriteString(harness.Table([]string{"no.", "fault", "database", "modes", "runs", "draws", "unknown, settled", "slowest recovery", "held"}))
+	t := report.NewTable("no. | fault | database | modes | runs | draws | unknown, settled | slowest recovery | held")
 	for _, key := range order {
-		b.WriteString(harness.TableRow(all[key].columns()...))
+		all[key].addTo(t)
 	}
-	return b.String()
+	return p.summary() + "\n\n" + t.String()
 }
 
 // rank puts faults that have no number behind those that have one.
@@ -140,16 +118,12 @@ func (s *summed) rank() int {
 }
 
 func (s *summed) add(r *result) {
-	mode := r.Mode
-	if r.Lock != "" {
-		mode += " `" + r.Lock + ":`"
-	}
-	if !slices.Contains(s.modes, mode) {
+	if mode := r.modeIn(" `%s:`"); !slices.Contains(s.modes, mode) {
 		s.modes = append(s.modes, mode)
 	}
 	s.runs++
 	switch {
-	case r.skipped():
+	case r.IsSkipped():
 		s.skipped++
 	case r.Passed:
 		s.held++
@@ -160,11 +134,8 @@ func (s *summed) add(r *result) {
 	s.recovery = max(s.recovery, r.Recovery)
 }
 
-func (s *summed) columns() []string {
-	number, recovery, held := "–", "–", fmt.Sprintf("%d of %d", s.held, s.runs)
-	if s.number > 0 {
-		number = fmt.Sprint(s.number)
-	}
+func (s *summed) addTo(t *report.Table) {
+	recovery, held := report.Dash(""), fmt.Sprintf("%d of %d", s.held, s.runs)
 	if s.recovery >= 0 {
 		recovery = fmt.Sprintf("%.0f ms", s.recovery)
 	}
@@ -178,8 +149,7 @@ func (s *summed) columns() []string {
 	if len(s.modes) == len(lockmode.Names()) && !strings.Contains(strings.ReplaceAll(modes, "`table:`", ""), "`") {
 		modes = "all"
 	}
-	return []string{number, s.fault, s.database, modes, fmt.Sprint(s.runs), fmt.Sprint(s.draws),
-		fmt.Sprintf("%d, %d", s.unknown, s.settled), recovery, held}
+	t.Add(report.Positive("%d", s.number), s.fault, s.database, modes, s.runs, s.draws, fmt.Sprintf("%d, %d", s.unknown, s.settled), recovery, held)
 }
 
 // soakTables show the soaks one by one, and then all of them by fault and by
@@ -194,26 +164,78 @@ func soakTables(all []*soaked) string {
 	fmt.Fprintf(&b, "%.0f minutes in %d soaks: %d draws, %d unknown outcomes of which %d were settled, %d recoveries, "+
 		"half of them within %d ms, the worst after %.0f ms.\n\n",
 		whole.Seconds/60, len(all), whole.Draws, whole.Unknown, whole.Settled, recoveries, median, whole.Worst)
-	b.WriteString(harness.Table([]string{"ended", "seed", "minutes", "rounds", "draws", "faults", "unknown, settled", "worst recovery", "rules broken"}))
+	t := report.NewTable("ended | seed | minutes | rounds | draws | faults | unknown, settled | worst recovery | rules broken")
 	for _, s := range all {
-		faults := 0
-		for _, n := range s.Faults {
-			faults += n
-		}
-		b.WriteString(harness.TableRow(s.At, fmt.Sprint(s.Seed), fmt.Sprintf("%.0f", s.Seconds/60), fmt.Sprint(s.Rounds), fmt.Sprint(s.Draws),
-			fmt.Sprint(faults), fmt.Sprintf("%d, %d", s.Unknown, s.Settled), fmt.Sprintf("%.0f ms", s.Worst), fmt.Sprint(len(s.Broken))))
+		t.Add(s.At, s.Seed, fmt.Sprintf("%.0f", s.Seconds/60), s.Rounds, s.Draws, s.faults(), fmt.Sprintf("%d, %d", s.Unknown, s.Settled),
+			fmt.Sprintf("%.0f ms", s.Worst), len(s.Broken))
 	}
+	b.WriteString(t.String())
 	for _, part := range []struct {
 		head   string
 		counts map[string]int
 	}{{"fault", whole.Faults}, {"answer", whole.Answers}, {"rounds at", whole.Places}} {
-		b.WriteString("\n" + harness.Table([]string{part.head, "times"}))
+		t := report.NewTable(part.head + " | times")
 		for _, name := range slices.Sorted(maps.Keys(part.counts)) {
-			b.WriteString(harness.TableRow(strings.TrimPrefix(name, "soak "), fmt.Sprint(part.counts[name])))
+			t.Add(strings.TrimPrefix(name, "soak "), part.counts[name])
 		}
+		b.WriteString("\n" + t.String())
 	}
 	for _, broken := range whole.Broken {
-		fmt.Fprintf(&b, "\n- %s\n", strings.ReplaceAll(broken, "\n", " "))
+		b.WriteString(report.List(broken) + "\n")
 	}
 	return b.String()
+}
+
+const jobFault = "job: "
+
+// jobTable shows each fault of jobs by kind and database, a column for each lock.
+func (p *published) jobTable() string {
+	type place struct{ kind, fault, database string }
+	var places []place
+	var locks []string
+	runs, held := map[string]int{}, map[string]int{}
+	for i := range p.Cells {
+		r := &p.Cells[i]
+		fault, is := strings.CutPrefix(r.Fault, jobFault)
+		if !is || r.Condemned || r.Skipped != "" {
+			continue
+		}
+		if !slices.Contains(locks, r.Lock) {
+			locks = append(locks, r.Lock)
+		}
+		kinds := r.Jobs
+		if kinds == nil {
+			kinds = []string{"catalogue"} // alone was tried before results named their jobs
+		}
+		for _, kind := range kinds {
+			at := place{kind, fault, fmt.Sprintf("%s ×%d", r.Database, r.Instances)}
+			if !slices.Contains(places, at) {
+				places = append(places, at)
+			}
+			key := fmt.Sprint(at, r.Lock)
+			runs[key]++
+			if r.Passed {
+				held[key]++
+			}
+		}
+	}
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.kind, b.kind) })
+	heads := "job | fault | database"
+	for _, lock := range locks {
+		heads += " | `" + lock + ":`"
+	}
+	t := report.NewTable(heads)
+	for _, at := range places {
+		row := []any{"`" + at.kind + "`", at.fault, at.database}
+		for _, lock := range locks {
+			key := fmt.Sprint(at, lock)
+			cell := report.Dash("")
+			if runs[key] > 0 {
+				cell = fmt.Sprintf("%d of %d", held[key], runs[key])
+			}
+			row = append(row, cell)
+		}
+		t.Add(row...)
+	}
+	return t.String()
 }

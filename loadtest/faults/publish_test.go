@@ -12,6 +12,7 @@ import (
 
 	"drawsvc/loadtest/faults/experiments"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 const folder = "results"
@@ -20,14 +21,18 @@ const folder = "results"
 func TestThePageShowsThePublishedResults(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("../..", reliability))
 	require.NoError(t, err)
-	filled, err := fillPage(string(text), folder)
+	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
+	require.NoError(t, err)
+	soaks, err := readSoaks(filepath.Join(folder, "soak.json"))
+	require.NoError(t, err)
+	filled, err := report.Filled(string(text), p.sections(soaks)...)
 	require.NoError(t, err)
 	require.Equal(t, filled, string(text), "go run ./loadtest/faults doc")
 }
 
 // TestTheTableShowsThePublishedResults: nor of the table, cell by cell.
 func TestTheTableShowsThePublishedResults(t *testing.T) {
-	p, err := readPublished(filepath.Join(folder, "faults.json"))
+	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(folder, "faults.md"))
 	require.NoError(t, err)
@@ -37,7 +42,7 @@ func TestTheTableShowsThePublishedResults(t *testing.T) {
 // TestEveryNumberIsPublished: the table has all that the service must survive,
 // and the programs that must be condemned.
 func TestEveryNumberIsPublished(t *testing.T) {
-	p, err := readPublished(filepath.Join(folder, "faults.json"))
+	p, err := report.Read[published](filepath.Join(folder, "faults.json"))
 	require.NoError(t, err)
 	numbers := map[int]bool{4: true} // it is part of 3: another user with the same key
 	condemned := 0
@@ -55,10 +60,12 @@ func TestEveryNumberIsPublished(t *testing.T) {
 
 func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
 	s := settings{merge: true, Selection: harness.Selection{Results: t.TempDir()}}
-	cell := func(name string, seed uint64) result { return result{Name: name, Seed: seed, Passed: true} }
+	cell := func(name string, seed uint64) result {
+		return result{Outcome: report.Outcome{Name: name, Passed: true}, Seed: seed}
+	}
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 1), cell("a", 2), cell("b", 3)}, time.Minute))
 	require.NoError(t, publish(s, io.Discard, []result{cell("a", 4), cell("a", 5), cell("a", 6), cell("c", 7)}, time.Minute))
-	p, err := readPublished(filepath.Join(s.Results, "faults.json"))
+	p, err := report.Read[published](filepath.Join(s.Results, "faults.json"))
 	require.NoError(t, err)
 	var seeds []uint64
 	for _, r := range p.Cells {
@@ -68,14 +75,15 @@ func TestAPartTakesThePlaceOfItsCells(t *testing.T) {
 	require.InDelta(t, 120, p.Seconds, 0)
 }
 
-// TestVerdictsCanBeBad: a cell that failed, and a control that was not
-// condemned, fail the whole.
+// TestVerdictsCanBeBad: a cell that failed, and a control that
+// passed, fail the whole.
 func TestVerdictsCanBeBad(t *testing.T) {
-	require.NoError(t, judge([]result{{Passed: true}, {Skipped: "no server"}}))
-	require.Error(t, judge([]result{{Passed: true}, {Passed: false}}))
-	require.Error(t, judge(nil))
-	require.Contains(t, (&result{Condemned: true}).verdict(), "FAILED")
-	require.Contains(t, (&result{Skipped: "no server"}).verdict(), "SKIPPED")
+	ok, bad, skipped := result{}, result{Condemned: true}, result{}
+	ok.Passed, skipped.Skipped = true, "no server"
+	require.NoError(t, report.Verdict("runs", []result{ok, skipped}))
+	require.Error(t, report.Verdict("runs", []result{ok, bad}))
+	require.Contains(t, bad.verdict(), "FAILED")
+	require.Contains(t, skipped.verdict(), "SKIPPED")
 }
 
 // TestSoaksAddUp: the sum of two is what both counted.

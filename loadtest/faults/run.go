@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // cellMax is the longest that one cell may take, unless it says so itself.
@@ -23,7 +26,7 @@ const cellMax = 5 * time.Minute
 // Of a machine that is busy with something else, it says nothing.
 const lateMax = 2
 
-// chances is how often a program that has to be condemned is tried: what it
+// chances is how often a broken program is tried: what it
 // does wrong may need a race.
 const chances = 3
 
@@ -45,7 +48,6 @@ func try(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 	return r
 }
 
-// run runs one cell, from the empty database to the verdict.
 func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) result {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.Longest, cellMax))
 	defer cancel()
@@ -63,7 +65,7 @@ func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 			return err
 		}
 		err = show(t, c)
-		r.report(t)
+		r.record(t)
 		if err := w.End(); err != nil {
 			t.Verdict.Say(history.EndedBadly, "%v", err)
 		}
@@ -81,7 +83,6 @@ func run(ctx context.Context, g *stage.Ground, c experiments.Cell, seed uint64) 
 	return r
 }
 
-// show runs the experiment and everything that follows it.
 func show(t *client.Trial, c experiments.Cell) error {
 	defer t.WatchLag()()
 	if err := c.Show(t); err != nil {
@@ -104,4 +105,46 @@ func (r *result) keep(t *client.Trial) {
 	if err := os.WriteFile(filepath.Join(folder, "printed.txt"), []byte(printed), 0o600); err == nil {
 		r.kept = folder
 	}
+}
+
+func build(ctx context.Context, programs ...string) error {
+	folder, err := os.MkdirTemp("", "drawsvc-faults-doubles-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	needed, overlays := map[string]bool{stage.Released: true}, map[string]string{}
+	for _, program := range programs {
+		needed[program] = true
+		if d, ok := history.EditedOf(program); ok {
+			if overlays[program], err = history.Overlay(root, folder, d); err != nil {
+				return err
+			}
+		}
+	}
+	var builds []place.Program
+	for _, program := range slices.Sorted(maps.Keys(needed)) {
+		builds = append(builds, buildOf(program, overlays[program]))
+	}
+	return place.Build(ctx, stage.Bin, builds...)
+}
+
+// buildOf is how a program is built, from an overlay where it is an edited source.
+func buildOf(program, overlay string) place.Program {
+	if program == stage.Textbook {
+		return place.Textbook("./" + program)
+	}
+	p := place.Service()
+	p.Name = program
+	if program == stage.Faulty || history.HasPoints(program) {
+		p.Flags = []string{"-tags", "faults"}
+	}
+	if overlay != "" {
+		p.Flags = append(p.Flags, "-overlay", overlay)
+	}
+	return p
 }

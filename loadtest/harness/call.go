@@ -20,7 +20,6 @@ const (
 	DrawToken  = "loadtest-draw-token"
 )
 
-// fetchMax is the longest that Fetch waits for a response.
 const fetchMax = 10 * time.Second
 
 // Call makes a request, as an operator save for draws, with further headers as
@@ -48,7 +47,6 @@ func Call(ctx context.Context, method, at, body string, headers ...string) ([]by
 	return text, response.StatusCode, err
 }
 
-// through is the key of a context's transport.
 type through struct{}
 
 // Through has the calls of a context made by a transport.
@@ -114,7 +112,6 @@ func Metrics(ctx context.Context, at string) (map[string]float64, error) {
 	return parseMetrics(text), err
 }
 
-// parseMetrics reads Prometheus's text.
 func parseMetrics(text []byte) map[string]float64 {
 	found := map[string]float64{}
 	for line := range strings.Lines(string(text)) {

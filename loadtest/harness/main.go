@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -51,6 +54,15 @@ func usage(err error) error {
 // Say prints to a terminal, where nobody handles a failed write.
 func Say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
+// Command returns the one of the names with which a command line begins, "" for
+// none, and what comes after it.
+func Command(args []string, names ...string) (do string, rest []string) {
+	if len(args) > 0 && slices.Contains(names, args[0]) {
+		return args[0], args[1:]
+	}
+	return "", args
+}
+
 // Parse reads flags, after which nothing may stand.
 func Parse(flags *flag.FlagSet, args []string) error {
 	err := flags.Parse(args)
@@ -91,4 +103,14 @@ func (s *Selection) Settle(folder string, merged bool) {
 	if s.Results = folder; (s.Quick || s.Only.String() != "") && !merged {
 		s.Results += "/part"
 	}
+}
+
+// Go runs the go command in a folder, "" for the working directory.
+func Go(ctx context.Context, folder string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = folder
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, output)
+	}
+	return nil
 }

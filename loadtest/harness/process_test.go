@@ -153,12 +153,3 @@ func TestAPartHasItsOwnFolder(t *testing.T) {
 		}
 	}
 }
-
-// TestVerdictCountsWhatFailed: nothing at all has shown nothing.
-func TestVerdictCountsWhatFailed(t *testing.T) {
-	t.Parallel()
-	failed := func(bad *bool) bool { return *bad }
-	require.NoError(t, harness.Verdict("cells", []bool{false}, failed))
-	require.EqualError(t, harness.Verdict("cells", []bool{false, true}, failed), "1 of 2 cells failed")
-	require.Error(t, harness.Verdict("cells", nil, failed))
-}

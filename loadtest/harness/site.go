@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -123,4 +124,11 @@ func (s *Site) FailNow() { panic(Failed{fmt.Sprint(errors.Join(s.errors...))}) }
 // Errorf implements testing.TB.
 func (s *Site) Errorf(format string, args ...any) {
 	s.errors = append(s.errors, fmt.Errorf(format, args...))
+}
+
+// Opened is a database that was opened, until the site ends.
+func (s *Site) Opened(db *sql.DB, err error) *sql.DB {
+	s.Must(err)
+	s.Cleanup(func() { _ = db.Close() })
+	return db
 }

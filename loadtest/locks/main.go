@@ -12,11 +12,10 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"drawsvc/internal/page"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
-// settings are the command line.
 type settings struct {
 	do, results, page string
 	only              *regexp.Regexp
@@ -30,9 +29,7 @@ func main() {
 }
 
 func parse(args []string) (s settings, err error) {
-	if len(args) > 0 && (args[0] == "speed" || args[0] == "doc") {
-		s.do, args = args[0], args[1:]
-	}
+	s.do, args = harness.Command(args, "speed", "doc")
 	flags := flag.NewFlagSet("locks", flag.ContinueOnError)
 	flags.StringVar(&s.results, "results", "bin/locks.json", "file of the results, one JSON object in each line")
 	flags.StringVar(&s.page, "page", "docs/locks.md", "page that shows the tables between its marks locks:begin and locks:end")
@@ -40,7 +37,6 @@ func parse(args []string) (s settings, err error) {
 	return s, harness.Parse(flags, args)
 }
 
-// prove runs the suite, measures the speeds and publishes both.
 func prove(ctx context.Context, s settings, out io.Writer) error {
 	if err := runSuite(ctx, s.results, out); err != nil {
 		return err
@@ -56,7 +52,6 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 	return publish(ctx, s, out)
 }
 
-// runSuite lets the suite write what it measures to a new file.
 func runSuite(ctx context.Context, results string, out io.Writer) error {
 	path, err := filepath.Abs(results)
 	if err != nil {
@@ -77,7 +72,6 @@ func runSuite(ctx context.Context, results string, out io.Writer) error {
 	return nil
 }
 
-// show prints the speeds.
 func show(ctx context.Context, s settings, out io.Writer) error {
 	var lines bytes.Buffer
 	if err := speeds(ctx, s.only, out, json.NewEncoder(&lines).Encode); err != nil {
@@ -91,7 +85,6 @@ func show(ctx context.Context, s settings, out io.Writer) error {
 	return nil
 }
 
-// publish writes the tables into the page.
 func publish(_ context.Context, s settings, _ io.Writer) error {
 	in, err := os.Open(s.results)
 	if err != nil {
@@ -102,5 +95,5 @@ func publish(_ context.Context, s settings, _ io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.results, err)
 	}
-	return page.Fill(s.page, "locks", tables(all))
+	return report.Fill(s.page, report.Section{Name: "locks", Text: tables(all)})
 }

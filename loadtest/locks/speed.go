@@ -20,6 +20,7 @@ import (
 	"drawsvc/internal/stock"
 	"drawsvc/internal/stock/stocktest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 const (
@@ -100,7 +101,7 @@ func measure(tb testing.TB, s lockertest.Subject) (m measured, err error) {
 			return m, err
 		}
 	}
-	m.Uncontended = harness.Milliseconds(time.Since(began) / loops)
+	m.Uncontended = report.Milliseconds(time.Since(began) / loops)
 	m.DrawsPerSecond, err = drawsPerSecond(tb, l, m.Lock, store)
 	return m, err
 }

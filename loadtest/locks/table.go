@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"drawsvc/internal/locker/lockertest"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // measured is what the suite and this program saw of one lock.
@@ -58,7 +58,6 @@ func read(in io.Reader) ([]measured, error) {
 // missing is a cell for which there is no result.
 const missing = "not measured"
 
-// column is one column of a table.
 type column struct {
 	head string
 	cell func(r measured) string
@@ -165,7 +164,6 @@ func span(milliseconds float64) string {
 	return fmt.Sprintf("%.0f ms", milliseconds)
 }
 
-// tables is everything that goes into the page.
 func tables(all []measured) string {
 	first := all[0]
 	return fmt.Sprintf("%d cores for callers, locks and servers together; the servers keep their data in memory.\n\n", first.Cores) +
@@ -174,12 +172,16 @@ func tables(all []measured) string {
 
 func table(columns []column, all []measured) string {
 	var heads []string
-	rows := make([][]string, len(all))
+	rows := make([][]any, len(all))
 	for _, c := range columns {
 		heads = append(heads, c.head)
 		for n, r := range all {
 			rows[n] = append(rows[n], c.cell(r))
 		}
 	}
-	return harness.Table(heads, rows...)
+	t := report.NewTable(strings.Join(heads, " | "))
+	for _, row := range rows {
+		t.Add(row...)
+	}
+	return t.String()
 }

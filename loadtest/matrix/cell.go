@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"drawsvc/internal/locker"
 	"drawsvc/internal/servertest"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // service is the program under proof; the others are the textbook's.
@@ -14,13 +14,10 @@ const service = "drawsvc"
 
 // cell is one combination and what it must show.
 type cell struct {
-	script    string
-	program   string
-	database  string // sqlite, postgres, mysql; empty where the program has none
-	mode      string
-	lock      string // the scheme of the lock in external mode
-	instances int
-	options   []string // NAME=VALUE for the script
+	script      string
+	program     string
+	place.Place          // its database is empty where the program has none
+	options     []string // NAME=VALUE for the script
 	// crossed is the one metric whose threshold must be crossed, "" for a
 	// run that must pass.
 	crossed string
@@ -32,34 +29,28 @@ type cell struct {
 
 // name tells the cell from all others.
 func (c cell) name() string {
-	parts := []string{c.script, c.program, harness.DatabaseName(c.database), c.mode}
-	if c.lock != "" {
-		parts = append(parts, c.lock+":")
-	}
-	if c.instances > 1 {
-		parts = append(parts, fmt.Sprintf("×%d", c.instances))
-	}
+	parts := []string{c.script, c.program, c.Name()}
 	if c.sampled {
 		parts = append(parts, "(drawn)")
 	}
 	if c.judged {
 		parts = append(parts, "(judged)")
 	}
-	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")
 }
 
 // control says that the run must catch an over-issue.
 func (c cell) control() bool { return c.crossed == "over_issued" }
 
-// place is where a pool lives and how many serve it.
-type place struct {
+// site is where a pool lives and how many serve it.
+type site struct {
 	database  string
 	instances int
 }
 
-// places are all; SQLite serves one process.
-func places() []place {
-	return []place{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
+// sites are all; SQLite serves one process.
+func sites() []site {
+	return []site{{"sqlite", 1}, {"postgres", 1}, {"postgres", 3}, {"mysql", 1}, {"mysql", 3}}
 }
 
 // majority is the lock redis: on three independent servers.
@@ -96,15 +87,16 @@ func cells(s settings) []cell {
 	return chosen
 }
 
-func draws(script string, p place, mode, lock string, options ...string) cell {
-	return cell{script: script, program: service, database: p.database, instances: p.instances, mode: mode, lock: lock, options: options}
+func draws(script string, p site, mode, lock string, options ...string) cell {
+	at := place.Place{Database: p.database, Mode: mode, Lock: lock, Instances: p.instances}
+	return cell{script: script, program: service, Place: at, options: options}
 }
 
 func textbook(program, gate, crossed string, options ...string) cell {
-	c := cell{script: "oversell", program: program, database: "postgres", instances: 1, crossed: crossed,
+	c := cell{script: "oversell", program: program, Place: place.Place{Database: "postgres", Instances: 1}, crossed: crossed,
 		options: append([]string{"GATE=" + gate}, options...)}
 	if program == "redis-lua" {
-		c.database = ""
+		c.Database = ""
 	}
 	return c
 }
@@ -115,7 +107,6 @@ func wrongOdds() cell {
 	return textbook("broken-rare", "odds", "odds_z", "STOCK=50,50,50,50,50,50,50,50,3000", "AFTER=0")
 }
 
-// wrongLimit counts a user's draws, then inserts.
 func wrongLimit() cell {
 	c := textbook("broken-limit", "limits", "limit_passed")
 	c.script = "campaign"
@@ -132,7 +123,7 @@ func fullCells() []cell {
 		textbook("redis-lua", "odds", ""),
 		textbook("redis-lock", "odds", ""),
 	}
-	for _, p := range places() {
+	for _, p := range sites() {
 		for _, mode := range []string{"for-update", "optimistic"} {
 			list = append(list, draws("oversell", p, mode, ""))
 		}
@@ -140,22 +131,22 @@ func fullCells() []cell {
 			list = append(list, draws("oversell", p, "external", lock))
 		}
 	}
-	for _, p := range places() {
+	for _, p := range sites() {
 		for _, mode := range []string{"for-update", "optimistic"} {
 			list = append(list, draws("campaign", p, mode, ""))
 		}
 		list = append(list, draws("campaign", p, "external", "table"))
 	}
-	for _, p := range places() {
+	for _, p := range sites() {
 		list = append(list, draws("idempotency", p, "for-update", ""), draws("modes", p, "for-update", "table", "SECONDS=15"))
 	}
-	for _, p := range []place{{"sqlite", 1}, {"postgres", 3}, {"mysql", 3}} {
+	for _, p := range []site{{"sqlite", 1}, {"postgres", 3}, {"mysql", 3}} {
 		list = append(list, draws("spike", p, "for-update", ""))
 	}
-	drawn := draws("oversell", place{"postgres", 3}, "for-update", "", "STOCK=100,900,9000,20000", "RESTOCK=5000", "AFTER=1")
+	drawn := draws("oversell", site{"postgres", 3}, "for-update", "", "STOCK=100,900,9000,20000", "RESTOCK=5000", "AFTER=1")
 	drawn.sampled = true
 	list = append(list, judged()...)
-	return append(list, draws("soak", place{"postgres", 3}, "for-update", "", "SECONDS=120"), drawn)
+	return append(list, draws("soak", site{"postgres", 3}, "for-update", "", "SECONDS=120"), drawn)
 }
 
 // unhurried are the options of a run that measures nothing: a machine that stands still
@@ -169,23 +160,23 @@ func quickCells() []cell {
 		wrongOdds(),
 		wrongLimit(),
 		textbook("for-update", "odds", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
-		draws("oversell", place{"sqlite", 1}, "for-update", ""),
-		draws("oversell", place{"sqlite", 1}, "optimistic", ""),
-		draws("oversell", place{"sqlite", 1}, "external", "table"),
-		draws("oversell", place{"postgres", 3}, "for-update", ""),
-		draws("oversell", place{"postgres", 3}, "optimistic", ""),
-		draws("oversell", place{"postgres", 1}, "external", "redis"),
-		draws("oversell", place{"mysql", 1}, "for-update", ""),
-		draws("oversell", place{"mysql", 3}, "optimistic", ""),
-		draws("oversell", place{"mysql", 3}, "external", "session"),
-		draws("campaign", place{"sqlite", 1}, "for-update", "", "USERS=50", "LATE=100"),
-		draws("campaign", place{"postgres", 3}, "optimistic", "", "USERS=50", "LATE=100"),
-		draws("campaign", place{"mysql", 3}, "external", "table", "USERS=50", "LATE=100"),
-		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=50"),
-		draws("idempotency", place{"postgres", 3}, "for-update", "", "KEYS=50"),
-		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=6"),
-		draws("modes", place{"mysql", 3}, "for-update", "table", "SECONDS=6"),
-		draws("spike", place{"sqlite", 1}, "for-update", "", append(unhurried(), "CALM=2", "PEAK=3")...),
+		draws("oversell", site{"sqlite", 1}, "for-update", ""),
+		draws("oversell", site{"sqlite", 1}, "optimistic", ""),
+		draws("oversell", site{"sqlite", 1}, "external", "table"),
+		draws("oversell", site{"postgres", 3}, "for-update", ""),
+		draws("oversell", site{"postgres", 3}, "optimistic", ""),
+		draws("oversell", site{"postgres", 1}, "external", "redis"),
+		draws("oversell", site{"mysql", 1}, "for-update", ""),
+		draws("oversell", site{"mysql", 3}, "optimistic", ""),
+		draws("oversell", site{"mysql", 3}, "external", "session"),
+		draws("campaign", site{"sqlite", 1}, "for-update", "", "USERS=50", "LATE=100"),
+		draws("campaign", site{"postgres", 3}, "optimistic", "", "USERS=50", "LATE=100"),
+		draws("campaign", site{"mysql", 3}, "external", "table", "USERS=50", "LATE=100"),
+		draws("idempotency", site{"sqlite", 1}, "for-update", "", "KEYS=50"),
+		draws("idempotency", site{"postgres", 3}, "for-update", "", "KEYS=50"),
+		draws("modes", site{"sqlite", 1}, "for-update", "table", "SECONDS=6"),
+		draws("modes", site{"mysql", 3}, "for-update", "table", "SECONDS=6"),
+		draws("spike", site{"sqlite", 1}, "for-update", "", append(unhurried(), "CALM=2", "PEAK=3")...),
 	}
 	return append(list, judged()...)
 }

@@ -12,19 +12,19 @@ import (
 func TestBothMatricesBeginWithTheControlAndCoverEverything(t *testing.T) {
 	for name, quick := range map[string]bool{"full": false, "quick": true} {
 		t.Run(name, func(t *testing.T) {
-			list := cells(settings{harness.Selection{Quick: quick, Only: regexp.MustCompile("")}})
+			list := cells(settings{Selection: harness.Selection{Quick: quick, Only: regexp.MustCompile("")}})
 			assert.True(t, list[0].control(), "the control comes first")
 			names, modes, databases := map[string]bool{}, map[string]bool{}, map[string]bool{}
 			for _, c := range list {
 				assert.False(t, names[c.name()], "%s is there twice", c.name())
 				names[c.name()] = true
-				modes[c.mode], databases[c.database] = true, true
-				assert.False(t, c.database == "sqlite" && c.instances > 1, "SQLite serves one process")
+				modes[c.Mode], databases[c.Database] = true, true
+				assert.False(t, c.Database == "sqlite" && c.Instances > 1, "SQLite serves one process")
 			}
 			for _, mode := range []string{"for-update", "optimistic", "external"} {
 				assert.True(t, modes[mode], mode)
 			}
-			for _, p := range places() {
+			for _, p := range sites() {
 				assert.True(t, databases[p.database], p.database)
 			}
 		})

@@ -8,7 +8,7 @@ import (
 
 	"drawsvc/internal/draw"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // counted is one prize as somebody counts it: the script in the award log, the
@@ -20,7 +20,6 @@ type counted struct {
 	OverIssued int64  `json:"over_issued"`
 }
 
-// total adds up prizes.
 func total(prizes []counted) (t counted) {
 	for _, p := range prizes {
 		t.Stocked += p.Stocked
@@ -33,7 +32,7 @@ func total(prizes []counted) (t counted) {
 // read reads a pool's rows from the database that raw names, without the
 // program. plain says that they are a textbook program's.
 func read(ctx context.Context, raw, pool string, plain bool) (history.Rows, error) {
-	db, err := harness.OpenDatabase(raw, "mode=ro")
+	db, err := place.Open(raw, "mode=ro")
 	if err != nil {
 		return history.Rows{}, err
 	}
@@ -41,7 +40,6 @@ func read(ctx context.Context, raw, pool string, plain bool) (history.Rows, erro
 	return history.Read(ctx, db, pool, strings.HasPrefix(raw, "postgres"), plain)
 }
 
-// count counts the prizes in the rows.
 func count(r history.Rows) (all []counted) {
 	awards := map[string]int64{}
 	for _, a := range r.Awards {

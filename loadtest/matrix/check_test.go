@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // The tables without their constraints: the judgement has to see what those would
@@ -117,10 +117,10 @@ func TestAgreeNamesThePrize(t *testing.T) {
 
 // TestSummary adds up sell-outs, and names the one that is not as it must be.
 func TestSummary(t *testing.T) {
-	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Passed: true}
+	ok := result{Script: "oversell", Program: service, Database: "SQLite", Mode: "external", Instances: 3, Stocked: 10, LogAwards: 10, Won: 10, SoldOut: 90, Outcome: report.Outcome{Passed: true}}
 	table, redis, spike, bad := ok, ok, ok, ok
 	table.Lock, redis.Lock, spike.Script, bad.Passed, bad.LogOverIssued, bad.Program = "table", "redis", "spike", false, 3, "broken"
-	summary := published{Stand: harness.Stand{At: "2026-01-02T03:04:05Z"}, Cells: []result{table, redis, bad, spike}}.summary()
+	summary := published{Stand: report.Stand{At: "2026-01-02T03:04:05Z"}, Cells: []result{table, redis, bad, spike}}.summary()
 	assert.Contains(t, summary, "4 cells: 3 passed, 0 skipped")
 	assert.Contains(t, summary, "| drawsvc | SQLite | external `table:` `redis:` | 3 | 2 | 200 | 20 | 20 | 0 | ok |\n")
 	assert.Contains(t, summary, "| textbook `broken` | SQLite | external | 3 | 1 | 100 | 10 | 10 | 3 | FAILED |\n")

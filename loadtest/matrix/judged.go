@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -16,13 +15,13 @@ import (
 // before each instance holds every exchange against openapi.yaml.
 func judged() []cell {
 	list := []cell{
-		draws("oversell", place{"postgres", 3}, "for-update", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
-		draws("campaign", place{"mysql", 3}, "optimistic", "", "USERS=30", "VUS=20", "LATE=40"),
-		draws("idempotency", place{"sqlite", 1}, "for-update", "", "KEYS=30"),
-		draws("modes", place{"sqlite", 1}, "for-update", "table", "SECONDS=5"),
-		draws("spike", place{"sqlite", 1}, "for-update", "", append(unhurried(), "RATE=20", "TIMES=3", "CALM=1", "PEAK=2")...),
+		draws("oversell", site{"postgres", 3}, "for-update", "", "STOCK=1,9,190", "RESTOCK=20", "AFTER=1"),
+		draws("campaign", site{"mysql", 3}, "optimistic", "", "USERS=30", "VUS=20", "LATE=40"),
+		draws("idempotency", site{"sqlite", 1}, "for-update", "", "KEYS=30"),
+		draws("modes", site{"sqlite", 1}, "for-update", "table", "SECONDS=5"),
+		draws("spike", site{"sqlite", 1}, "for-update", "", append(unhurried(), "RATE=20", "TIMES=3", "CALM=1", "PEAK=2")...),
 		// No more callers than there are at first: who comes late brings connections.
-		draws("soak", place{"sqlite", 1}, "for-update", "", "RATE=50", "VUS_MAX=40", "SECONDS=8", "EVERY=1", "DROPPED_PERCENT=50"),
+		draws("soak", site{"sqlite", 1}, "for-update", "", "RATE=50", "VUS_MAX=40", "SECONDS=8", "EVERY=1", "DROPPED_PERCENT=50"),
 	}
 	for i := range list {
 		list[i].judged = true
@@ -30,7 +29,6 @@ func judged() []cell {
 	return list
 }
 
-// judgement is what proxies found in the exchanges of a run.
 type judgement struct {
 	kinds *contract.Kinds
 
@@ -38,24 +36,19 @@ type judgement struct {
 	wrong []string
 }
 
-// faultsMax is how many different faults of a run are named.
 const faultsMax = 20
 
 // judge puts a proxy before each address, and returns the proxies' addresses.
 func judge(s *harness.Site, urls []string) ([]string, *judgement, error) {
 	c, err := contract.Own()
-	if err != nil {
-		return nil, nil, err
-	}
+	s.Must(err)
 	j := &judgement{kinds: contract.NewKinds(c)}
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
 	s.Cleanup(transport.CloseIdleConnections)
 	var proxies []string
 	for _, raw := range urls {
 		to, err := url.Parse(raw)
-		if err != nil {
-			return nil, nil, err
-		}
+		s.Must(err)
 		proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }}
 		proxies = append(proxies, "http://"+harness.Serve(s, contract.NewJudge(proxy, j.kinds.Check, j.report)))
 	}
@@ -79,21 +72,4 @@ func (j *judgement) into(r *result) {
 	if r.Exchanges == 0 {
 		r.Faults = append(r.Faults, "no exchange was judged")
 	}
-}
-
-// exchanges says what was judged, "" where nothing was.
-func (p published) exchanges() string {
-	runs, exchanges, kinds := 0, 0, 0
-	for i := range p.Cells {
-		if r := &p.Cells[i]; r.Exchanges > 0 {
-			runs++
-			exchanges += r.Exchanges
-			kinds += r.Kinds
-		}
-	}
-	if runs == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\nIn %d runs, one of each script, a proxy judged requests and responses by [openapi.yaml](../../internal/http/openapi.yaml):"+
-		" %d exchanges of %d kinds.\n", runs, exchanges, kinds)
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
-// summary is what a load script writes at its end.
 type summary struct {
 	Pool    string                        `json:"pool"`
 	Seconds float64                       `json:"seconds"`
@@ -43,7 +43,7 @@ func load(ctx context.Context, s *harness.Site, c cell, urls []string, api strin
 	if api != "" {
 		args = append(args, "--address", api)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "k6"), append(args, "loadtest/k6/"+c.script+".js")...)
+	cmd := exec.CommandContext(ctx, filepath.Join(place.Bin, "k6"), append(args, "loadtest/k6/"+c.script+".js")...)
 	cmd.Env = append(os.Environ(), "K6_AUTO_EXTENSION_RESOLUTION=false")
 	output, err := cmd.CombinedOutput()
 	run := loadRun{output: string(output)}

@@ -5,23 +5,42 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 // settings are the command line.
-type settings struct{ harness.Selection }
+type settings struct {
+	harness.Selection
+	do string
+}
 
-func main() { harness.Main("matrix", parse, prove) }
+func main() { harness.Main("matrix", parse, run) }
 
 func parse(args []string) (s settings, err error) {
 	const folder = "loadtest/results"
+	s.do, args = harness.Command(args, "doc")
 	flags := flag.NewFlagSet("matrix", flag.ContinueOnError)
 	s.Flags(flags, "the same shape with fewer cells, in under three minutes", folder)
 	err = harness.Parse(flags, args)
 	s.Settle(folder, false)
 	return s, err
+}
+
+// run proves, or makes page and picture of results that are there.
+func run(ctx context.Context, s settings, out io.Writer) error {
+	if s.do == "" {
+		return prove(ctx, s, out)
+	}
+	p, err := report.Read[published](filepath.Join(s.Results, "matrix.json"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(s.Results, "matrix.md"), []byte(p.markdown()), 0o644), drawPicture(s.Results))
 }
 
 // prove runs all cells and writes the results. Its error is the verdict.
@@ -42,7 +61,7 @@ func prove(ctx context.Context, s settings, out io.Writer) error {
 			harness.Say(out, "[%2d/%2d] %-66s ", i+1, len(list), c.name())
 			r := g.run(ctx, c)
 			harness.Say(out, "%s\n", r.line())
-			if !r.Passed && !r.skipped() {
+			if r.HasFailed() {
 				harness.Say(out, "%s\n", indent(r.output))
 			}
 			results = append(results, r)

@@ -3,18 +3,22 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // cellMax is the longest that one cell may take.
 const cellMax = 20 * time.Minute
 
-// run runs one cell from the empty database to the check of its rows.
 func (g *ground) run(ctx context.Context, c cell) result {
 	ctx, cancel := context.WithTimeout(ctx, cellMax)
 	defer cancel()
@@ -26,19 +30,14 @@ func (g *ground) run(ctx context.Context, c cell) result {
 	if err != nil {
 		r.Faults = append(r.Faults, err.Error())
 	}
-	r.Passed = len(r.Faults) == 0 && !r.skipped()
+	r.Passed = len(r.Faults) == 0 && !r.IsSkipped()
 	return r
 }
 
 func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) error {
-	var database string
-	if c.database != "" {
-		database = harness.NewDatabase(s, c.database) //nolint:contextcheck // servers for tests bound their own waits
-	}
+	database := place.NewDatabase(s, c.Database) //nolint:contextcheck // servers for tests bound their own waits
 	instances, err := g.start(ctx, s, c, database)
-	if err != nil {
-		return err
-	}
+	s.Must(err)
 	var urls []string
 	for k, i := range instances {
 		urls = append(urls, i.URL)
@@ -47,17 +46,13 @@ func (g *ground) show(ctx context.Context, s *harness.Site, c cell, r *result) e
 	}
 	run, err := r.load(ctx, s, c, urls)
 	r.output = run.output
-	if err != nil {
-		return err
-	}
+	s.Must(err)
 	r.take(run)
 	if run.summary == nil {
 		return fmt.Errorf("k6 ended with code %d and no result", run.exit)
 	}
 	r.Faults = append(r.Faults, expected(c, run)...)
-	if err := r.compare(ctx, c, database, urls[0], run.summary); err != nil {
-		return err
-	}
+	s.Must(r.compare(ctx, c, database, urls[0], run.summary))
 	if c.program != service {
 		return nil // the textbook programs end when they are killed
 	}
@@ -83,20 +78,19 @@ func (r *result) load(ctx context.Context, s *harness.Site, c cell, urls []strin
 	return run, err
 }
 
-// start starts the cell's program, as often as it asks for.
 func (g *ground) start(ctx context.Context, s *harness.Site, c cell, database string) ([]*harness.Process, error) {
 	const listen = "127.0.0.1:0"
 	args := []string{"--listen", listen, "--database", database}
 	switch {
 	case c.program == service:
-		args = harness.ServeArgs(listen, database, c.mode)
-		if c.lock != "" {
-			args = append(args, "--lock", g.lock(s, c.lock)) //nolint:contextcheck // servers for tests bound their own waits
+		args = place.ServeArgs(listen, database, c.Mode)
+		if c.Lock != "" {
+			args = append(args, "--lock", g.lock(s, c.Lock)) //nolint:contextcheck // servers for tests bound their own waits
 		}
 	case strings.HasPrefix(c.program, "redis-"):
 		args = append(args, "--redis", g.lasting(s)) //nolint:contextcheck // servers for tests bound their own waits
 	}
-	return harness.LaunchAll(ctx, s, c.instances, filepath.Join(bin, c.program), args...)
+	return harness.LaunchAll(ctx, s, c.Instances, filepath.Join(place.Bin, c.program), args...)
 }
 
 // expected compares how k6 ended with how it had to end.
@@ -153,4 +147,49 @@ func (r *result) compare(ctx context.Context, c cell, database, base string, s *
 		r.Faults = append(r.Faults, fmt.Sprintf("SQL counts %d over-issued", r.SQLOverIssued))
 	}
 	return nil
+}
+
+// build builds k6, the service and the textbook programs, each from its own
+// go.mod, so that versions are pinned.
+func build(ctx context.Context) error {
+	k6 := place.Program{Folder: "loadtest/k6", Name: "k6", Packages: []string{"go.k6.io/k6/v2"}}
+	return place.Build(ctx, place.Bin, k6, place.Textbook("./..."), place.Service())
+}
+
+// ground has the servers that cells share. Each is started by the first cell
+// that needs it.
+type ground struct {
+	redisMore func() []string // the addresses of two further Redis servers
+}
+
+// newGround makes shared databases write through to the disk, as in
+// production, so that the figures mean something. A server that the
+// environment names is used as it is.
+func newGround(whole *harness.Site) *ground {
+	for _, kind := range []string{"postgres", "mysql"} {
+		if variable := place.Of(kind).Variable; os.Getenv(variable) == "" {
+			_ = harness.On(kind, func(*harness.Site) error { // where it is not installed, its cells say so
+				return os.Setenv(variable, servertest.Start(whole, kind, servertest.Durable()).URL())
+			})
+		}
+	}
+	return &ground{redisMore: sync.OnceValue(func() []string {
+		return []string{servertest.Start(whole, "redis").Addr(), servertest.Start(whole, "redis").Addr()}
+	})}
+}
+
+// lock returns the URL of a lock service that no other cell uses at the time.
+func (g *ground) lock(s *harness.Site, scheme string) string {
+	if scheme != majority {
+		return servertest.LockURL(s, scheme)
+	}
+	one, err := url.Parse(servertest.Redis(s))
+	s.Must(err)
+	return place.LockURL("redis", "/0", append([]string{one.Host}, g.redisMore()...)...)
+}
+
+// lasting returns the address of a Redis that flushes every second, as the
+// textbook has it.
+func (g *ground) lasting(s *harness.Site) string {
+	return servertest.Start(s, "redis", servertest.Args(place.Of("redis").Wide...)).Addr()
 }

@@ -11,7 +11,6 @@ import (
 // sampleEvery is the time between two samples of a run that is drawn.
 const sampleEvery = 100 * time.Millisecond
 
-// timeline is a run seen from outside, for the picture.
 type timeline struct {
 	Name    string   `json:"name"`
 	Samples []sample `json:"samples"`
@@ -21,12 +20,11 @@ type timeline struct {
 // out, as k6 counts, and what remained, as the service says.
 type sample struct {
 	Seconds   float64 `json:"seconds"`
-	Won       int64   `json:"won"`
-	SoldOut   int64   `json:"sold_out"`
-	Remaining int64   `json:"remaining"`
+	Won       float64 `json:"won"`
+	SoldOut   float64 `json:"sold_out"`
+	Remaining float64 `json:"remaining"`
 }
 
-// sampled runs a script and watches it.
 func sampled(ctx context.Context, s *harness.Site, c cell, urls []string) (loadRun, *timeline, error) {
 	address := servertest.FreeAddr(s)
 	pool := "drawn"
@@ -71,14 +69,14 @@ func (t *timeline) watch(ctx context.Context, k6, pool string) {
 	}
 }
 
-func remainingOf(ctx context.Context, pool string) (int64, error) {
+func remainingOf(ctx context.Context, pool string) (float64, error) {
 	var answer struct {
 		Prizes []struct {
-			Remaining int64 `json:"remaining"`
+			Remaining float64 `json:"remaining"`
 		} `json:"prizes"`
 	}
 	err := harness.FetchJSON(ctx, pool, &answer)
-	var n int64
+	var n float64
 	for _, p := range answer.Prizes {
 		n += p.Remaining
 	}
@@ -86,7 +84,7 @@ func remainingOf(ctx context.Context, pool string) (int64, error) {
 }
 
 // countersOf reads k6's counters while it runs.
-func countersOf(ctx context.Context, k6 string) (map[string]int64, error) {
+func countersOf(ctx context.Context, k6 string) (map[string]float64, error) {
 	var answer struct {
 		Data []struct {
 			ID         string `json:"id"`
@@ -96,9 +94,9 @@ func countersOf(ctx context.Context, k6 string) (map[string]int64, error) {
 		} `json:"data"`
 	}
 	err := harness.FetchJSON(ctx, k6+"/v1/metrics", &answer)
-	counters := make(map[string]int64)
+	counters := make(map[string]float64)
 	for _, metric := range answer.Data {
-		counters[metric.ID] = int64(metric.Attributes.Sample["count"])
+		counters[metric.ID] = metric.Attributes.Sample["count"]
 	}
 	return counters, err
 }

@@ -22,7 +22,6 @@ const (
 	restocks = 10
 )
 
-// operator is who writes a log, and signs it.
 type operator struct {
 	out        *bufio.Writer
 	tree       proof.Tree
@@ -80,7 +79,6 @@ func write(folder string, awards, checkpoints int64) (int64, error) {
 	return o.written, nil
 }
 
-// put appends a line.
 func (o *operator) put(l *proof.Line) int64 {
 	o.at = o.at.Add(time.Millisecond)
 	l.Version, l.At = o.tree.Size()+1, o.at
@@ -91,7 +89,6 @@ func (o *operator) put(l *proof.Line) int64 {
 	return l.Version
 }
 
-// open makes the pool, commits and opens it.
 func (o *operator) open(awards int64) error {
 	rules, err := draw.ParseRules([]byte(`{"win":"2/3","fallback":"none"}`))
 	if err != nil {
@@ -153,7 +150,6 @@ func (o *operator) award(i int64) error {
 	return err
 }
 
-// check signs a checkpoint.
 func (o *operator) check() error {
 	signed, err := proof.Sign((&proof.Checkpoint{Origin: origin, Size: o.tree.Size(), Root: o.tree.Root()}).Text(), o.signer)
 	o.checks = append(o.checks, signed)

@@ -78,6 +78,7 @@ func (d *Dialect) NotDue(table string) string {
 	if clock == "" {
 		clock = "?"
 	}
+	//double:late-ticker due_at IS NULL OR => due_at IS NULL OR TRUE OR
 	return ` AND (` + table + `due_at IS NULL OR ` + table + `due_at > ` + clock + `)`
 }
 

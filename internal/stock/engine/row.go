@@ -54,6 +54,7 @@ func (d *Dialect) IsDue() string {
 	if d.Clock == "" {
 		return `FALSE`
 	}
+	//double:late-ticker COALESCE(due_at => COALESCE(FALSE AND due_at
 	return `COALESCE(due_at <= ` + d.Clock + `, FALSE)`
 }
 

@@ -274,6 +274,7 @@ func (j *Rows) FinishJob(ctx context.Context, run job.Run, o job.Outcome) error 
 // one may have begun. The run is heard of.
 func (j *Rows) fenced(ctx context.Context, run job.Run, write func(tx *sql.Tx, r *job.Row, now time.Time) error) error {
 	_, err := j.changeJob(ctx, run.Job, func(tx *sql.Tx, r job.Row, now time.Time) (job.Row, error) {
+		//double:unfenced !r.Holds(run) => false
 		if !r.Holds(run) {
 			return r, job.ErrLost
 		}

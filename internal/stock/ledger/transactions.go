@@ -111,6 +111,7 @@ func (l *Ledger) Once(ctx context.Context, fn func(*sql.Tx) error) error {
 // commit commits a change: it waits for all that the commit of a draw waits
 // for.
 func (l *Ledger) commit(conn *sql.Conn, tx *sql.Tx) error {
+	//double:heedless l.Engine.Commit == nil => true
 	if l.Engine.Commit == nil {
 		return tx.Commit()
 	}

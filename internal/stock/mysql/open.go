@@ -26,6 +26,7 @@ func Dialect() *engine.Dialect {
 		Placeholder: squirrel.Question,
 		Time:        engine.SameTime,
 		ForUpdate:   " FOR UPDATE",
+		//double:trusts-standbys @@global.read_only IN ('0', 'OFF') => TRUE
 		Writable:    "@@global.read_only IN ('0', 'OFF')",
 		Snapshot:    sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 		Commit:      commit,

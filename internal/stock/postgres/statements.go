@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	//double:counts-before "fmt" => "fmt"; "strings"
 	"fmt"
 
 	"drawsvc/internal/draw"
@@ -35,6 +36,7 @@ func newStatements(d *engine.Dialect, awards engine.Log[draw.Award]) statements 
 			awards.Names("a."), awards.Arrays(sqlWriteArgs+1), awards.Names("")))),
 		writeShared: fmt.Sprintf(sqlWriteShared, d.NotDue("pools."), d.ForUpdate, awards.InsertFrom(fmt.Sprintf(sqlAwardsShared,
 			awards.Names("a."), awards.Arrays(sqlWriteSharedArgs+1), awards.Names("")))),
+		//double:counts-before insertMade(engine.Turns(), "$4::timestamptz, ", 5) => strings.Replace(insertMade(engine.Turns(), "$4::timestamptz, ", 5), "a.seq", "(SELECT count(*) FROM turns AS t WHERE t.pool_id = $1 AND t.user_id = a.user_id AND t.what = a.what) + row_number() OVER (PARTITION BY a.user_id, a.what ORDER BY a.seq)", 1)
 		turns:     insertMade(engine.Turns(), "$4::timestamptz, ", 5),
 		redirects: insertMade(engine.Redirects(), "", 4),
 		head:      fmt.Sprintf(sqlHead, d.IsDue(), d.Writable),
@@ -55,6 +57,7 @@ const (
 	sqlBegin = `BEGIN ISOLATION LEVEL READ COMMITTED`
 
 	// In a read-only role or database the default is on.
+	//double:trusts-standbys NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off' => TRUE
 	sqlWritable = `NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`
 
 	// The subqueries are evaluated once: a pool that has not changed costs no
@@ -69,6 +72,7 @@ ORDER BY added`
 	// which a database in order never does. OFFSET keeps the changes one list,
 	// so that each finds its prize by key: the planner would else find the prizes
 	// of the pool first, and go through the list for each.
+	//double:versions-only AND mark = $10 => AND $10::bigint IS NOT NULL
 	sqlWrite = `WITH pool AS (
 	UPDATE pools SET version = version + $3, mark = $11, trail = $12, at = $8,
 		fence = CASE WHEN $5 = '' THEN fence ELSE $4 END, fenced_by = CASE WHEN $5 = '' THEN fenced_by ELSE $5 END
@@ -96,6 +100,7 @@ SELECT (SELECT count(*) FROM pool),
 
 	// For a transaction by key: the last turn of each need, and those that may
 	// leave its window.
+	//double:counts-before n.what ORDER BY seq DESC LIMIT 1 => n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1
 	sqlNeeds = `SELECT %s
 FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS n (user_id, what, max, units)
 CROSS JOIN LATERAL (
@@ -140,6 +145,7 @@ ORDER BY prizes.pool_id, prizes.added`
 	// these never wait for each other. IS TRUE keeps the planner from making joins of what is better
 	// looked up in a hash: joins of two lists, without statistics, would be
 	// nested loops.
+	//double:versions-only AND pools.mark = planned.mark =>
 	sqlWriteShared = `WITH known AS (
 	SELECT k.pool_id FROM unnest($13::text[], $14::text[]) AS k (pool_id, draw_id)
 	CROSS JOIN LATERAL (SELECT FROM awards WHERE pool_id = k.pool_id AND draw_id = k.draw_id LIMIT 1) AS one

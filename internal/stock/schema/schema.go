@@ -113,6 +113,7 @@ func (k *Keeper) readSchema(ctx context.Context, schema *Schema) error {
 	if err := k.engine.Refusal(); err != nil {
 		return engine.PublicRead(err)
 	}
+	//double:unbounded k.engine.Probe.QueryRowContext(ctx, admitsFrom) => k.engine.Read.QueryRowContext(ctx, admitsFrom)
 	err := k.engine.Probe.QueryRowContext(ctx, admitsFrom).Scan(&schema.Current, &schema.AdmitsFrom)
 	if err != nil && !k.lacksTable(err) {
 		return engine.PublicRead(engine.Classify(err, k.engine.ByCode))

@@ -65,6 +65,7 @@ const (
 	// which version they are read.
 	SelectPrizes = `SELECT ` + engine.PrizeColumns + `, (SELECT version FROM pools WHERE id = ?) FROM prizes WHERE pool_id = ? AND changed > ? ORDER BY added`
 
+	//double:versions-only AND mark = ? => AND ? IS NOT NULL
 	moveHead = `UPDATE pools SET version = ?, mark = ?, trail = ?, at = ?`
 	guard    = ` WHERE id = ? AND version = ? AND mark = ? AND state = 'open'`
 )

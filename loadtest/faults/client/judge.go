@@ -33,7 +33,6 @@ func (t *Trial) leftovers() {
 	}
 }
 
-// check holds everything that was answered against the rows.
 func (t *Trial) check() error {
 	ops := t.History.Ops()
 	terms := history.Terms{
@@ -98,7 +97,6 @@ func (t *Trial) checkLinear(ops []history.Op, pool string, changes []int64) {
 	}
 }
 
-// checkAudit compares what the service says of a pool with its rows.
 func (t *Trial) checkAudit(rows history.Rows) {
 	var said struct {
 		OK      bool  `json:"ok"`
@@ -141,7 +139,6 @@ func (t *Trial) checkNodes(rows history.Rows) {
 	}
 }
 
-// differs says how a node's rows of a pool differ from the given ones.
 func (t *Trial) differs(ctx context.Context, db *sql.DB, want history.Rows) error {
 	have, err := history.Read(ctx, db, want.Pool, t.Numbered(), t.Program == stage.Textbook)
 	switch {

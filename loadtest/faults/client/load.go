@@ -95,7 +95,6 @@ func (w *Worker) one(ctx context.Context) {
 	}
 }
 
-// next chooses what to ask for.
 func (w *Worker) next() history.Op {
 	dice := w.Rand.IntN(100)
 	switch {
@@ -112,7 +111,6 @@ func (w *Worker) next() history.Op {
 	return w.draw(w.t.Pool(MainPool), 5)
 }
 
-// onSmall keeps a small pool on the edge of being sold out.
 func (w *Worker) onSmall(pool string) history.Op {
 	if w.Rand.IntN(5) == 0 {
 		return w.Move(pool, int64(w.Rand.IntN(9)-2))

@@ -4,18 +4,22 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"drawsvc/internal/page"
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // backupRestored makes a backup under load, and restores it after more draws,
@@ -47,14 +51,13 @@ func onDatabaseOfThePage(g *stage.Ground, s *harness.Site, kind string) *stage.B
 	case "mysql":
 		servertest.NeedPrograms(s, "mariadb-server", "mariadb", "mariadb-dump")
 	}
-	args := stage.ServerArgs(kind)
+	args := words.Of(kind).Small
 	if kind == "mysql" {
 		args = append(args, "--log-bin=binlog", "--server-id=1", "--binlog-format=ROW")
 	}
 	return g.Named(s, kind, pageDatabase, servertest.Start(s, kind, servertest.Args(args...)))
 }
 
-// restore is a backup and its restore under way.
 type restore struct {
 	*trial
 	*shell
@@ -201,7 +204,6 @@ func sortOut(promised map[string]history.Op, lost []string, before, after time.D
 	return kept, wrong
 }
 
-// open opens the pools that were open in the backup.
 func (r *restore) open() error {
 	if r.Kind != "sqlite" { // whose file the instance has
 		return r.do("open")
@@ -212,6 +214,88 @@ func (r *restore) open() error {
 		if err := r.setState(pool, "open"); err != nil {
 			return fmt.Errorf("open %s: %w", pool, err)
 		}
+	}
+	return nil
+}
+
+// backupPage is where the commands stand that the shell executes.
+const backupPage = "docs/backup.md"
+
+// prelude stands before each block. STATE keeps the variables from one block to
+// the next.
+const prelude = `set -eE -o pipefail
+if [ -e "$STATE" ]; then . "$STATE"; fi
+set -a
+trap 'export -p | grep -v "^declare -x STATE=" >"$STATE"' EXIT
+drawsvc() { "$PROGRAM" "$@"; }
+`
+
+// shell is where an operator works through the page.
+type shell struct {
+	work   string
+	env    []string
+	blocks map[string]string
+}
+
+func newShell(t *trial) *shell {
+	text, err := os.ReadFile(backupPage)
+	t.Must(err)
+	program, err := filepath.Abs(filepath.Join(stage.Bin, stage.Released))
+	t.Must(err)
+	s := &shell{work: t.Site.TempDir()}
+	s.blocks, err = page.Blocks(string(text))
+	t.Must(err)
+	s.env = []string{
+		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "HOME=" + s.work, "STATE=" + filepath.Join(s.work, "state"), "PROGRAM=" + program,
+		"DRAWSVC_DATABASE=" + t.URL, "BACKUPS=" + t.Site.TempDir(), "ADMIN_TOKEN=" + harness.AdminToken, "SERVICE=" + t.Instances[0].URL(),
+	}
+	if t.Server == nil {
+		return s
+	}
+	restored, err := url.Parse(t.URL)
+	t.Must(err)
+	restored.Path += "_restored"
+	at, err := url.Parse(t.Server.URL())
+	t.Must(err)
+	if t.Kind == "mysql" { // where the service's account has rights on its own database alone
+		restored.User = at.User
+	}
+	s.env = append(s.env, "RESTORED="+restored.String())
+	t.Must(s.asOwner(t.Kind, at))
+	return s
+}
+
+// asOwner lets the database's own programs find the server, with the account
+// that owns it.
+func (s *shell) asOwner(kind string, at *url.URL) error {
+	password, _ := at.User.Password()
+	if kind == "postgres" {
+		s.env = append(s.env, "PGHOST="+at.Hostname(), "PGPORT="+at.Port(), "PGUSER="+at.User.Username(), "PGPASSWORD="+password, "PGDATABASE="+pageDatabase)
+		return nil
+	}
+	account := fmt.Sprintf("[client]\nhost=%s\nport=%s\nuser=%s\npassword=%s\n", at.Hostname(), at.Port(), at.User.Username(), password)
+	return os.WriteFile(filepath.Join(s.work, ".my.cnf"), []byte(account), 0o600)
+}
+
+// do executes blocks of the page as they stand there.
+func (r *restore) do(names ...string) error {
+	for _, name := range names {
+		block, ok := r.blocks[name]
+		if !ok {
+			return fmt.Errorf("%s has no block %s", backupPage, name)
+		}
+		if err := r.execute(block); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (r *restore) execute(commands string) error {
+	cmd := exec.CommandContext(r.Ctx, "bash", "-c", prelude+commands)
+	cmd.Dir, cmd.Env = r.work, r.shell.env
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }

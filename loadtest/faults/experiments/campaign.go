@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"drawsvc/internal/fault"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
@@ -74,7 +75,6 @@ func newCampaign(t *trial) (*campaign, error) {
 	return c, nil
 }
 
-// underCampaign makes a fault while users draw from a campaign.
 func underCampaign(fault func(c *campaign) error) func(*trial) error {
 	return func(t *trial) error {
 		c, err := newCampaign(t)
@@ -112,7 +112,6 @@ func (c *campaign) stop() {
 	c.all.Wait()
 }
 
-// next is a draw of some user.
 func (c *campaign) next(w *client.Worker) history.Op {
 	o := history.Op{Kind: history.Draw, Pool: c.pool, Key: c.Key(), Count: 1, Client: w.Number, Instance: w.Rand.IntN(len(c.Instances))}
 	if w.Rand.IntN(6) == 0 {
@@ -122,10 +121,8 @@ func (c *campaign) next(w *client.Worker) history.Op {
 	return o
 }
 
-// now is the time of the database.
 func (c *campaign) now() time.Time { return time.Now().Add(time.Duration(c.moved.Load())) }
 
-// plan plans an item.
 func (c *campaign) plan(at time.Time, item map[string]any) error {
 	item["at"] = at.UTC().Format("2006-01-02T15:04:05.000000Z")
 	return c.Admin(http.MethodPost, "/admin/pools/"+c.pool+"/agenda", item, http.StatusCreated)
@@ -204,9 +201,7 @@ func (c *campaign) judge() error {
 		log, agenda, err = c.read()
 		return err
 	})
-	if err != nil {
-		return err
-	}
+	c.Must(err)
 	c.tally(log)
 	history.Campaign(&c.Verdict, c.pool, log, agenda, c.now())
 	return c.auditDeep()
@@ -233,7 +228,6 @@ func (c *campaign) tally(log []history.Entry) {
 	}
 }
 
-// read reads the log and the agenda over HTTP.
 func (c *campaign) read() (log []history.Entry, agenda []history.Item, err error) {
 	at := c.Instances[0].URL() + "/admin/pools/" + c.pool
 	text, status, err := harness.Call(c.Ctx, http.MethodGet, at+"/log", "", "Accept", "application/x-ndjson")
@@ -267,9 +261,7 @@ func (c *campaign) read() (log []history.Entry, agenda []history.Item, err error
 // instance meanwhile.
 func (c *campaign) auditDeep() error {
 	if c.Kind == "sqlite" {
-		if err := c.Instances[0].Stop(); err != nil {
-			return err
-		}
+		c.Must(c.Instances[0].Stop())
 		defer func() { _ = c.Instances[0].Again(c.Ctx) }() // its end tells
 	}
 	output, err := exec.CommandContext(c.Ctx, filepath.Join(stage.Bin, stage.Released), "audit", "--deep", "--pool", c.pool, "--database", c.URL).CombinedOutput()
@@ -277,4 +269,113 @@ func (c *campaign) auditDeep() error {
 		c.Verdict.Say(history.AuditDiffers, "the deep audit: %v: %.600s", err, output)
 	}
 	return nil
+}
+
+func campaignFaults() []Experiment {
+	return []Experiment{campaignUndisturbed(), campaignKilled(), thousandsDue(), campaignClock(), clocksApart(), campaignDay()}
+}
+
+// campaignPoints are all at which an instance is killed.
+func campaignPoints() []fault.Point {
+	return []fault.Point{fault.BeforeWrite, fault.BeforeCommit, fault.AfterCommit, fault.DueBeforeCommit, fault.DueAfterCommit}
+}
+
+// campaignKilled kills instances at every fault point, while the agenda of a
+// campaign is at work.
+func campaignKilled() Experiment {
+	return Experiment{
+		Name: "campaign, service killed at every point", places: everywhere(3), points: true, own: true,
+		run: underCampaign(func(c *campaign) error {
+			for _, p := range campaignPoints() {
+				if err := c.killedAt(p); err != nil {
+					return fmt.Errorf("%s: %w", p, err)
+				}
+			}
+			return c.awaitDone()
+		}),
+	}
+}
+
+// killedAt kills one instance at a point, behind which everybody asks for the
+// same draws.
+func (c *campaign) killedAt(p fault.Point) error {
+	from := c.History.Now()
+	i := c.Any()
+	i.Expect()
+	for tries := 1; ; tries++ {
+		last, err := c.burst(c.now().Add(campaignLead), 70*time.Millisecond)
+		c.Must(err)
+		c.Must(c.await(last.Add(-700 * time.Millisecond)))
+		c.Must(i.Arm(p, "kill"))
+		if err = i.AwaitTaken(); err == nil {
+			break
+		}
+		if tries == 4 {
+			return err // the others were always first
+		}
+	}
+	if err := i.Process.AwaitEnd(); err == nil {
+		return fmt.Errorf("instance %d ended in good order though it was killed", i.Number)
+	}
+	c.Sleep(100, 400)
+	c.Must(i.Again(c.Ctx))
+	c.askAgain(from)
+	return nil
+}
+
+func (c *campaign) await(at time.Time) error {
+	select {
+	case <-time.After(at.Sub(c.now())):
+	case <-c.Ctx.Done():
+	}
+	return c.Ctx.Err()
+}
+
+// askAgain sends a draw that won nothing, and one that is in doubt, a hundred
+// times at once to all instances: the judgement wants one answer.
+func (c *campaign) askAgain(from time.Duration) {
+	var lost, doubt *history.Op
+	for _, o := range c.History.Ops() {
+		switch {
+		case o.Pool != c.pool || o.Call < from:
+		case o.Won() && len(o.Awards) == 1 && o.Awards[0].Prize == "none":
+			lost = &o
+		case o.Unknown():
+			doubt = &o
+		}
+	}
+	for _, o := range []*history.Op{lost, doubt} {
+		if o == nil {
+			continue
+		}
+		same := make([]history.Op, 100)
+		for n := range same {
+			same[n] = history.Op{Kind: o.Kind, Pool: o.Pool, Key: o.Key, User: o.User, Count: o.Count, Client: 3000 + n, Instance: n % len(c.Instances)}
+		}
+		c.atOnce(same)
+	}
+}
+
+// campaignUndisturbed is a campaign without any fault: what is broken shows by
+// itself.
+func campaignUndisturbed() Experiment {
+	return Experiment{Name: "campaign", places: at(3, "postgres"), own: true, run: underCampaign((*campaign).undisturbed)}
+}
+
+// ofCampaigns are the controls of campaigns.
+func ofCampaigns() []Cell {
+	return []Cell{
+		doubled(campaignUndisturbed(), history.CountsBefore, place{"postgres", "optimistic", "", 3}, history.LimitPassed),
+		doubled(campaignUndisturbed(), history.LateTicker, place{"postgres", "optimistic", "", 3}, history.DuePassed),
+		doubled(clocksApart(), history.OwnClocks, place{"postgres", "optimistic", "", 3}),
+	}
+}
+
+func (c *campaign) undisturbed() error {
+	for range 3 {
+		last, err := c.burst(c.now().Add(campaignLead), 70*time.Millisecond)
+		c.Must(err)
+		c.Must(c.await(last))
+	}
+	return c.awaitDone()
 }

@@ -2,12 +2,18 @@ package experiments
 
 import (
 	"cmp"
+	"fmt"
+	"hash/fnv"
 	"slices"
+	"strings"
+	"time"
 
 	"drawsvc/internal/lockmode"
+	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // Cells lists what is run, in order, with the controls first.
@@ -33,44 +39,17 @@ func controls() []Cell { return slices.Concat(ofDraws(), ofCampaigns(), ofOperat
 // ofDraws are the controls of what draws, stock and jobs promise.
 func ofDraws() []Cell {
 	return []Cell{
-		{
-			Experiment: sellOut(), place: place{"postgres", "", "", 1}, Program: stage.Textbook,
-			Condemned: []string{history.OverIssued, history.UnitTwice},
-		},
-		{
-			Experiment: stockMoved(), place: place{"postgres", "optimistic", "", 2}, Program: stage.Faulty,
-			env: []string{"DRAWSVC_UNGUARDED=1"}, Condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
-		},
-		{
-			Experiment: stockMoved(), place: place{"sqlite", "optimistic", "", 1}, Program: stage.Faulty,
-			env: []string{"DRAWSVC_UNGUARDED=1"}, Condemned: []string{history.Versions, history.NotLinear, history.UnitTwice},
-		},
-		{
-			Experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, Program: history.RefusesKnown,
-			Condemned: []string{history.KnownRefused},
-		},
-		{
-			Experiment: hedged(), place: place{"postgres", "optimistic", "", 3}, Program: history.KeepsLooks,
-			Condemned: []string{history.KnownRefused, history.Fault},
-		},
+		doubled(sellOut(), stage.Textbook, place{"postgres", "", "", 1}, history.OverIssued, history.UnitTwice),
+		unguarded(place{"postgres", "optimistic", "", 2}),
+		unguarded(place{"sqlite", "optimistic", "", 1}),
+		doubled(hedged(), history.RefusesKnown, place{"postgres", "optimistic", "", 3}, history.KnownRefused),
+		doubled(hedged(), history.KeepsAnswers, place{"postgres", "optimistic", "", 3}, history.KnownRefused, history.Fault),
 		doubled(heldPrize(), history.PicksAgain, place{"postgres", "for-update", "", 1}),
-		{
-			Experiment: prizeDeadlocks(), place: place{"postgres", "optimistic", "", 1}, Program: history.PicksAgain,
-			Condemned: []string{history.Odds},
-		},
-		{
-			Experiment: rowsPutBack(), place: place{"postgres", "for-update", "", 2}, Program: history.VersionsAlone,
-			Condemned: []string{history.UnitTwice, history.Odds},
-		},
+		doubled(prizeDeadlocks(), history.PicksAgain, place{"postgres", "optimistic", "", 1}, history.Odds),
+		doubled(rowsPutBack(), history.VersionsOnly, place{"postgres", "for-update", "", 2}, history.UnitTwice, history.Odds),
 		doubled(standbyBehind(), history.TrustsStandbys, place{"postgres", "optimistic", "", 3}),
-		{
-			Experiment: promotedTwice(), place: place{"postgres", "for-update", "", 3}, Program: history.VersionsAlone,
-			Condemned: []string{history.UnitTwice, history.Odds},
-		},
-		{
-			Experiment: cancelledWaits(), place: place{"postgres", "for-update", "", 2}, Program: history.Heedless,
-			Condemned: []string{history.AcknowledgedLost},
-		},
+		doubled(promotedTwice(), history.VersionsOnly, place{"postgres", "for-update", "", 3}, history.UnitTwice, history.Odds),
+		doubled(cancelledWaits(), history.Heedless, place{"postgres", "for-update", "", 2}, history.AcknowledgedLost),
 		doubled(crowdedPool(), history.NoTurns, place{"postgres", "optimistic", "", 3}),
 		doubled(fileReplaced(), history.TrustsFiles, place{"sqlite", "optimistic", "", 1}),
 		doubled(jobFaults()[1], history.Unfenced, place{"postgres", lockmode.ForUpdate, "table", 3}),
@@ -85,21 +64,12 @@ func ofOperations() []Cell {
 		noDelay("postgres"), noDelay("mysql"), tokenAtOnce(), alertsSilent(), clockFollowed(),
 		nginxWithout("http_503", nginxRollout), nginxWithout("max_fails=0", nginxOutage), rulesBlamed(),
 		commitmentRestored(false).control("an operator, who restores a committed pool without `pool skip`"),
-		{
-			Experiment: auditFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Unbounded,
-			Condemned: []string{history.Fault},
-		},
+		doubled(auditFlood(), history.Unbounded, place{"postgres", lockmode.ForUpdate, "", 3}),
 		doubled(floodOfEveryRole(), history.SharesBounds, place{"postgres", lockmode.ForUpdate, "", 1}),
 		doubled(diskFull(), history.ReadsOnly, place{"sqlite", lockmode.Optimistic, "", 1}),
 		doubled(diskFull(), history.ReadsOnly, place{"postgres", lockmode.ForUpdate, "", 2}),
-		{
-			Experiment: overloadHeld(), place: place{"mysql", lockmode.ForUpdate, "", 1}, Program: history.FirstCome,
-			Condemned: []string{history.Fault},
-		},
-		{
-			Experiment: guessFlood(), place: place{"postgres", lockmode.ForUpdate, "", 3}, Program: history.Guessable,
-			Condemned: []string{history.Fault},
-		},
+		doubled(overloadHeld(), history.FirstCome, place{"mysql", lockmode.ForUpdate, "", 1}),
+		doubled(guessFlood(), history.Guessable, place{"postgres", lockmode.ForUpdate, "", 3}),
 	}
 }
 
@@ -187,7 +157,7 @@ func quickCells() []Cell {
 func FittingTo(at stage.Scene) []Experiment {
 	return slices.DeleteFunc(experiments(), func(e Experiment) bool {
 		return !e.soaks || !slices.ContainsFunc(e.places, func(p place) bool {
-			return p.database == at.Database && (p.mode == at.Mode || p.mode == "") && (p.lock == at.Lock || p.lock == "table" || p.lock == "")
+			return p.Database == at.Database && (p.Mode == at.Mode || p.Mode == "") && (p.Lock == at.Lock || p.Lock == "table" || p.Lock == "")
 		})
 	})
 }
@@ -208,3 +178,162 @@ func SoakCells() []Cell {
 	}
 	return all
 }
+
+// place is where an experiment is tried.
+type place words.Place
+
+// Experiment is one fault, or a handful of one sort, and where it is tried.
+type Experiment struct {
+	Name string
+	// Number is that of the list of faults that the service must survive, 0
+	// for those that are not on it.
+	Number int
+	// places are where it is tried; nil is everywhere.
+	places []place
+	// points says that the program needs fault points.
+	points bool
+	// links says that every way to the database goes through a proxy.
+	links bool
+	// Internal allows answers 500 with an unknown outcome.
+	Internal bool
+	// codes are further codes of answers 503 that the experiment causes.
+	codes []string
+	// flags are added to the program's own.
+	flags []string
+	// timeout is the service's time for a request; 0 is the usual.
+	timeout time.Duration
+	// clock is whose clock the experiment moves, "" for nobody's.
+	clock string
+	// tries is the program that is tried; "" is the released one.
+	tries string
+	// begins is the program that the instances begin with; "" is the one that is
+	// tried.
+	begins string
+	// jobs are those that the fault is about; with any, the instances fetch a
+	// catalogue, with the cell's lock as that of jobs.
+	jobs []string
+	// own says that run makes its own load; otherwise it is under load while it
+	// runs, and returns when the fault has ended.
+	own bool
+	// soaks says that the soak may use it.
+	soaks bool
+	// Longest is the longest that a cell may take; 0 is the usual.
+	Longest time.Duration
+	// loses says that acknowledged changes must be lost, and no other rule broken.
+	loses bool
+	// base makes the cell's database in a way of its own; nil is the usual.
+	base func(g *stage.Ground, s *harness.Site, kind string) *stage.Base
+	run  func(t *trial) error
+}
+
+// trial is a trial on which the experiments make their faults.
+type trial struct{ *client.Trial }
+
+// Make makes the fault, on a trial that is under load.
+func (e Experiment) Make(t *client.Trial) error {
+	return harness.Caught(func() error { return e.run(&trial{t}) })
+}
+
+// control is a cell of a program in order and its experiment's first place, where the
+// experiment has a flaw and must say so itself.
+func (e Experiment) control(flaw string) Cell {
+	c := e.at(e.places[0])
+	c.Flaw, c.Condemned = flaw, []string{history.Fault}
+	return c
+}
+
+// doubled is a cell of a broken program, which has to break one of the rules. Where
+// there are none, the experiment must say so itself.
+func doubled(e Experiment, program string, p place, rules ...string) Cell {
+	if len(rules) == 0 {
+		rules = []string{history.Fault}
+	}
+	return Cell{Experiment: e, place: p, Program: program, Condemned: rules}
+}
+
+// unguarded is the service without the check of the version in its write.
+func unguarded(p place) Cell {
+	c := doubled(stockMoved(), stage.Faulty, p, history.Versions, history.NotLinear, history.UnitTwice)
+	c.env = []string{"DRAWSVC_UNGUARDED=1"}
+	return c
+}
+
+// Cell is one experiment at one place.
+type Cell struct {
+	Experiment
+	place
+	// Program is what is tried.
+	Program string
+	env     []string
+	// Condemned are the rules of which a program that is broken has to break
+	// one; nil is a program in order.
+	Condemned []string
+	// Flaw is what is wrong with a control whose program is in order, such as its
+	// flags.
+	Flaw string
+}
+
+// Scene is what the cell needs on the stage.
+func (c Cell) Scene() stage.Scene {
+	return stage.Scene{
+		Place: words.Place(c.place), Program: c.Program, Begins: c.begins, Flags: c.flags, Env: c.env, Linked: c.links,
+		Timeout: c.timeout, Clock: c.clock, Points: c.Program == stage.Faulty || history.HasPoints(c.Program), Jobs: c.jobs != nil, NewBase: c.base,
+	}
+}
+
+// Expected is what the cell brings with it.
+func (c Cell) Expected() client.Expected {
+	codes := c.codes
+	if c.clock == stage.ClockOfDatabase {
+		codes = append(slices.Clone(codes), "clock-leapt")
+	}
+	return client.Expected{Internal: c.Internal, Codes: codes, Condemned: c.Condemned != nil, Loses: c.loses}
+}
+
+// Show makes the fault, under load unless it makes its own.
+func (c Cell) Show(t *client.Trial) error {
+	if c.own {
+		return c.Make(t)
+	}
+	return t.UnderLoad(func() error { return c.Make(t) })
+}
+
+// Jobs are those that the cell is about.
+func (c Cell) Jobs() []string { return c.jobs }
+
+// Name tells the cell from all others.
+func (c Cell) Name() string {
+	parts := []string{c.Experiment.Name, words.Place(c.place).Name()}
+	if _, ok := history.DoubleOf(c.Program); ok {
+		parts = append([]string{c.Program}, parts...)
+	}
+	if c.Condemned != nil {
+		parts = append([]string{"CONTROL"}, parts...)
+	}
+	return strings.Join(parts, " ")
+}
+
+// SeedOf is the seed of one run of one cell, so that it can be replayed
+// without those before it.
+func SeedOf(seed uint64, name string, run int) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, seed, name, run) // never fails
+	return h.Sum64()
+}
+
+// everywhere is every mode on every database: a file has one instance, a
+// server as many as are named.
+func everywhere(instances int) []place {
+	return at(instances, "sqlite", "postgres", "mysql")
+}
+
+// at is every mode on the named databases.
+func at(instances int, databases ...string) (all []place) {
+	for _, p := range words.At(instances, databases...) {
+		all = append(all, place(p))
+	}
+	return all
+}
+
+// servers is every mode on both servers, with two instances.
+func servers() []place { return at(2, "postgres", "mysql") }

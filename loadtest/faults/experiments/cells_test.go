@@ -55,7 +55,7 @@ func TestQuickHasTheSharpest(t *testing.T) {
 	}
 	require.Len(t, faults, 13)
 	require.True(t, faults[hedged().Name])
-	require.Equal(t, map[string]bool{stage.Textbook: true, stage.Faulty: true, history.RefusesKnown: true, history.KeepsLooks: true}, condemned)
+	require.Equal(t, map[string]bool{stage.Textbook: true, stage.Faulty: true, history.RefusesKnown: true, history.KeepsAnswers: true}, condemned)
 }
 
 // TestEveryDoubleIsCondemned: a double that no cell tries shows nothing.

@@ -1,16 +1,23 @@
 package experiments
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"filippo.io/age"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
 )
@@ -28,7 +35,6 @@ const (
 	seedRecipients = stage.Bin + "/seed-recipients"
 )
 
-// committedFaults are those of pools that are committed to their numbers.
 func committedFaults() []Experiment {
 	return []Experiment{committed("a million committed awards, killed and changed", committedAll), committed("committed awards, killed and changed", committedQuick)}
 }
@@ -48,7 +54,6 @@ func committed(name string, units int64) Experiment {
 	return e
 }
 
-// withSeedKeys makes the usual database, and keys for the seeds of its pools.
 func withSeedKeys(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	makeSeedKeys(s)
 	if kind == "sqlite" {
@@ -68,12 +73,10 @@ func makeSeedKeys(s *harness.Site) {
 	s.Must(err)
 }
 
-// seedFlags name those keys to an instance.
 func seedFlags() []string {
 	return []string{"--seed-identity-file", seedIdentity, "--seed-recipients", seedRecipients}
 }
 
-// committedRun is one pool from its commitment to its verification.
 type committedRun struct {
 	*trial
 	units   int64
@@ -83,9 +86,7 @@ type committedRun struct {
 }
 
 func (r *committedRun) run() error {
-	if err := r.begin(); err != nil {
-		return err
-	}
+	r.Must(r.begin())
 	begun := time.Now()
 	ended := make(chan struct{})
 	go func() {
@@ -94,19 +95,14 @@ func (r *committedRun) run() error {
 	}()
 	err := r.disturb(ended)
 	<-ended
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	r.Note("%d awards of %d draws in %.0f s, %d instances killed", r.granted.Load(), r.draws.Load(), time.Since(begun).Seconds(), r.kills)
 	folder, err := r.publishProof(committedPool)
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	r.bothVerify(folder, r.granted.Load())
 	return nil
 }
 
-// begin makes the pool, commits it, and opens it.
 func (r *committedRun) begin() error {
 	gold, silver := r.units/100, r.units
 	path := "/admin/pools/" + committedPool
@@ -120,9 +116,7 @@ func (r *committedRun) begin() error {
 		{"POST", path + "/commitment", fmt.Sprintf(`{"epochs":256,"epoch_length":%d}`, r.units/50), http.StatusCreated},
 		{"PATCH", path, `{"state":"open"}`, http.StatusOK},
 	} {
-		if err := r.callUntil(step.method, step.path, step.body, step.want); err != nil {
-			return err
-		}
+		r.Must(r.callUntil(step.method, step.path, step.body, step.want))
 	}
 	return nil
 }
@@ -148,6 +142,151 @@ func (r *committedRun) work(n int) {
 				break
 			}
 			time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+		}
+	}
+}
+
+// committedRules are limits, blanks and a fallback, fixed odds, a budget, and a
+// guarantee, in turn. Fixed odds name all prizes that there are by then.
+func committedRules() []string {
+	return []string{
+		`{"fallback":"none","win":"3/4","limits":[{"of":"prize","prize":"gold","max":5},{"of":"draws","max":50000,"per":"day"}],"zone":"Europe/Berlin"}`,
+		`{"fallback":"none","odds":{"of":1000,"prizes":{"silver":200,"gold":5,"pin-5":50}},"budget":{"max":"200000.00","per":"hour"}}`,
+		`{"fallback":"none","guarantee":{"after":20,"prize":"silver"},"win":"1/4","blocked":["user-7"]}`,
+		`{"fallback":"none","limits":[{"of":"wins","max":300,"per":"1h"}]}`,
+	}
+}
+
+const disturbances = 24
+
+// disturb has something happen to the pool or to an instance at each part of the
+// way, until the draws have ended.
+func (r *committedRun) disturb(ended <-chan struct{}) error {
+	for n := int64(1); n < disturbances; n++ {
+		for r.granted.Load() < n*r.units/disturbances {
+			select {
+			case <-ended:
+				return r.Ctx.Err()
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		r.Must(r.act(int(n)))
+	}
+	return nil
+}
+
+func (r *committedRun) act(n int) error {
+	path := "/admin/pools/" + committedPool
+	switch n % 6 {
+	case 0:
+		return r.callUntil("PUT", path+"/rules", committedRules()[n/6%len(committedRules())], http.StatusOK)
+	case 1, 4:
+		return r.kill()
+	case 2:
+		delta := r.units / 50
+		if n%4 == 0 {
+			delta = -delta / 10
+		}
+		body := fmt.Sprintf(`{"delta":%d,"reason":"restock %d"}`, delta, n)
+		return r.callUntil("POST", path+"/prizes/silver/stock", body, http.StatusOK)
+	case 3:
+		mode := lockmode.Names()[n/6%len(lockmode.Names())]
+		return r.callUntil("PATCH", path, fmt.Sprintf(`{"mode":%q}`, mode), http.StatusOK)
+	}
+	body := fmt.Sprintf(`{"id":"pin-%d","name":"Pin %d","value":"0.50","stock":%d}`, n, n, r.units/40)
+	return r.callUntil("POST", path+"/prizes", body, http.StatusCreated)
+}
+
+// kill ends an instance at once, in whatever it is doing, and starts it again.
+func (r *committedRun) kill() error {
+	i := r.Any()
+	i.Kill()
+	r.kills++
+	r.Sleep(50, 200)
+	return i.Again(r.Ctx)
+}
+
+// callUntil makes an operator's call until an instance answers with the status that is
+// wanted, or another final one.
+func (t *trial) callUntil(method, path, body string, want int) error {
+	for n := 0; ; n++ {
+		text, status, err := t.callAt(t.Instances[n%len(t.Instances)].URL(), harness.AdminToken, method, path, body)
+		switch {
+		case t.Ctx.Err() != nil:
+			return t.Ctx.Err()
+		case err == nil && status == want:
+			return nil
+		case n > 0 && (strings.Contains(string(text), `-exists"`) || strings.Contains(string(text), `"pool-committed"`)): // by a call whose answer was lost
+			return nil
+		case err == nil && status < 500:
+			return fmt.Errorf("%s %s %s: %d %.300s", method, path, body, status, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (t *trial) callAt(at, token, method, path, body string, headers ...string) ([]byte, int, error) {
+	ctx, cancel := context.WithTimeout(t.Ctx, 2*time.Minute) // a log has a million lines
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, at+path, io.NopCloser(strings.NewReader(body))) // which net/http does not send again by itself
+	if err != nil {
+		return nil, 0, err
+	}
+	request.ContentLength = int64(len(body))
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	for k := 0; k+1 < len(headers); k += 2 {
+		request.Header.Set(headers[k], headers[k+1])
+	}
+	response, err := t.Client.Do(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return text, response.StatusCode, err
+}
+
+// publishProof closes and reveals a committed pool, and returns a folder with what is
+// published of it.
+func (t *trial) publishProof(pool string) (folder string, err error) {
+	path := "/admin/pools/" + pool
+	t.Must(t.callUntil("PATCH", path, `{"state":"closed"}`, http.StatusOK))
+	begun := time.Now()
+	t.Must(t.callUntil("POST", path+"/reveal", "", http.StatusOK))
+	t.Note("%s: revealed in %.1f s", pool, time.Since(begun).Seconds())
+	folder = t.Site.TempDir()
+	for name, file := range map[string]string{"key": "key", "commitment": "commitment", "checkpoint": "checkpoint", "reveal": "reveal", "log": "log.jsonl"} {
+		if err := stage.Within(t.Ctx, client.SettleMax, func() error { // a 503 says nothing of a proof
+			text, status, err := t.callAt(t.Instances[0].URL(), harness.DrawToken, "GET", "/pools/"+pool+"/proof/"+name, "")
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("proof/%s: %d", name, status)
+			}
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(folder, file), text, 0o600)
+		}); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
+
+// bothVerify has both verifiers recompute what is published, which has that many
+// awards, and holds it against further files that the arguments name.
+func (t *trial) bothVerify(folder string, awards int64, args ...string) {
+	for _, verifier := range [][]string{{filepath.Join(stage.Bin, stage.Released), "verify"}, {"python3", "docs/verify/verify.py"}} {
+		begun := time.Now()
+		command := append(append(verifier[1:], folder), args...)
+		output, err := exec.CommandContext(t.Ctx, verifier[0], command...).CombinedOutput() //nolint:gosec // its own programs
+		said := strings.TrimSpace(string(output))
+		t.Note("%s: %s, in %.1f s", filepath.Base(verifier[len(verifier)-1]), said, time.Since(begun).Seconds())
+		if err != nil {
+			t.Verdict.Say(history.Fault, "%s: %v: %s", verifier, err, said)
+		}
+		if want := fmt.Sprintf(" %d awards replayed ", awards); !strings.Contains(said, want) {
+			t.Verdict.Say(history.Fault, "of%sthe log has: %s", want, said)
 		}
 	}
 }

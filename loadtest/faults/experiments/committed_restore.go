@@ -35,13 +35,10 @@ func onDatabaseOfThePageWithKeys(g *stage.Ground, s *harness.Site, kind string) 
 	return onDatabaseOfThePage(g, s, kind)
 }
 
-// lateCommitted is the pool that is committed after the backup.
 const lateCommitted = "autumn"
 
-// skipLine is the page's command that skips lost versions.
 var skipLine = regexp.MustCompile(`(?m)^drawsvc pool skip ` + pagePool + ` --to 4711 .*$`)
 
-// committedRestore is the restore of both pools.
 type committedRestore struct {
 	*restore
 	skips bool
@@ -73,7 +70,6 @@ func (r *committedRestore) run() error {
 	return nil
 }
 
-// create creates a paused pool.
 func (r *committedRestore) create(pool string) error {
 	prizes := []map[string]any{
 		{"id": "gold", "name": "Gold", "value": "19.90", "stock": 300}, {"id": "silver", "name": "Silver", "value": "5.00", "stock": 29_700},
@@ -97,7 +93,6 @@ func (r *committedRestore) drawFrom(pool string) {
 	}
 }
 
-// replaceAndSkip puts the backup in the place of the database, and skips what was lost.
 func (r *committedRestore) replaceAndSkip(steps []string) error {
 	if r.Kind != "sqlite" {
 		r.Must(r.do(steps...))
@@ -111,7 +106,6 @@ func (r *committedRestore) replaceAndSkip(steps []string) error {
 	return errors.Join(r.reopen(), r.Instances[0].Again(r.Ctx))
 }
 
-// skip executes the page's command, up to the highest version that was answered.
 func (r *committedRestore) skip() error {
 	if !r.skips {
 		return nil
@@ -133,9 +127,7 @@ func (r *committedRestore) skip() error {
 // the key of the commitment in force, and both verifiers to hold.
 func (r *committedRestore) judge() error {
 	stands, _, err := r.standing(pagePool)
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	lost, after, same := map[int64]history.Op{}, 0, 0
 	won := r.wonOf(pagePool)
 	for _, o := range won {
@@ -190,17 +182,11 @@ const receiptsEach = 12
 // was taken back must fail.
 func (r *committedRestore) verify(pool string) error {
 	folder, err := r.publishProof(pool)
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	stands, awards, err := r.standing(pool)
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	key, err := os.ReadFile(filepath.Join(folder, "key"))
-	if err != nil {
-		return err
-	}
+	r.Must(err)
 	var receipts strings.Builder
 	holding, failing := 0, 0
 	for _, o := range r.wonOf(pool) {

@@ -3,12 +3,16 @@ package experiments
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/client"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
-	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // databaseFaults are those of the database itself.
@@ -63,13 +67,8 @@ func (t *trial) slow(all ...*servertest.Server) error {
 	return nil
 }
 
-// sessions lists the sessions of the service.
 func (t *trial) sessions() (all []int64) {
-	query := `SELECT id FROM information_schema.processlist WHERE user = '` + stage.ServiceRole + `'`
-	if t.Kind == "postgres" {
-		query = `SELECT pid FROM pg_stat_activity WHERE usename = '` + stage.ServiceRole + `' AND datname = current_database()`
-	}
-	rows, err := t.Base.Admin.QueryContext(t.Ctx, query)
+	rows, err := t.Base.Admin.QueryContext(t.Ctx, fmt.Sprintf(words.Of(t.Kind).Sessions, stage.ServiceRole))
 	t.Must(err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -83,14 +82,10 @@ func (t *trial) sessions() (all []int64) {
 
 // killSessions ends every session of the service, and returns how many.
 func (t *trial) killSessions() int {
-	kill := `KILL %d`
-	if t.Kind == "postgres" {
-		kill = `SELECT pg_terminate_backend(%d)`
-	}
 	all := t.sessions()
 	for _, id := range all {
 		// One that has ended by itself is as well.
-		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(kill, id))
+		_, _ = t.Base.Admin.ExecContext(t.Ctx, fmt.Sprintf(words.Of(t.Kind).Kill, id))
 	}
 	return len(all)
 }
@@ -116,14 +111,9 @@ func serializable(t *trial) error {
 }
 
 func readOnly(t *trial) error {
-	on, off := []string{`SET GLOBAL read_only = ON`}, []string{`SET GLOBAL read_only = OFF`}
-	if t.Kind == "postgres" {
-		const setting = `ALTER SYSTEM SET default_transaction_read_only = `
-		on, off = []string{setting + `on`, `SELECT pg_reload_conf()`}, []string{setting + `off`, `SELECT pg_reload_conf()`}
-	}
-	t.Must(stage.ExecAll(t.Base.Admin, on...))
+	t.Must(stage.ExecAll(t.Base.Admin, words.Of(t.Kind).ReadOnly...))
 	time.Sleep(2 * time.Second)
-	return stage.ExecAll(t.Base.Admin, off...)
+	return stage.ExecAll(t.Base.Admin, words.Of(t.Kind).Writable...)
 }
 
 // outOfConnections takes every connection that the server has, those of the
@@ -150,12 +140,8 @@ func outOfConnections(t *trial) error {
 	return nil
 }
 
-// connect opens one connection more, as anyone could.
 func (t *trial) connect() (*sql.DB, error) {
-	db, err := sql.Open("pgx", t.HogURL)
-	if t.Kind == "mysql" {
-		db, err = harness.OpenMySQL(t.HogURL, "")
-	}
+	db, err := words.Open(t.HogURL)
 	if err != nil {
 		return nil, err
 	}
@@ -166,4 +152,126 @@ func (t *trial) connect() (*sql.DB, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// otherSession opens a connection that has nothing to do with the service.
+func (t *trial) otherSession() (conn *sql.Conn, leave func()) {
+	db := t.Base.Admin
+	if t.Kind == "sqlite" {
+		var err error
+		db, err = words.Open(t.URL, "_pragma=busy_timeout(5000)")
+		t.Must(err)
+	}
+	conn, err := db.Conn(t.Ctx)
+	t.Must(err)
+	return conn, func() {
+		_ = conn.Close() // gives it back
+		if t.Kind == "sqlite" {
+			_ = db.Close()
+		}
+	}
+}
+
+func (t *trial) say(conn *sql.Conn, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// lockPool is how another session begins a transaction that locks the main pool.
+func (t *trial) lockPool() []string {
+	if t.Kind == "sqlite" {
+		return []string{"BEGIN IMMEDIATE"}
+	}
+	return []string{"BEGIN", `SELECT version FROM pools WHERE id = '` + t.Pool(client.MainPool) + `' FOR UPDATE`}
+}
+
+// lockedFor locks the pool's row for some time. Draws on it are refused as
+// busy; none may end in doubt, because none is written.
+func lockedFor(d time.Duration) func(*trial) error {
+	return func(t *trial) error {
+		conn, leave := t.otherSession()
+		defer leave()
+		t.Must(t.say(conn, t.lockPool()...))
+		from := t.History.Now()
+		t.Wait(d)
+		to := t.History.Now()
+		t.Must(t.say(conn, "ROLLBACK"))
+		t.Ended = time.Now()
+		return t.onlyBusy(from, to)
+	}
+}
+
+// onlyBusy wants draws that were made and answered within a time to be refused
+// as contended, as far as they are on the main pool. Where the write itself is
+// what waits, a draw that came late may end in doubt. In a file, everything
+// waits for its one writer, the table of locks too.
+func (t *trial) onlyBusy(from, to time.Duration) error {
+	busy, doubts, cut := 0, 0, 0
+	for _, o := range t.History.Ops() {
+		if o.Call < from || o.Return > to || o.Pool != t.Pool(client.MainPool) || o.Kind != history.Draw {
+			continue
+		}
+		switch answer := o.Answer(); {
+		case answer == "contended", t.Kind == "sqlite" && o.Busy():
+			busy++
+		case answer == "replayed" || answer == "overloaded":
+		case answer == "outcome-unknown" && t.Mode != lockmode.ForUpdate:
+			doubts++
+		case answer == "store-unavailable" && o.Return-o.Call > t.Limit()*3/4:
+			cut++ // its time was over in the first wait: that looks like a database that does not answer
+		default:
+			t.Verdict.Say(history.Fault, "under a lock that another session held: %s", &o)
+		}
+	}
+	t.Note("%d refused as contended, %d in doubt, %d out of time in the wait", busy, doubts, cut)
+	if cut > busy {
+		t.Verdict.Say(history.Fault, "of %d draws under a lock that another session held only %d were answered that the pool is busy", busy+cut, busy)
+	}
+	if busy == 0 {
+		return errors.New("the other session's lock kept nobody")
+	}
+	return nil
+}
+
+// foreignTransaction reads everything and stays: it must be in nobody's way.
+func foreignTransaction(t *trial) error {
+	conn, leave := t.otherSession()
+	defer leave()
+	begin := []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "BEGIN"}
+	if t.Kind == "postgres" {
+		begin = []string{"BEGIN ISOLATION LEVEL REPEATABLE READ"}
+	}
+	t.Must(t.say(conn, append(begin, "SELECT * FROM pools", "SELECT * FROM prizes", "SELECT * FROM awards")...))
+	from := t.History.Now()
+	time.Sleep(3 * time.Second)
+	for _, o := range t.History.Ops() {
+		if o.Call > from && !o.Won() && !o.Refused() {
+			t.Verdict.Say(history.Fault, "beside a transaction that only reads: %s", &o)
+		}
+	}
+	return t.say(conn, "ROLLBACK")
+}
+
+// deadlocks locks a prize and then its pool, against the order of the service.
+func deadlocks(t *trial) error {
+	conn, leave := t.otherSession()
+	defer leave()
+	pool, victims := t.Pool(client.MainPool), 0
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.Sleep(10, 60) {
+		err := t.say(conn, "BEGIN", `UPDATE prizes SET changed = changed WHERE pool_id = '`+pool+`' AND id = 'tin'`)
+		if err == nil {
+			time.Sleep(20 * time.Millisecond)
+			err = t.say(conn, t.lockPool()[1])
+		}
+		if err != nil {
+			victims++ // the other session, this time
+		}
+		t.Must(t.say(conn, "ROLLBACK"))
+	}
+	t.Note("the other session was the victim %d times", victims)
+	return nil
 }

@@ -3,6 +3,7 @@ package experiments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
+	"drawsvc/loadtest/harness"
 )
 
 const (
@@ -24,7 +26,6 @@ const (
 	wonLeast = 50
 )
 
-// guessFlood sends wrong tokens from one address while others draw from another.
 func guessFlood() Experiment {
 	return Experiment{
 		Name: "flood of wrong tokens", own: true, run: guessed,
@@ -82,4 +83,112 @@ func (t *trial) guess() (map[int]int, error) {
 		}
 	})
 	return said, failed
+}
+
+const (
+	// auditors ask at once, for auditFor.
+	auditors = 36
+	auditFor = 8 * time.Second
+	// logged is how many awards each of them reads, drawn so many at once.
+	logged     = 60_000
+	loggedEach = 100
+	// archive is the pool that they read. No client draws from it.
+	archive = "archive"
+)
+
+// auditFlood asks for audits and exports of a long log as fast as they come,
+// while others draw, and a balancer asks whether the instances are ready.
+func auditFlood() Experiment {
+	return Experiment{
+		Name: "flood of audits and exports", own: true, run: audited, timeout: edgeTimeout,
+		places: []place{{"sqlite", lockmode.ForUpdate, "", 1}, {"postgres", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}},
+	}
+}
+
+func audited(t *trial) error {
+	t.Must(t.fillArchive())
+	return t.UnderLoad(func() error {
+		since, before := t.History.Now(), t.drawn()
+		said, err := t.audits()
+		t.Must(err)
+		won := t.drawn() - before
+		t.Note("audits and exports were answered %v; %d draws won meanwhile", said, won)
+		if said[http.StatusServiceUnavailable] == 0 || said[http.StatusOK] == 0 {
+			t.Verdict.Say(history.Fault, "%d audits and exports were made, %d refused", said[http.StatusOK], said[http.StatusServiceUnavailable])
+		}
+		if won < wonLeast {
+			t.Verdict.Say(history.Fault, "only %d draws won beside the flood", won)
+		}
+		t.othersServed(since)
+		return nil
+	})
+}
+
+func (t *trial) fillArchive() error {
+	at := t.Instances[0].URL()
+	gold := []harness.Prize{{ID: "gold", Name: "Gold", Value: "1.00", Stock: logged}}
+	t.Must(harness.MakePool(t.Ctx, at, harness.Pool{ID: archive, Name: "Archive", Prizes: gold}))
+	var failed [client.WorkersUsual]error
+	client.Parallel(len(failed), func(n int) {
+		for k := n; k < logged/loggedEach && failed[n] == nil; k += len(failed) {
+			body := fmt.Sprintf(`{"pool":%q,"user":"user-%d","count":%d}`, archive, k, loggedEach)
+			_, status, err := harness.Call(t.Ctx, http.MethodPost, at+"/draw", body, "Idempotency-Key", fmt.Sprintf("archive-%d", k))
+			if err == nil && status != http.StatusOK {
+				err = fmt.Errorf("fill the archive: %d", status)
+			}
+			failed[n] = err
+		}
+	})
+	return errors.Join(failed[:]...)
+}
+
+// audits asks for them until auditFor is over, and counts the responses by
+// status. Each instance has to be ready all the while, and takes an operator's
+// change in the middle.
+func (t *trial) audits() (map[int]int, error) {
+	ctx, cancel := context.WithTimeout(t.Ctx, auditFor)
+	defer cancel()
+	var mu sync.Mutex
+	said := map[int]int{}
+	var all sync.WaitGroup
+	all.Go(func() { t.staysReady(ctx) })
+	client.Parallel(auditors, func(n int) {
+		for k := n; ctx.Err() == nil; k++ {
+			path := []string{"/audit", "/awards"}[k/len(t.Instances)%2]
+			at := t.Instances[k%len(t.Instances)].URL() + "/admin/pools/" + archive + path
+			_, status, err := harness.Call(ctx, http.MethodGet, at, "", "Accept", []string{"application/json", "text/csv"}[k/len(t.Instances)%2])
+			if err != nil {
+				continue // its time is over, or the response was cut off
+			}
+			mu.Lock()
+			said[status]++
+			mu.Unlock()
+			if status == http.StatusServiceUnavailable {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	})
+	all.Wait()
+	return said, nil
+}
+
+// staysReady asks every instance again and again whether it is ready, and changes
+// something.
+func (t *trial) staysReady(ctx context.Context) {
+	asked, slowest := 0, time.Duration(0)
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		for n, i := range t.Instances {
+			began := time.Now()
+			if err := i.IsReady(t.Ctx); err != nil {
+				t.Verdict.Say(history.Fault, "instance %d is not ready beside audits: %v", n, err)
+			}
+			asked, slowest = asked+1, max(slowest, time.Since(began))
+		}
+		if asked == 3*len(t.Instances) {
+			if err := t.Admin(http.MethodPatch, "/admin/pools/"+archive, map[string]any{"name": "Archive, read a lot"}, http.StatusOK); err != nil {
+				t.Verdict.Say(history.Fault, "an operator's change beside audits: %v", err)
+			}
+		}
+	}
+	t.Note("asked %d times whether an instance is ready, the slowest answer after %d ms", asked, slowest.Milliseconds())
 }

@@ -16,7 +16,7 @@ import (
 	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
-	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/report"
 )
 
 const (
@@ -58,7 +58,7 @@ func (f *floodTimes) add(c *floods.Call, took time.Duration) {
 	if f.took[name] == nil {
 		f.order = append(f.order, name)
 	}
-	f.took[name] = append(f.took[name], harness.Milliseconds(took))
+	f.took[name] = append(f.took[name], report.Milliseconds(took))
 }
 
 // medians are those of the calls.

@@ -11,7 +11,6 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// linkFaults are those of the way to the database.
 func linkFaults() []Experiment {
 	forUpdate := []place{{"postgres", "for-update", "", 2}, {"mysql", "for-update", "", 2}}
 	return []Experiment{

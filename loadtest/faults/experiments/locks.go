@@ -140,7 +140,6 @@ func redisFailedOver(t *trial) error {
 	return nil
 }
 
-// copyRedis makes one server a copy of another, and then a leader.
 func (t *trial) copyRedis(to, from string) {
 	host, port, err := net.SplitHostPort(from)
 	t.Must(err)
@@ -156,7 +155,6 @@ func (t *trial) copyRedis(to, from string) {
 	t.tellRedis(to, "REPLICAOF", "NO", "ONE")
 }
 
-// tellRedis runs a command on a server.
 func (t *trial) tellRedis(addr string, args ...any) {
 	_, err := stage.RedisDo(t.Ctx, addr, args...)
 	t.Must(err)

@@ -12,7 +12,6 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// operatorFaults are what the people do who run the service.
 func operatorFaults() []Experiment {
 	return []Experiment{
 		{Name: "instances in different modes on one pool", Number: 19, places: twoModes(), run: modesMixed},
@@ -81,7 +80,6 @@ func poolPaused(t *trial) error {
 	return nil
 }
 
-// migratedAtOnce starts processes on databases that are empty.
 func migratedAtOnce(t *trial) error {
 	for range 5 {
 		b := t.Ground.Database(t.Site, t.Kind, t.Server)

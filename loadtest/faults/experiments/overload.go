@@ -50,7 +50,6 @@ func overloadHeld() Experiment {
 	return Experiment{Name: "overload on a part of a core", own: true, run: overloadedAndHeld, Longest: overloadMax, places: places}
 }
 
-// overloadMax bounds a cell.
 const overloadMax = 5 * time.Minute
 
 // overload is tried in every mode: which is the worst of a database, the machine says.
@@ -58,7 +57,6 @@ func overload() Experiment {
 	return Experiment{Name: "overload", own: true, run: overloaded, Longest: overloadMax, places: everywhere(1)}
 }
 
-// overloadedAndHeld is overloaded while the server has a part of a core.
 func overloadedAndHeld(t *trial) error {
 	pool := t.overloadPool() // while it is fast
 	undo, how := t.Server.Throttle(heldPart)
@@ -69,7 +67,6 @@ func overloadedAndHeld(t *trial) error {
 
 func overloaded(t *trial) error { return t.underOverload(t.overloadPool()) }
 
-// overloadPool makes the pool.
 func (t *trial) overloadPool() string {
 	pool := t.Pool("overload")
 	t.Must(t.Operate(http.MethodPost, "/admin/pools", map[string]any{
@@ -126,7 +123,6 @@ func (f *overloading) others() string {
 	return fmt.Sprintf("503: %d, 504: %d, none or any other: %d %v", f.busy.Swap(0), f.unknown.Swap(0), f.failed.Swap(0), failure)
 }
 
-// goodput is the draws per second that that many callers get.
 func (f *overloading) goodput(callers int) float64 {
 	ctx, end := context.WithTimeout(f.Ctx, overloadWarms+overloadFor)
 	defer end()
@@ -154,7 +150,6 @@ func (f *overloading) goodput(callers int) float64 {
 	return float64(f.won.Load()) / overloadFor.Seconds()
 }
 
-// draw makes a draw, and says how long to wait before the next.
 func (f *overloading) draw(user, key string) (status int, outcome string, wait time.Duration) {
 	body := fmt.Sprintf(`{"pool":%q,"user":%q}`, f.pool, user)
 	request, err := http.NewRequestWithContext(f.Ctx, http.MethodPost, f.Instances[0].URL()+"/draw", strings.NewReader(body))

@@ -40,7 +40,6 @@ type patroni struct {
 // synchronous standby, without which it takes no write.
 const patroniNodes = 3
 
-// base makes the cell's database on the cluster.
 func (c *patroni) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
 	if c.Patroni == nil || !c.whole {
 		c.Patroni = servertest.StartPatroni(&stage.Lasting{Site: s, Whole: g.Whole}, patroniNodes)
@@ -93,7 +92,6 @@ func (t *trial) probe(ctx context.Context, db *sql.DB, guarded bool) error {
 	return err
 }
 
-// others are the connections to all nodes but one.
 func (c *patroni) others(t *trial, but *servertest.Server) map[string]*sql.DB {
 	left := map[string]*sql.DB{}
 	for n, node := range c.Nodes {

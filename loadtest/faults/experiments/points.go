@@ -10,7 +10,6 @@ import (
 	"drawsvc/loadtest/faults/stage"
 )
 
-// points are the faults inside the service, at its named points.
 func points() []Experiment {
 	var all []Experiment
 	for _, p := range []struct {

@@ -1,12 +1,21 @@
 package experiments
 
 import (
+	"context"
+	"database/sql"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/internal/servertest"
+	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
 	"drawsvc/loadtest/harness"
+	words "drawsvc/loadtest/place"
 )
 
 // standbyFaults are those of a primary whose standby is promoted by hand when
@@ -32,7 +41,6 @@ func cancelledWaits() Experiment {
 	}
 }
 
-// pair is a primary, its standby, and the way between them.
 type pair struct {
 	synchronous      bool
 	primary, standby *servertest.Server
@@ -40,9 +48,9 @@ type pair struct {
 }
 
 func (p *pair) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
-	p.primary = servertest.Start(s, kind, servertest.Args(stage.ServerArgs(kind)...))
+	p.primary = servertest.Start(s, kind, servertest.Args(words.Of(kind).Small...))
 	p.link = servertest.StartProxy(s, p.primary.Addr())
-	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(stage.ServerArgs(kind)...))
+	p.standby = servertest.StartStandby(s, p.primary, p.link.Addr(), "standby", servertest.Args(words.Of(kind).Small...))
 	b := g.OnHosts(s, kind, p.primary, []*servertest.Server{p.primary, p.standby})
 	if p.synchronous {
 		s.Must(stage.ExecAll(b.Admin, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`))
@@ -102,7 +110,6 @@ func (p *pair) cancelled(t *trial) error {
 	return p.handOver(t)
 }
 
-// handOver takes the primary away for good, and promotes the standby.
 func (p *pair) handOver(t *trial) error {
 	p.primary.Kill()
 	p.link.Cut() // what was held is lost with it
@@ -110,4 +117,179 @@ func (p *pair) handOver(t *trial) error {
 	delete(t.Nodes, lostNode)
 	t.Must(stage.ExecAll(heir, promote))
 	return t.awaitWritable(t.Nodes, false)
+}
+
+// laggingFaults are those of an instance whose address leads to a server that
+// cannot be written and is behind: what that server lacks may be elsewhere.
+func laggingFaults() []Experiment {
+	replica := &replicated{}
+	return []Experiment{
+		standbyBehind(),
+		{Name: "an instance led to a read-only replica that is behind, then promoted", Number: 17, places: at(behindInstances, "mysql"), base: replica.base, run: replica.behind},
+	}
+}
+
+func standbyBehind() Experiment {
+	standby := &pair{synchronous: true}
+	return Experiment{
+		Name: "an instance led to a standby that is behind, then promoted", Number: 17,
+		places: []place{
+			{"postgres", lockmode.ForUpdate, "", behindInstances}, {"postgres", lockmode.Optimistic, "", behindInstances},
+			{"postgres", lockmode.External, "table", behindInstances},
+		},
+		base: standby.misled, run: standby.behind,
+	}
+}
+
+// Of three instances, the last is led to the server that is behind.
+const (
+	behindInstances = 3
+	misled          = behindInstances - 1
+)
+
+// misled is the pair with one instance that knows the standby alone.
+func (p *pair) misled(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	b := p.base(g, s, kind)
+	migrateUp(s, b.URL)
+	b.URLs = []string{b.URLs[0], b.URLs[1], strings.Replace(b.URL, p.primary.Addr(), p.standby.Addr(), 1)}
+	b.AwaitTable(s, "lock_tokens")
+	return b
+}
+
+func migrateUp(s *harness.Site, url string) {
+	_, err := stage.Command(context.Background(), stage.Released, "migrate", "up", "--database", url)
+	s.Must(err)
+}
+
+// behind lets the standby stand still, changes pools on the primary, and
+// promotes the standby in the end.
+func (p *pair) behind(t *trial) error {
+	begin := t.History.Now()
+	pools := t.beforeBehind()
+	t.awaitFollowed()
+	heir := t.Nodes[heirNode]
+	t.Must(stage.ExecAll(heir, `SELECT pg_wal_replay_pause()`))
+	t.askBehind(begin, pools)
+	p.primary.Kill()
+	delete(t.Nodes, lostNode)
+	if err := stage.ExecAll(heir, promote); err != nil { // ends the pause as well
+		return err
+	}
+	return t.awaitWritable(t.Nodes, false)
+}
+
+// behindPools are pools that the server which is behind knows otherwise than
+// they are.
+type behindPools struct {
+	sold, paused, absent string
+	known                history.Op
+}
+
+func (t *trial) beforeBehind() behindPools {
+	b := behindPools{sold: t.Pool("sold"), paused: t.Pool("paused"), absent: t.Pool("absent")}
+	for _, pool := range []string{b.sold, b.paused} {
+		t.Must(t.MakePool(pool, 1))
+	}
+	b.known = t.asking(b.sold, 1)[0]
+	b.known.Instance = 0
+	t.Must(t.insist(b.known))
+	t.Must(t.setState(b.paused, "paused"))
+	return b
+}
+
+func (t *trial) setState(pool, state string) error {
+	return t.Admin(http.MethodPatch, "/admin/pools/"+pool, map[string]any{"state": state}, http.StatusOK)
+}
+
+// askBehind changes the pools, and asks the instance that is misled for what it
+// cannot know: it answers 503, whatever it asks, from begin on.
+func (t *trial) askBehind(begin time.Duration, b behindPools) {
+	move := history.Op{Kind: history.Stock, Pool: b.sold, Key: t.Key(), Prize: stage.PrizeNames()[0], Delta: 10}
+	t.Must(t.insist(move))
+	t.Must(t.setState(b.paused, "open"))
+	t.Must(t.MakePool(b.absent, 10))
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); t.Sleep(10, 30) {
+		for _, pool := range []string{b.sold, b.paused, b.absent} {
+			o := t.asking(pool, 1)[0]
+			o.Client, o.Instance = 9000, misled
+			t.Send(t.Ctx, o)
+		}
+		b.known.Client, b.known.Instance = 9000, misled
+		t.Send(t.Ctx, b.known)
+		if err := t.knows(misled, b.absent, "nobody"); err == nil || !strings.Contains(err.Error(), fmt.Sprint(http.StatusServiceUnavailable)) {
+			t.Verdict.Say(history.Fault, "asked for a draw, the instance that is misled says: %v", err)
+		}
+	}
+	refused, now := 0, t.History.Now()
+	for _, o := range t.History.Ops() {
+		if o.Instance != misled || o.Call < begin || o.Return > now {
+			continue
+		}
+		refused++
+		if o.Status != http.StatusServiceUnavailable {
+			t.Verdict.Say(history.Fault, "by a server that is behind: %s", &o)
+		}
+	}
+	t.Note("%d requests to the instance that is misled", refused)
+}
+
+// replicated is a MariaDB server and a read-only replica of it.
+type replicated struct{ primary, replica *servertest.Server }
+
+func (r *replicated) base(g *stage.Ground, s *harness.Site, kind string) *stage.Base {
+	args := func(id int, more ...string) servertest.Option {
+		return servertest.Args(append(append(words.Of(kind).Small, "--log-bin=changes", fmt.Sprintf("--server-id=%d", id), "--binlog-format=ROW"), more...)...)
+	}
+	r.primary = servertest.Start(s, kind, args(1))
+	r.replica = servertest.Start(s, kind, args(2, "--read-only=ON"))
+	b := g.Database(s, kind, r.primary)
+	migrateUp(s, b.URL)
+	u, err := url.Parse(b.URL)
+	s.Must(err)
+	host, port, _ := strings.Cut(r.primary.Addr(), ":")
+	from, err := url.Parse(r.primary.URL())
+	s.Must(err)
+	password, _ := from.User.Password()
+	s.Must(stage.ExecAll(s.Opened(words.OpenMySQL(r.replica.URL(), "")), fmt.Sprintf(`CHANGE MASTER TO MASTER_HOST = '%s', MASTER_PORT = %s, MASTER_USER = '%s', MASTER_PASSWORD = '%s', `+
+		`MASTER_USE_GTID = slave_pos`, host, port, from.User.Username(), password), `START SLAVE`))
+	replica := s.Opened(words.OpenMySQL(r.replica.URL(), strings.TrimPrefix(u.Path, "/")))
+	b.Nodes = map[string]*sql.DB{lostNode: b.Admin, heirNode: replica}
+	b.AwaitTable(s, "lock_tokens")
+	at := func(hosts ...string) string {
+		return strings.Replace(b.URL, r.primary.Addr(), strings.Join(hosts, ","), 1)
+	}
+	primary, second := r.primary.Addr(), r.replica.Addr()
+	b.URLs = []string{at(primary, second), at(second, primary), at(second)}
+	b.Server = nil
+	return b
+}
+
+// behind lets the replica take in changes without applying them, changes pools
+// on the primary, and hands the primary's place over in the end.
+func (r *replicated) behind(t *trial) error {
+	begin := t.History.Now()
+	pools := t.beforeBehind()
+	primary, heir := t.Nodes[lostNode], t.Nodes[heirNode]
+	t.Must(r.caughtUp(t, primary, heir))
+	t.Must(stage.ExecAll(heir, `STOP SLAVE SQL_THREAD`))
+	t.askBehind(begin, pools)
+	t.Must(stage.ExecAll(primary, `SET GLOBAL read_only = ON`))
+	t.Must(stage.ExecAll(heir, `START SLAVE SQL_THREAD`))
+	t.Must(r.caughtUp(t, primary, heir))
+	r.primary.Kill()
+	delete(t.Nodes, lostNode)
+	t.Base.Admin = heir
+	t.Must(stage.ExecAll(heir, `STOP SLAVE`, `RESET SLAVE ALL`, `CREATE TABLE probes (at timestamp)`, `SET GLOBAL read_only = OFF`))
+	return t.awaitWritable(t.Nodes, false)
+}
+
+// caughtUp waits until the heir has applied what the primary has committed.
+func (r *replicated) caughtUp(t *trial, primary, heir *sql.DB) error {
+	var position string
+	t.Must(primary.QueryRowContext(t.Ctx, `SELECT @@global.gtid_binlog_pos`).Scan(&position))
+	n, err := stage.CountOn(t.Ctx, heir, fmt.Sprintf(`SELECT MASTER_GTID_WAIT('%s', 15)`, position))
+	if err == nil && n != 0 {
+		err = fmt.Errorf("the replica does not come to %s", position)
+	}
+	return err
 }

@@ -34,10 +34,8 @@ func tokenAtOnce() Cell {
 	return e.control("an operator, who replaces the token's entry instead of adding one")
 }
 
-// named is a token and its entry for the file.
 type named struct{ token, entry string }
 
-// newToken asks the program for a token of a role.
 func (t *trial) newToken(name, role string) named {
 	output, err := stage.Command(t.Ctx, stage.Released, "token", "new", "--name", name, "--role", role)
 	t.Must(err)
@@ -49,13 +47,11 @@ func (t *trial) newToken(name, role string) named {
 	return n
 }
 
-// tokenFile is the file of tokens that all instances read.
 type tokenFile struct {
 	*trial
 	path string
 }
 
-// write replaces the file in one step.
 func (f *tokenFile) write(entries ...named) error {
 	var texts []string
 	for _, e := range entries {
@@ -86,7 +82,6 @@ func (f *tokenFile) await(token string, want int) error {
 	return nil
 }
 
-// answers is the status of a read with a token.
 func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, token string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, i.URL()+"/pools/main", bytes.NewReader(nil))
 	if err != nil {
@@ -101,7 +96,6 @@ func (t *trial) answers(ctx context.Context, c *http.Client, i *stage.Instance, 
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// begin starts all instances again with the file.
 func (f *tokenFile) begin() {
 	for _, i := range f.Instances {
 		f.Must(i.Stop())
@@ -141,7 +135,6 @@ func (t *trial) replaceToken(both bool) error {
 	return nil
 }
 
-// handOver is what the documentation says.
 func (f *tokenFile) handOver(old, next named, hangUp bool) {
 	change := func(entries ...named) error {
 		err := f.write(entries...)

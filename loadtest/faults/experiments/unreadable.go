@@ -83,12 +83,9 @@ func (r *unreadableRun) run() error {
 	return nil
 }
 
-// become replaces the program of an instance.
 func (r *unreadableRun) become(n int, program string) error {
 	i := r.Instances[n]
-	if err := i.Stop(); err != nil {
-		return err
-	}
+	r.Must(i.Stop())
 	i.Program = program
 	return i.Again(r.Ctx)
 }

@@ -1,11 +1,15 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"drawsvc/internal/lockmode"
 	"drawsvc/loadtest/faults/client"
 	"drawsvc/loadtest/faults/history"
 	"drawsvc/loadtest/faults/stage"
@@ -21,7 +25,6 @@ func rollingUpgrade() Experiment {
 	}
 }
 
-// rolling is an upgrade under way.
 type rolling struct {
 	*trial
 	// turns are how often each instance was taken out and put back: it serves
@@ -73,7 +76,6 @@ func (r *rolling) migrate() {
 	}
 }
 
-// execute runs a command of a program on the cell's database.
 func (r *rolling) execute(program string, args ...string) error {
 	_, err := stage.Command(r.Ctx, program, append(args, "--database", r.URL)...)
 	return err
@@ -146,7 +148,6 @@ func (r *rolling) watchReady() (stop func()) {
 	}
 }
 
-// drawn counts the draws that won.
 func (t *trial) drawn() (n int) {
 	for _, o := range t.History.Ops() {
 		if o.Kind == history.Draw && o.Won() {
@@ -154,4 +155,153 @@ func (t *trial) drawn() (n int) {
 		}
 	}
 	return n
+}
+
+// updateDelay is longer than the balancer takes to learn that an instance leaves.
+const updateDelay = "3s"
+
+// updateWorkers is how many clients draw: few, for the minute that it lasts.
+const updateWorkers = 4
+
+// rollingUpdate goes to the next release and back behind a balancer that learns
+// late. With a delay that is longer, no client sees anything of it.
+func rollingUpdate(flags ...string) Experiment {
+	return Experiment{
+		Name: "rolling update behind a balancer, there and back", tries: history.Ahead, begins: stage.Released, flags: flags,
+		places: []place{{"postgres", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}}, own: true,
+		run: updatedBehindBalancer,
+	}
+}
+
+// noDelay is the control of rollingUpdate.
+func noDelay(database string) Cell {
+	e := rollingUpdate()
+	e.places = []place{{database, lockmode.ForUpdate, "", 3}}
+	return e.control("the service behind a balancer, without `--shutdown-delay`")
+}
+
+func updatedBehindBalancer(t *trial) error {
+	var urls []string
+	for _, i := range t.Instances {
+		urls = append(urls, i.URL())
+	}
+	b := stage.StartBalancer(t.Site, stage.BalancerEvery, urls...)
+	t.Front = b.URL
+	r := newRolling(t)
+	r.balancer = b
+	t.Must(t.UnderLoadOf(updateWorkers, r.run))
+	if refused, cut := b.Refused.Load(), b.Cut.Load(); refused+cut > 0 {
+		t.Verdict.Say(history.Fault, "instances refused %d connections, and ended %d before the response", refused, cut)
+	}
+	t.sawNothing()
+	return nil
+}
+
+// sawNothing wants every request to have been decided, and counts the others by
+// what they were answered.
+func (t *trial) sawNothing() {
+	failed := t.nobodySaw(func(o *history.Op) bool { return o.Status == 0 || o.Status >= 500 })
+	t.Note("%d of %d requests decided at once", t.History.Len()-failed, t.History.Len())
+}
+
+// nobodySaw wants no answer of a sort, and returns how many there are.
+func (t *trial) nobodySaw(isBad func(o *history.Op) bool) (n int) {
+	seen, first := map[string]int{}, ""
+	for _, o := range t.History.Ops() {
+		if isBad(&o) {
+			n++
+			seen[fmt.Sprintf("%d %s", o.Status, o.Answer())]++
+			first = cmp.Or(first, o.String())
+		}
+	}
+	if n > 0 {
+		t.Verdict.Say(history.Fault, "clients saw %v; the first: %s", seen, first)
+	}
+	return n
+}
+
+// nginxFaults happen while all calls go through the nginx of docs/reverse-proxy.md.
+func nginxFaults() []Experiment { return []Experiment{nginxRollout(""), nginxOutage("")} }
+
+// nginxRollout restarts one instance after another. No caller notices. The
+// configuration of the page is used without the given words.
+func nginxRollout(without string) Experiment {
+	return Experiment{
+		Name: "nginx rollout", own: true, run: func(t *trial) error {
+			t.Front = t.StartNginx(t.removing(without))
+			r := newRolling(t)
+			t.Must(t.UnderLoad(r.restartTwice))
+			t.sawNothing()
+			return nil
+		},
+		places: []place{{"postgres", lockmode.ForUpdate, "", 3}, {"postgres", lockmode.Optimistic, "", 3}, {"mysql", lockmode.ForUpdate, "", 3}},
+	}
+}
+
+const nginxAway = 10 * time.Second
+
+// nginxOutage kills the database, and starts it again later. Callers get the service's
+// own answers.
+func nginxOutage(without string) Experiment {
+	return Experiment{
+		Name: "database away for 10 s, through nginx", Number: 9, own: true, run: func(t *trial) error {
+			t.Front = t.StartNginx(t.removing(without))
+			t.Must(t.UnderLoad(t.databaseAway))
+			t.answersAreTheServices()
+			return nil
+		},
+		places: []place{{"postgres", lockmode.ForUpdate, "", 3}, {"mysql", lockmode.Optimistic, "", 3}},
+	}
+}
+
+// nginxWithout is the control of an experiment: the page's configuration without the
+// words that it makes the difference for.
+func nginxWithout(words string, e func(without string) Experiment) Cell {
+	return e(" " + words).control("the page's nginx without `" + words + "`")
+}
+
+// removing returns an edit that removes words from a configuration, which has them.
+func (t *trial) removing(words string) func(config string) string {
+	return func(config string) string {
+		if !strings.Contains(config, words) {
+			t.Site.Fatalf("the page's configuration has no %q", words)
+		}
+		return strings.ReplaceAll(config, words, "")
+	}
+}
+
+// restartTwice stops and starts each instance, twice.
+func (r *rolling) restartTwice() error {
+	defer r.watchReady()()
+	for n := range 2 * len(r.Instances) {
+		r.Sleep(200, 500)
+		if !r.replace(n%len(r.Instances), r.Program) {
+			break
+		}
+		r.drawOnEach()
+	}
+	r.Ended = time.Now()
+	return nil
+}
+
+func (t *trial) databaseAway() error {
+	t.Server.Kill()
+	t.Wait(nginxAway)
+	return t.Server.Start()
+}
+
+// answersAreTheServices wants every answer to be one of the service, and some to say
+// that the database is away.
+func (t *trial) answersAreTheServices() {
+	t.nobodySaw(func(o *history.Op) bool { return o.Status >= 500 && o.Code == "" })
+	away := map[string]int{}
+	for _, o := range t.History.Ops() {
+		if o.Status >= 500 {
+			away[fmt.Sprintf("%d %s", o.Status, o.Code)]++
+		}
+	}
+	if away["503 store-unavailable"] == 0 {
+		t.Verdict.Say(history.Fault, "no answer says that the database is away: %v", away)
+	}
+	t.Note("meanwhile callers were answered %v", away)
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // time zones, on machines that have none
 )
 
 // The rules of campaigns, which are judged from the log alone by code of this
@@ -172,7 +174,6 @@ func (c *campaign) spend(e Entry) {
 	}
 }
 
-// end judges the agenda.
 func (c *campaign) end(now time.Time) {
 	last, planned := Item{}, map[string]int{}
 	for _, i := range c.items {
@@ -199,7 +200,6 @@ func (c *campaign) end(now time.Time) {
 	}
 }
 
-// is says whether an entry is what the item planned.
 func (i *Item) is(e Entry) bool {
 	switch {
 	case i.State != "":
@@ -208,4 +208,52 @@ func (i *Item) is(e Entry) bool {
 		return e.Kind == "move" && e.Prize == i.Prize && e.Delta == i.Delta && e.Reason == i.Reason
 	}
 	return e.What == "rules"
+}
+
+type ruleBook struct {
+	Limits []limit
+	Budget *struct{ Max, Per string }
+	Zone   string
+}
+
+type limit struct {
+	Of, Prize, Per string
+	Max            int
+}
+
+// within counts the times that share a window with the last of them.
+func within(times []time.Time, last time.Time, per string, zone *time.Location) (n int) {
+	for _, at := range times {
+		if isWithin(at, last, per, zone) {
+			n++
+		}
+	}
+	return n
+}
+
+// isWithin says whether a time lies in the window of a later one. It compares
+// dates where the service looks for the first instant of one.
+func isWithin(at, last time.Time, per string, zone *time.Location) bool {
+	here, there := at.In(zone), last.In(zone)
+	switch per {
+	case "":
+		return true
+	case "hour":
+		return here.Format("2006-01-02T15 -0700") == there.Format("2006-01-02T15 -0700")
+	case "day":
+		return here.Format(time.DateOnly) == there.Format(time.DateOnly)
+	case "week":
+		y, w := here.ISOWeek()
+		year, week := there.ISOWeek()
+		return y == year && w == week
+	case "month":
+		return here.Format("2006-01") == there.Format("2006-01")
+	}
+	rolling, err := time.ParseDuration(per)
+	return err != nil || !at.Before(last.Add(-rolling))
+}
+
+func cents(value string) int64 {
+	n, _ := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64) // the contract's form; another is nothing
+	return n
 }

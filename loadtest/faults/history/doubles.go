@@ -7,28 +7,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
 // Double is the service with a law left out of its source. It is built from the
-// source as it is, with some places replaced, so that the released program
-// holds no switch for it.
+// source as it is, so that the released program holds no switch for it. What it
+// breaks stands in the source itself, in a comment above the code:
+//
+//	//double:NAME CODE => WHAT IT HAS INSTEAD
+//
+// The code has to be there once, before the next empty line.
 type Double struct {
 	Program string
 	// Flaw is what it does wrong, in the words of the page.
-	Flaw  string
-	edits []edit
+	Flaw string
 }
-
-// edit replaces a text that the source holds once.
-type edit struct{ from, to string }
 
 // The doubles.
 const (
 	RefusesKnown   = "drawsvc-refuses-known"
-	KeepsLooks     = "drawsvc-keeps-looks"
+	KeepsAnswers   = "drawsvc-keeps-answers"
 	PicksAgain     = "drawsvc-picks-again"
-	VersionsAlone  = "drawsvc-versions-alone"
+	VersionsOnly   = "drawsvc-versions-only"
 	TrustsStandbys = "drawsvc-trusts-standbys"
 	Heedless       = "drawsvc-heedless"
 	NoTurns        = "drawsvc-no-turns"
@@ -57,138 +58,70 @@ const (
 	LaterZone = "America/Later"
 )
 
-// Doubles are all that have to be condemned.
+// Doubles are all that a cell has to find broken.
 func Doubles() []Double {
-	return append(ofCampaigns(), []Double{
-		{RefusesKnown, "the service, which refuses a key without a read of the log", []edit{
-			{`names = append(names, a.DrawID)`, `_ = a`},
-		}},
-		{KeepsLooks, "the service, which refuses a key by what the log said in an attempt before", []edit{
-			{`w.Log.Age()`, `_ = w`},
-		}},
-		{PicksAgain, "the service, which picks again after a write that failed", []edit{
-			{`u.deck.begin(&u.stream, version)`, `newDeck().begin(&u.stream, version)`},
-		}},
-		{VersionsAlone, "the service, which knows a history by its version alone", []edit{
-			{` && h.Mark == other.Mark }`, ` }`},
-			{` && h.Trail.has(other.Mark)`, ``},
-			{` AND mark = $10`, ` AND $10::bigint IS NOT NULL`},
-			{` AND pools.mark = planned.mark`, ``},
-			{` AND mark = ?`, ` AND ? IS NOT NULL`},
-		}},
-		{TrustsStandbys, "the service, which refuses on the word of any server", []edit{
-			{`NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'`, `TRUE`},
-			{`@@global.read_only IN ('0', 'OFF')`, `TRUE`},
-		}},
-		{Heedless, "the service, whose changes do not heed the end of the wait for a standby", []edit{
-			{`l.Engine.Commit == nil`, `l.Engine.Commit == nil || true`},
-		}},
-		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced", []edit{
-			{`context.WithTimeoutCause(ctx, d.Max, `, `context.WithTimeoutCause(context.WithoutCancel(ctx), 10*d.Max, `},
-			{`if !r.Holds(run) {`, `if false {`},
-		}},
-		{NoTakeover, "the service, whose jobs wait for a runner that does not come back", []edit{
-			{`return r.Status == StatusRunning && now.Sub(r.HeardAt).Abs() < r.silenceMax()`, `return r.Status == StatusRunning`},
-		}},
-		{NoTurns, "the service, whose optimistic draws never lock the row", []edit{
-			{`lockLast: true`, `lockLast: false`},
-		}},
-		{TrustsFiles, "the service, which takes an open file for the one at its path", []edit{
-			{`case !os.SameFile(is, opened):`, `case false && !os.SameFile(is, opened):`},
-		}},
-		{FirstCome, "the service, which serves first in, first out, whatever time its callers have left", []edit{
-			{`wait <= part(limits.Timeout, waitPart)`, `wait >= 0`},
-			{`w.since.Before(lastCome) && !b.behindVain`, `w.since.Before(lastCome) && false`},
-		}},
-		{Guessable, "the service, which never says that too many wrong tokens came", []edit{
-			{`case !found && g.guesses.wrong(g.remote(r), now):`, `case !found && g.guesses.wrong(g.remote(r), now) && false:`},
-		}},
-		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections", []edit{
-			{`c.take(c.server.bounds.streams, 1,`, `c.take(newShares([ranks]int64{1 << 20, 1 << 20, 1 << 20, 1 << 20}), 1,`},
-			{`k.engine.Probe.QueryRowContext(ctx, admitsFrom)`, `k.engine.Read.QueryRowContext(ctx, admitsFrom)`},
-		}},
-		{SharesBounds, "the service, whose bounds are shared by all roles", []edit{
-			{`s := &shares{limits: limits}`, `for i := range limits {
-		limits[i] = limits[ranks-1]
-	}
-	s := &shares{limits: limits}`},
-		}},
-		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach", []edit{
-			{`return isOne(r.isReady())`, `return isOne(r.isReady() || true)`},
-		}},
-		{ReadsOnly, "the service, whose readiness only reads", []edit{
-			{`if err := r.store.CheckWritable(); err != nil {`, `if err := r.store.CheckWritable(); err != nil && false {`},
-		}},
-		{BlamesCallers, "the service, which blames callers for rules that it cannot read", []edit{
-			{`e := Errorf(CodeRulesUnreadable, what+`, `e := Errorf(CodeInvalidRequest, what+`},
-		}},
-		{Excludes, "the service's next release, whose schema does not admit the present one", nextSchema("Excluding")},
-	}...)
-}
-
-// ofCampaigns are those that draw beside the rules of a campaign.
-func ofCampaigns() []Double {
 	return []Double{
-		{CountsBefore, "the service, which counts a user's turns some time before it inserts them", []edit{
-			{`n.what ORDER BY seq DESC LIMIT 1`, `n.what AND at < clock_timestamp() - interval '200 ms' ORDER BY seq DESC LIMIT 1`},
-			{`import (
-	"fmt"
-
-	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
-)
-
-// statements are`, `import (
-	"fmt"
-	"strings"
-
-	"drawsvc/internal/draw"
-	"drawsvc/internal/stock/engine"
-)
-
-// statements are`},
-			{`insertMade(engine.Turns(), "$4::timestamptz, ", 5)`, `strings.Replace(insertMade(engine.Turns(), "$4::timestamptz, ", 5), "a.seq", ` +
-				`"COALESCE((SELECT MAX(seq) FROM turns AS t WHERE t.pool_id = $1 AND t.user_id = a.user_id AND t.what = a.what), 0)` +
-				` + row_number() OVER (PARTITION BY a.user_id, a.what ORDER BY a.seq)", 1)`},
-		}},
-		{LateTicker, "the service, which leaves the agenda to its ticker", []edit{
-			{`return u.due || !u.DueAt.IsZero() && !now.Before(u.DueAt)`, `return false`},
-			{`case u.DueAt.IsZero() || at.Before(u.DueAt):`, `case true:`},
-			{`+ table + ` + "`due_at IS NULL OR `", `+ table + ` + "`due_at IS NULL OR TRUE OR `"},
-			{"`COALESCE(due_at <= `", "`COALESCE(FALSE AND due_at <= `"},
-		}},
-		{OwnClocks, "the service, whose instances go by their own clocks", []edit{
-			{`return c.last.Load().at(here)`, `return fault.Moved(time.Now())`},
-		}},
+		{CountsBefore, "the service, which counts a user's turns some time before it inserts them"},
+		{LateTicker, "the service, which leaves the agenda to its ticker"},
+		{OwnClocks, "the service, whose instances go by their own clocks"},
+		{RefusesKnown, "the service, which refuses a key without a read of the log"},
+		{KeepsAnswers, "the service, which refuses a key by what the log said in an attempt before"},
+		{PicksAgain, "the service, which picks again after a write that failed"},
+		{VersionsOnly, "the service, which knows a history by its version alone"},
+		{TrustsStandbys, "the service, which refuses on the word of any server"},
+		{Heedless, "the service, whose changes do not heed the end of the wait for a standby"},
+		{Unfenced, "the service, whose jobs neither end with their lock nor are fenced"},
+		{NoTakeover, "the service, whose jobs wait for a runner that does not come back"},
+		{NoTurns, "the service, whose optimistic draws never lock the row"},
+		{TrustsFiles, "the service, which takes an open file for the one at its path"},
+		{FirstCome, "the service, which serves first in, first out, whatever time its callers have left"},
+		{Guessable, "the service, which never says that too many wrong tokens came"},
+		{Unbounded, "the service, whose audits have no bound, and whose readiness waits for their connections"},
+		{SharesBounds, "the service, whose bounds are shared by all roles"},
+		{AlwaysReady, "the service, whose metrics say that it is ready whatever it cannot reach"},
+		{ReadsOnly, "the service, whose readiness only reads"},
+		{BlamesCallers, "the service, which blames callers for rules that it cannot read"},
+		{Excludes, "the service's next release, whose schema does not admit the present one"},
 	}
 }
 
-// HasPoints says that a program is built with fault points, so that the clocks of its
-// instances can be moved, and runs be caught.
+// Tested is a double that a test of its package finds broken, where a cell would show
+// less: what is left out is a line of a decision, and the test says which.
+type Tested struct {
+	Double
+	// Package is the folder of the test, from the repository's root, and Test its
+	// name. Flags are for it alone.
+	Package, Test string
+	Flags         []string
+}
+
+// TestedDoubles are all that tests have to find broken.
+func TestedDoubles() []Tested {
+	const model = "TestAgainstModel"
+	// What fails is not to be made small, nor to be kept.
+	quick := []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
+	return []Tested{
+		{Double{"drawsvc-checks-each", "the service, which checks each draw of a user in a batch alone"}, "internal/draw", model, quick},
+		{Double{"drawsvc-reads-too-soon", "the service, which takes draws in behind the read of their users"}, "internal/group", "TestWhoComesDuringTheReadWaits", nil},
+		{Double{"drawsvc-keeps-tallies", "the service, whose undone plans leave their turns behind"}, "internal/draw", model, quick},
+		{Double{"drawsvc-keeps-rules", "the service, which keeps rules that were replaced"}, "internal/draw", model, quick},
+		{Double{"drawsvc-forgives", "the service, whose redirects begin a run of misses anew"}, "internal/draw", model, quick},
+		{Double{"drawsvc-keeps-tickets", "the service, each of whose instances keeps its own tickets"}, "internal/cli", "TestTicketIsOneDraw/postgres", nil},
+		{Double{"drawsvc-keeps-reasons", "the service, which tells draws after a failed batch that the pool is contended"}, "internal/group", "TestTroubleIsPassedOn", nil},
+		{Double{"drawsvc-blind-to-tls", "the service, which does not find the connection of a request under TLS"}, "internal/http", "TestSlowBodiesMakeRoom", nil},
+		{Double{"drawsvc-believes-tickets", "the service, which takes the algorithm from the ticket"}, "internal/ticket", "TestReadRefuses", nil},
+	}
+}
+
+// HasPoints reports whether a program is built with fault points, so that the clocks
+// of its instances can be moved, and runs be caught.
 func HasPoints(program string) bool {
 	return program == OwnClocks || program == Unfenced || program == NoTakeover
 }
 
-// nextSchema gives the service a schema of package stocktest, which is one
-// ahead of its own.
-func nextSchema(name string) []edit {
-	return []edit{
-		{`cli.Main(migrations.Embedded(), `, `cli.Main(stocktest.` + name + `(), `},
-		{`import (
-	"drawsvc/db/migrations"
-	"drawsvc/internal/cli"
-)`, `import (
-	"drawsvc/internal/cli"
-	"drawsvc/internal/stock/stocktest"
-)`},
-	}
-}
-
-// edited are all programs that are made of an edited source.
-func edited() []Double {
-	all := append(Doubles(), Double{Ahead, "", nextSchema("Additive")}, Double{Later, "", []edit{
-		{`data, err := readArchive(name)`, `data, err := readArchive(strings.Replace(name, "` + LaterZone + `", "Asia/Tokyo", 1))`},
-	}})
+// Edited are all programs that are made of an edited source.
+func Edited() []Double {
+	all := append(Doubles(), Double{Program: Ahead}, Double{Program: Later})
 	for _, d := range TestedDoubles() {
 		all = append(all, d.Double)
 	}
@@ -199,7 +132,7 @@ func edited() []Double {
 func DoubleOf(program string) (Double, bool) { return find(Doubles(), program) }
 
 // EditedOf finds the program among all that are made of an edited source.
-func EditedOf(program string) (Double, bool) { return find(edited(), program) }
+func EditedOf(program string) (Double, bool) { return find(Edited(), program) }
 
 func find(all []Double, program string) (Double, bool) {
 	for _, d := range all {
@@ -210,40 +143,67 @@ func find(all []Double, program string) (Double, bool) {
 	return Double{}, false
 }
 
-// Overlay writes the double's files into a folder, and returns the file for the
-// flag -overlay of the go command. The repository's root is given.
-func (d *Double) Overlay(root, folder string) (string, error) {
+// Overlay writes the files of the doubles, which are one program, into a folder, and
+// returns the file for the flag -overlay of the go command. The repository's root is
+// given.
+func Overlay(root, folder string, doubles ...Double) (string, error) {
 	texts, err := sources(filepath.Join(root, "internal"), filepath.Join(root, "cmd"))
 	if err != nil {
 		return "", err
 	}
-	changed := map[string]bool{}
-	for _, e := range d.edits {
-		found := 0
-		for file, text := range texts {
-			if n := strings.Count(text, e.from); n > 0 {
-				found += n
-				texts[file], changed[file] = strings.Replace(text, e.from, e.to, 1), true
+	name, replaced := doubles[0].Program, map[string]string{}
+	for file, text := range texts {
+		broken := text
+		for _, d := range doubles {
+			if broken, err = d.breakAt(broken); err != nil {
+				return "", fmt.Errorf("%s: %w", file, err)
 			}
 		}
-		if found != 1 {
-			return "", fmt.Errorf("%s: the source holds %q %d times, and has to hold it once", d.Program, e.from, found)
+		if broken == text {
+			continue
 		}
-	}
-	replaced := map[string]string{}
-	for file := range changed {
-		to := filepath.Join(folder, fmt.Sprint(d.Program, "-", len(replaced), ".go"))
-		if err := os.WriteFile(to, []byte(texts[file]), 0o600); err != nil {
+		to := filepath.Join(folder, fmt.Sprint(name, "-", len(replaced), ".go"))
+		if err := os.WriteFile(to, []byte(broken), 0o600); err != nil {
 			return "", err
 		}
 		replaced[file] = to
+	}
+	if len(replaced) == 0 {
+		return "", fmt.Errorf("the source has no comment //%s", strings.Replace(name, "drawsvc-", "double:", 1))
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
 		return "", err
 	}
-	file := filepath.Join(folder, d.Program+".json")
+	file := filepath.Join(folder, name+".json")
 	return file, os.WriteFile(file, text, 0o600)
+}
+
+// marks are the comments that name a double, the code and its replacement.
+func marks() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*//double:(\S+) (.+?) =>(?: (.*))?$`)
+}
+
+// breakAt replaces the code below each of the double's comments in a source.
+func (d *Double) breakAt(text string) (string, error) {
+	mark, lines := marks(), strings.Split(text, "\n")
+	for n, line := range lines {
+		m := mark.FindStringSubmatch(line)
+		if m == nil || "drawsvc-"+m[1] != d.Program {
+			continue
+		}
+		found, at := 0, 0
+		for k := n + 1; k < len(lines) && lines[k] != ""; k++ {
+			if times := strings.Count(lines[k], m[2]); times > 0 && !mark.MatchString(lines[k]) {
+				found, at = found+times, k
+			}
+		}
+		if found != 1 {
+			return "", fmt.Errorf("below %q the code is there %d times, and has to be there once", strings.TrimSpace(line), found)
+		}
+		lines[at] = strings.Replace(lines[at], m[2], m[3], 1)
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 // sources are the texts of the packages in the folders, without tests and fault

@@ -45,7 +45,6 @@ const (
 	Fault        = "fault"         // what an experiment itself has to say
 )
 
-// perRule bounds how many violations of one rule are kept.
 const perRule = 5
 
 // Verdict collects violations, also from several goroutines at once.
@@ -131,7 +130,6 @@ func Again(ops []Op) (again []Op) {
 	return again
 }
 
-// documented holds an answer against the contract's table of errors.
 func (t *Terms) documented(o *Op) bool {
 	problem := func(outcome string, codes ...string) bool {
 		for _, code := range codes {

@@ -9,7 +9,6 @@ import (
 // judges.
 const itemKey = "\x1fitem "
 
-// asked is everything that was asked and answered under one key.
 type asked struct {
 	first   Op
 	won     *Op

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
 )
 
@@ -34,7 +36,6 @@ type Balancer struct {
 	backends     []*backend
 }
 
-// backend is an instance as the balancer sees it.
 type backend struct {
 	url   string
 	proxy *httputil.ReverseProxy
@@ -62,7 +63,6 @@ func StartBalancer(s *harness.Site, every time.Duration, urls ...string) *Balanc
 	return b
 }
 
-// follow asks an instance again and again.
 func (b *backend) follow(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -116,4 +116,26 @@ func (b *Balancer) failed(w http.ResponseWriter, r *http.Request, err error) {
 		b.Cut.Add(1)
 	}
 	http.Error(w, "the instance gave no response", http.StatusBadGateway)
+}
+
+// proxyPage is where the configuration of nginx stands that users get.
+const proxyPage = "docs/reverse-proxy.md"
+
+// StartNginx starts the nginx of the page about reverse proxies in front of the
+// instances, as edit changes it, and returns its URL. It passes calls of operators on
+// too, as the page allows, because the load moves stock.
+func (w *World) StartNginx(edit func(config string) string) string {
+	listen := servertest.FreeAddr(w.Site)
+	var addresses []string
+	for _, i := range w.Instances {
+		addresses = append(addresses, i.Address)
+	}
+	const public = `location ~ ^/(draw$|pools/)`
+	config := servertest.WithoutCallerBounds(servertest.NginxOfPage(w.Site, proxyPage, listen, addresses...))
+	if !strings.Contains(config, public) {
+		w.Site.Fatalf("%s has no %q", proxyPage, public)
+	}
+	config = strings.Replace(config, public, `location ~ ^/(draw$|pools/|admin/)`, 1)
+	servertest.StartNginx(w.Site, listen, edit(config))
+	return "http://" + listen
 }

@@ -8,6 +8,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // Whose clock an experiment moves.
@@ -84,5 +85,5 @@ func (w *World) ownClock(n int) []string {
 // clocked starts a server of the world's own whose clock can be moved.
 func (w *World) clocked(kind string) *servertest.Server {
 	w.ClockMoved = newClock(w.Site)
-	return servertest.Start(w.Site, kind, servertest.Args(ServerArgs(kind)...), servertest.Environ(w.ClockMoved.environ...))
+	return servertest.Start(w.Site, kind, servertest.Args(place.Of(kind).Small...), servertest.Environ(w.ClockMoved.environ...))
 }

@@ -11,12 +11,10 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // database/sql driver "pgx"
-	_ "modernc.org/sqlite"             // database/sql driver "sqlite"
-
 	"drawsvc/internal/http/contract"
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // Ground has the servers that cells share, one after another. A cell may kill
@@ -40,7 +38,7 @@ func NewGround(whole *harness.Site) *Ground {
 func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 	kind, _, _ := strings.Cut(name, " ")
 	if g.servers[name] == nil {
-		g.servers[name] = servertest.Start(&Lasting{Site: s, Whole: g.Whole}, kind, servertest.Args(ServerArgs(kind)...))
+		g.servers[name] = servertest.Start(&Lasting{Site: s, Whole: g.Whole}, kind, servertest.Args(place.Of(kind).Small...))
 		return g.servers[name]
 	}
 	server := g.servers[name]
@@ -53,18 +51,6 @@ func (g *Ground) Server(s *harness.Site, name string) *servertest.Server {
 func Revive(server *servertest.Server) error {
 	if err := server.Start(); err != nil && !strings.Contains(err.Error(), "runs already") {
 		return fmt.Errorf("it does not start again: %w", err)
-	}
-	return nil
-}
-
-// ServerArgs make limits small enough to be reached, and deadlocks be found
-// before waits for a lock end.
-func ServerArgs(kind string) []string {
-	switch kind {
-	case "postgres":
-		return []string{"-c", "max_connections=100", "-c", "deadlock_timeout=100ms"}
-	case "mysql":
-		return []string{"--max-connections=100"}
 	}
 	return nil
 }
@@ -126,10 +112,8 @@ func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Se
 		b.File = filepath.Join(s.TempDir(), "draws.db")
 		b.URL = "sqlite:" + b.File
 		b.Admin, err = b.OpenFile()
-	case "postgres":
-		err = b.makePostgres(s, name)
-	case "mysql":
-		err = b.makeMySQL(s, name)
+	default:
+		err = b.make(s, name)
 	}
 	s.Must(err)
 	s.Cleanup(func() { _ = b.Admin.Close() })
@@ -138,61 +122,35 @@ func (g *Ground) Named(s *harness.Site, kind, name string, server *servertest.Se
 
 // OpenFile opens an embedded database to read it.
 func (b *Base) OpenFile() (*sql.DB, error) {
-	return sql.Open("sqlite", "file:"+b.File+"?mode=ro&_pragma=busy_timeout(5000)")
+	return place.Open(b.URL, "mode=ro", "_pragma=busy_timeout(5000)")
 }
 
-func (b *Base) makePostgres(s *harness.Site, name string) error {
-	whole, err := sql.Open("pgx", b.Server.URL())
-	if err != nil {
-		return err
+// make creates the database and its accounts on the server.
+func (b *Base) make(s *harness.Site, name string) error {
+	whole, err := place.Open(b.Server.URL())
+	s.Must(err)
+	drop, statements := "DROP DATABASE IF EXISTS "+name, []string{`CREATE DATABASE IF NOT EXISTS ` + name, `GRANT ALL ON ` + name + `.* TO ` + ServiceRole + `@'%'`}
+	account := `CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY '%s'`
+	if b.Kind == "postgres" {
+		drop, statements = drop+" WITH (FORCE)", []string{`CREATE DATABASE ` + name + ` OWNER ` + ServiceRole}
+		account = `DO $$ BEGIN CREATE ROLE %s LOGIN PASSWORD '%s'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`
 	}
 	s.Cleanup(func() {
-		_ = ExecAll(whole, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // the server goes as well
+		_ = ExecAll(whole, drop) // the server goes as well
 		_ = whole.Close()
 	})
-	for _, role := range []string{ServiceRole, hogRole} {
-		err = errors.Join(err, ExecAll(whole,
-			`DO $$ BEGIN CREATE ROLE `+role+` LOGIN PASSWORD '`+ServicePassword+`'; EXCEPTION WHEN duplicate_object THEN NULL; END $$`))
-	}
-	if err = errors.Join(err, ExecAll(whole, `CREATE DATABASE `+name+` OWNER `+ServiceRole)); err != nil {
-		return err
-	}
+	accounts := []string{fmt.Sprintf(account, ServiceRole, ServicePassword), fmt.Sprintf(account, hogRole, ServicePassword)}
+	s.Must(ExecAll(whole, append(accounts, statements...)...))
 	at, err := url.Parse(b.Server.URL())
-	if err != nil {
+	s.Must(err)
+	at.Path = "/" + name
+	if b.Admin, err = place.Open(at.String()); err != nil {
 		return err
 	}
-	at.Path = "/" + name
-	if b.Admin, err = sql.Open("pgx", at.String()); err != nil {
-		return err
+	if b.Kind == "mysql" {
+		at = &url.URL{Scheme: "mysql", Host: b.Server.Addr(), Path: "/" + name}
 	}
 	at.User = url.UserPassword(ServiceRole, ServicePassword)
-	b.URL = at.String()
-	at.User = url.UserPassword(hogRole, ServicePassword)
-	b.HogURL = at.String()
-	return nil
-}
-
-func (b *Base) makeMySQL(s *harness.Site, name string) error {
-	whole, err := harness.OpenMySQL(b.Server.URL(), "")
-	if err != nil {
-		return err
-	}
-	s.Cleanup(func() {
-		_ = ExecAll(whole, "DROP DATABASE IF EXISTS "+name) // the server goes as well
-		_ = whole.Close()
-	})
-	err = ExecAll(whole,
-		`CREATE USER IF NOT EXISTS `+ServiceRole+`@'%' IDENTIFIED BY '`+ServicePassword+`'`,
-		`CREATE USER IF NOT EXISTS `+hogRole+`@'%' IDENTIFIED BY '`+ServicePassword+`'`,
-		`CREATE DATABASE IF NOT EXISTS `+name,
-		`GRANT ALL ON `+name+`.* TO `+ServiceRole+`@'%'`)
-	if err != nil {
-		return err
-	}
-	if b.Admin, err = harness.OpenMySQL(b.Server.URL(), name); err != nil {
-		return err
-	}
-	at := &url.URL{Scheme: "mysql", User: url.UserPassword(ServiceRole, ServicePassword), Host: b.Server.Addr(), Path: "/" + name}
 	b.URL = at.String()
 	at.User = url.UserPassword(hogRole, ServicePassword)
 	b.HogURL = at.String()

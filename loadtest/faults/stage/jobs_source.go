@@ -43,7 +43,6 @@ const (
 	Lies  = "lies about its length"
 )
 
-// hangsFor is how long a source hangs or drips before it breaks off.
 const hangsFor = 5 * time.Second
 
 func newSource(s *harness.Site) *source {
@@ -53,7 +52,6 @@ func newSource(s *harness.Site) *source {
 	return c
 }
 
-// flags are those of an instance that fetches from it.
 func (c *source) flags(n int, lock string) []string {
 	return []string{
 		"--catalogue-url", fmt.Sprintf("http://%s/%d", c.address, n), "--catalogue-every", "1s",
@@ -123,7 +121,6 @@ func drip(w http.ResponseWriter, r *http.Request, body string) {
 	}
 }
 
-// pause waits, as long as there is a client.
 func pause(r *http.Request, d time.Duration) {
 	select {
 	case <-time.After(d):

@@ -18,6 +18,7 @@ import (
 
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // worldOn is a world whose one instance is a handler.
@@ -49,7 +50,7 @@ func TestATransactionThatIsLeftIsTold(t *testing.T) {
 	for kind, open := range map[string]func(url string) (*sql.DB, error){
 		"postgres": func(url string) (*sql.DB, error) { return sql.Open("pgx", url) },
 		"mysql": func(url string) (*sql.DB, error) {
-			return harness.OpenMySQL(url, "information_schema")
+			return place.OpenMySQL(url, "information_schema")
 		},
 	} {
 		db, err := open(servertest.Start(t, kind).URL())
@@ -106,7 +107,7 @@ func TestALockThatIsLeftIsTold(t *testing.T) {
 	} {
 		server := servertest.Start(t, lock)
 		w := &World{
-			Ctx: t.Context(), Scene: Scene{Lock: lock}, LockServers: []*servertest.Server{server},
+			Ctx: t.Context(), Scene: Scene{Place: place.Place{Lock: lock}}, LockServers: []*servertest.Server{server},
 			lockURL: fmt.Sprintf("%s://%s/faults", lock, server.Addr()),
 		}
 		if lock == "zookeeper" {

@@ -1,8 +1,16 @@
 package stage
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+	etcd "go.etcd.io/etcd/client/v3"
+
+	"drawsvc/loadtest/place"
 )
 
 // goroutinesMore is how many goroutines more than at its start an idle
@@ -52,29 +60,9 @@ func (w *World) leftInInstances() error {
 	return nil
 }
 
-// transactionsSQL counts what sessions have not ended.
-func transactionsSQL(kind string) []string {
-	switch kind {
-	case "postgres":
-		return []string{
-			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-				AND backend_type = 'client backend' AND state <> 'idle'`,
-			`SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-				WHERE d.datname = current_database() AND l.locktype = 'advisory'`,
-		}
-	case "mysql":
-		return []string{
-			`SELECT count(*) FROM information_schema.innodb_trx`,
-			`SELECT count(*) FROM information_schema.processlist WHERE command NOT IN ('Sleep', 'Daemon') AND id <> CONNECTION_ID()
-				AND user = '` + ServiceRole + `'`,
-		}
-	}
-	return nil
-}
-
 func (w *World) leftInDatabase() error {
 	for name, node := range w.everyNode() {
-		for _, query := range transactionsSQL(w.Kind) {
+		for _, query := range place.Of(w.Kind).Left {
 			n, err := CountOn(w.Ctx, node, query)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -89,18 +77,95 @@ func (w *World) leftInDatabase() error {
 
 // leftLocks looks for leases that still run in the database's table of locks.
 func (w *World) leftLocks() error {
-	clock := map[string]string{
-		"sqlite":   `CAST((julianday('now') - 2440587.5) * 86400000000 AS INTEGER)`,
-		"postgres": `CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)`,
-		"mysql":    `CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)`,
-	}[w.Kind]
 	if w.Program == Textbook {
 		return nil
 	}
 	var key string
-	err := w.Base.Admin.QueryRowContext(w.Ctx, `SELECT COALESCE(MIN(key_id), '') FROM locks WHERE expires_at > `+clock).Scan(&key)
+	err := w.Base.Admin.QueryRowContext(w.Ctx, `SELECT COALESCE(MIN(key_id), '') FROM locks WHERE expires_at > `+place.Of(w.Kind).Micros).Scan(&key)
 	if err == nil && key != "" {
 		err = fmt.Errorf("the lease of %q still runs", key)
 	}
 	return err
+}
+
+// leftInLockService looks for locks that are still held there.
+func (w *World) leftInLockService() error {
+	scheme, _, _ := strings.Cut(w.Lock, "×")
+	count := map[string]func(addr string) (int, error){"redis": w.redisLocks, "zookeeper": w.zookeeperLocks, "etcd": w.etcdLocks}[scheme]
+	if count == nil {
+		return nil
+	}
+	for _, server := range w.LockServers {
+		n, err := count(server.Addr())
+		if err != nil {
+			return fmt.Errorf("the lock service: %w", err)
+		}
+		if n > 0 {
+			return fmt.Errorf("%d locks or places in a queue are left in %s", n, server.Addr())
+		}
+	}
+	return nil
+}
+
+func (w *World) redisLocks(addr string) (int, error) {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	keys, err := client.Keys(w.Ctx, "drawsvc:lock:*").Result()
+	return len(keys), err
+}
+
+func (w *World) etcdLocks(addr string) (int, error) {
+	client, err := etcd.New(etcd.Config{Endpoints: []string{addr}, DialTimeout: time.Second})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = client.Close() }()
+	ctx, cancel := context.WithTimeout(w.Ctx, 5*time.Second)
+	defer cancel()
+	found, err := client.Get(ctx, "drawsvc/lock/", etcd.WithPrefix(), etcd.WithCountOnly())
+	if err != nil {
+		return 0, err
+	}
+	return int(found.Count), nil
+}
+
+// silent is a log that nobody reads.
+type silent struct{}
+
+// Printf implements zk.Logger.
+func (silent) Printf(string, ...any) {}
+
+// zookeeperLocks counts the nodes that live as long as their session.
+func (w *World) zookeeperLocks(addr string) (int, error) {
+	conn, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false))
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	_, path, _ := strings.Cut(strings.TrimPrefix(w.lockURL, "zookeeper://"), "/")
+	return ephemerals(conn, "/"+path)
+}
+
+func ephemerals(conn *zk.Conn, path string) (int, error) {
+	children, _, err := conn.Children(path)
+	if err != nil {
+		return 0, err
+	}
+	found := 0
+	for _, child := range children {
+		_, stat, err := conn.Get(path + "/" + child)
+		if err != nil {
+			continue // it has just ended
+		}
+		if stat.EphemeralOwner != 0 {
+			found++
+			continue
+		}
+		below, err := ephemerals(conn, path+"/"+child)
+		if err != nil {
+			return 0, err
+		}
+		found += below
+	}
+	return found, nil
 }

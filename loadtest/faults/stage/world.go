@@ -6,13 +6,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"drawsvc/internal/servertest"
 	"drawsvc/loadtest/harness"
+	"drawsvc/loadtest/place"
 )
 
 // World is the stage of one cell: database, lock service, instances, and the
@@ -70,28 +74,23 @@ func NewWorld(ctx context.Context, s *harness.Site, g *Ground, c Scene) (*World,
 		w.Source = newSource(s)
 	}
 	if c.Linked && w.Server != nil {
-		for range c.Instances {
+		for range c.Place.Instances {
 			w.Links = append(w.Links, servertest.StartProxy(s, w.URL))
 		}
 	}
-	for n := range c.Instances {
+	for n := range c.Place.Instances {
 		i := w.newInstance(n)
 		w.Instances = append(w.Instances, i)
-		if err := i.start(); err != nil {
-			return nil, err
-		}
+		s.Must(i.start())
 		s.Cleanup(i.Kill)
 	}
 	for _, i := range w.Instances {
-		if err := i.awaitReady(ctx); err != nil {
-			return nil, err
-		}
+		s.Must(i.awaitReady(ctx))
 		w.calm = append(w.calm, w.Metrics(i)["go_goroutines"])
 	}
 	return w, nil
 }
 
-// newInstance prepares an instance on an address that stays its own.
 func (w *World) newInstance(n int) *Instance {
 	address, url := servertest.FreeAddr(w.Site), w.urlOf(n)
 	if len(w.Links) > 0 {
@@ -107,7 +106,7 @@ func (w *World) newInstance(n int) *Instance {
 	if w.Program == Textbook {
 		return i
 	}
-	i.Args = harness.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
+	i.Args = place.ServeArgs(address, url, w.Mode, "--lock", w.lockURL,
 		"--request-timeout", w.Limit().String(), "--lock-ttl", LockTTL.String(), "--lock-wait", (w.Limit() / 2).String())
 	i.Args = append(i.Args, w.Flags...)
 	if w.Jobs {
@@ -142,13 +141,8 @@ func (w *World) openLock() {
 		w.LockServers, w.LockLinks = append(w.LockServers, server), append(w.LockLinks, link)
 		addresses = append(addresses, link.Addr())
 	}
-	w.lockURL = scheme + "://" + strings.Join(addresses, ",")
-	switch scheme {
-	case "redis":
-		w.lockURL += "/0"
-	case "zookeeper":
-		w.lockURL += "/faults-" + strings.ToLower(rand.Text())
-	}
+	path := map[string]string{"redis": "/0", "zookeeper": "/faults-" + strings.ToLower(rand.Text())}[scheme]
+	w.lockURL = place.LockURL(scheme, path, addresses...)
 }
 
 // End stops the instances in good order.
@@ -175,4 +169,84 @@ func (w *World) Printed() string {
 		fmt.Fprintf(&b, "--- instance %d printed at its end:\n%s\n", i.Number, i.output)
 	}
 	return b.String()
+}
+
+// Bin is where everything is built to, from the root of the repository.
+const Bin = place.Bin + "/faults"
+
+// The programs, beside the doubles.
+const (
+	Released = "drawsvc"        // what users run
+	Faulty   = "drawsvc-faults" // the same with fault points
+	Textbook = "broken"         // over-issues
+)
+
+// Command runs a command of a program, and returns what it printed. Its error
+// holds that as well.
+func Command(ctx context.Context, program string, args ...string) (string, error) {
+	output, err := exec.CommandContext(ctx, filepath.Join(Bin, program), args...).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, output)
+	}
+	return string(output), err
+}
+
+// PrizeNames are those of all pools.
+func PrizeNames() []string { return []string{"gold", "silver", "tin"} }
+
+// Scene is what a cell needs on the stage.
+type Scene struct {
+	place.Place
+	// Program is what is tried, begins what the instances begin with, "" for the
+	// same.
+	Program, Begins string
+	// Flags and env are added to the program's own.
+	Flags, Env []string
+	// Linked says that every way to the database goes through a proxy.
+	Linked bool
+	// Timeout is the service's time for a request; 0 is the usual.
+	Timeout time.Duration
+	// Clock is whose clock is moved, "" for nobody's.
+	Clock string
+	// Points says that the program has fault points, and can have a clock of its own.
+	Points bool
+	// Jobs says that the instances fetch a catalogue, with the cell's lock as that
+	// of jobs.
+	Jobs bool
+	// NewBase makes the database in a way of its own; nil is the usual.
+	NewBase func(g *Ground, s *harness.Site, kind string) *Base
+}
+
+// Limit is the service's time for a request.
+func (s *Scene) Limit() time.Duration {
+	if s.Timeout == 0 {
+		return usualTimeout
+	}
+	return s.Timeout
+}
+
+// Metrics reads an instance's own figures; it has none when it does not answer.
+func (w *World) Metrics(i *Instance) map[string]float64 {
+	found, _ := harness.Metrics(w.Ctx, i.URL())
+	return found
+}
+
+// Within waits until nothing is wanting, or says what is.
+func Within(ctx context.Context, limit time.Duration, wanting func() error) error {
+	// MariaDB goes on showing the same transactions to who asks more often than
+	// every 100 ms.
+	for until := time.Now().Add(limit); ; time.Sleep(150 * time.Millisecond) {
+		err := wanting()
+		if err == nil || time.Now().After(until) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// RedisDo runs a command on a server.
+func RedisDo(ctx context.Context, addr string, args ...any) (string, error) {
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	answer, err := client.Do(ctx, args...).Result()
+	return fmt.Sprint(answer), err
 }

@@ -18,7 +18,6 @@ import (
 	"drawsvc/loadtest/textbook/wire"
 )
 
-// triesMax bounds the picks of one draw.
 const triesMax = 50
 
 func main() { wire.Main(draw) }

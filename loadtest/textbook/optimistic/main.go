@@ -16,7 +16,6 @@ import (
 	"drawsvc/loadtest/textbook/wire"
 )
 
-// triesMax is the usual three.
 const triesMax = 3
 
 func main() { wire.Main(draw) }

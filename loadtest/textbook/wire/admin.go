@@ -9,7 +9,6 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// bound reads the body, and answers one that cannot be read.
 func bound(c *gin.Context, into any) bool {
 	err := c.ShouldBindJSON(into)
 	if err != nil {
@@ -18,7 +17,6 @@ func bound(c *gin.Context, into any) bool {
 	return err == nil
 }
 
-// read answers with what is known of a pool.
 func (s server) read(answer func(c *gin.Context, book Book)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		book, err := s.ledger.Read(c.Request.Context(), c.Param("pool"))

@@ -83,7 +83,6 @@ type server struct {
 	ledger Ledger
 }
 
-// problem answers an error in the contract's words.
 func problem(c *gin.Context, err error) {
 	code, known := errors.AsType[Problem](err)
 	if !known {

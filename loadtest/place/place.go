@@ -1,0 +1,46 @@
+package place
+
+import (
+	"fmt"
+	"strings"
+
+	"drawsvc/internal/lockmode"
+)
+
+// Place is where a pool lives, how its draws are kept apart, in external mode by
+// which lock, and how many instances serve it.
+type Place struct {
+	Database, Mode, Lock string
+	Instances            int
+}
+
+// Name tells the place from all others.
+func (p Place) Name() string {
+	parts := []string{Of(p.Database).Name, p.Mode}
+	if p.Lock != "" {
+		parts = append(parts, p.Lock+":")
+	}
+	if p.Instances > 1 {
+		parts = append(parts, fmt.Sprintf("×%d", p.Instances))
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
+}
+
+// At is every mode on the named databases: a file has one instance, a server as
+// many as are named.
+func At(instances int, databases ...string) []Place {
+	var all []Place
+	for _, database := range databases {
+		for _, mode := range lockmode.Names() {
+			p := Place{Database: database, Mode: mode, Instances: instances}
+			if mode == lockmode.External {
+				p.Lock = "table"
+			}
+			if database == "sqlite" {
+				p.Instances = 1
+			}
+			all = append(all, p)
+		}
+	}
+	return all
+}
