@@ -293,7 +293,7 @@ func TestNoTokenIsNobodys(t *testing.T) {
 		require.Equal(t, 401, do(s, r).Code, "%q", header)
 		require.Zero(t, testutil.ToFloat64(s.metrics.refused.WithLabelValues("wrong")), "nothing was guessed")
 	}
-	_, found := s.gate.tokens.Set().Find(access.DigestOf(""))
+	_, found := s.Tokens.Set().Find(access.DigestOf(""))
 	require.True(t, found)
 }
 
