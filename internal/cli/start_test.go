@@ -11,8 +11,8 @@ import (
 	"drawsvc/internal/stock/stocktest"
 )
 
-// TestOffLoopback: what must be given where others reach the service.
-func TestOffLoopback(t *testing.T) {
+// TestServeBeyondLoopbackNeedsSettings: what must be given where others reach the service.
+func TestServeBeyondLoopbackNeedsSettings(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
 	const admin, drawing = "--admin-token=a-token-of-twenty-two", "--draw-token=another-of-twenty-two"
@@ -22,8 +22,8 @@ func TestOffLoopback(t *testing.T) {
 	require.NoFileExists(t, "drawsvc.db")
 }
 
-// TestVariables: an unknown name ends the program with the nearest one.
-func TestVariables(t *testing.T) {
+// TestUnknownVariableEndsTheProgram: an unknown name ends the program with the nearest one.
+func TestUnknownVariableEndsTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"DRAWSVC_DATABSE": "the nearest is DRAWSVC_DATABASE", "DRAWSVC_BATCHMAX": "the nearest is DRAWSVC_BATCH_MAX",
@@ -43,9 +43,9 @@ func TestVariables(t *testing.T) {
 	require.Contains(t, p.ok("version"), "drawsvc ")
 }
 
-// TestRawPasswords: a password that would be taken for a host is refused
+// TestUnencodedPasswordIsRefusedUnprinted: a password that would be taken for a host is refused
 // before anything is asked of a name server, and none of it is printed.
-func TestRawPasswords(t *testing.T) {
+func TestUnencodedPasswordIsRefusedUnprinted(t *testing.T) {
 	t.Parallel()
 	p := program{tb: t, vars: map[string]string{}}
 	for _, url := range []string{

@@ -261,7 +261,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestTwoTokensAreNone(t *testing.T) {
+func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
 	r := asAdmin("GET", "/admin/pools", "")
 	r.Header.Add("Authorization", "Bearer "+adminToken)
 	require.Equal(t, "unauthorized", problemIn(t, do(newServer(t, &fake{}), r).Result()).Code)
@@ -282,10 +282,10 @@ func TestPublicDrawOpensDrawing(t *testing.T) {
 	}
 }
 
-// TestNoTokenIsNobodys: a header that holds no bearer token is like none, also
+// TestEmptyTokenMatchesNobody: a header that holds no bearer token is like none, also
 // where a token's digest is that of nothing. The last one shows that such a digest
 // would be found.
-func TestNoTokenIsNobodys(t *testing.T) {
+func TestEmptyTokenMatchesNobody(t *testing.T) {
 	ofNothing := access.Token{Name: "slip", Role: access.Admin, Digest: access.DigestOf("")}
 	s := newServer(t, &fake{}, func(c *Config) { c.Tokens = keep(ofNothing) })
 	for _, header := range []string{"", "Bearer", "Bearer ", "bearer   ", "Basic dTpw", "x", "Digest a"} {

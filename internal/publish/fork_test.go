@@ -117,8 +117,8 @@ func TestOtherSigners(t *testing.T) {
 	require.ErrorContains(t, p.Pass(t.Context(), r, false), "version 730 ends a log that was signed with another root")
 }
 
-// TestEvery: checkpoints keep their distance, but for changes.
-func TestEvery(t *testing.T) {
+// TestCheckpointsKeepTheirInterval: checkpoints keep their distance, but for changes.
+func TestCheckpointsKeepTheirInterval(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "public")
 	r := newRows(dir + ".kept")

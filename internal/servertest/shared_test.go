@@ -96,8 +96,8 @@ func TestPostgresAs(t *testing.T) {
 	require.Equal(t, 2, filled)
 }
 
-// TestServersAreApart: what they begin with is a copy, and theirs.
-func TestServersAreApart(t *testing.T) {
+// TestServersOfTestsAreSeparate: what they begin with is a copy, and theirs.
+func TestServersOfTestsAreSeparate(t *testing.T) {
 	t.Parallel()
 	for kind, execute := range map[string]func(ctx context.Context, base, statement string) error{"postgres": executePostgres, "mysql": executeMySQL} {
 		one, other := Start(t, kind), Start(t, kind, Durable())

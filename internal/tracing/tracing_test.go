@@ -28,9 +28,9 @@ func logger() (*slog.Logger, *bytes.Buffer) {
 	return slog.New(slog.NewTextHandler(&out, nil)), &out
 }
 
-// TestOff: without a variable that asks for traces there is nothing: no
+// TestTracingIsOffByDefault: without a variable that asks for traces there is nothing: no
 // provider, no goroutine, no line, no other logger.
-func TestOff(t *testing.T) {
+func TestTracingIsOffByDefault(t *testing.T) {
 	for name, variables := range map[string]map[string]string{
 		"nothing":        {},
 		"empty":          {endpointVariable: "", exporterVariable: " "},
@@ -58,7 +58,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-func TestOn(t *testing.T) {
+func TestTracingIsOnByVariable(t *testing.T) {
 	for _, variable := range []string{endpointVariable, tracesEndpointVariable} {
 		t.Run(variable, func(t *testing.T) {
 			t.Setenv(variable, "http://127.0.0.1:1")
